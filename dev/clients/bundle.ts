@@ -48,7 +48,7 @@ export class DefaultJsonSchemaValidator {
 };
 
 /** Where `deno task mesh:build` puts the TCP/IP stack, below the sources. */
-const BUILT = "src/mesh/ip/built";
+const BUILT = "src/ip/built";
 
 /**
  * The TCP/IP stack is in the bundle: there is no file that a bundler would have to find. If it has
@@ -57,7 +57,7 @@ const BUILT = "src/mesh/ip/built";
 const WITH_LWIP: esbuild.Plugin = {
   name: "with-lwip",
   setup(build) {
-    build.onLoad({ filter: /\/mesh\/ip\/read_lwip\.ts$/ }, async ({ path }) => {
+    build.onLoad({ filter: /\/src\/ip\/read_lwip\.ts$/ }, async ({ path }) => {
       const file = join(dirname(path), "built/lwip.wasm");
       const isBuilt = await access(file).then(() => true, () => false);
       if (!isBuilt) return null;

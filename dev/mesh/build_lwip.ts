@@ -14,7 +14,7 @@ export const LWIP = { name: "lwip", version: "2.1.3+dfsg1-2" } as const;
 const OWN = join(PROJECT, "dev/mesh/lwip");
 
 /** Where the package looks for it. Neither is in the tree. */
-export const TARGET: string = join(PROJECT, "clients/typescript/src/mesh/ip/built");
+export const TARGET: string = join(PROJECT, "clients/typescript/src/ip/built");
 
 const DIGEST_FILE = join(PROJECT, "dev/mesh/lwip.wasm.sha256");
 
@@ -132,7 +132,7 @@ if (import.meta.main) {
     options: { new: { type: "boolean", help: "write the digest instead of comparing it" } },
     run: async ({ values }) => {
       await buildLwip({ isNew: values.new === true });
-      console.log("lwip.wasm is in clients/typescript/src/mesh/ip/built/");
+      console.log("lwip.wasm is in clients/typescript/src/ip/built/");
     },
   });
 }

@@ -13,7 +13,7 @@ const TEXT = "First the cellar, then the roof.\n";
 Deno.test("deno task release in a clean clone → agents on machines with only Node or Python hand over a file", async (t) => {
   await using clone = await Clone.make();
   // As the job that releases gets it: it is compiled on Debian, by `deno task mesh:build`.
-  const built = "clients/typescript/src/mesh/ip/built";
+  const built = "clients/typescript/src/ip/built";
   await cp(join(PROJECT, built), join(clone.path, built), { recursive: true });
   const dist = join(clone.path, "dist");
   await release(clone);

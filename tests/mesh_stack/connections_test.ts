@@ -1,7 +1,7 @@
 /** How connections begin, end, stop and break. */
 import assert from "node:assert/strict";
-import { toDuplex } from "../../clients/typescript/src/mesh/ip/duplex.ts";
-import type { TcpConnection } from "../../clients/typescript/src/mesh/ip/tcp_connection.ts";
+import { toDuplex } from "../../clients/typescript/src/mesh/sockets/duplex.ts";
+import type { TcpConnection } from "../../clients/typescript/src/ip/tcp_connection.ts";
 import { CLIENT, connectStacks, type Pair, SERVER } from "./stacks.ts";
 import { readText, writeText } from "./transfer.ts";
 

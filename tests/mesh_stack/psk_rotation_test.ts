@@ -1,12 +1,12 @@
 /** Preshared keys that change while bytes flow, on a clock that is faster than ours. */
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { systemSurroundings } from "../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
-import type { Surroundings } from "../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import { systemSurroundings } from "../../clients/typescript/src/wireguard/system_surroundings.ts";
+import type { Surroundings } from "../../clients/typescript/src/wireguard/tunnel.ts";
 import { connectEnds, type End, setPeer } from "./soak/ends.ts";
 import { readDigest } from "./transfer.ts";
 
-const LWIP = new URL("../../clients/typescript/src/mesh/ip/built/lwip.wasm", import.meta.url);
+const LWIP = new URL("../../clients/typescript/src/ip/built/lwip.wasm", import.meta.url);
 
 /** A new session every 2.4 s, in the place of two minutes. */
 const FASTER = 50;

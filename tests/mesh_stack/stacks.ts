@@ -1,6 +1,6 @@
 /** Two stacks with a link between them. */
-import { IpStack } from "../../clients/typescript/src/mesh/ip/ip_stack.ts";
-import { readLwip } from "../../clients/typescript/src/mesh/ip/read_lwip.ts";
+import { IpStack } from "../../clients/typescript/src/ip/ip_stack.ts";
+import { readLwip } from "../../clients/typescript/src/ip/read_lwip.ts";
 import { LinkDirection, type LinkOptions } from "./emulated_link.ts";
 
 export const CLIENT = { ipv4: "10.213.0.1", ipv6: "fd00::1" } as const;

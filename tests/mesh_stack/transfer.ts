@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { TcpConnection } from "../../clients/typescript/src/mesh/ip/tcp_connection.ts";
+import type { TcpConnection } from "../../clients/typescript/src/ip/tcp_connection.ts";
 import { randomFrom } from "./emulated_link.ts";
 
 /** Bytes that follow from a seed. */

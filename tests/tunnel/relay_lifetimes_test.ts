@@ -5,11 +5,11 @@ import {
   METHOD,
   parseStun,
   type ReceivedStun,
-} from "../../clients/typescript/src/mesh/paths/stun/message.ts";
-import { Allocation } from "../../clients/typescript/src/mesh/paths/turn/allocation.ts";
-import { openTurnUdp } from "../../clients/typescript/src/mesh/paths/turn/udp_transport.ts";
-import { openNodeSocket } from "../../clients/typescript/src/mesh/wireguard/sockets/node_socket.ts";
-import { systemSurroundings } from "../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
+} from "../../clients/typescript/src/paths/stun/message.ts";
+import { Allocation } from "../../clients/typescript/src/paths/turn/allocation.ts";
+import { openTurnUdp } from "../../clients/typescript/src/paths/turn/udp_transport.ts";
+import { openNodeSocket } from "../../clients/typescript/src/wireguard/sockets/node_socket.ts";
+import { systemSurroundings } from "../../clients/typescript/src/wireguard/system_surroundings.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
 import { Coturn } from "./relay/coturn.ts";
 

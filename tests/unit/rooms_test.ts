@@ -16,7 +16,7 @@ import {
 
 const MOST_FILES = 12;
 
-/** `supabase/functions/_shared/mcp/tools.ts` is 5 deep. */
+/** `supabase/functions/_shared/mcp/tools.ts` is 5 deep, and so is the folder `routes/inbox`. */
 const DEEPEST = 5;
 
 /** As deep as their paths on the wire: each path of a function is that of its file in `routes/`. */
@@ -37,6 +37,13 @@ Deno.test(`every file of the tree, or of the package below clients/ → at most 
   const files = await filesOfTree();
   assert.ok(files.includes("supabase/functions/_shared/mcp/tools.ts"), "the files are found");
   assert.deepEqual(files.filter((file) => depthOf(file) > DEEPEST).sort(), DEEPER);
+});
+
+Deno.test(`every folder of the tree, also of the package → at most ${DEEPEST} deep`, async () => {
+  const folders = new Set((await filesOfTree()).map(dirname));
+  assert.ok(folders.has("clients/typescript/src/mesh/engine"), "the folders are found");
+  const deeper = [...folders].filter((folder) => folder.split("/").length > DEEPEST);
+  assert.deepEqual(deeper, []);
 });
 
 Deno.test("depthOf() of a file → its folders and itself; in the package, below the package", () => {

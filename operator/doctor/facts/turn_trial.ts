@@ -1,8 +1,8 @@
 import { lookup } from "node:dns/promises";
-import { parseServerUrl } from "../../../clients/typescript/src/mesh/paths/relays/ice_servers.ts";
-import { openAllocation } from "../../../clients/typescript/src/mesh/paths/relays/open_allocation.ts";
-import { openNodeSocket } from "../../../clients/typescript/src/mesh/wireguard/sockets/node_socket.ts";
-import { systemSurroundings } from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
+import { parseServerUrl } from "../../../clients/typescript/src/paths/relays/ice_servers.ts";
+import { openAllocation } from "../../../clients/typescript/src/paths/relays/open_allocation.ts";
+import { openNodeSocket } from "../../../clients/typescript/src/wireguard/sockets/node_socket.ts";
+import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
 import { reasonOf } from "../../../local/command/command_error.ts";
 
 /** What came of asking a TURN server for an allocation. */

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { save } from "../../../clients/typescript/src/cli/files/save.ts";
+import { save } from "../../../clients/typescript/src/cli/downloads/save.ts";
 import {
   agentFolderName,
   safeSegments,
-} from "../../../clients/typescript/src/cli/files/safe_path.ts";
+} from "../../../clients/typescript/src/cli/downloads/safe_path.ts";
 import { ARTIFACT_ID, CONTENT, download, FakeService, inFolder, namesBelow } from "./grants.ts";
 
 for (

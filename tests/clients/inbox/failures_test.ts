@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { AgentError, type AgentFiles } from "../../../clients/typescript/src/index.ts";
-import { InboxDownloads } from "../../../clients/typescript/src/cli/commands/sharing/inbox_downloads.ts";
+import { InboxDownloads } from "../../../clients/typescript/src/cli/sharing/inbox_downloads.ts";
 import { Context } from "../../../clients/typescript/src/cli/context.ts";
 import { CONTENT, grantOf, inFolder, namesBelow } from "./grants.ts";
 

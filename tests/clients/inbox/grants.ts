@@ -7,7 +7,7 @@ import type { AgentFiles, InboxEntry } from "../../../clients/typescript/src/ind
 import {
   type Downloaded,
   downloadGrant,
-} from "../../../clients/typescript/src/cli/files/download_folder.ts";
+} from "../../../clients/typescript/src/cli/downloads/download_folder.ts";
 
 export const CONTENT = "hostile";
 export const ARTIFACT_ID = `art_${"12345678".repeat(4)}`;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, open, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { OutsideRootError, Root } from "../../../clients/typescript/src/cli/mcp/root.ts";
-import { save } from "../../../clients/typescript/src/cli/files/save.ts";
+import { save } from "../../../clients/typescript/src/cli/downloads/save.ts";
 import type { Got } from "../../../clients/typescript/src/index.ts";
 import { AgentHost } from "./agent_host.ts";
 

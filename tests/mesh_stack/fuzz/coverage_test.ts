@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { run } from "../../wireguard/hosts/command.ts";
 
 const PROJECT = fileURLToPath(new URL("../../..", import.meta.url));
-const SOURCE = "clients/typescript/src/mesh";
+const SOURCE = "clients/typescript/src";
 
 const TESTS = [
   "tests/unit/mesh_filter",

@@ -1,5 +1,5 @@
 /** Damage to IP packets that parsers may stumble over. Most of it comes with right checksums. */
-import { sum } from "../../../clients/typescript/src/mesh/ip/filter/packet.ts";
+import { sum } from "../../../clients/typescript/src/ip/filter/packet.ts";
 
 export type Random = () => number;
 

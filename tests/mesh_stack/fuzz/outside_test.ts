@@ -6,7 +6,7 @@ import {
   METHOD,
   parseStun,
   writeStun,
-} from "../../../clients/typescript/src/mesh/paths/stun/message.ts";
+} from "../../../clients/typescript/src/paths/stun/message.ts";
 import { pairOf, World } from "../../unit/tunnel/simulation.ts";
 import { randomFrom } from "../emulated_link.ts";
 import { below, type Random } from "./mutations.ts";

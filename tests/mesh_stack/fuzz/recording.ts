@@ -3,7 +3,7 @@
  * own, the answers to lwIP's questions. Numbers are little-endian, of 32 bits, but for clocks.
  */
 import { writeFile } from "node:fs/promises";
-import type { Block, Host, Lwip } from "../../../clients/typescript/src/mesh/ip/lwip.ts";
+import type { Block, Host, Lwip } from "../../../clients/typescript/src/ip/lwip.ts";
 
 /** As in replay.c. */
 const CALL = {

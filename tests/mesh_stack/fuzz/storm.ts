@@ -1,7 +1,7 @@
 /** Two stacks that talk by many connections, while what they send each other is damaged. */
-import { PacketFilter } from "../../../clients/typescript/src/mesh/ip/filter/packet_filter.ts";
-import { IpStack } from "../../../clients/typescript/src/mesh/ip/ip_stack.ts";
-import { readLwip } from "../../../clients/typescript/src/mesh/ip/read_lwip.ts";
+import { PacketFilter } from "../../../clients/typescript/src/ip/filter/packet_filter.ts";
+import { IpStack } from "../../../clients/typescript/src/ip/ip_stack.ts";
+import { readLwip } from "../../../clients/typescript/src/ip/read_lwip.ts";
 import { randomFrom } from "../emulated_link.ts";
 import { CLIENT, SERVER } from "../stacks.ts";
 import { readText, writeText } from "../transfer.ts";

@@ -1,13 +1,13 @@
 /** Two sandbox peers in one process: each a tunnel and a stack, with an emulated link between. */
 import { readFile } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
-import { IpStack } from "../../../clients/typescript/src/mesh/ip/ip_stack.ts";
-import { systemSurroundings } from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
+import { IpStack } from "../../../clients/typescript/src/ip/ip_stack.ts";
+import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
 import {
   type Endpoint,
   type Surroundings,
   Tunnel,
-} from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+} from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { LinkDirection, type LinkOptions } from "../emulated_link.ts";
 
 export interface End {

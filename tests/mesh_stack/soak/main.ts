@@ -5,7 +5,7 @@ import { runTask } from "../../../local/command/run_task.ts";
 import { LEAST_MINUTES } from "./memory.ts";
 import { BundledProgram, type Runtime } from "../../tunnel/hosts/bundled_program.ts";
 
-const LWIP = new URL("../../../clients/typescript/src/mesh/ip/built/lwip.wasm", import.meta.url);
+const LWIP = new URL("../../../clients/typescript/src/ip/built/lwip.wasm", import.meta.url);
 
 await runTask({
   task: "soak",

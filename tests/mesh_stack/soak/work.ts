@@ -1,5 +1,5 @@
 /** What a soak does: connections that never rest, and transfers. Digests check everything. */
-import type { TcpConnection } from "../../../clients/typescript/src/mesh/ip/tcp_connection.ts";
+import type { TcpConnection } from "../../../clients/typescript/src/ip/tcp_connection.ts";
 import { randomFrom } from "../emulated_link.ts";
 import { bytesOf, digestOf, readDigest } from "../transfer.ts";
 import type { End, Ends } from "./ends.ts";

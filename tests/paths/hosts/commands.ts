@@ -2,7 +2,7 @@ import type {
   PathPeer,
   PathReport,
   RelayAnswer,
-} from "../../../clients/typescript/src/mesh/paths/paths.ts";
+} from "../../../clients/typescript/src/paths/paths.ts";
 
 /** What the program of a peer with paths is told. */
 export type Command =

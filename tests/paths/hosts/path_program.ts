@@ -5,10 +5,10 @@ import {
   type PathPeer,
   Paths,
   type RelayAnswer,
-} from "../../../clients/typescript/src/mesh/paths/paths.ts";
-import { parseKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
-import { systemSurroundings } from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
-import { Tunnel } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+} from "../../../clients/typescript/src/paths/paths.ts";
+import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
+import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
+import { Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { echoReply, echoRequest, replySequence } from "../../unit/tunnel/packets.ts";
 import type { Command, PathState } from "./commands.ts";
 

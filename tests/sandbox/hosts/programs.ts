@@ -1,7 +1,7 @@
 import { run } from "../../wireguard/hosts/command.ts";
 
 const PROJECT = new URL("../../../", import.meta.url).pathname;
-const MESH = `${PROJECT}clients/typescript/src/mesh`;
+const SOURCES = `${PROJECT}clients/typescript/src`;
 
 export type Runtime = "deno" | "node";
 
@@ -30,9 +30,9 @@ async function bundle(): Promise<string> {
   const options = ["bundle", "--quiet", "--config", `${PROJECT}deno.json`, "--output"];
   const program = new URL("./sandbox_program.ts", import.meta.url).pathname;
   await run([Deno.execPath(), ...options, `${folder}/sandbox.mjs`, program]);
-  await run([Deno.execPath(), ...options, `${folder}/worker.js`, `${MESH}/worker.ts`]);
+  await run([Deno.execPath(), ...options, `${folder}/worker.js`, `${SOURCES}/mesh/worker.ts`]);
   await Deno.mkdir(`${folder}/built`);
-  await Deno.copyFile(`${MESH}/ip/built/lwip.wasm`, `${folder}/built/lwip.wasm`);
+  await Deno.copyFile(`${SOURCES}/ip/built/lwip.wasm`, `${folder}/built/lwip.wasm`);
   // Node takes the thread's program for a module of the new kind.
   await Deno.writeTextFile(`${folder}/package.json`, '{"type":"module"}');
   await Deno.copyFile(Deno.execPath(), `${folder}/deno`);

@@ -2,7 +2,7 @@ import type {
   Endpoint,
   PeerConfiguration,
   PeerStats,
-} from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+} from "../../../clients/typescript/src/wireguard/tunnel.ts";
 
 /** What the peer program is told. */
 export type Command =

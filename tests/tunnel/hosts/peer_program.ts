@@ -8,10 +8,10 @@ import { createInterface } from "node:readline";
 import {
   openUdpSocket,
   type UdpSocket,
-} from "../../../clients/typescript/src/mesh/wireguard/sockets/udp_socket.ts";
-import { systemSurroundings } from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
-import { type Endpoint, Tunnel } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
-import { parseKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
+} from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
+import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
+import { type Endpoint, Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
+import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
 import { echoReply, echoRequest, replySequence } from "../../unit/tunnel/packets.ts";
 import type { Command, Counts } from "./commands.ts";
 

@@ -1,6 +1,6 @@
 import { run } from "../../wireguard/hosts/command.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
-import type { PeerConfiguration } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import type { PeerConfiguration } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { BundledProgram, type Runtime } from "./bundled_program.ts";
 import type { Command, State } from "./commands.ts";
 import { JsonProgram } from "./json_program.ts";

@@ -1,4 +1,4 @@
-import type { PeerConfiguration } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import type { PeerConfiguration } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 
 /** Where every TCP program listens. */
 export const PORT = 7000;

@@ -1,14 +1,14 @@
 /** TCP of the kernel and of `IpStack`, in one form. */
 import { readFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
-import { IpStack } from "../../../clients/typescript/src/mesh/ip/ip_stack.ts";
-import { parseKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
+import { IpStack } from "../../../clients/typescript/src/ip/ip_stack.ts";
+import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
 import {
   openUdpSocket,
   type UdpSocket,
-} from "../../../clients/typescript/src/mesh/wireguard/sockets/udp_socket.ts";
-import { systemSurroundings } from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
-import { Tunnel } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+} from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
+import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
+import { Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 
 export interface Stream {
   read(): Promise<Uint8Array | null>;

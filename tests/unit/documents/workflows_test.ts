@@ -7,7 +7,7 @@ import { PROJECT } from "../../../local/command/project.ts";
 const WORKFLOWS = ".github/workflows";
 
 /** Where they name what a job makes, not what is in the tree. */
-const MADE = ["dist/", "clients/typescript/src/mesh/ip/built"];
+const MADE = ["dist/", "clients/typescript/src/ip/built"];
 
 /** A path of at least two parts, neither in an address nor in an action's name. */
 const PATH = /(?<![\w./:@$*-])\.?[a-z_]+(?:\/[\w.-]*\w)+(?![\w/@*-])/g;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Forwarder } from "../../../clients/typescript/src/mesh/forwarding/forwarder.ts";
-import type { UdpOptions } from "../../../clients/typescript/src/mesh/wireguard/sockets/udp_socket.ts";
-import type { Endpoint } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import type { UdpOptions } from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
+import type { Endpoint } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { message, OWN_KEY, unsigned } from "./messages.ts";
 
 const KERNEL = 51820;

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { CookieJar } from "../../../clients/typescript/src/mesh/wireguard/handshake/cookies.ts";
+import { CookieJar } from "../../../clients/typescript/src/wireguard/handshake/cookies.ts";
 
 /** Of the host to which initiations are sent. */
 export const OWN_KEY = "own=";

@@ -7,7 +7,7 @@ import {
   parsePathState,
   type PathState,
 } from "../../../clients/typescript/src/mesh/forwarding/path_file.ts";
-import { parseNetwork } from "../../../clients/typescript/src/mesh/wireguard/routing/networks.ts";
+import { parseNetwork } from "../../../clients/typescript/src/wireguard/routing/networks.ts";
 import { message } from "./messages.ts";
 
 Deno.test("WireGuard's messages → their types and indices; anything else → null", () => {

@@ -1,8 +1,8 @@
 /** What the sandbox peer's filter lets in. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parsePacket } from "../../../clients/typescript/src/mesh/ip/filter/packet.ts";
-import { PacketFilter } from "../../../clients/typescript/src/mesh/ip/filter/packet_filter.ts";
+import { parsePacket } from "../../../clients/typescript/src/ip/filter/packet.ts";
+import { PacketFilter } from "../../../clients/typescript/src/ip/filter/packet_filter.ts";
 import { ACK, FIN, icmpPacket, ipPacket, PSH, RST, SYN, tcpPacket } from "./packets.ts";
 
 const ME = { ipv4: "10.213.0.1", ipv6: "fd00::1" };

@@ -1,6 +1,6 @@
 /** IP packets as they should be, for tests to damage. */
-import { parseAddress } from "../../../clients/typescript/src/mesh/ip/addresses.ts";
-import { sum } from "../../../clients/typescript/src/mesh/ip/filter/packet.ts";
+import { parseAddress } from "../../../clients/typescript/src/ip/addresses.ts";
+import { sum } from "../../../clients/typescript/src/ip/filter/packet.ts";
 
 export interface Ends {
   readonly from: string;

@@ -5,7 +5,7 @@ import {
   newPrivateKey,
   readOrMakeKey,
 } from "../../../clients/typescript/src/mesh/service/own_key.ts";
-import { formatKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
+import { formatKey } from "../../../clients/typescript/src/wireguard/key.ts";
 
 async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();

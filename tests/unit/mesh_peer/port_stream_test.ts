@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import type { ByteStream } from "../../../clients/typescript/src/mesh/byte_stream.ts";
-import { TcpError } from "../../../clients/typescript/src/mesh/ip/tcp_error.ts";
+import { TcpError } from "../../../clients/typescript/src/ip/tcp_error.ts";
 import {
   CHUNK_BYTES,
   WINDOW_BYTES,

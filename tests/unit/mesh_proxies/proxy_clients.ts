@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { connect, type Server } from "node:net";
 import { Duplex, PassThrough } from "node:stream";
-import { TcpError } from "../../../clients/typescript/src/mesh/ip/tcp_error.ts";
+import { TcpError } from "../../../clients/typescript/src/ip/tcp_error.ts";
 import { MeshError } from "../../../clients/typescript/src/mesh/mesh_error.ts";
 import { listenAt } from "../../../clients/typescript/src/mesh/proxies/place.ts";
 import type { Dial } from "../../../clients/typescript/src/mesh/proxies/tunnelling.ts";

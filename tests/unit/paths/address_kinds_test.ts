@@ -3,7 +3,7 @@ import {
   formatEndpoint,
   kindOf,
   parseEndpoint,
-} from "../../../clients/typescript/src/mesh/paths/places/address_kinds.ts";
+} from "../../../clients/typescript/src/paths/places/address_kinds.ts";
 
 const KINDS = {
   public: ["198.51.100.7", "100.63.0.1", "172.32.0.1", "2001:db8::7", "3fff::1"],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { BlockedUdp } from "../../../clients/typescript/src/mesh/paths/peers/blocked_udp.ts";
+import { BlockedUdp } from "../../../clients/typescript/src/paths/peers/blocked_udp.ts";
 
 const PLACE = { address: "198.51.100.7", port: 51820 };
 const NEIGHBOUR = { address: "192.168.77.9", port: 51820 };

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import {
   candidatesOf,
   type Whereabouts,
-} from "../../../clients/typescript/src/mesh/paths/peers/candidates.ts";
-import { Ranks } from "../../../clients/typescript/src/mesh/paths/peers/ranks.ts";
-import { Names } from "../../../clients/typescript/src/mesh/paths/places/names.ts";
+} from "../../../clients/typescript/src/paths/peers/candidates.ts";
+import { Ranks } from "../../../clients/typescript/src/paths/peers/ranks.ts";
+import { Names } from "../../../clients/typescript/src/paths/places/names.ts";
 import { World } from "../tunnel/simulation.ts";
 
 const RELAY = "203.0.113.1";

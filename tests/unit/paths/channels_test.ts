@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Channels } from "../../../clients/typescript/src/mesh/paths/turn/channels.ts";
+import { Channels } from "../../../clients/typescript/src/paths/turn/channels.ts";
 
 const PEER = { address: "198.51.100.7", port: 51820 };
 const MINUTE = 60_000;

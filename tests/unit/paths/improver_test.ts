@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { Improver } from "../../../clients/typescript/src/mesh/paths/peers/improver.ts";
-import { Ranks } from "../../../clients/typescript/src/mesh/paths/peers/ranks.ts";
-import type { Endpoint, PeerStats } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import { Improver } from "../../../clients/typescript/src/paths/peers/improver.ts";
+import { Ranks } from "../../../clients/typescript/src/paths/peers/ranks.ts";
+import type { Endpoint, PeerStats } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { World } from "../tunnel/simulation.ts";
 
 const DIRECT: Endpoint = { address: "192.0.2.2", port: 1, via: "udp" };

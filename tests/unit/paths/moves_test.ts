@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { Ranks } from "../../../clients/typescript/src/mesh/paths/peers/ranks.ts";
-import type { Endpoint } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import { Ranks } from "../../../clients/typescript/src/paths/peers/ranks.ts";
+import type { Endpoint } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { type SimulatedHost, World } from "../tunnel/simulation.ts";
 
 /** Two peers on a relay: each sends from `via: "relay"`, until a test lets one send directly. */

@@ -1,10 +1,6 @@
 /** What a hostile server, or somebody on the way, may send. */
 import fc from "fast-check";
-import {
-  CLASS,
-  METHOD,
-  writeStun,
-} from "../../../clients/typescript/src/mesh/paths/stun/message.ts";
+import { CLASS, METHOD, writeStun } from "../../../clients/typescript/src/paths/stun/message.ts";
 
 /** That of the samples in RFC 5769. */
 export const TRANSACTION = "b7e7a701bc34d686fa87dfae";

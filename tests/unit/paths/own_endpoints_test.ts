@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { NetworkWatch } from "../../../clients/typescript/src/mesh/paths/places/network_watch.ts";
-import { ownEndpoints } from "../../../clients/typescript/src/mesh/paths/places/own_endpoints.ts";
+import { NetworkWatch } from "../../../clients/typescript/src/paths/places/network_watch.ts";
+import { ownEndpoints } from "../../../clients/typescript/src/paths/places/own_endpoints.ts";
 import { World } from "../tunnel/simulation.ts";
 
 const PUBLIC = { address: "198.51.100.7", port: 51820 };

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import type { Address } from "../../../clients/typescript/src/mesh/paths/stun/address.ts";
-import { writeAddress } from "../../../clients/typescript/src/mesh/paths/stun/address.ts";
+import type { Address } from "../../../clients/typescript/src/paths/stun/address.ts";
+import { writeAddress } from "../../../clients/typescript/src/paths/stun/address.ts";
 import {
   ATTRIBUTE,
   CLASS,
   METHOD,
   parseStun,
   writeStun,
-} from "../../../clients/typescript/src/mesh/paths/stun/message.ts";
-import { Reflections } from "../../../clients/typescript/src/mesh/paths/stun/reflections.ts";
+} from "../../../clients/typescript/src/paths/stun/message.ts";
+import { Reflections } from "../../../clients/typescript/src/paths/stun/reflections.ts";
 import { World } from "../tunnel/simulation.ts";
 
 const SERVERS: readonly Address[] = [

@@ -3,13 +3,13 @@ import {
   type Attempt,
   attemptsOf,
   firstOf,
-} from "../../../clients/typescript/src/mesh/paths/relays/attempts.ts";
+} from "../../../clients/typescript/src/paths/relays/attempts.ts";
 import {
   parseServerUrl,
   type Transport,
-} from "../../../clients/typescript/src/mesh/paths/relays/ice_servers.ts";
-import { RelayKeeper } from "../../../clients/typescript/src/mesh/paths/relays/relay_keeper.ts";
-import type { Allocation } from "../../../clients/typescript/src/mesh/paths/turn/allocation.ts";
+} from "../../../clients/typescript/src/paths/relays/ice_servers.ts";
+import { RelayKeeper } from "../../../clients/typescript/src/paths/relays/relay_keeper.ts";
+import type { Allocation } from "../../../clients/typescript/src/paths/turn/allocation.ts";
 import { World } from "../tunnel/simulation.ts";
 
 for (

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { writeAddress } from "../../../clients/typescript/src/mesh/paths/stun/address.ts";
+import { writeAddress } from "../../../clients/typescript/src/paths/stun/address.ts";
 import {
   ATTRIBUTE,
   CLASS,
@@ -9,8 +9,8 @@ import {
   parseStun,
   type ReceivedStun,
   writeStun,
-} from "../../../clients/typescript/src/mesh/paths/stun/message.ts";
-import { Allocation } from "../../../clients/typescript/src/mesh/paths/turn/allocation.ts";
+} from "../../../clients/typescript/src/paths/stun/message.ts";
+import { Allocation } from "../../../clients/typescript/src/paths/turn/allocation.ts";
 import { World } from "../tunnel/simulation.ts";
 import { noise } from "./noise.ts";
 

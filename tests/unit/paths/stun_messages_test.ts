@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  readAddress,
-  writeAddress,
-} from "../../../clients/typescript/src/mesh/paths/stun/address.ts";
+import { readAddress, writeAddress } from "../../../clients/typescript/src/paths/stun/address.ts";
 import {
   ATTRIBUTE,
   bytesOfHex,
@@ -13,9 +10,9 @@ import {
   METHOD,
   parseStun,
   writeStun,
-} from "../../../clients/typescript/src/mesh/paths/stun/message.ts";
-import { readChannelData } from "../../../clients/typescript/src/mesh/paths/turn/channels.ts";
-import { splitMessages } from "../../../clients/typescript/src/mesh/paths/turn/transport.ts";
+} from "../../../clients/typescript/src/paths/stun/message.ts";
+import { readChannelData } from "../../../clients/typescript/src/paths/turn/channels.ts";
+import { splitMessages } from "../../../clients/typescript/src/paths/turn/transport.ts";
 import { attributes, noise, TRANSACTION } from "./noise.ts";
 
 /** The sample response of RFC 5769, 2.2: with SOFTWARE, MESSAGE-INTEGRITY and FINGERPRINT. */

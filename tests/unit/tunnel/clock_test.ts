@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { Ranks } from "../../../clients/typescript/src/mesh/paths/peers/ranks.ts";
-import { reportOf } from "../../../clients/typescript/src/mesh/paths/peers/reports.ts";
+import { Ranks } from "../../../clients/typescript/src/paths/peers/ranks.ts";
+import { reportOf } from "../../../clients/typescript/src/paths/peers/reports.ts";
 import { newKey, pairOf, World } from "./simulation.ts";
 import {
   isLater,
   Timestamps,
-} from "../../../clients/typescript/src/mesh/wireguard/handshake/timestamp.ts";
+} from "../../../clients/typescript/src/wireguard/handshake/timestamp.ts";
 import {
   sleepProofClock,
   systemSurroundings,
-} from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
+} from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
 
 Deno.test("sleepProofClock() → goes with the faster clock, and never back", () => {
   let [steady, wall] = [1000, 5_000_000];

@@ -7,14 +7,14 @@ import {
   sealPadded,
   xOpen,
   xSeal,
-} from "../../../clients/typescript/src/mesh/wireguard/crypto/aead.ts";
+} from "../../../clients/typescript/src/wireguard/crypto/aead.ts";
 import {
   areEqual,
   deriveKeys,
   hash,
   mac,
-} from "../../../clients/typescript/src/mesh/wireguard/crypto/hash.ts";
-import { Keypair } from "../../../clients/typescript/src/mesh/wireguard/crypto/x25519.ts";
+} from "../../../clients/typescript/src/wireguard/crypto/hash.ts";
+import { Keypair } from "../../../clients/typescript/src/wireguard/crypto/x25519.ts";
 
 const fromHex = (text: string) => new Uint8Array(Buffer.from(text, "hex"));
 const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");

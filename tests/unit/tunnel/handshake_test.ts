@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { formatKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
+import { formatKey } from "../../../clients/typescript/src/wireguard/key.ts";
 import { newKey, pairOf, World } from "./simulation.ts";
 
 const SECOND = 1000;

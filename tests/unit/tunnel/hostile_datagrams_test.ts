@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parseMessage } from "../../../clients/typescript/src/mesh/wireguard/handshake/messages.ts";
+import { parseMessage } from "../../../clients/typescript/src/wireguard/handshake/messages.ts";
 import { HostilePeer } from "./hostile_peer.ts";
 import { ipv4Packet, ipv6Packet } from "./packets.ts";
 import { pairOf, type SimulatedHost, World } from "./simulation.ts";

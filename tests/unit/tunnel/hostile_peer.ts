@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { Keypair } from "../../../clients/typescript/src/mesh/wireguard/crypto/x25519.ts";
-import { CookieJar } from "../../../clients/typescript/src/mesh/wireguard/handshake/cookies.ts";
-import { PendingHandshake } from "../../../clients/typescript/src/mesh/wireguard/handshake/initiator.ts";
-import { parseMessage } from "../../../clients/typescript/src/mesh/wireguard/handshake/messages.ts";
-import { Timestamps } from "../../../clients/typescript/src/mesh/wireguard/handshake/timestamp.ts";
-import { formatKey, parseKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
-import { Session } from "../../../clients/typescript/src/mesh/wireguard/session/session.ts";
-import type { Endpoint } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import { Keypair } from "../../../clients/typescript/src/wireguard/crypto/x25519.ts";
+import { CookieJar } from "../../../clients/typescript/src/wireguard/handshake/cookies.ts";
+import { PendingHandshake } from "../../../clients/typescript/src/wireguard/handshake/initiator.ts";
+import { parseMessage } from "../../../clients/typescript/src/wireguard/handshake/messages.ts";
+import { Timestamps } from "../../../clients/typescript/src/wireguard/handshake/timestamp.ts";
+import { formatKey, parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
+import { Session } from "../../../clients/typescript/src/wireguard/session/session.ts";
+import type { Endpoint } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import type { SimulatedHost, World } from "./simulation.ts";
 
 /** A peer with a right key, that sends what it likes in its session. */

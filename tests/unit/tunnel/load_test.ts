@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { CookieJar } from "../../../clients/typescript/src/mesh/wireguard/handshake/cookies.ts";
-import { Load } from "../../../clients/typescript/src/mesh/wireguard/handshake/load.ts";
-import { parseKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
-import { type Endpoint, Tunnel } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import { CookieJar } from "../../../clients/typescript/src/wireguard/handshake/cookies.ts";
+import { Load } from "../../../clients/typescript/src/wireguard/handshake/load.ts";
+import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
+import { type Endpoint, Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { pairOf, type SimulatedHost, World } from "./simulation.ts";
 
 const STRANGER: Endpoint = { address: "192.0.2.200", port: 9, via: "udp" };

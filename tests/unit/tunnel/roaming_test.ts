@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Endpoint } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import type { Endpoint } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { pairOf, World } from "./simulation.ts";
 
 const ELSEWHERE: Endpoint = { address: "192.0.2.99", port: 4242, via: "udp" };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { AllowedIps } from "../../../clients/typescript/src/mesh/wireguard/routing/allowed_ips.ts";
-import { readIpHeader } from "../../../clients/typescript/src/mesh/wireguard/routing/ip_packet.ts";
+import { AllowedIps } from "../../../clients/typescript/src/wireguard/routing/allowed_ips.ts";
+import { readIpHeader } from "../../../clients/typescript/src/wireguard/routing/ip_packet.ts";
 import {
   addressBytes,
   parseNetwork,
-} from "../../../clients/typescript/src/mesh/wireguard/routing/networks.ts";
+} from "../../../clients/typescript/src/wireguard/routing/networks.ts";
 import { ipv4Packet, ipv6Packet } from "./packets.ts";
 import { pairOf, World } from "./simulation.ts";
 

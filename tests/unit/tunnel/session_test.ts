@@ -3,7 +3,7 @@ import { newKey, pairOf, type SimulatedHost, World } from "./simulation.ts";
 import {
   ReplayWindow,
   WINDOW_SIZE,
-} from "../../../clients/typescript/src/mesh/wireguard/session/replay_window.ts";
+} from "../../../clients/typescript/src/wireguard/session/replay_window.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

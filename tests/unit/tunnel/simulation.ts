@@ -1,13 +1,13 @@
 /** Tunnels in one process, on a network and a clock that a test moves. */
 import { randomBytes } from "node:crypto";
-import { formatKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
+import { formatKey } from "../../../clients/typescript/src/wireguard/key.ts";
 import {
   type Endpoint,
   type PeerConfiguration,
   type Surroundings,
   Tunnel,
   type TunnelOptions,
-} from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+} from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { ipv4Packet } from "./packets.ts";
 
 export interface Datagram {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openNodeSocket } from "../../../clients/typescript/src/mesh/wireguard/sockets/node_socket.ts";
+import { openNodeSocket } from "../../../clients/typescript/src/wireguard/sockets/node_socket.ts";
 
 Deno.test("a UDP socket of Node, a datagram to port 0, or after the end → lost; others arrive", async () => {
   const arrived = Promise.withResolvers<string>();

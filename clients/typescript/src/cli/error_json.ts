@@ -1,5 +1,5 @@
 import { AgentError } from "../errors/agent_error.ts";
-import { TcpError } from "../mesh/ip/tcp_error.ts";
+import { TcpError } from "../ip/tcp_error.ts";
 import { MeshError } from "../mesh/mesh_error.ts";
 import { UsageError } from "./command/usage_error.ts";
 import { NotLoggedInError } from "./exit_codes.ts";

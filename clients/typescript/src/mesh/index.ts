@@ -11,7 +11,7 @@ export type { JoinOptions, PeerOptions } from "./join.ts";
 export { type ConnectOptions, Mesh, type MeshListener, type MeshPeer } from "./mesh.ts";
 export type { From } from "./member.ts";
 export { MeshError, type MeshErrorCode } from "./mesh_error.ts";
-export { TcpError, type TcpErrorCode } from "./ip/tcp_error.ts";
+export { TcpError, type TcpErrorCode } from "../ip/tcp_error.ts";
 export type { MeshConn, NetAddr } from "./sockets/conn.ts";
 export type { MeshSocket } from "./sockets/mesh_socket.ts";
 export { AgentError } from "../errors/agent_error.ts";

@@ -2,9 +2,9 @@ import type { MeshConfiguration, MeshEvent, Peer, SentPath } from "../contract/t
 import { AgentError } from "../errors/agent_error.ts";
 import type { Connection } from "../http/connection.ts";
 import type { Engine, EngineOptions, OpenEngine } from "./engine/engine.ts";
-import { TcpError } from "./ip/tcp_error.ts";
+import { TcpError } from "../ip/tcp_error.ts";
 import { MeshError } from "./mesh_error.ts";
-import type { RelayAnswer } from "./paths/paths.ts";
+import type { RelayAnswer } from "../paths/paths.ts";
 import { onClockJump } from "./service/clock_jumps.ts";
 import { Follower } from "./service/follower.ts";
 import { type KnownPeer, knownPeers } from "./service/known_peers.ts";

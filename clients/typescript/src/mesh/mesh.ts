@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { ByteStream } from "./byte_stream.ts";
 import { meshFetch } from "./http/fetch.ts";
-import { toDuplex } from "./ip/duplex.ts";
+import { toDuplex } from "./sockets/duplex.ts";
 import type { From, Member } from "./member.ts";
 import { type MeshSocket, toSocket } from "./sockets/mesh_socket.ts";
 

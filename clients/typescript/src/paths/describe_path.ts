@@ -3,7 +3,7 @@
  * the dashboard all say it by this function. It knows what both hosts report, and not what is
  * between them: a reason is the likeliest one.
  */
-import { kindOf, parseEndpoint } from "../mesh/paths/places/address_kinds.ts";
+import { kindOf, parseEndpoint } from "./places/address_kinds.ts";
 
 /** What a host reports of its path to another one, as in /netmap. */
 export interface PathReport {

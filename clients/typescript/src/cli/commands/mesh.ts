@@ -1,10 +1,10 @@
 import { type Command, defineGroup } from "../command/command.ts";
 import type { Context } from "../context.ts";
-import { config } from "./mesh/configuration.ts";
-import { join } from "./mesh/join.ts";
-import { path } from "./mesh/path.ts";
-import { hosts, requests, status } from "./mesh/netmap.ts";
-import { allow, revoke } from "./mesh/rules.ts";
+import { config } from "../mesh/configuration.ts";
+import { join } from "../mesh/join.ts";
+import { path } from "../mesh/path.ts";
+import { hosts, requests, status } from "../mesh/netmap.ts";
+import { allow, revoke } from "../mesh/rules.ts";
 
 export const mesh: Command<Context> = defineGroup({
   summary: "Show the agent's view of the mesh, and agree to rules.",

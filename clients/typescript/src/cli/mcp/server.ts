@@ -8,9 +8,9 @@ import { note } from "../terminal/output.ts";
 import { escapedJson } from "./escapes.ts";
 import { Root } from "./root.ts";
 import type { ToolCall } from "./tool.ts";
-import { FILE_TOOLS } from "./tools/files.ts";
-import { MESH_TOOLS } from "./tools/mesh.ts";
-import { getFile, putFile } from "./tools/transfer.ts";
+import { FILE_TOOLS } from "./file_tools.ts";
+import { MESH_TOOLS } from "./mesh_tools.ts";
+import { getFile, putFile } from "./transfer_tools.ts";
 
 const TOOLS = [putFile, getFile, ...FILE_TOOLS, ...MESH_TOOLS];
 

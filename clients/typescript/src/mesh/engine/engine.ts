@@ -3,7 +3,7 @@
  * nothing of the service: whoever runs it passes it configurations.
  */
 import type { MeshConfiguration } from "../../contract/types.ts";
-import type { RelayAnswer } from "../paths/paths.ts";
+import type { RelayAnswer } from "../../paths/paths.ts";
 import type { ByteStream, RemotePort } from "../byte_stream.ts";
 
 export interface EngineOptions {

@@ -1,4 +1,4 @@
-import { TcpError } from "../ip/tcp_error.ts";
+import { TcpError } from "../../ip/tcp_error.ts";
 import type { ByteStream } from "../byte_stream.ts";
 
 /** A connection that a revoked rule may end. Then its methods say that it was reset. */

@@ -1,5 +1,5 @@
 import type { MeshConfiguration } from "../../contract/types.ts";
-import type { FilterRules } from "../ip/filter/packet_filter.ts";
+import type { FilterRules } from "../../ip/filter/packet_filter.ts";
 
 /** Without the prefix length. */
 export function addressOf(network: string): string {

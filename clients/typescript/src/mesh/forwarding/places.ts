@@ -1,4 +1,4 @@
-import { addressBytes, masked, type Network } from "../wireguard/routing/networks.ts";
+import { addressBytes, masked, type Network } from "../../wireguard/routing/networks.ts";
 
 /** How the ports of this program begin, as endpoints. */
 export const LOOPBACK = "127.0.0.1:";

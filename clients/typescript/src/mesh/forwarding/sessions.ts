@@ -1,5 +1,5 @@
-import type { UdpSocket } from "../wireguard/sockets/udp_socket.ts";
-import type { Endpoint, Surroundings } from "../wireguard/surroundings.ts";
+import type { UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
+import type { Endpoint, Surroundings } from "../../wireguard/surroundings.ts";
 
 /** A peer, or those of whom it is not known yet who they are. */
 export interface Port {

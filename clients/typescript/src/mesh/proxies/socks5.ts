@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { formatAddress } from "../ip/addresses.ts";
+import { formatAddress } from "../../ip/addresses.ts";
 import { ByteReader } from "./byte_reader.ts";
 import { isRight } from "./token.ts";
 import { type Dial, type DialFailure, failureOf, goneSignal, splice } from "./tunnelling.ts";

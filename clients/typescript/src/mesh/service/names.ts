@@ -1,6 +1,6 @@
 import type { MeshConfiguration } from "../../contract/types.ts";
 import { addressOf } from "../engine/rules.ts";
-import { formatAddress, parseAddress } from "../ip/addresses.ts";
+import { formatAddress, parseAddress } from "../../ip/addresses.ts";
 
 export type ConfiguredPeer = MeshConfiguration["peers"][number];
 

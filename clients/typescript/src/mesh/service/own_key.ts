@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import process from "node:process";
 import { lstat, readFile, writeFile } from "node:fs/promises";
-import { formatKey, parseKey } from "../wireguard/key.ts";
+import { formatKey, parseKey } from "../../wireguard/key.ts";
 
 /** A new private key, of the form that WireGuard uses (RFC 7748, section 5). */
 export function newPrivateKey(): Uint8Array {

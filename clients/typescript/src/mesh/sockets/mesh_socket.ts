@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { toDuplex } from "../ip/duplex.ts";
+import { toDuplex } from "./duplex.ts";
 import type { ByteStream, RemotePort } from "../byte_stream.ts";
 import { MeshConn } from "./conn.ts";
 

@@ -1,5 +1,5 @@
-import { ByteQueue } from "../ip/byte_queue.ts";
-import { TcpError } from "../ip/tcp_error.ts";
+import { ByteQueue } from "../../ip/byte_queue.ts";
+import { TcpError } from "../../ip/tcp_error.ts";
 import type { ByteStream } from "../byte_stream.ts";
 import { CHUNK_BYTES, ownBytes, type PortMessage, send, WINDOW_BYTES } from "./port_messages.ts";
 import { fromSentError } from "./thread_errors.ts";

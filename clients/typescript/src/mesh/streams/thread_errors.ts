@@ -1,4 +1,4 @@
-import { TcpError, type TcpErrorCode } from "../ip/tcp_error.ts";
+import { TcpError, type TcpErrorCode } from "../../ip/tcp_error.ts";
 import type { SentError } from "./port_messages.ts";
 
 const TCP_CODES: readonly string[] = [

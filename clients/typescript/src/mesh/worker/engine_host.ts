@@ -1,6 +1,6 @@
 import type { Engine } from "../engine/engine.ts";
 import { openLocalEngine } from "../engine/local_engine.ts";
-import type { RelayAnswer } from "../paths/paths.ts";
+import type { RelayAnswer } from "../../paths/paths.ts";
 import { servePort } from "../streams/serve_port.ts";
 import { toSentError } from "../streams/thread_errors.ts";
 import type { EngineCall, FromEngine, ToEngine } from "./messages.ts";

@@ -1,7 +1,7 @@
 /** What passes between the thread of the application and that of the engine. */
 import type { MeshConfiguration } from "../../contract/types.ts";
 import type { EngineOptions, PeerState } from "../engine/engine.ts";
-import type { RelayAnswer } from "../paths/paths.ts";
+import type { RelayAnswer } from "../../paths/paths.ts";
 import type { RemotePort } from "../byte_stream.ts";
 import type { SentError } from "../streams/port_messages.ts";
 

@@ -8,7 +8,7 @@ import type {
   EngineOptions,
   PeerState,
 } from "../engine/engine.ts";
-import { TcpError } from "../ip/tcp_error.ts";
+import { TcpError } from "../../ip/tcp_error.ts";
 import type { ByteStream } from "../byte_stream.ts";
 import { PortStream } from "../streams/port_stream.ts";
 import { fromSentError } from "../streams/thread_errors.ts";

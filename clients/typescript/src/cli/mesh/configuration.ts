@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from "node:fs/promises";
 import process from "node:process";
-import { note, write } from "../../terminal/output.ts";
-import { defineVerb, type Verb } from "../../verb.ts";
+import { note, write } from "../terminal/output.ts";
+import { defineVerb, type Verb } from "../verb.ts";
 
 /** The wg-quick configuration, which holds secrets: a file of it is its owner's alone. */
 export const config: Verb = defineVerb({

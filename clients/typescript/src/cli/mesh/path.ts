@@ -1,8 +1,8 @@
 import process from "node:process";
 import { join } from "node:path";
-import { UsageError } from "../../command/usage_error.ts";
-import { defineVerb, type Verb } from "../../verb.ts";
-import type { PathNews } from "../../../mesh/forwarding/path_news.ts";
+import { UsageError } from "../command/usage_error.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+import type { PathNews } from "../../mesh/forwarding/path_news.ts";
 
 const INTERFACE_NAME = /^[A-Za-z0-9_=+.-]{1,15}$/;
 
@@ -39,9 +39,9 @@ export const path: Verb = defineVerb({
     const folder = values["config-dir"] ?? "/etc/wireguard";
     // Only this command and `mesh join` load what carries packets.
     const [ways, { parseServerUrl }, { Connection }] = await Promise.all([
-      import("../../../mesh/forwarding/index.ts"),
-      import("../../../mesh/paths/relays/ice_servers.ts"),
-      import("../../../http/connection.ts"),
+      import("../../mesh/forwarding/index.ts"),
+      import("../../paths/relays/ice_servers.ts"),
+      import("../../http/connection.ts"),
     ]);
     for (const url of stunServers) {
       const parsed = parseServerUrl(url);

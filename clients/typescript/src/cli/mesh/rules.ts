@@ -1,8 +1,8 @@
-import type { MeshRequest } from "../../../contract/types.ts";
-import type { Positionals } from "../../command/command.ts";
-import { UsageError } from "../../command/usage_error.ts";
-import { plain } from "../../terminal/output.ts";
-import { defineVerb, type Verb } from "../../verb.ts";
+import type { MeshRequest } from "../../contract/types.ts";
+import type { Positionals } from "../command/command.ts";
+import { UsageError } from "../command/usage_error.ts";
+import { plain } from "../terminal/output.ts";
+import { defineVerb, type Verb } from "../verb.ts";
 
 const RULE: Positionals = {
   usage: "FROM TO PORT[/tcp|/udp]",

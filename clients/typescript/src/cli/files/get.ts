@@ -1,14 +1,14 @@
 import { access } from "node:fs/promises";
-import { extractFolder } from "../../../folders/get_folder.ts";
-import { folderNameOf, isPackedFolder } from "../../../folders/packed.ts";
-import type { Got } from "../../../transfer/get.ts";
-import { defineVerb, type Verb } from "../../verb.ts";
-import { UsageError } from "../../command/usage_error.ts";
-import { safeSegments } from "../../files/safe_path.ts";
-import { save } from "../../files/save.ts";
-import type { Context } from "../../context.ts";
-import { inBytes, note, plain, write } from "../../terminal/output.ts";
-import { ProgressBar } from "../../terminal/progress_bar.ts";
+import { extractFolder } from "../../folders/get_folder.ts";
+import { folderNameOf, isPackedFolder } from "../../folders/packed.ts";
+import type { Got } from "../../transfer/get.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+import { UsageError } from "../command/usage_error.ts";
+import { safeSegments } from "../downloads/safe_path.ts";
+import { save } from "../downloads/save.ts";
+import type { Context } from "../context.ts";
+import { inBytes, note, plain, write } from "../terminal/output.ts";
+import { ProgressBar } from "../terminal/progress_bar.ts";
 
 const STANDARD_OUTPUT = "-";
 

@@ -1,10 +1,10 @@
 import { mkdir } from "node:fs/promises";
-import type { AgentFiles } from "../../../agent_files.ts";
-import type { InboxEntry } from "../../../contract/types.ts";
-import { andAgain } from "../../../follow/and_again.ts";
-import { defineVerb, type Verb } from "../../verb.ts";
-import type { Context } from "../../context.ts";
-import { inBytes, note } from "../../terminal/output.ts";
+import type { AgentFiles } from "../../agent_files.ts";
+import type { InboxEntry } from "../../contract/types.ts";
+import { andAgain } from "../../follow/and_again.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+import type { Context } from "../context.ts";
+import { inBytes, note } from "../terminal/output.ts";
 import { ChosenGrants } from "./chosen_grants.ts";
 import { InboxDownloads } from "./inbox_downloads.ts";
 

@@ -1,4 +1,4 @@
-import { defineVerb, type Verb } from "../../verb.ts";
+import { defineVerb, type Verb } from "../verb.ts";
 import { liveLinks, usesOf } from "./live_links.ts";
 
 export const links: Verb = defineVerb({

@@ -2,15 +2,15 @@ import { access, type FileHandle } from "node:fs/promises";
 import { basename } from "node:path";
 import { lookup } from "mrmime";
 import * as z from "zod";
-import { extractFolder } from "../../../folders/get_folder.ts";
-import { packFolder } from "../../../folders/pack.ts";
-import { isPackedFolder, PACKED_FOLDER } from "../../../folders/packed.ts";
-import type { PutArtifact, PutOptions } from "../../../transfer/put.ts";
-import type { StreamSource } from "../../../transfer/source.ts";
-import { UsageError } from "../../command/usage_error.ts";
-import { save } from "../../files/save.ts";
-import { agents, artifactFields, artifactOf, path, tags } from "../fields.ts";
-import { defineTool, type Tool, type ToolCall } from "../tool.ts";
+import { extractFolder } from "../../folders/get_folder.ts";
+import { packFolder } from "../../folders/pack.ts";
+import { isPackedFolder, PACKED_FOLDER } from "../../folders/packed.ts";
+import type { PutArtifact, PutOptions } from "../../transfer/put.ts";
+import type { StreamSource } from "../../transfer/source.ts";
+import { UsageError } from "../command/usage_error.ts";
+import { save } from "../downloads/save.ts";
+import { agents, artifactFields, artifactOf, path, tags } from "./fields.ts";
+import { defineTool, type Tool, type ToolCall } from "./tool.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 

@@ -1,4 +1,4 @@
-import { isExcepted, noProxyVariable, proxyVariable } from "../../../http/proxy_variables.ts";
+import { isExcepted, noProxyVariable, proxyVariable } from "../../http/proxy_variables.ts";
 
 /**
  * The HTTP proxy for a TURN server: the one given or, if that is undefined, the one that

@@ -1,5 +1,5 @@
-import type { AgentFiles } from "../../../agent_files.ts";
-import type { GivenGrant } from "../../../contract/types.ts";
+import type { AgentFiles } from "../../agent_files.ts";
+import type { GivenGrant } from "../../contract/types.ts";
 
 /**
  * The live links that the agent has made, the first to expire first: all, or those that a grant id,

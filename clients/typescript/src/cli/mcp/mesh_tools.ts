@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineTool, type Tool } from "../tool.ts";
+import { defineTool, type Tool } from "./tool.ts";
 
 const rule = z.object({
   from_agent: z.string().meta({ description: "The agent that may connect" }),

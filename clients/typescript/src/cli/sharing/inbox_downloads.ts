@@ -1,10 +1,10 @@
-import type { AgentFiles } from "../../../agent_files.ts";
-import type { InboxEntry } from "../../../contract/types.ts";
-import { AgentError } from "../../../errors/agent_error.ts";
-import type { Context } from "../../context.ts";
-import { type Downloaded, downloadGrant } from "../../files/download_folder.ts";
-import { inBytes, note, plain } from "../../terminal/output.ts";
-import { ProgressBar } from "../../terminal/progress_bar.ts";
+import type { AgentFiles } from "../../agent_files.ts";
+import type { InboxEntry } from "../../contract/types.ts";
+import { AgentError } from "../../errors/agent_error.ts";
+import type { Context } from "../context.ts";
+import { type Downloaded, downloadGrant } from "../downloads/download_folder.ts";
+import { inBytes, note, plain } from "../terminal/output.ts";
+import { ProgressBar } from "../terminal/progress_bar.ts";
 
 /** After a transfer was retried in vain, the next ones are retried only this long. */
 const BRIEF_RETRY_SECONDS = 5;

@@ -1,5 +1,5 @@
-import { assertGrantees } from "../../../transfer/names.ts";
-import { defineVerb, type Verb } from "../../verb.ts";
+import { assertGrantees } from "../../transfer/names.ts";
+import { defineVerb, type Verb } from "../verb.ts";
 import {
   FILE_AND_AGENTS,
   granteesOf,
@@ -7,7 +7,7 @@ import {
   sharingOf,
   TO_TAG_OPTION,
 } from "./options.ts";
-import { plain } from "../../terminal/output.ts";
+import { plain } from "../terminal/output.ts";
 
 export const share: Verb = defineVerb({
   summary: "Give agents access to a file.",

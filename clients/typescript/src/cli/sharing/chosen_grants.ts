@@ -1,4 +1,4 @@
-import type { InboxEntry } from "../../../contract/types.ts";
+import type { InboxEntry } from "../../contract/types.ts";
 
 /** The grants of an inbox that `--prefix` and `--latest` choose. */
 export class ChosenGrants {

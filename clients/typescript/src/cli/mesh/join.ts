@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import { UsageError } from "../../command/usage_error.ts";
-import type { Context } from "../../context.ts";
-import { defineVerb, type Verb } from "../../verb.ts";
-import { type Exposure, parseExposure } from "../../../mesh/proxies/expose.ts";
-import { parsePlace, type Place } from "../../../mesh/proxies/place.ts";
+import { UsageError } from "../command/usage_error.ts";
+import type { Context } from "../context.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+import { type Exposure, parseExposure } from "../../mesh/proxies/expose.ts";
+import { parsePlace, type Place } from "../../mesh/proxies/place.ts";
 
 export const join: Verb = defineVerb({
   summary: "Join the mesh from a sandbox: without root, by proxies for other programs.",
@@ -69,9 +69,9 @@ async function runMember(
 ): Promise<void> {
   // Only this command loads what carries packets.
   const [{ joinWith }, { openLocalEngine }, { openProxies }] = await Promise.all([
-    import("../../../mesh/join.ts"),
-    import("../../../mesh/engine/local_engine.ts"),
-    import("../../../mesh/proxies/open_proxies.ts"),
+    import("../../mesh/join.ts"),
+    import("../../mesh/engine/local_engine.ts"),
+    import("../../mesh/proxies/open_proxies.ts"),
   ]);
   // This process does nothing else, so the tunnel needs no thread of its own.
   await using mesh = await joinWith(openLocalEngine, { ...await context.connection(), ...options });
