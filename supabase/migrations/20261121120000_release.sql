@@ -15,12 +15,14 @@ language sql
 immutable
 return array['agents', 'artifacts', 'mesh'];
 comment on function agents.own_schemas() is
-  'The schemas that hold nothing but the project''s own. In public, only functions are.';
+  'The schemas that contain only this project''s objects. In public, the project has only '
+  'functions.';
 
 create function agents.is_agent_id(name text) returns boolean
 language sql
 immutable
--- The length apart: to match {0,127} takes ten times as long, and a request writes many of these.
+-- Check the length separately: matching {0,127} takes ten times as long, and a request writes many
+-- identifiers.
 return length(is_agent_id.name) <= 128
   and is_agent_id.name collate "C" ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]*$';
 comment on function agents.is_agent_id(text) is 'Whether this can be an agent''s identifier.';
@@ -33,7 +35,8 @@ comment on domain agents.agent_id is
 create function agents.iso_timestamp(instant timestamptz) returns text
 language sql
 stable
--- An SQL-standard body has its names fixed when it is made, needs no search_path, and is inlined.
+-- PostgreSQL resolves the names in an SQL-standard body when it creates the function. So the
+-- function needs no search_path, and can be inlined.
 return to_char(iso_timestamp.instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 comment on function agents.iso_timestamp(timestamptz) is
   'The format of every timestamp in an answer: ISO 8601, UTC, milliseconds, Z.';
@@ -43,8 +46,9 @@ language sql
 immutable
 return hashtextextended('access of ' || agent_id, 0);
 comment on function agents.access_lock(text) is
-  'The advisory lock that an agent''s writes share, and that ending its access takes exclusively. '
-  'It is the first lock of every transaction that takes it.';
+  'The advisory lock of an agent''s access. The agent''s writes take it in shared mode, and ending '
+  'its access takes it exclusively. A transaction takes it before every other lock except '
+  'enrolment_lock.';
 
 create function agents.end_access(agent_id text) returns void
 language plpgsql
@@ -61,7 +65,7 @@ comment on function agents.end_access(text) is
 
 -- schemas/agents/keys.sql
 
--- Agent keys: which there are. key_changes.sql creates and revokes them.
+-- The table of agent keys. key_changes.sql creates and revokes them.
 
 create table agents.keys (
   key_id text collate "C" primary key,
@@ -93,28 +97,31 @@ comment on table agents.keys is
 comment on column agents.keys.enrolment_id is
   'The enrolment that the key came from; null: the operator made it.';
 comment on column agents.keys.generation is
-  'Which enrolment of its agent it came from: 1 for the first. Null: not from an enrolment.';
+  'Which enrolment of the agent created the key: 1 for the first. Null: the key is not from an '
+  'enrolment.';
 comment on column agents.keys.first_used_at is
-  'When a key from an enrolment was first used. Until then, the generation before it stays live.';
+  'When a key from an enrolment was first used. Until then, the key of the previous generation '
+  'stays live.';
 comment on column agents.keys.superseded_at is
-  'When a newer generation ended the key. Who still uses it is told so, not only that it ended.';
+  'When a newer generation ended the key. A caller that still uses it gets the error superseded, '
+  'not unauthenticated.';
 
 create index keys_by_agent on agents.keys (agent_id);
--- What the sweep deletes: enrolments make keys for as long as a fleet lives.
+-- For the sweep, which deletes expired keys from enrolments: a fleet gets new keys as long as it
+-- lives.
 create index enrolled_keys_by_expiry on agents.keys (expires_at) where enrolment_id is not null;
 
 -- schemas/agents/epochs.sql
 
--- The epoch of this database, and its transactions as positions name them. A restore takes a
--- database back in time, and what it then hands out could coincide with what it handed out before:
--- a position in a feed, a config_version. So every position carries the epoch, and after a restore
--- the operator begins another one (after_restore).
+-- The epoch of this database, and the transaction numbers in positions. A restored database could
+-- hand out a position in a feed, or a config_version, that it has handed out before. So every
+-- position contains the epoch, and after a restore the operator begins a new epoch (after_restore).
 
 create function agents.new_epoch() returns text
 language sql
 volatile
--- A version 4 UUID begins with 48 random bits of the server's strong generator. Random, not
--- counted: a counter that was restored twice from one backup would repeat itself.
+-- A version 4 UUID begins with 48 random bits of the server's strong generator. The epoch is
+-- random, because a counter would repeat itself if one backup were restored twice.
 return left(replace(gen_random_uuid()::text, '-', ''), 12);
 comment on function agents.new_epoch() is 'An epoch that no database has had.';
 
@@ -129,15 +136,15 @@ create table agents.epochs (
   constraint epoch_is_well_formed check (epoch ~ '^[0-9a-f]{12}$')
 );
 comment on table agents.epochs is
-  'One row: the present epoch. A restore brings the epoch of the backup back; only after_restore '
+  'One row: the present epoch. A restore brings back the epoch of the backup; only after_restore '
   'begins another one.';
 comment on column agents.epochs.first_config_version is
-  'Where the config_version of an agent begins that has none yet. It may have had one that the '
-  'restore lost.';
+  'The first config_version of an agent that has none yet. A restore may have lost a '
+  'config_version that the agent had.';
 comment on column agents.epochs.transaction_offset is
-  'What present_transaction adds to the numbers of this cluster. A dump that is restored into '
-  'another cluster has rows whose transaction_id lies in the future there; after_restore raises the '
-  'offset beyond them.';
+  'What present_transaction adds to the transaction numbers of this cluster. If a dump is restored '
+  'into another cluster, its rows have a transaction_id that is in the future there. after_restore '
+  'raises the offset beyond them.';
 
 insert into agents.epochs (epoch) values (agents.new_epoch());
 
@@ -150,7 +157,7 @@ begin
   return (select e.epoch from agents.epochs e);
 end
 $$;
-comment on function agents.present_epoch() is 'The epoch that positions carry today.';
+comment on function agents.present_epoch() is 'The current epoch, which positions contain.';
 
 create function agents.present_transaction() returns xid8
 language plpgsql
@@ -158,7 +165,8 @@ stable
 set search_path = ''
 as $$
 declare
-  -- Local to the transaction: one that writes many events reads the offset once.
+  -- This setting lasts for the transaction, so a transaction that writes many events reads the
+  -- offset once.
   known constant text := current_setting('agents.present_transaction', true);
 begin
   if known <> '' then
@@ -173,8 +181,9 @@ begin
 end
 $$;
 comment on function agents.present_transaction() is
-  'The number of this transaction for columns named transaction_id. It is higher than every one '
-  'that ended before it began, also in the cluster that the rows come from.';
+  'The number of this transaction, for columns named transaction_id. It is higher than the number '
+  'of every transaction that ended before this one began, even in the cluster that a restored dump '
+  'came from.';
 
 create function agents.present_snapshot() returns pg_snapshot
 language plpgsql
@@ -212,14 +221,15 @@ begin
 end
 $$;
 comment on function agents.horizon() is
-  'The oldest transaction that may still be writing. Whatever commits from now on is not below it.';
+  'The oldest transaction that may still be writing. No transaction with a lower number can still '
+  'commit.';
 
 create function agents.position_at(place text) returns text
 language sql
 stable
 return agents.present_epoch() || '-' || position_at.place;
 comment on function agents.position_at(text) is
-  'The position that callers are given for a place in a feed: <epoch>-<place>.';
+  'The position that callers get for a place in a feed: <epoch>-<place>.';
 
 create function agents.expire_position(field text) returns void
 language plpgsql
@@ -241,7 +251,7 @@ stable
 set search_path = ''
 as $$
 begin
-  -- One without an epoch is from before positions had one.
+  -- A position without an epoch, from before positions had one, has expired, too.
   if split_part(place_of.position_text, '-', 1) <> agents.present_epoch() then
     perform agents.expire_position(place_of.field);
   end if;
@@ -250,7 +260,7 @@ end
 $$;
 comment on function agents.place_of(text, text) is
   'The place in a feed that a position of this epoch stands for; null for null. `field` is the '
-  'field of the request that has it. Raises position_expired.';
+  'field of the request that contains the position. Raises position_expired.';
 
 -- schemas/agents/events.sql
 
@@ -281,12 +291,12 @@ create table agents.events (
 );
 comment on table agents.events is
   'Append-only: who changed which access on whom, and when. Written in the transaction of the '
-  'change itself. Contains no secrets. Only forget_events deletes rows, when they are old, and only erase_agent '
-  'changes any: it replaces a name.';
+  'change itself. Contains no secrets. Only forget_events deletes rows, and only old ones. Only '
+  'erase_agent changes rows: it replaces a name.';
 comment on column agents.events.transaction_id is
   'event_id is not assigned in commit order: a transaction that commits late has lower numbers '
-  'than events that were already read. Reading in the order of (transaction_id, event_id), and '
-  'only below horizon(), misses nothing.';
+  'than events that were already read. A reader misses nothing if it reads in the order of '
+  '(transaction_id, event_id), and only below horizon().';
 comment on column agents.events.actor_user_id is
   'The signed-in user who acted as the agent: the sub of the token.';
 comment on column agents.events.actor_key_id is
@@ -310,10 +320,11 @@ comment on function agents.artifact_of_event(text, jsonb) is
 create index events_by_name on agents.events (((details ->> 'key') collate "C"), event_id)
   where action = 'artifact.registered';
 comment on index agents.events_by_name is
-  'Which artifacts had a name (`key`), also after their tombstones are gone. Each has one entry.';
+  'Finds the artifacts that had a name (`key`), even after their tombstones were deleted. Each '
+  'artifact has one entry.';
 
--- What happened to an agent, what it did, what happened to an artifact, each in the order of
--- commits. Old events are found by event_id, which rises with time.
+-- These indexes find the events that concern an agent, that it caused, or that concern an artifact,
+-- each in commit order. Old events are found by event_id, which rises with time.
 create index events_by_subject on agents.events (subject_agent_id, transaction_id, event_id);
 create index events_by_other on agents.events (other_agent_id, transaction_id, event_id)
   where other_agent_id is not null;
@@ -381,7 +392,8 @@ begin
   if acting_key.caller ->> 'kind' <> 'agent' or acting_key.caller ->> 'key_hash' is null then
     return acting_key.caller ->> 'key_id';
   end if;
-  -- What authenticate has found. A change holds locks when it writes its event.
+  -- authenticate has already found the key. A change holds locks when it writes its event, so it
+  -- should not look the key up again.
   if split_part(known, ' ', 1) = acting_key.caller ->> 'key_hash' then
     return split_part(known, ' ', 2);
   end if;
@@ -389,8 +401,8 @@ begin
 end
 $$;
 comment on function agents.acting_key(jsonb) is
-  'The id of the agent key that a caller used; null: none. key_id names it for what was counted '
-  'and is reported later.';
+  'The id of the agent key that a caller used; null: none. For changes and reads that were counted '
+  'and are reported later, the caller contains key_id.';
 
 create function agents.record_event(
   caller jsonb,
@@ -452,7 +464,7 @@ create table agents.reads (
 
   primary key (object_id, reader, user_id, key_id)
 )
--- A read that is counted changes no column that is in an index, and finds room on its page.
+-- fillfactor leaves room for HOT updates: counting a read changes no indexed column.
 with (fillfactor = 50);
 comment on table agents.reads is
   'One row per object and recent reader: what their next event will report. The sweep deletes '
@@ -462,7 +474,8 @@ comment on column agents.reads.reader is
 comment on column agents.reads.user_id is
   'The signed-in user who called as that agent, or empty.';
 comment on column agents.reads.key_id is
-  'The agent key that was used, or empty. Reads with another key of the agent are counted apart.';
+  'The agent key that was used, or empty. Reads with another key of the agent are counted '
+  'separately.';
 comment on column agents.reads.told_at is 'When the last event about these reads was written.';
 comment on column agents.reads.told_reads is 'How many reads that event stands for.';
 comment on column agents.reads.untold_reads is 'How many reads came after it.';
@@ -501,9 +514,9 @@ begin
       and r.key_id = which_key
       and r.told_at > minute_began;
     if found then
-      -- Reads at the same time take turns at the row until each has committed. So a transaction
-      -- that changes nothing else does not wait for the disk: a crash of the server may lose the
-      -- counts of its last second, and never an event.
+      -- Concurrent reads wait for each other's lock on the row until commit. So a transaction that
+      -- only counts does not wait for the disk. A crash of the server may lose the counts of its
+      -- last second, but never an event.
       if counts_only then
         perform set_config('synchronous_commit', 'off', true);
       end if;
@@ -534,14 +547,14 @@ begin
       );
       return;
     end if;
-    -- Another read began the minute meanwhile: this one is counted.
+    -- A concurrent read has begun the minute: the next pass counts this one.
   end loop;
 end
 $$;
 comment on function agents.record_read(jsonb, text, text, text, text, jsonb, text) is
-  'Like record_event, for reads: at most one event a minute per object, reader and agent key. `reads` in its '
-  'details is the number of reads it stands for: this one, and those since the previous event. '
-  'Must be the last step of a transaction.';
+  'Like record_event, for reads: at most one event a minute per object, reader and agent key. '
+  '`reads` in its details is the number of reads it stands for: this one, and those since the '
+  'previous event. Must be the last step of a transaction.';
 
 -- schemas/agents/repeated_changes.sql
 
@@ -571,7 +584,8 @@ create table agents.repeated_changes (
 
   primary key (actor, user_id, kind, subject_agent_id, other_agent_id, thing)
 )
--- A change that is counted finds room on its page, and changes no column that is in an index.
+-- fillfactor leaves room for HOT updates: after the first counted change of a minute, counting
+-- changes no indexed column.
 with (fillfactor = 50);
 comment on table agents.repeated_changes is
   'One row per actor and thing that it changed within the last hour: what the next event about it '
@@ -590,15 +604,15 @@ comment on column agents.repeated_changes.told_times is
   'How many changes the last event stands for.';
 comment on column agents.repeated_changes.untold is 'How many changes came after that event.';
 comment on column agents.repeated_changes.due_at is
-  'When the sweep must look at the row: a minute after told_at if a change is unreported, '
-  'otherwise an hour.';
+  'When the sweep must check the row: a minute after told_at if a change is unreported, otherwise '
+  'an hour.';
 
 create index repeated_changes_by_due_time on agents.repeated_changes (due_at);
 
 create function agents.is_same_thing(one agents.repeated_changes, other agents.repeated_changes) returns boolean
 language sql
 immutable
--- Inlined: one look into the primary key.
+-- Inlined, so that a query needs one lookup in the primary key.
 return (one).actor = (other).actor
   and (one).user_id = (other).user_id
   and (one).kind = (other).kind
@@ -683,14 +697,14 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- So that what is made, undone and made again is told at once.
+  -- Enough to report at once that a thing was created, undone and created again.
   told_at_once constant integer := 5;
   changed_at constant timestamptz := clock_timestamp();
   minute_began constant timestamptz := changed_at - interval '1 minute';
   change agents.repeated_changes;
 begin
   if record_change.caller_agent is null then
-    -- The operator's changes are all told.
+    -- Every change by the operator writes an event.
     perform agents.record_event(
       record_change.caller, null, record_change.action, record_change.subject_agent_id, null,
       record_change.details, record_change.other_agent_id
@@ -704,8 +718,9 @@ begin
   change.subject_agent_id := record_change.subject_agent_id;
   change.other_agent_id := coalesce(record_change.other_agent_id, '');
   change.thing := record_change.thing;
-  -- Names that an agent makes up cannot fill the log either: when it has changed as many things as
-  -- anybody needs, further ones are told together, to the agent itself and to the operator.
+  -- An agent cannot fill the log with invented names either. After max_things different things
+  -- within an hour, changes of further things are reported together, to the agent itself and to the
+  -- operator.
   if exists (
     select
     from agents.changed_things t
@@ -720,7 +735,7 @@ begin
     change.thing := 'others';
   end if;
 
-  -- The changes of one agent to the mesh take turns: each has locked the agent.
+  -- An agent's changes to the mesh run one at a time: each has locked the agent.
   insert into agents.repeated_changes as c (
     actor, user_id, kind, subject_agent_id, other_agent_id, thing, actor_kind, key_id, action, details,
     told_at, last_at, due_at
@@ -740,7 +755,7 @@ begin
       select
         case when s.is_over then excluded.told_at else c.told_at end,
         case
-          -- Who has not stopped gets one event a minute.
+          -- An agent that has not stopped gets one event a minute.
           when s.is_over and c.untold > 0 then told_at_once
           when s.is_over then 1
           else least(c.told + 1, told_at_once)
@@ -966,9 +981,10 @@ create table agents.agent_tags (
 );
 comment on table agents.agent_tags is 'Which agents have which tags.';
 comment on column agents.agent_tags.enrolment_id is
-  'The enrolment that gave the tag and can take it away; null: the operator did.';
+  'The enrolment that gave the tag and can take it away; null: the operator gave it.';
 comment on column agents.agent_tags.transaction_id is
-  'Tells which tags an agent was given since an earlier look: those that its snapshot did not see.';
+  'The transaction that gave the tag. If the snapshot of an earlier read does not include it, the '
+  'agent got the tag after that read.';
 
 create index agent_tags_by_tag on agents.agent_tags (tag, agent_id);
 create index agent_tags_by_enrolment on agents.agent_tags (enrolment_id, agent_id)
@@ -991,9 +1007,9 @@ comment on function agents.tags_of(text) is 'The tags of an agent, in byte order
 
 -- schemas/agents/enrolments.sql
 
--- Enrolments: by which proofs of origin an agent gets a key, and which agent that is. The operator
--- makes them. They never change, except that uses are counted, that the keys of an issuer are
--- replaced, that they are revoked, and that an erasure takes a name out of them.
+-- Enrolments. Each says which proof of origin gives an agent key, and to which agent. The operator
+-- creates them. An enrolment changes only in these ways: its uses are counted, the keys of its
+-- issuer are replaced, it is revoked, or an erasure replaces a name in it.
 
 create table agents.enrolments (
   enrolment_id text collate "C" primary key,
@@ -1046,13 +1062,14 @@ create table agents.enrolments (
   constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
 );
 comment on table agents.enrolments is
-  'Which proofs of origin give an agent key: an enrolment key (only its SHA-256 is stored), or the '
-  'tokens of an issuer that is trusted.';
+  'Which proofs of origin give an agent key: an enrolment key (only its SHA-256 is stored), or '
+  'tokens of a trusted issuer.';
 comment on column agents.enrolments.conditions is
-  'What the claims of a token must be: [{claim, equals | prefix}].';
+  'The conditions that a token''s claims must meet: [{claim, equals | prefix}].';
 comment on column agents.enrolments.agent_template is
-  'The name of an agent, with claims in braces.';
-comment on column agents.enrolments.uses_left is 'How many more enrolments; null: any number.';
+  'A template for the agent''s name, with claims in braces.';
+comment on column agents.enrolments.uses_left is
+  'How many more times the enrolment can be used; null: any number of times.';
 comment on column agents.enrolments.ephemeral_seconds is
   'How long after its last contact the sweep removes an agent; null: never.';
 
@@ -1072,14 +1089,14 @@ create table agents.enrolled_agents (
     foreign key (enrolment_id) references agents.enrolments (enrolment_id)
 );
 comment on table agents.enrolled_agents is
-  'Which agent enrolled with which enrolment. The row outlives the agent''s end, so that it comes back '
-  'as the same agent and nobody else gets its name.';
-comment on column agents.enrolled_agents.generation is 'How often it has enrolled.';
+  'Which agent enrolled with which enrolment. The row stays after the agent has ended, so that the '
+  'agent can come back under its name and nobody else gets that name.';
+comment on column agents.enrolled_agents.generation is 'How often the agent has enrolled.';
 comment on column agents.enrolled_agents.due_at is
-  'When the sweep looks whether an ephemeral agent is still in contact; null: not ephemeral.';
+  'When the sweep checks whether an ephemeral agent is still in contact; null: not ephemeral.';
 comment on column agents.enrolled_agents.ended_at is
-  'When its keys last ended because it left, was removed, or its enrolment was revoked; null: it '
-  'is there.';
+  'When its keys last ended because it left, was removed, or its enrolment was revoked; null: the '
+  'agent has not ended.';
 
 create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, ended_at, agent_id);
 create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
@@ -1098,7 +1115,8 @@ comment on table agents.used_tokens is
   'The tokens that enrolments for single-use tokens have seen, until they expire.';
 comment on column agents.used_tokens.token_id is 'The jti of the token, else its SHA-256.';
 comment on column agents.used_tokens.key_id is
-  'The key that the token brought. Until its first use the same token brings another one.';
+  'The agent key that the token was exchanged for. Until that key is first used, the same token '
+  'can be exchanged again.';
 
 create index used_tokens_by_expiry on agents.used_tokens (expires_at);
 
@@ -1107,8 +1125,8 @@ language sql
 immutable
 return hashtextextended('enrolment ' || enrolment_id, 0);
 comment on function agents.enrolment_lock(text) is
-  'The advisory lock that enrolling shares, and that revoking the enrolment takes exclusively. It '
-  'is taken before the access of any agent.';
+  'The advisory lock of an enrolment. Enrolling takes it in shared mode, and revoking the '
+  'enrolment takes it exclusively. A transaction takes it before any agent''s access_lock.';
 
 create function agents.enrolment_json(enrolment agents.enrolments) returns jsonb
 language sql
@@ -1172,8 +1190,8 @@ begin
       and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > clock_timestamp());
     if found then
-      -- For the log and the counts of the function, which keeps it to itself: a header of
-      -- PostgREST's answer costs no round trip. No agent_id needs escaping.
+      -- The Edge Function reads this header for its log and its counts, and does not pass it on. A
+      -- header of PostgREST's answer costs no extra round trip. No agent_id needs escaping.
       perform set_config(
         'response.headers',
         '[{"x-caller": "' || caller_agent || ' ' || caller_key
@@ -1186,7 +1204,8 @@ begin
   end if;
 
   if caller_agent is null then
-    -- Of two clones the older one learns why, so that it stops instead of enrolling again.
+    -- If an agent was cloned, the clone with the older key learns why it was refused. So it stops
+    -- instead of enrolling again.
     if exists (
       select
       from agents.keys k
@@ -1203,10 +1222,10 @@ end
 $$;
 comment on function agents.authenticate(jsonb) is
   'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
-  'caller, the answer''s header x-caller is `<agent_id> <key_id>`, and ` first` behind it where '
-  'note_first_use has to be called. Raises superseded for a key that a newer generation ended, and '
-  'unauthenticated for another unknown, expired or revoked key, and for a user whose token has '
-  'expired or whose agent was removed.';
+  'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by ` first` if '
+  'note_first_use must be called. Raises superseded for a key that a newer generation ended. '
+  'Raises unauthenticated for any other key that is unknown, expired or revoked, and for a user '
+  'whose token has expired or whose agent was removed.';
 
 create function agents.require_self(caller_agent text, agent_id text) returns text
 language plpgsql
@@ -1295,9 +1314,10 @@ volatile
 set search_path = ''
 as $$
 begin
-  -- Nothing is locked for the operator, nor for a key that nobody has.
+  -- For the operator, and for an unknown key, this locks nothing.
   perform pg_advisory_xact_lock_shared(agents.access_lock(agents.actor_of(admit.caller)));
-  -- A statement of its own, which sees what was committed while the lock was waited for.
+  -- A separate statement, so that it sees what was committed while this transaction waited for the
+  -- lock.
   return agents.authenticate(admit.caller);
 end
 $$;
@@ -1382,7 +1402,7 @@ create table agents.key_uses (
 
   constraint a_use_is_of_a_key foreign key (key_id) references agents.keys (key_id) on delete cascade
 )
--- Room for the new version of each row beside the old one: no index is on what changes.
+-- fillfactor leaves room for HOT updates: no index covers the columns that change.
 with (fillfactor = 50);
 comment on table agents.key_uses is
   'When each agent key was last used, to about a minute. Separate from keys, so that recording a '
@@ -1410,8 +1430,8 @@ comment on column agents.usage.grants is
   'How many grants it had given at that time, including those that ended in the 30 days before.';
 
 create index usage_by_day on agents.usage (day, agent_id);
--- Who asked most. Because of this index a row is not updated in place. Rows are written once a
--- minute, so that costs little.
+-- Finds the agents with the most requests. This index prevents HOT updates, which costs little,
+-- because rows are written once a minute.
 create index usage_by_requests on agents.usage (day, requests);
 
 create table agents.refusals (
@@ -1452,8 +1472,8 @@ create table agents.activity (
 )
 with (fillfactor = 50);
 comment on table agents.activity is
-  'What all processes of a function have counted together. It never falls, so alerts can rest on '
-  'it: the counts of one process begin at 0 with each process. A few rows, never deleted.';
+  'The sum of the counts of all processes of a function. Alerts can use it, because it never '
+  'decreases: the counts of one process begin at 0. A few rows, never deleted.';
 comment on column agents.activity.code is 'The error code, for errors.';
 
 create function agents.add_activity(counts jsonb) returns void
@@ -1471,13 +1491,13 @@ as $$
     from jsonb_each_text(coalesce(add_activity.counts -> 'errors', '{}')) i
   ) n
   where n.count > 0
-  -- In the same order for every process that writes at the same time.
+  -- The same order in every process, so that concurrent writes cannot deadlock.
   order by n.kind collate "C", n.code collate "C"
   on conflict on constraint activity_pkey do update set count = a.count + excluded.count
 $$;
 comment on function agents.add_activity(jsonb) is
-  'Adds what one process has counted since it last wrote: {function_name, requests, errors: {<error '
-  'code>: <count>}, upstream_calls, upstream_failures}.';
+  'Adds what one process has counted since it last wrote: {function_name, requests, errors: '
+  '{<error code>: <count>}, upstream_calls, upstream_failures}.';
 
 create function agents.activity_of(function_name text) returns json
 language sql
@@ -1497,7 +1517,7 @@ comment on function agents.activity_of(text) is
   'What all processes of a function have counted: {requests, errors, upstream_calls, '
   'upstream_failures}, as add_activity takes them.';
 
--- Enrolled agents get their next key by themselves.
+-- Without keys from enrolments: enrolled agents get their next key by themselves.
 create index keys_by_expiry on agents.keys (expires_at)
 where revoked_at is null and enrolment_id is null;
 
@@ -1525,8 +1545,9 @@ as $$
   )
 $$;
 comment on function agents.count_expiring(interval) is
-  'How many agents will then have no live agent key left, of those whose keys expire until then and '
-  'did not come by an enrolment. It looks at the 1000 keys that expire first.';
+  'How many agents will have no live agent key left when this interval has passed. Counts only '
+  'agents with a key that expires until then and is not from an enrolment, among the 1000 such '
+  'keys that expire first.';
 
 create function agents.reported_uses(entries jsonb)
 returns table (key_id text, agent_id text, used_at timestamptz, requests bigint, refusals jsonb)
@@ -1539,10 +1560,11 @@ as $$
   from jsonb_to_recordset(reported_uses.entries)
     as e (key_hash text, agent_id text, seconds_ago double precision, requests bigint, refusals jsonb)
   cross join lateral (
-    -- By this clock alone. Nothing is held back for a day.
+    -- Entries contain an age, so that only the database's clock counts. No process holds counts
+    -- back for a day.
     select now() - make_interval(secs => least(greatest(e.seconds_ago, 0), 86400)) as used_at
   ) u
-  -- One look into the index per entry. A key that is over is still somebody's.
+  -- One index lookup per entry. A key that has ended still belongs to an agent.
   left join lateral (
     select i.key_id, i.agent_id from agents.keys i where i.key_hash = e.key_hash limit 1
   ) k on true
@@ -1565,7 +1587,7 @@ declare
 begin
   perform agents.authenticate_operator(forget_usage.caller);
 
-  -- By their places, which nobody changes while they are locked.
+  -- Delete by ctid, which cannot change while the row is locked.
   delete from agents.usage u
   where u.ctid = any (array(
     select d.ctid
@@ -1631,7 +1653,8 @@ create table artifacts.artifacts (
   surplus_bytes bigint,
   surplus_seen_at timestamptz,
 
-  -- What the sweep and fsck ask of nearly every artifact is in the index: no row is read for it.
+  -- For nearly every artifact, the sweep and fsck need only these columns: an index-only scan reads
+  -- no row.
   primary key (artifact_id) include (sealed_attempt, ended_at),
   constraint artifact_id_is_well_formed check (
     length(artifact_id) = 36 and artifact_id ~ '^art_[0-9a-f]*$'
@@ -1667,14 +1690,15 @@ create table artifacts.artifacts (
   constraint a_surplus_was_seen check ((surplus_bytes is null) = (surplus_seen_at is null))
 );
 comment on table artifacts.artifacts is
-  'One row per artifact: pending, then committed, then superseded; deleted ends either.';
+  'One row per artifact. Its state is pending, then committed, then superseded. From each of these '
+  'it can become deleted.';
 comment on column artifacts.artifacts.ended_at is
   'Set by the sweep, permanently, before it removes the bytes: from then on, every operation '
   'refuses the artifact. The row stays as a tombstone.';
 comment on column artifacts.artifacts.removed_at is
   'When the sweep found that the bucket has no more objects of an ended artifact.';
 comment on column artifacts.artifacts.lost_at is
-  'When fsck found that Storage has lost the bytes, or has others; null: it has not.';
+  'When fsck found that Storage has lost the bytes, or has other bytes; null: neither.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -1709,7 +1733,7 @@ begin
 end
 $$;
 comment on function artifacts.current_artifact(text, text) is
-  'The artifact that an agent''s `key` names now, though it may have expired; null: none.';
+  'The artifact that an agent''s `key` names now, even if it has expired; null: none.';
 
 create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
 language sql
@@ -1800,10 +1824,11 @@ set search_path = ''
 as $$
 declare
   subject text := agents.subject_of(list_artifacts.caller, list_artifacts.agent_id);
-  -- In byte order the keys with this prefix are all from the prefix itself to this, and no other
-  -- key lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
+  -- In byte order, exactly the keys with this prefix lie between the prefix and last_key. A key has
+  -- at most 1024 bytes, which is 256 of the longest characters.
   last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
-  -- The most that one page walks: artifacts that expired and wait for the sweep cannot hold it up.
+  -- An upper limit on the artifacts that one page reads, so that expired ones that wait for the
+  -- sweep cannot slow it down.
   entries_per_page constant integer := list_artifacts.max_entries + 1000;
   answer json;
 begin
@@ -1853,10 +1878,11 @@ comment on function public.list_artifacts(jsonb, text, text, integer, text) is
 create function artifacts.grantee(to_agent text, to_tag text) returns text
 language sql
 immutable
--- No agent's identifier begins like this. An agent may be called tag:builder, too.
+-- `#` is needed, because an agent may also be called tag:builder. No agent's identifier begins with
+-- `#`.
 return coalesce(to_agent, '#' || to_tag) collate "C";
 comment on function artifacts.grantee(text, text) is
-  'Under which name the indexes have the grants to an agent or to a tag; null: to neither.';
+  'The grantee''s name in the indexes: an agent, or `#` and a tag. Null: the grant is to neither.';
 
 create table artifacts.grants (
   grant_id text collate "C" primary key,
@@ -1864,7 +1890,7 @@ create table artifacts.grants (
   from_agent agents.agent_id not null,
   to_agent agents.agent_id,
   to_tag agents.tag,
-  -- Early in the row: it is looked at in each of the live grants of an artifact.
+  -- Early in the row, because it is read for each live grant of an artifact.
   grantee text collate "C" generated always as (artifacts.grantee(to_agent, to_tag)) stored,
   token_hash text collate "C" not null,
   granted_at timestamptz not null default clock_timestamp(),
@@ -1884,35 +1910,38 @@ comment on table artifacts.grants is
   'Access of one agent, or of every agent with a tag, to one artifact until expires_at. Only the '
   'SHA-256 of the grant token is stored.';
 comment on column artifacts.grants.to_agent is
-  'Null, and to_tag too: anyone with the token; no agent has access with its agent key.';
+  'Null, with to_tag null: anyone with the token has access, and no agent has access with its '
+  'agent key.';
 comment on column artifacts.grants.to_tag is
   'Every agent that has this tag at the moment of its request has access.';
 comment on column artifacts.grants.grantee is 'The agent or the tag, for the indexes.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
-  'When it expires or was revoked. Rows of ended grants stay for 30 days; an index on this column '
-  'skips them.';
+  'When the grant expires or was revoked. Rows of ended grants stay for 30 days; an index on this '
+  'column skips them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (grantee);
--- Those by grantee have nothing of what is for anyone with the token.
+-- The indexes by grantee leave out grants to anyone with the token.
 create index grants_by_grantee on artifacts.grants (grantee, live_until, grant_id)
   where grantee is not null;
--- The order of /inbox, backwards.
+-- Read backwards, this is the order of /inbox.
 create index unrevoked_grants_by_grantee on artifacts.grants (grantee, granted_at, grant_id)
   where revoked_at is null and grantee is not null;
--- What was granted since an inbox was last read, and what one agent granted to another.
+-- These two indexes find what was granted since an inbox was last read, and what one agent granted
+-- to another.
 create index grants_by_grantee_and_transaction on artifacts.grants (grantee, transaction_id)
   where grantee is not null;
 create index grants_by_grantee_and_granter on artifacts.grants (grantee, from_agent, live_until)
   where grantee is not null;
 -- The order of /grants.
 create index grants_by_granter on artifacts.grants (from_agent, live_until, grant_id);
--- Very many may end at one instant.
+-- With grant_id, because very many grants may end at one instant.
 create index grants_by_end on artifacts.grants (live_until, grant_id);
 
 comment on column artifacts.grants.transaction_id is
-  'Tells which grants were made since an earlier look: those that its snapshot did not see. Times '
-  'cannot tell, because grants are not committed in the order of granted_at.';
+  'The transaction that made the grant. If the snapshot of an earlier read does not include it, '
+  'the grant was made after that read. Times cannot tell, because grants are not committed in the '
+  'order of granted_at.';
 
 create function artifacts.tag_of_grant(given artifacts.grants) returns jsonb
 language sql
@@ -1922,7 +1951,8 @@ return case
   when given.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', given.to_tag)
 end;
 comment on function artifacts.tag_of_grant(artifacts.grants) is
-  'What answers and events say of a grant to a tag, and of no other: {to_tag}.';
+  '{to_tag} for a grant to a tag, and {} for any other. Answers and events about grants include '
+  'it.';
 
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
 returns table (grant_id text, grantee text, to_tag text, live_until timestamptz)
@@ -1931,11 +1961,13 @@ stable
 begin atomic
   select g.grant_id, g.grantee, g.to_tag::text, g.live_until
   from artifacts.grants g
-  -- One range of grants_by_artifact, written so that no other index is searched for it: for
-  -- live_until alone the planner might take grants_by_end, which has the grants of all artifacts.
+  -- One range of grants_by_artifact. Row comparisons keep the planner from using another index: for
+  -- a condition on live_until alone, it might choose grants_by_end, which has the grants of all
+  -- artifacts.
   where (g.artifact_id, g.live_until) > (live_grants.artifact_id, live_grants.instant)
     and (g.artifact_id, g.live_until) <= (live_grants.artifact_id, timestamptz 'infinity')
-  -- What the caller asks for besides is asked of these few, not of another index.
+  -- `offset 0` makes the planner apply further conditions of the caller to these few rows, and not
+  -- search another index for them.
   offset 0;
 end;
 comment on function artifacts.live_grants(text, timestamptz) is
@@ -1958,7 +1990,7 @@ create table artifacts.totals (
   grants bigint not null default 0,
   surplus_bytes bigint not null default 0
 )
--- Room for the new version of each row beside the old one: no index is on what changes.
+-- fillfactor leaves room for HOT updates: no index covers the columns that change.
 with (fillfactor = 50);
 comment on table artifacts.totals is
   'One row per agent that ever registered an artifact: how many it holds in each state, and their '
@@ -1966,8 +1998,8 @@ comment on table artifacts.totals is
   'row, including those that ended in the last 30 days; and what it has uploaded beyond the '
   'registered size.';
 
--- A type of its own: whatever makes a row of artifacts.totals by hand, by a cast or as what a
--- function returns, fails as soon as the table has another column.
+-- A separate type, because code that builds a row of artifacts.totals itself, by a cast or as a
+-- function's result, fails as soon as the table gets another column.
 create type artifacts.share as (
   agent_id agents.agent_id,
   pending bigint,
@@ -2038,8 +2070,9 @@ create function artifacts.shard() returns integer
 language sql
 volatile
 return case
-  -- A process that takes turns (lock_sweep) goes from one agent's totals to the next and keeps this
-  -- row locked. Nobody who holds such totals may wait for it.
+  -- A transaction under lock_sweep changes one agent's totals after another, and keeps its row here
+  -- locked meanwhile. So it uses a separate row: no other transaction that holds totals may wait
+  -- for that row.
   when current_setting('artifacts.has_turn', true) = 'yes' then -1
   else pg_backend_pid() % 256
 end;
@@ -2063,7 +2096,8 @@ begin
     sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
     sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
   ) <> (0, 0, 0, 0, 0, 0, 0, 0)
-  -- In the same order for everybody who changes the totals of several agents.
+  -- The same order in every transaction that changes the totals of several agents prevents
+  -- deadlocks.
   order by c.agent_id
   on conflict on constraint totals_pkey do update
   set pending = t.pending + excluded.pending,
@@ -2131,7 +2165,7 @@ as $$
 declare
   changes artifacts.share[] := array[]::artifacts.share[];
 begin
-  -- Each operation has only the transition tables that it can have.
+  -- An insert has no old rows, and a delete no new rows: these transition tables do not exist.
   if tg_op <> 'INSERT' then
     changes := changes || array(select artifacts.share_in_totals(o, -1) from old_rows o);
   end if;
@@ -2184,7 +2218,7 @@ create trigger deleted_grants_count after delete on artifacts.grants
 
 -- schemas/artifacts/usage.sql
 
--- What the functions counted, written beside what each agent holds at that time.
+-- Stores what the functions counted, together with what each agent holds at that time.
 
 create function public.record_usage(entries jsonb, activity jsonb default null) returns json
 language plpgsql
@@ -2195,11 +2229,11 @@ as $$
 declare
   answer json;
 begin
-  -- Each in the same order for every process that writes at the same time.
+  -- Each insert has the same order in every process, so that concurrent writes cannot deadlock.
   insert into agents.key_uses as u (key_id, last_used_at)
   select r.key_id collate "C", max(r.used_at)
   from agents.reported_uses(record_usage.entries) r
-  -- A refused credential is no use of it.
+  -- A request whose credential was refused does not count as a use of the key.
   where r.key_id is not null
     and r.requests > coalesce((r.refusals ->> 'unauthenticated')::bigint, 0)
       + coalesce((r.refusals ->> 'superseded')::bigint, 0)
@@ -2257,12 +2291,12 @@ $$;
 comment on function public.record_usage(jsonb, jsonb) is
   'Adds the counts of one process: entries is [{key_hash, or agent_id if no key was used, '
   'seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests includes the '
-  'refused ones. activity: see add_activity. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
-  'true whose key was created here.';
+  'refused ones. activity: see add_activity. Returns {callers: {<key_hash>: {agent_id, key_id}}} '
+  'for entries with is_unknown true whose key is in agents.keys.';
 
 -- schemas/artifacts/agent_limits.sql
 
--- Limits of single agents, in the place of the project's.
+-- Limits of single agents, which replace the project's.
 
 create table artifacts.agent_limits (
   agent_id agents.agent_id primary key,
@@ -2271,8 +2305,8 @@ create table artifacts.agent_limits (
   constraint quota_is_not_negative check (quota_bytes >= 0)
 );
 comment on table artifacts.agent_limits is
-  'One row per agent that has a quota of its own. The others have the project''s, which the '
-  'functions know.';
+  'One row per agent that has its own quota. For other agents, the project''s quota applies, which '
+  'the Edge Functions pass as a parameter.';
 
 create function artifacts.quota_of(agent_id text, project_quota bigint) returns bigint
 language plpgsql
@@ -2292,7 +2326,7 @@ comment on function artifacts.quota_of(text, bigint) is
 
 -- Registering artifacts, within what an agent may hold.
 
--- An artifact counts from /register on, so that nobody can promise more than there is room for. It
+-- An artifact counts from /register on, so that no agent can register more than it may hold. It
 -- counts until it is deleted, has expired, or was abandoned and swept.
 create index held_artifacts_by_agent on artifacts.artifacts (agent_id, expires_at)
   include (size_bytes, state)
@@ -2315,7 +2349,7 @@ declare
   held_artifacts bigint;
   registered_at timestamptz;
 begin
-  -- Registrations of one agent take turns, so that each sees what the one before it took.
+  -- Registrations of one agent run one at a time, so that each sees the ones before it.
   perform pg_advisory_xact_lock(
     hashtextextended('artifacts of ' || refuse_beyond_limits.agent_id, 0)
   );
@@ -2334,7 +2368,8 @@ begin
     or refuse_beyond_limits.quota_bytes > 0
       and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
   then
-    -- The totals count what expired until the sweep ends it. Only here does that decide.
+    -- The totals include expired artifacts until the sweep ends them. Subtract these only here,
+    -- where they would cause a refusal.
     registered_at := clock_timestamp();
     select held_artifacts - count(*), held_bytes - coalesce(sum(a.size_bytes), 0)
     into held_artifacts, held_bytes
@@ -2371,7 +2406,7 @@ end
 $$;
 comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer, integer) is
   'Raises quota_exceeded or limit_exceeded if an agent may not register another artifact of this '
-  'size. max_artifacts limits committed and superseded ones, max_pending the others.';
+  'size. max_artifacts limits committed and superseded ones, max_pending limits pending ones.';
 
 create function public.register_artifact(
   caller jsonb,
@@ -2579,8 +2614,8 @@ begin
 end
 $$;
 comment on function public.check_bucket() is
-  'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. Raises '
-  'misconfigured.';
+  'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. '
+  'Raises misconfigured.';
 
 -- schemas/artifacts/storage/objects.sql
 
@@ -2665,8 +2700,8 @@ stable
 set search_path = ''
 as $$
 begin
-  -- Only the attempts since the last verdict can be there, so these are few. Each is one look into
-  -- the unique index.
+  -- Only attempts after the last verdict can have an object, so there are few. Each needs one
+  -- lookup in the unique index.
   return (
     select attempt
     from generate_series(
@@ -2683,10 +2718,10 @@ begin
 end
 $$;
 comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
-  'The attempt that crashed and left a sealed object that can still be used, or null.';
+  'The newest attempt that crashed and left a sealed object that can still be used; null: none.';
 
--- Which of the bucket's objects are live, as far as the rows tell. Only this decides it; the sweep
--- and fsck ask.
+-- Decides which of the bucket's objects are live, from the rows in the database. No other code
+-- decides this: the sweep and fsck call this function.
 
 create function artifacts.judge_objects(after text, up_to text, max_entries integer)
 returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
@@ -2695,7 +2730,7 @@ stable
 set search_path = ''
 as $$
   with named as materialized (
-    -- Of nearly all objects the name is enough.
+    -- For nearly all objects, the name is enough.
     select o.name
     from artifacts.current_names(
       judge_objects.after, judge_objects.up_to, judge_objects.max_entries
@@ -2704,8 +2739,8 @@ as $$
     select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
       a.state = 'pending' and a.ended_at is null as is_pending,
       held.is_content,
-      -- 0: the upload itself. Null: a path that the row has not come to, as after a restore of the
-      -- database beside a newer bucket.
+      -- 0: the upload itself. Null: an attempt that the row does not have yet, because a restored
+      -- database is older than the bucket.
       case
         when n.name = artifacts.incoming_path(a.artifact_id) then 0
         else (
@@ -2715,7 +2750,7 @@ as $$
         )
       end as attempt
     from named n
-    -- One look into the index per object, however many artifacts there are.
+    -- One index lookup per object, however many artifacts there are.
     left join lateral (
       select i.ended_at is null
         and n.name = artifacts.sealed_path(i.artifact_id, i.sealed_attempt) as is_content
@@ -2736,8 +2771,8 @@ as $$
       when p.is_content then 'live'
       when p.attempt is null then 'unknown'
       when p.committed_at is not null or p.ended_at is not null then 'dead'
-      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep
-      -- does, when it ends the artifact.
+      -- A commit may be using the other objects. Not even deleting the artifact makes them dead:
+      -- only the sweep does, when it ends the artifact.
       when p.attempt between 1 and p.rejected_attempts then 'dead'
       else 'live'
     end,
@@ -2819,7 +2854,7 @@ comment on column artifacts.verifications.progress_at is
 create function artifacts.longest_move(size_bytes bigint) returns interval
 language sql
 immutable
--- The slowest that was seen were 8 MiB a second.
+-- The slowest moves that were seen ran at 8 MiB per second.
 return make_interval(secs => 10 + (size_bytes / 1048576)::double precision);
 comment on function artifacts.longest_move(bigint) is
   'How long Storage may take to move an object after nobody waits for the answer any more, before '
@@ -2862,12 +2897,13 @@ begin
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
 
-  -- The lease that may still hold is that of a move. Another PUT may have replaced the upload
-  -- between the lease and the move: then the size of what is there now counts. One statement looks
-  -- at both ends of the move, so that one which is made meanwhile is not taken for one that failed.
+  -- A lease that may still be valid here is that of a move. Another PUT may have replaced the
+  -- upload between the lease and the move: then the size of the present upload counts. One
+  -- statement checks both ends of the move, so that a move that completes meanwhile does not look
+  -- like a failed one.
   select
     u.id, u.version, u.size,
-    -- Looked for only under a lease that holds.
+    -- The sealed object is looked up only while the lease is valid.
     coalesce(
       greatest(
         verification.lease_expires_at, verification.move_awaited_until + artifacts.longest_move(u.size)
@@ -2887,7 +2923,8 @@ begin
     where a.artifact_id = artifact.artifact_id
     returning a.commit_attempts into attempt_to_verify;
     if verification.artifact_id is not null then
-      -- Another object than any before it: what was hashed so far says nothing about it.
+      -- This upload is a different object from the one that was partly hashed, so discard the
+      -- progress.
       delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
     end if;
   else
@@ -2937,10 +2974,11 @@ comment on function public.begin_commit(jsonb, text, text, integer) is
   'Takes the lease of a commit. Returns {step: "done", artifact} if nothing is left to do; {step: '
   '"moving", artifact} while an earlier commit''s move may be under way; otherwise {step: '
   '"verify", lease_token, incoming_path | null, sealed_path, size, object: {id, version, size | '
-  'null}, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if there '
-  'is one, to sealed_path and verify that, starting at progress. object is what is now at the '
-  'first of the two paths; a move gives it another version. Raises artifact_not_found, '
-  'artifact_expired, already_committed, commit_in_progress, upload_missing, misconfigured.';
+  'null}, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if there is '
+  'one, to sealed_path and verify that, starting at progress. object is what is now at '
+  'incoming_path or, if that is null, at sealed_path; a move gives it another version. Raises '
+  'artifact_not_found, artifact_expired, already_committed, commit_in_progress, upload_missing, '
+  'misconfigured.';
 
 create function public.leave_move(artifact_id text, lease_token uuid) returns json
 language plpgsql
@@ -2954,7 +2992,7 @@ declare
 begin
   update artifacts.verifications v
   set move_awaited_until = left_at,
-      -- As much longer as before: the longest move.
+      -- Keep the time that the lease lasts beyond move_awaited_until: the longest move.
       lease_expires_at = left_at + (v.lease_expires_at - v.move_awaited_until)
   where v.artifact_id = leave_move.artifact_id
     and v.lease_token = leave_move.lease_token
@@ -2968,7 +3006,7 @@ end
 $$;
 comment on function public.leave_move(text, uuid) is
   'Records that the commit that began a move no longer waits for it. The lease stays, for the '
-  'move, and lasts the longest move from now. Returns the artifact. Raises commit_in_progress if '
+  'move, and lasts from now for longest_move. Returns the artifact. Raises commit_in_progress if '
   'the lease was lost.';
 
 create function public.save_commit_progress(
@@ -3009,7 +3047,7 @@ begin
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
 
-  -- Of several sealed uploads only the newest is ever taken up: those before it are dead.
+  -- Of several sealed uploads, only the newest is ever used: the earlier ones are dead.
   update artifacts.artifacts a
   set rejected_attempts = greatest(a.rejected_attempts, verified_attempt - 1)
   where a.artifact_id = artifact.artifact_id;
@@ -3043,9 +3081,9 @@ as $$
   )
 $$;
 comment on function public.release_commit(text, uuid) is
-  'Gives back the lease of a commit that could not be decided, so that the next need not wait for '
-  'it to expire. Returns {released, upload_version: the upload''s version in Storage, null if '
-  'there is no upload or the lease was lost}.';
+  'Gives back the lease of a commit that could not be decided, so that the next commit need not '
+  'wait until the lease expires. Returns {released, upload_version: the upload''s version in '
+  'Storage, null if there is no upload or the lease was lost}.';
 
 -- schemas/artifacts/verification/verdicts.sql
 
@@ -3075,8 +3113,8 @@ begin
   from artifacts.artifacts a
   where a.artifact_id = finish_commit.artifact_id;
 
-  -- Commits of one key take turns, so that exactly one artifact is current. This comes before any
-  -- row lock, so that two of them cannot wait for each other.
+  -- Commits of one `key` run one at a time, so that exactly one artifact is current. This lock
+  -- comes before any row lock, so that two commits cannot deadlock.
   perform pg_advisory_xact_lock(
     hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
   );
@@ -3116,7 +3154,7 @@ begin
     );
   end if;
 
-  -- Looked for first: an update pays for its triggers even where it finds nothing.
+  -- Select first, because an update runs its triggers even if it finds no row.
   select a.artifact_id into superseded_id
   from artifacts.artifacts a
   where a.agent_id = artifact.agent_id
@@ -3154,9 +3192,10 @@ end
 $$;
 comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) is
   'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
-  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}; then the caller must '
-  'remove the object at that path. Raises commit_in_progress if the lease was lost: then nothing '
-  'may be removed; unauthenticated if the caller''s access ended during the verification.';
+  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}. After a mismatch, the '
+  'caller must remove the object at that path. Raises commit_in_progress if the lease was lost: '
+  'then the caller must remove nothing. Raises unauthenticated if the caller''s access ended '
+  'during the verification.';
 
 -- schemas/artifacts/grants/grant_downloads.sql
 
@@ -3171,7 +3210,7 @@ create table artifacts.grant_downloads (
   constraint downloads_are_not_negative check (downloads >= 0),
   constraint no_more_downloads_than_allowed check (downloads <= max_downloads)
 )
--- A download that is counted changes no column that is in an index, and finds room on its page.
+-- fillfactor leaves room for HOT updates: counting a download changes no indexed column.
 with (fillfactor = 50);
 comment on table artifacts.grant_downloads is
   'One row per grant with a download limit, created with the grant, and one per other grant whose '
@@ -3239,13 +3278,14 @@ begin
       limit 1
     ) d on true
     where g.grantee = use_grant.agent_id
-      -- Where a grant is to a tag, and only there, the tags of the agent are read: now, under the
-      -- lock of its access, which a change of its tags waits for.
+      -- Only a grant to a tag makes this read the agent's tags. They cannot change meanwhile: the
+      -- caller holds the agent's access_lock, which a change of its tags waits for.
       or g.to_tag is not null and g.to_tag in (
         select t.tag from agents.agent_tags t where t.agent_id = use_grant.agent_id
       )
-    -- First what costs nothing, and the longest of it; then what ends first. In one order for
-    -- everybody: a grant whose last download somebody else took stays locked.
+    -- First the grants without a limit, those that last longest first. Then the limited ones, those
+    -- that end first. The order is the same in every transaction, which prevents deadlocks: a grant
+    -- stays locked even if another transaction took its last download.
     order by is_limited, case when d.max_downloads is null then g.live_until end desc,
       g.live_until, g.grant_id collate "C"
   loop
@@ -3265,9 +3305,9 @@ end
 $$;
 comment on function artifacts.use_grant(text, text, timestamptz) is
   'Chooses a grant of an artifact to an agent, or to a tag of it, that is live after a given time. '
-  'Returns when that access ends and, if the grant has a download limit, the grant, with one more download counted. '
-  'Raises artifact_not_found if there is no such grant, grant_used_up if none allows another '
-  'download.';
+  'Returns when that access ends. If the grant has a download limit, this counts the download and '
+  'also returns the grant. Raises artifact_not_found if there is no such grant, grant_used_up if '
+  'none allows another download.';
 
 create function artifacts.settle_downloads(grant_id text, downloads bigint) returns void
 language plpgsql
@@ -3275,8 +3315,8 @@ volatile
 set search_path = ''
 as $$
 begin
-  -- All of these were already counted. A process that counts one now holds the row, and may wait
-  -- for this one.
+  -- The downloads of a limited grant are already counted in its row. Do not lock that row: a
+  -- transaction that counts a download holds it, and may be waiting for this one.
   if artifacts.is_limited(settle_downloads.grant_id) then
     return;
   end if;
@@ -3284,15 +3324,15 @@ begin
   select g.grant_id, settle_downloads.downloads
   from artifacts.grants g
   where g.grant_id = settle_downloads.grant_id
-  -- It may be forgotten meanwhile.
+  -- The grant may be deleted concurrently: then this inserts nothing.
   for key share
   on conflict on constraint grant_downloads_pkey do update
   set downloads = d.downloads + excluded.downloads;
 end
 $$;
 comment on function artifacts.settle_downloads(text, bigint) is
-  'Stores how often the token of a grant without a limit was used: what agents.reads has counted '
-  'and is about to delete.';
+  'Stores how often the token of a grant without a limit was used. agents.reads has counted these '
+  'downloads, and its row is about to be deleted.';
 
 create function public.return_download(grant_id text) returns json
 language plpgsql
@@ -3321,12 +3361,12 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- Above max_ended, every so many grants of the agent it is looked whether there are too many:
-  -- that reads max_ended entries of an index. Twice as many go, so that it catches up.
+  -- Above max_ended, only every 100th grant of the agent looks for surplus grants, because that
+  -- reads max_ended index entries. It deletes up to 200, so that it catches up.
   look_every constant integer := 100;
   grants_on_record bigint;
   looked_at timestamptz := clock_timestamp();
-  -- Very many may end at one instant.
+  -- The pair marks a grant, because very many grants may end at one instant.
   kept_until timestamptz;
   kept_id text;
 begin
@@ -3354,7 +3394,7 @@ begin
       and (e.live_until, e.grant_id) < (kept_until, kept_id)
     order by e.from_agent, e.live_until, e.grant_id
     limit 2 * look_every
-    -- The sweep may be at work on them, or another grant of the agent.
+    -- The sweep, or a concurrent grant of the agent, may be deleting the same rows.
     for update skip locked
   ));
 end
@@ -3400,7 +3440,7 @@ begin
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
   end if;
 
-  -- Exact, because the artifact is locked.
+  -- The count is exact, because the artifact is locked.
   if (
     select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
   ) >= grant_artifact.max_live_grants then
@@ -3450,9 +3490,10 @@ comment on function public.grant_artifact(
   jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
 ) is
   'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
-  'artifact until expires_at, for max_downloads downloads together (null: any number). Of the owner''s ended grants, the newest '
-  'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
-  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
+  'artifact until expires_at, for max_downloads downloads together (null: any number). Of the '
+  'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
+  'Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request, '
+  'limit_exceeded.';
 
 create function public.revoke_grants(
   caller jsonb,
@@ -3478,7 +3519,7 @@ declare
 begin
   caller_agent := agents.admit(revoke_grants.caller);
   if revoke_grants.grant_id is not null then
-    -- Whatever else the request names must be that grant's own.
+    -- The other fields of the request must match the grant.
     select array[g.grant_id], a.key into live_ids, file_name
     from artifacts.grants g
     join artifacts.artifacts a on a.artifact_id = g.artifact_id
@@ -3490,7 +3531,8 @@ begin
       raise sqlstate 'PT404' using message = 'grant_not_found';
     end if;
   else
-    -- Under the lock, a grant that is being written now either waits or is seen.
+    -- Because of the lock, this sees a concurrent grant of the artifact, or that grant waits for
+    -- this transaction.
     artifact := artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
     file_name := artifact.key;
     checked_at := clock_timestamp();
@@ -3520,8 +3562,8 @@ begin
 end
 $$;
 comment on function public.revoke_grants(jsonb, text, text, text, text) is
-  'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. Idempotent. '
-  'Raises grant_not_found or artifact_not_found.';
+  'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. '
+  'Idempotent. Raises grant_not_found or artifact_not_found.';
 
 -- schemas/artifacts/grants/blocked_senders.sql
 
@@ -3577,7 +3619,7 @@ declare
   subject text;
 begin
   subject := agents.require_self(agents.admit(block_sender.caller), block_sender.agent_id);
-  -- Those of one agent take turns, so that the count is exact.
+  -- Blocks by one agent run one at a time, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   if not artifacts.is_blocked(subject, block_sender.from_agent) then
     if cardinality(artifacts.senders_blocked_by(subject)) >= block_sender.max_blocked then
@@ -3621,7 +3663,7 @@ create function artifacts.grantees_of(agent_id text, since pg_snapshot)
 returns table (grantees text[], gained text[])
 language sql
 stable
--- One row, whatever there is. An SQL-standard body is inlined.
+-- Always returns one row. An SQL-standard body is inlined.
 begin atomic
   select
     grantees_of.agent_id || coalesce(array_agg(artifacts.grantee(null, t.tag)), '{}'),
@@ -3635,8 +3677,8 @@ begin atomic
   where t.agent_id = grantees_of.agent_id;
 end;
 comment on function artifacts.grantees_of(text, pg_snapshot) is
-  'Under which names an agent has grants: its own, and its tags. gained: the tags that it did not '
-  'have in a snapshot, or was given again since (null: none).';
+  'An agent''s names as a grantee: its own, and one per tag. gained: those of the tags that it '
+  'got, or got again, after the snapshot `since` (null: none).';
 
 create function artifacts.shown_senders(grantees text[], blocked text[])
 returns table (grantee text, from_agent text)
@@ -3645,7 +3687,7 @@ stable
 set search_path = ''
 as $$
 begin
-  -- One look into the index per sender, however many grants each has made.
+  -- One index lookup per sender, however many grants each has made.
   return query
   with recursive senders (grantee, from_agent) as (
     select e.grantee, (select min(g.from_agent) from artifacts.grants g where g.grantee = e.grantee)
@@ -3665,10 +3707,10 @@ begin
 end
 $$;
 comment on function artifacts.shown_senders(text[], text[]) is
-  'Who has granted something to each of these, except blocked agents.';
+  'The agents that have granted something to each of these grantees, except blocked ones.';
 
--- Each of these reads, for each grantee, the beginning of one range of an index. The planner thinks
--- that no agent has been granted much, and might read all of it, and sort that: so it may not.
+-- For each grantee, each of these functions reads the beginning of one index range. The planner
+-- expects few grants per agent, and might read and sort the whole range. The settings forbid that.
 
 create function artifacts.grant_ids_since(
   grantees text[],
@@ -3708,8 +3750,8 @@ begin
 end
 $$;
 comment on function artifacts.grant_ids_since(text[], text[], pg_snapshot, integer) is
-  'A bounded number of grants: those to these grantees made since a snapshot, which may have ended, '
-  'and the live ones to those gained since.';
+  'A bounded number of grants: those to `grantees` made since a snapshot, even if they have ended, '
+  'and the live ones to `gained`.';
 
 create function artifacts.live_grant_ids(
   grantees text[],
@@ -3761,9 +3803,9 @@ begin
 end
 $$;
 comment on function artifacts.live_grant_ids(text[], text, text[], integer) is
-  'A bounded number of live grants to these grantees: those of one sender; otherwise all but those '
-  'of blocked senders. Fewer than max_entries: there are no more. An index skips ended grants, '
-  'however many there are.';
+  'A bounded number of live grants to these grantees: those of one sender, or those of all senders '
+  'that are not blocked. If it returns fewer than max_entries, there are no more. An index skips '
+  'ended grants, however many there are.';
 
 create function artifacts.newest_grant_ids(
   grantees text[],
@@ -3786,7 +3828,7 @@ begin
       from artifacts.grants g
       where g.grantee = e.grantee
         and g.revoked_at is null
-        -- Where no page came before, everything is below this.
+        -- For the first page, every grant is below this.
         and (g.granted_at, g.grant_id) < (
           coalesce(newest_grant_ids.after_granted_at, 'infinity'),
           coalesce(newest_grant_ids.after_grant_id, '')
@@ -3800,7 +3842,8 @@ begin
 end
 $$;
 comment on function artifacts.newest_grant_ids(text[], integer, timestamptz, text) is
-  'The newest grants to these grantees that were not revoked, after the last one of a page.';
+  'The newest grants to these grantees that were not revoked, after the last grant of an earlier '
+  'page.';
 
 create function artifacts.inbox_entries(
   agent_id text,
@@ -3815,7 +3858,7 @@ stable
 set search_path = ''
 as $$
 declare
-  -- The most that one page looks at.
+  -- An upper limit on the grants that one page reads.
   entries_per_page constant integer := inbox_entries.max_entries + 1000;
   grantees text[];
   gained text[];
@@ -3827,7 +3870,8 @@ begin
   )
   into grantees, gained, blocked
   from artifacts.grantees_of(inbox_entries.agent_id, inbox_entries.since) h;
-  -- Few agents have more live grants than that.
+  -- Few agents have more live grants than entries_per_page. Only for these, the grants are read in
+  -- the order of the pages.
   if inbox_entries.since is not null then
     ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page);
   else
@@ -3857,8 +3901,8 @@ begin
 end
 $$;
 comment on function artifacts.inbox_entries(text, text, pg_snapshot, integer, timestamptz, text) is
-  'A bounded number of grants to an agent and its tags, in no order; the next page is among them. '
-  'If there may be more, it returns max_entries + 1000, and the inbox may have to hide some.';
+  'At most max_entries + 1000 grants to an agent and its tags, in no order. The next page is among '
+  'them. If it returns that many, there may be more. is_shown: whether the inbox shows the grant.';
 
 -- schemas/artifacts/grants/inbox.sql
 
@@ -3878,11 +3922,12 @@ begin
   end if;
   begin
     parsed := place::pg_snapshot;
-  -- pg_input_is_valid, which would ask without a failure, is not there before PostgreSQL 16.
+  -- pg_input_is_valid would test this without an exception, but exists only since PostgreSQL 16.
   exception when invalid_text_representation or numeric_value_out_of_range then
     parsed := null;
   end;
-  -- The database was restored, and the operator has not begun another epoch yet.
+  -- This position is from the future: the database was restored, and the operator has not begun a
+  -- new epoch yet.
   if pg_snapshot_xmax(parsed) > pg_snapshot_xmax(agents.present_snapshot()) then
     perform agents.expire_position('after');
   end if;
@@ -3921,9 +3966,9 @@ begin
     select g.granted_at into after_granted_at
     from artifacts.grants g
     where g.grant_id = list_inbox.after_grant_id
-      -- The agent may have lost the tag since the page before. Only the time is taken.
+      -- The agent may have lost the tag since the previous page. Only the grant's time is used.
       and (g.grantee = subject or g.to_tag is not null);
-    -- A restore has lost the grant, or it was forgotten.
+    -- A restore lost the grant, or it was deleted.
     if not found then
       perform agents.expire_position('cursor');
     end if;
@@ -3938,8 +3983,8 @@ begin
   ), live as (
     select w.grant_id, w.granted_at
     from walked w
-    -- One look into each index per grant. The planner, which knows nothing of how many there are,
-    -- reads all of artifacts.grants otherwise when that has some twenty thousand rows.
+    -- `limit 1` forces one lookup in each index per grant. Otherwise the planner, which does not
+    -- know the number of grants, reads all of artifacts.grants once that has about 20,000 rows.
     cross join lateral (
       select g.artifact_id from artifacts.grants g where g.grant_id = w.grant_id limit 1
     ) g
@@ -4005,10 +4050,10 @@ end
 $$;
 comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
   'The live grants to an agent and its tags that allow another download, newest first, after the '
-  'last grant of an earlier page; never a token. from_agent: only those of one sender. after, the '
-  'latest of an earlier answer: only those made since, and those to a tag that the agent was given '
-  'since. A page may be short or empty before the last. Raises '
-  'forbidden, invalid_request, position_expired.';
+  'last grant of an earlier page; never a token. from_agent: only those of one sender. after is '
+  'the latest of an earlier answer: only those made since then, and those to a tag that the agent '
+  'got since then. A page may be short or empty before the last. Raises forbidden, '
+  'invalid_request, position_expired.';
 
 -- schemas/artifacts/grants/given_grants.sql
 
@@ -4025,12 +4070,12 @@ create function artifacts.given_grants(
 language plpgsql
 stable
 set search_path = ''
--- As in grant_ids_since.
+-- For the same reason as in grant_ids_since.
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
 begin
-  -- Each is a range of an index that has the live grants apart from those that ended.
+  -- Each query reads a range of an index that separates live grants from ended ones.
   if given_grants.artifact_id is not null then
     return query
       select g.*
@@ -4070,14 +4115,14 @@ begin
 end
 $$;
 comment on function artifacts.given_grants(text, text, text[], timestamptz, text, integer) is
-  'The next live grants that an agent gave, those that end first: all of them, those of one '
-  'artifact, or those to these agents and tags, a few.';
+  'The next max_entries live grants that an agent gave, those that end first. Optionally only '
+  'those of one artifact, or to these grantees.';
 
 create function artifacts.downloads_of(grant_id text)
 returns table (max_downloads integer, downloads bigint)
 language sql
 stable
--- One row, whatever there is. An SQL-standard body is inlined.
+-- Always returns one row. An SQL-standard body is inlined.
 begin atomic
   select d.max_downloads,
     coalesce(d.downloads, 0) + case when d.max_downloads is null then coalesce(r.reads, 0) else 0 end
@@ -4116,8 +4161,8 @@ end;
 comment on function artifacts.describe_grant(artifacts.grants) is
   'A grant as its giver sees it, or no row if its artifact has ended.';
 
--- A page of grants says where the next one begins by the end of its last grant, in microseconds
--- since 1970, and the id of it.
+-- The cursor of the next page is `<microseconds since 1970>.<grant_id>`: the end and the id of the
+-- last grant of this page.
 
 create function artifacts.position_after(last_of_page artifacts.grants) returns text
 language sql
@@ -4141,7 +4186,7 @@ begin
     + nullif(split_part(read_position.next_page, '.', 1), '')::bigint * interval '1 microsecond';
   after_grant_id := split_part(read_position.next_page, '.', 2);
   if after_live_until is null or after_live_until <= now() then
-    -- Behind every grant that ends just now.
+    -- After every grant that ends exactly now: `~` sorts after every grant_id.
     after_live_until := now();
     after_grant_id := '~';
   end if;
@@ -4167,7 +4212,7 @@ set search_path = ''
 as $$
 declare
   subject text := agents.subject_of(list_grants.caller, list_grants.agent_id);
-  -- Null: to whomever.
+  -- Empty: grants to anyone.
   grantees constant text[] := array_remove(
     array[artifacts.grantee(list_grants.to_agent, list_grants.to_tag)], null
   );
@@ -4201,8 +4246,8 @@ end
 $$;
 comment on function public.list_grants(jsonb, text, text, text, integer, text, text) is
   'The live grants that an agent has given, those that end first. Optionally only those of one '
-  'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises forbidden, '
-  'invalid_request.';
+  'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises '
+  'forbidden, invalid_request.';
 
 -- schemas/artifacts/retention/sweep_schedule.sql
 
@@ -4219,7 +4264,8 @@ create table artifacts.sweeps (
   constraint there_is_only_one_row check (only_row)
 );
 comment on table artifacts.sweeps is
-  'One row: whether the sweep runs. pg_cron shows its schedule only to the role that created it.';
+  'One row: when the sweep is scheduled, and when it last ran. pg_cron shows a schedule only to '
+  'the role that created it.';
 comment on column artifacts.sweeps.schedule is
   'What schedule_sweep last gave pg_cron; null: never.';
 comment on column artifacts.sweeps.swept_at is 'When a call of /sweep last finished; null: never.';
@@ -4240,8 +4286,8 @@ declare
   missing text[] := array[]::text[];
   secret text;
   is_stored boolean;
-  -- Read at every run, so that a rotated key needs no new schedule, and so that no key stands in
-  -- cron's own table.
+  -- Every run reads the secrets. So a rotated key needs no new schedule, and pg_cron's own table
+  -- contains no key.
   read_secret constant text := '(select decrypted_secret from vault.decrypted_secrets where name = %L)';
 begin
   if not exists (
@@ -4258,7 +4304,8 @@ begin
     missing := missing || 'the extension supabase_vault'::text;
   else
     foreach secret in array array[schedule_sweep.url_secret, schedule_sweep.key_secret] loop
-      -- The schema may be missing. Where `format` names it, nobody looks for it before this runs.
+      -- The schema may be missing. `supabase db lint` checks constant dynamic SQL, so `format`
+      -- hides the schema's name until this runs.
       execute format('select exists (select from %I.decrypted_secrets where name = $1)', 'vault')
       into is_stored using secret;
       if not is_stored then
@@ -4272,7 +4319,7 @@ begin
       hint = 'See docs/retention.md.';
   end if;
 
-  -- A job of this name is replaced.
+  -- This replaces an existing job of the same name.
   execute format('select %I.schedule($1, $2, $3)', 'cron') using
     'agent-artifacts-sweep',
     schedule_sweep.schedule,
@@ -4312,7 +4359,8 @@ $$;
 --   collect_dead_objects  lists the bytes that the caller must remove through the Storage API
 --   forget_ended          deletes tombstones that are 30 days old and have no objects left
 
--- Whether these are over, their times alone decide. Pending artifacts are looked at one by one.
+-- For artifacts that are not pending, the times alone decide whether they have ended. Pending
+-- artifacts are checked one by one.
 create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
   where ended_at is null and state <> 'pending';
 create index pending_artifacts_by_age on artifacts.artifacts (created_at, artifact_id)
@@ -4337,7 +4385,7 @@ comment on table artifacts.walks is
   'them are done, the next round begins.';
 comment on column artifacts.walks.is_done is 'Whether the walk has reached its end in this round.';
 comment on column artifacts.walks.looked_at is
-  'How many objects it has counted in this round, each of them once.';
+  'How many objects the walk has counted in this round, each once.';
 comment on column artifacts.walks.orphans is
   'How many of these objects were orphans (collect_dead_objects) and were not removed.';
 comment on column artifacts.walks.last_looked_at is 'The value of looked_at in the previous round.';
@@ -4352,8 +4400,8 @@ as $$
   select set_config('artifacts.has_turn', 'yes', true);
 $$;
 comment on function artifacts.lock_sweep() is
-  'Makes changes to artifacts of several agents run one at a time: two at once might wait for '
-  'each other''s totals.';
+  'Makes changes to artifacts of several agents run one at a time: two at once could deadlock on '
+  'the agents'' totals.';
 
 create function artifacts.abandoned_among(artifact_ids text[]) returns text[]
 language sql
@@ -4362,14 +4410,14 @@ set search_path = ''
 as $$
   select coalesce(array_agg(a.artifact_id order by a.created_at), '{}')
   from unnest(abandoned_among.artifact_ids) as named (artifact_id)
-  -- One look into the index per name.
+  -- One index lookup per id.
   cross join lateral (
     select i.* from artifacts.artifacts i where i.artifact_id = named.artifact_id limit 1
   ) a
   where a.state = 'pending'
     and a.ended_at is null
-    -- The upload URL, which lives two hours, has run out for a day, or for an hour where it brought
-    -- nothing of use.
+    -- The upload URL, which works for two hours, expired a day ago or, if the upload has a wrong
+    -- size, an hour ago.
     and (
       a.created_at < now() - interval '26 hours'
       or a.created_at < now() - interval '3 hours' and exists (
@@ -4378,14 +4426,14 @@ as $$
           and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
     )
-    -- Nobody is at work on it.
+    -- No commit is verifying it.
     and not exists (
       select from artifacts.verifications v
       where v.artifact_id = a.artifact_id
         and (v.progress_at >= now() - interval '1 day' or v.lease_expires_at > now())
     )
-    -- A sealed upload may have been committed by a later state of this database, before a backup
-    -- was restored.
+    -- If a backup was restored, the database may have lost the commit of a sealed upload. So a
+    -- sealed object keeps the artifact for 14 days.
     and not exists (
       select from artifacts.current_objects o
       where o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
@@ -4423,7 +4471,7 @@ begin
     limit next_pending.max_entries
   ) n;
 
-  -- At the end it begins again.
+  -- At the end, the walk begins again.
   insert into artifacts.walks as w (walk, position, is_done)
   values ('pending', coalesce(last_position, '[]'), last_position is null)
   on conflict on constraint walks_pkey do update
@@ -4432,7 +4480,8 @@ begin
 end
 $$;
 comment on function artifacts.next_pending(integer) is
-  'The next pending artifacts that are old enough to look at, in turn.';
+  'The next pending artifacts that are old enough to check. Each call continues after the previous '
+  'one.';
 
 create function public.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
 language plpgsql
@@ -4441,8 +4490,8 @@ security invoker
 set search_path = ''
 as $$
 declare
-  -- Download URLs work until their window ends; a minute more, because they are signed after the
-  -- decision.
+  -- Wait until download URLs have expired: their window, and a minute more because they are signed
+  -- after access was checked.
   over_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
   -- How many pending artifacts one call looks at.
   pending_per_call constant integer := 200;
@@ -4469,7 +4518,8 @@ begin
   abandoned_ids := artifacts.abandoned_among(pending_ids);
   remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries);
   if remaining > 0 then
-    -- Not all that were found can end now: the walk begins again, and finds the others.
+    -- Not all of the found artifacts can end in this call. The walk begins again, to find the
+    -- others.
     update artifacts.walks w set position = '[]', is_done = false where w.walk = 'pending';
   end if;
   remaining := remaining
@@ -4483,7 +4533,7 @@ begin
     for update skip locked
   );
 
-  -- Asked again under the lock: a commit may have begun before it was taken.
+  -- Check again under the row locks: a commit may have begun before they were taken.
   abandoned_ids := artifacts.abandoned_among(abandoned_ids);
 
   for ended in
@@ -4492,7 +4542,7 @@ begin
     where a.artifact_id = any (expired_ids || abandoned_ids)
     returning a.*
   loop
-    -- The holder of a lease that ran out decides nothing any more.
+    -- A commit whose lease has expired can no longer give a verdict.
     delete from artifacts.verifications v where v.artifact_id = ended.artifact_id;
     if ended.state = 'pending' then
       abandoned := abandoned + 1;
@@ -4502,7 +4552,7 @@ begin
       );
     else
       expired := expired + 1;
-      -- What was deleted had its event then.
+      -- A deleted artifact got its event when it was deleted.
       if ended.state <> 'deleted' then
         perform agents.record_event(
           end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id,
@@ -4550,7 +4600,7 @@ begin
     limit forget_ended.max_entries
     for update skip locked
   );
-  -- Grants first and in bounded numbers: one artifact may have any number of them.
+  -- Delete grants first, and in bounded numbers: one artifact may have any number of them.
   delete from artifacts.grants g
   where g.grant_id = any (array(
     select m.grant_id
@@ -4570,7 +4620,7 @@ begin
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
     and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)
-    -- A slow move, or a slow PUT, may have brought bytes since.
+    -- A slow move, or a slow PUT, may have added objects since.
     and not artifacts.has_objects(a.artifact_id);
 
   select count(*) into remaining
@@ -4601,11 +4651,11 @@ comment on function public.forget_ended(jsonb, integer) is
 
 -- What the sweep must remove from the bucket: objects of ended artifacts, other dead objects, and
 -- orphans. A dead object never becomes live again, so an outdated list of them does no harm.
---
--- An orphan is an object without a row that is 14 days old. A restore that loses rows makes orphans
--- of content that somebody needs. So the sweep counts orphans, round by round, and removes none
--- while they are more than 5% of the objects. It removes an orphan only after a whole round that
--- began after the orphan was found: earlier counts say nothing about a restore.
+-- An orphan is an object that has no row and is at least 14 days old. A restore that loses rows
+-- makes orphans of content that somebody needs. So the sweep counts orphans, round by round, and
+-- removes none while they are more than 5% of the objects. It removes an orphan only after a whole
+-- round that began after the orphan was found: earlier counts say nothing about a restore since
+-- then.
 
 create function artifacts.objects_of_ended(max_artifacts integer) returns text[]
 language plpgsql
@@ -4648,8 +4698,8 @@ begin
 end
 $$;
 comment on function artifacts.objects_of_ended(integer) is
-  'The objects of the artifacts that ended first. An artifact without any objects left is marked, '
-  'and not looked at again.';
+  'The objects of the artifacts that ended first. An artifact without any objects left is marked '
+  'as removed, and not checked again.';
 
 create table artifacts.orphans (
   object_name text collate "C" primary key,
@@ -4671,7 +4721,8 @@ language sql
 stable
 set search_path = ''
 as $$
-  -- Uploads are few, and many of them are dead. In a half of their own, their turn comes often.
+  -- Uploads are few, and many of them are dead. Walking over them separately checks each of them
+  -- often.
   select h.half, coalesce(w.position ->> 0, h.first_name), h.up_to, coalesce(w.is_done, false),
     coalesce(w.round, 1), coalesce(w.looked_at, 0), coalesce(w.orphans, 0),
     coalesce(w.last_looked_at, 0), coalesce(w.last_orphans, 0)
@@ -4700,13 +4751,13 @@ declare
   -- What one call looks at: ended artifacts, and names in each half of the bucket.
   ended_per_call constant integer := 1000;
   names_per_call constant integer := 200;
-  -- How many remembered orphans it looks at in each half. Some may be gone.
+  -- How many remembered orphans one call checks in each half, because their objects may be gone.
   remembered_per_call constant integer := 400;
   paths_of_ended text[];
   answer json;
 begin
   perform agents.authenticate_operator(collect_dead_objects.caller);
-  -- Of two at once, one would go past names that nobody has looked at.
+  -- Of two concurrent calls, one would skip names that neither has checked.
   perform artifacts.lock_sweep();
   paths_of_ended := artifacts.objects_of_ended(ended_per_call);
 
@@ -4718,7 +4769,7 @@ begin
     cross join lateral artifacts.judge_objects(h.after, h.up_to, names_per_call) j
   ), part as materialized (
     select h.*, j.last_name,
-      -- A half that was looked through in this round is counted already.
+      -- A half that is done in this round was already counted.
       case when h.is_done then 0 else j.names end as names_now,
       case when h.is_done then 0 else j.orphans end as orphans_now
     from artifacts.halves_of_bucket() h
@@ -4739,7 +4790,7 @@ begin
       sum(p.last_orphans) as last_orphans
     from part p
   ), whole_round as (
-    -- The last round that has counted every object, with this call.
+    -- The last round that counted every object, including this call.
     select r.unfinished,
       r.round + case when r.begins then 0 else 1 end as deciding_round,
       r.orphans as orphans_so_far,
@@ -4750,7 +4801,7 @@ begin
     from this_round r
   ), tally as (
     select w.unfinished, w.deciding_round, w.round, greatest(w.orphans, w.orphans_so_far) as orphans,
-      -- So many orphans are rather a sign that the database is not the one of this bucket.
+      -- So many orphans suggest that the database does not belong to this bucket.
       not collect_dead_objects.remove_many_orphans
         and (w.orphans > 0.05 * w.looked_at or w.orphans_so_far > 0.05 * w.objects) as holds_orphans
     from whole_round w
@@ -4777,7 +4828,8 @@ begin
   ), listed as materialized (
     select r.object_name, r.is_orphan, r.half
     from removable r
-    -- Oldest first, so that nobody who adds dead objects again and again puts off those of others.
+    -- Oldest first, so that an agent that keeps adding dead objects cannot delay the removal of
+    -- others.
     order by r.is_orphan, r.stored_at, r.object_name
     limit collect_dead_objects.max_entries
   ), remembered as (
@@ -4788,7 +4840,7 @@ begin
     where j.is_orphan and not t.holds_orphans and j.object_name not in (select l.object_name from listed l)
     on conflict on constraint orphans_pkey do update
     set deciding_round = excluded.deciding_round
-    -- Only where a restore has set the rounds back.
+    -- This happens only if a restore has set the rounds back.
     where o.deciding_round > excluded.deciding_round
   ), forgotten as (
     delete from artifacts.orphans o
@@ -4797,7 +4849,7 @@ begin
       union all
       select l.object_name from listed l where l.is_orphan
       union all
-      -- Objects that are gone, though this did not list them.
+      -- Remembered orphans whose objects are gone, although this never listed them.
       select i.object_name
       from part p
       cross join lateral (
@@ -4813,14 +4865,14 @@ begin
     insert into artifacts.walks as w (walk, position, is_done, looked_at, orphans)
     select p.half,
       case
-        -- What was not listed is looked at again.
+        -- The next call repeats this part if the list had no room for all removable objects.
         when s.is_to_repeat then to_jsonb(array[p.after])
-        -- At the end it begins again.
+        -- At the end, the walk begins again.
         else to_jsonb(array_remove(array[p.last_name], null))
       end,
       p.is_done or p.last_name is null and not s.is_to_repeat,
       p.looked_at + case when s.is_to_repeat then 0 else p.names_now end,
-      -- What is listed is an orphan no longer.
+      -- A listed orphan no longer counts as one.
       p.orphans + case when s.is_to_repeat or p.is_done then 0 else p.orphans_now - s.listed end
     from part p
     cross join lateral (
@@ -4831,7 +4883,7 @@ begin
           where r.half = p.half and r.object_name not in (select l.object_name from listed l)
         ) as is_to_repeat
     ) s
-    -- In the same order for every sweep.
+    -- The same order in every sweep prevents deadlocks.
     order by p.half
     on conflict on constraint walks_pkey do update
     set position = excluded.position,
@@ -4884,9 +4936,10 @@ comment on function public.collect_dead_objects(jsonb, integer, boolean) is
 
 -- schemas/artifacts/retention/surplus_uploads.sql
 
--- An upload URL pins no size and works for two hours, whatever becomes of its artifact. The sweep
--- removes what it brings, and whoever has the URL may bring it again. So what was seen there counts
--- against the artifact's owner, who registers nothing more while it is over its quota.
+-- An upload URL does not limit the size, and works for two hours, whatever happens to its artifact.
+-- The sweep removes surplus uploads, but anyone with the URL can upload again. So the surplus bytes
+-- that were seen count against the artifact's owner, which cannot register anything while it is
+-- over its quota.
 
 create index surplus_uploads_by_agent on artifacts.artifacts (agent_id) include (surplus_bytes)
   where surplus_bytes is not null;
@@ -4949,7 +5002,7 @@ begin
   changed_ids := array(
     select a.artifact_id
     from unnest(looked_at) as named (artifact_id)
-    -- One look into the index per name.
+    -- One index lookup per id.
     cross join lateral (
       select i.* from artifacts.artifacts i where i.artifact_id = named.artifact_id limit 1
     ) a
@@ -4969,9 +5022,9 @@ begin
 end
 $$;
 comment on function public.record_surplus_uploads(jsonb) is
-  'Records the excess bytes of the uploads that collect_dead_objects looks at next, before they are '
-  'removed, and clears excess that was not seen again for an hour. Returns {looked_at: how many '
-  'artifacts}. Raises forbidden for an agent.';
+  'Records the excess bytes of the uploads that collect_dead_objects looks at next, before they '
+  'are removed, and clears excess that was not seen again for an hour. Returns {looked_at: how '
+  'many artifacts}. Raises forbidden for an agent.';
 
 -- schemas/artifacts/fsck/consistency.sql
 
@@ -4987,7 +5040,7 @@ set search_path = ''
 as $$
   with examined as (
     select a.artifact_id, artifacts.sealed_path(a.artifact_id, a.sealed_attempt) as path,
-      -- Where it is null, there are no bytes yet.
+      -- While sealed_attempt is null, there are no bytes yet.
       a.sealed_attempt is not null and a.ended_at is null as holds_bytes
     from artifacts.artifacts a
     where a.artifact_id > list_artifacts_without_bytes.after
@@ -5003,14 +5056,14 @@ as $$
     'next', case when count(*) = list_artifacts_without_bytes.max_entries then max(e.artifact_id) end
   )
   from examined e
-  -- One look into the index per object.
+  -- One index lookup per object.
   left join lateral (
     select true as is_there
     from artifacts.current_objects o
     where o.name = e.path
     limit 1
   ) o on e.holds_bytes
-  -- The rest is not in the index, so the row is read only where nothing is there.
+  -- The state is not in the index, so the row is read only if the object is missing.
   left join lateral (
     select i.state
     from artifacts.artifacts i
@@ -5048,8 +5101,8 @@ comment on function public.list_objects_without_artifact(integer, text) is
   'The objects without a row, whatever their age, among the max_entries objects after the given '
   'path: {found: [{path}], next: where the next page begins | null}.';
 
--- The totals of agents. What each agent's rows come to is added up by who asks, over the pages of
--- all artifacts and of all grants: one agent may have more of them than one call can read.
+-- The totals of agents. The caller adds up each agent's rows, over the pages of all artifacts and
+-- of all grants: one agent may have more rows than one call can read.
 
 create function public.list_shares_of_artifacts(max_entries integer, after text default '') returns json
 language sql
@@ -5145,8 +5198,8 @@ comment on function public.list_wrong_totals(text[]) is
 
 -- schemas/artifacts/fsck/lost_bytes.sql
 
--- Artifacts whose bytes Storage has lost. `deno task fsck --bytes` asks Storage, because rows of
--- storage.objects do not tell: they stay when the bytes behind them go.
+-- Artifacts whose bytes Storage has lost. `deno task fsck --bytes` asks Storage, because the rows
+-- of storage.objects stay when their bytes are lost.
 
 create function artifacts.holds_bytes(artifact artifacts.artifacts) returns boolean
 language sql
@@ -5234,9 +5287,9 @@ begin
 end
 $$;
 comment on function public.mark_lost_artifacts(text[], text[]) is
-  'Marks the artifacts of the first paths as lost, and takes the mark from those of the others, '
-  'which are there again. The owner of each learns of it by an event: artifact.lost or '
-  'artifact.recovered. Returns {lost, recovered}: the artifact_ids for which that was new.';
+  'Marks the artifacts at lost_paths as lost, and removes the mark from those at found_paths, '
+  'which have their bytes again. An event tells the owner of each: artifact.lost or '
+  'artifact.recovered. Returns {lost, recovered}: the artifact_ids whose mark changed.';
 
 create function public.repair_totals(agent_ids text[]) returns json
 language plpgsql
@@ -5257,8 +5310,8 @@ begin
     order by 1
   loop
     insert into artifacts.totals (agent_id) values (repaired_agent) on conflict do nothing;
-    -- Whoever changes this agent's artifacts waits here before it commits. So the next statement
-    -- counts all that was added to the totals, and nothing else.
+    -- Any other transaction that changes this agent's artifacts waits for this lock before it
+    -- commits. So the next statement counts exactly the rows that the totals include.
     select t.* into kept from artifacts.totals t where t.agent_id = repaired_agent for update;
     counted := artifacts.count_totals(repaired_agent);
     continue when artifacts.kept_share(kept) is not distinct from counted;
@@ -5278,8 +5331,8 @@ begin
 end
 $$;
 comment on function public.repair_totals(text[]) is
-  'Sets the totals of these agents to the sum of their rows. Returns {repaired}: those whose totals '
-  'were wrong. Call repair_project_totals afterwards.';
+  'Sets the totals of these agents to the sum of their rows. Returns {repaired}: those whose '
+  'totals were wrong. Call repair_project_totals afterwards.';
 
 create function artifacts.missing_in_project_totals() returns artifacts.share
 language sql
@@ -5302,8 +5355,7 @@ as $$
   ) s
 $$;
 comment on function artifacts.missing_in_project_totals() is
-  'What the totals of the project lack of the sum over all agents; negative: have too much. It '
-  'reads one row per agent: for fsck.';
+  'The sum over all agents minus the totals of the project. It reads one row per agent: for fsck.';
 
 create function public.check_project_totals() returns json
 language sql
@@ -5315,7 +5367,8 @@ as $$
   from jsonb_each(to_jsonb(artifacts.missing_in_project_totals()) - 'agent_id') as d (name, number)
 $$;
 comment on function public.check_project_totals() is
-  'What the totals of the project lack of the sum over all agents, by name; {} if nothing.';
+  'The sum over all agents minus the totals of the project, by name and without zeros; {} if they '
+  'agree.';
 
 create function public.repair_project_totals() returns json
 language plpgsql
@@ -5327,7 +5380,7 @@ declare
   missing artifacts.share;
 begin
   perform artifacts.lock_sweep();
-  -- In the order in which every other transaction takes them. Reading goes on.
+  -- The same order of locks as in every other transaction. These locks do not block reads.
   lock table artifacts.totals in share row exclusive mode;
   lock table artifacts.project_totals in share row exclusive mode;
   missing := artifacts.missing_in_project_totals();
@@ -5376,12 +5429,12 @@ begin
   end if;
   perform artifacts.refuse_ended(artifact);
 
-  -- Grants end because their artifact has; the bytes are removed by the sweep.
+  -- Grants end with their artifact. The sweep removes the bytes.
   update artifacts.artifacts a
   set state = 'deleted', deleted_at = clock_timestamp()
   where a.artifact_id = artifact.artifact_id
   returning a.* into artifact;
-  -- A commit under way loses its lease, and so its verdict.
+  -- A running commit loses its lease, so it can give no verdict.
   delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
 
   perform agents.record_event(
@@ -5396,7 +5449,7 @@ comment on function public.delete_artifact(jsonb, text) is
 
 -- schemas/artifacts/downloads.sql
 
--- Reading artifacts: returns what a download URL is made from to everyone who may have one.
+-- Reading artifacts: whoever has access gets what a download URL is made from.
 
 create function artifacts.download_json(
   artifact artifacts.artifacts,
@@ -5466,7 +5519,7 @@ declare
 begin
   select a.* into artifact from artifacts.artifacts a where a.artifact_id = granted_artifact.artifact_id;
   if not found then
-    -- Its tombstone went after the grant was looked at, and the grant with it.
+    -- The tombstone and the grant were deleted after the grant was read.
     raise sqlstate 'PT410' using message = 'artifact_expired';
   end if;
   perform artifacts.refuse_ended(artifact);
@@ -5570,7 +5623,7 @@ begin
   end if;
 
   if caller_agent <> artifact.agent_id then
-    -- A grant ends with its artifact. What a grantee may not read any more is not there for it.
+    -- A grant ends with its artifact. So for a grantee, an ended artifact does not exist.
     if artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
       raise sqlstate 'PT404' using message = 'artifact_not_found';
     end if;
@@ -5582,7 +5635,7 @@ begin
   if artifact.state = 'pending' then
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
-  -- From here on, a refusal takes the count back, with the rest of the transaction.
+  -- A refusal after use_grant rolls back the transaction, and with it the counted download.
   perform artifacts.refuse_lost(artifact);
   if artifact.size_bytes > open_artifact.max_size then
     raise sqlstate 'PT409' using
@@ -5620,7 +5673,7 @@ language sql
 stable
 set search_path = ''
 as $$
-  -- An hour after their ends, when a sweep that runs has done with them.
+  -- Only artifacts whose end was over an hour ago: a running sweep has ended them by then.
   (
     select 'to_end', count(*), min(o.over_at)
     from (
@@ -5714,8 +5767,8 @@ end
 $$;
 comment on function public.read_artifacts_metrics(jsonb) is
   'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, activity, keys_expiring, database_bytes, last_event_id, oldest_event_at}; times are seconds since 1970, or '
-  'null. Raises unauthenticated, forbidden.';
+  'backlog_since, swept_at, activity, keys_expiring, database_bytes, last_event_id, '
+  'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
 
 -- schemas/mesh/networks.sql
 
@@ -5733,8 +5786,8 @@ create table mesh.settings (
   constraint ipv4_network_has_room_for_peers check (
     family(ipv4_network) = 4 and masklen(ipv4_network) between 8 and 29
   ),
-  -- Unspecified, loopback, link-local, multicast and reserved addresses: no host reaches another
-  -- one by them. The reference agent refuses such a mesh.
+  -- Unspecified, loopback, link-local, multicast and reserved addresses: hosts cannot reach each
+  -- other at these. The reference agent refuses such a mesh.
   constraint ipv4_network_has_no_special_address check (
     not ipv4_network && any (
       '{0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/4, 240.0.0.0/4}'::cidr[]
@@ -5747,7 +5800,7 @@ create table mesh.settings (
 comment on table mesh.settings is
   'One row: the networks of the mesh. The operator can change them with SQL while no peer exists.';
 
--- RFC 4193, 3.2: the 40 bits after fd are random, so that two meshes do not meet in one network. A
+-- RFC 4193, 3.2: the 40 bits after fd are random, so that two meshes do not use the same network. A
 -- version 4 UUID begins with 48 random bits of the server's strong generator; no extension is
 -- needed.
 insert into mesh.settings (ipv6_network)
@@ -5798,7 +5851,7 @@ begin
   if exists (select from mesh.address_leases l where l.released_at is null) then
     raise exception 'The networks of the mesh can only be changed while there is no peer.' using errcode = '55000';
   end if;
-  -- The addresses that rest belong to the network that is given up. Endpoints are gone with their
+  -- The addresses of released leases belong to the old network. Endpoints were deleted with their
   -- peers.
   delete from mesh.address_leases l where l.released_at is not null;
   return null;
@@ -5829,7 +5882,7 @@ begin
   end if;
 
   select s.ipv4_network, s.ipv6_network into ipv4_network, ipv6_network from mesh.settings s;
-  -- The network's own address is the first; max() reads one entry of the index.
+  -- The first lease gets the address after the network's own. max() reads one index entry.
   select set_masklen(coalesce(max(l.ipv4), ipv4_network), 32) + 1 into next_ipv4 from mesh.address_leases l;
 
   if next_ipv4 < set_masklen(broadcast(ipv4_network), 32) then
@@ -5876,8 +5929,8 @@ stable
 set search_path = ''
 as $$
 declare
-  -- The last 32 bits of these are an IPv4 address, in which they end: mapped (RFC 4291, 2.5.5.2),
-  -- compatible (2.5.5.1), and for a translator (RFC 6052).
+  -- An address with one of these prefixes has an IPv4 address in its last 32 bits: mapped (RFC
+  -- 4291, 2.5.5.2), compatible (2.5.5.1), or for a translator (RFC 6052).
   prefix inet := (
     select p.prefix
     from unnest(array['::ffff:0.0.0.0', '::', '64:ff9b::']::inet[]) as p (prefix)
@@ -5936,22 +5989,22 @@ begin
     select case
       -- Most identifiers are names already.
       when r.reduced = name_of.agent_id and not r.is_taken then r.reduced
-      -- 64 bits: an agent that could choose its identifier still finds none that gets the name of
-      -- another one.
+      -- 64 bits: even an agent that can choose its identifier finds none that gets another agent's
+      -- name.
       else rtrim(left(r.reduced, 46), '-') || '-'
         || left(encode(sha256(name_of.agent_id::bytea), 'hex'), 16)
     end
     from (
       select n.reduced,
         length(n.reduced) > 63
-          -- Programs take these for an address (RFC 6943, 3.1.1), or look them up by themselves,
-          -- and would find a neighbour there.
+          -- Programs take these names for an address (RFC 6943, 3.1.1), or look them up on their
+          -- own. With such a name, a neighbour would receive their traffic.
           or n.reduced ~ '^([0-9]+|0x[0-9a-f]*)$'
           or n.reduced ~ '^(localhost|localdomain|broadcasthost|wpad|isatap|metadata|ip6-.*)$'
-          -- What a suffix makes of another identifier.
+          -- A name with a suffix, which another identifier may have.
           or n.reduced ~ '-[0-9a-f]{16}$' as is_taken
       from (
-        -- One hyphen in the place of several: `xn--` begins an encoded name (RFC 5890).
+        -- A single hyphen for several characters: `xn--` begins an encoded name (RFC 5890).
         select rtrim(
           regexp_replace(lower(name_of.agent_id collate "C"), '[^a-z0-9]+', '-', 'g'), '-'
         ) as reduced
@@ -5961,9 +6014,9 @@ begin
 end
 $$;
 comment on function mesh.name_of(text) is
-  'The name of an agent in the mesh: a DNS label (RFC 1123). It is the identifier, if that is one; '
-  'otherwise what a label can hold of it, with a suffix of its hash. So two agents never have the '
-  'same name, and an agent has the same name at any time.';
+  'The name of an agent in the mesh: a DNS label (RFC 1123). It is the identifier, if that is a '
+  'usable label. Otherwise it is the part of the identifier that fits into a label, with a suffix '
+  'of its hash. So two agents never have the same name, and an agent''s name never changes.';
 
 create table mesh.peers (
   agent_id agents.agent_id primary key,
@@ -5995,11 +6048,11 @@ comment on column mesh.peers.dns_label is
 comment on column mesh.peers.endpoint is
   'Where the peer listens; null: not reachable from outside.';
 comment on column mesh.peers.further_endpoints is
-  'Where it listens too, in the order in which others shall try them.';
+  'Where else the peer listens, in the order in which others should try these.';
 comment on column mesh.peers.effective_listen_port is
   'The port that the agent''s own configuration listens on; null: any port.';
 
--- Peers that say the same endpoint.
+-- Finds peers that registered the same endpoint.
 create index peers_by_endpoint on mesh.peers (endpoint, agent_id);
 
 create function mesh.endpoints_of(peer mesh.peers) returns text[]
@@ -6017,8 +6070,8 @@ create table mesh.liveness (
 
   constraint liveness_is_of_a_peer foreign key (agent_id) references mesh.peers (agent_id) on delete cascade
 )
--- Room for the new version of each row beside the old one: with no index on what changes, a
--- heartbeat writes the row and nothing else (a heap-only tuple).
+-- fillfactor leaves room for HOT updates: no index covers the columns that change, so a heartbeat
+-- writes only the row.
 with (fillfactor = 50);
 
 comment on table mesh.liveness is
@@ -6026,10 +6079,10 @@ comment on table mesh.liveness is
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
 comment on column mesh.liveness.paths_reported_at is
-  'When the newest heartbeat came that reported paths.';
+  'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.waits_until is
-  'When the wait ends that the agent announced with its last heartbeat. Until then it need not send '
-  'another.';
+  'When the wait that the agent announced with its last heartbeat ends. Until then it need not '
+  'send another.';
 
 create function mesh.is_online(liveness mesh.liveness, online_seconds integer) returns boolean
 language sql
@@ -6041,8 +6094,8 @@ return coalesce(
   false
 );
 comment on function mesh.is_online(mesh.liveness, integer) is
-  'Whether a peer was seen within the given number of seconds, or holds a request that it said '
-  'would wait until then.';
+  'Whether a peer was seen, or a wait that it announced was still running, within the given number '
+  'of seconds.';
 
 create function mesh.map_entry(
   peer mesh.peers,
@@ -6078,7 +6131,7 @@ begin atomic
     mesh.endpoints_of(map_entry.peer),
     array[host((map_entry.lease).ipv4), host((map_entry.lease).ipv6)],
     agents.iso_timestamp((map_entry.liveness).last_seen),
-    -- As mesh.is_online, written out for a map of thousands.
+    -- Same as mesh.is_online, written out because a map may have thousands of rows.
     coalesce(
       greatest((map_entry.liveness).last_seen, (map_entry.liveness).waits_until)
         > now() - make_interval(secs => map_entry.online_seconds),
@@ -6174,11 +6227,11 @@ comment on column mesh.rules.policy_since is
   'Since when the policy has this rule; null: it does not. Separate from what the agents agreed '
   'to, which stays when the policy no longer has the rule.';
 comment on column mesh.rules.origin is
-  'What keeps the rule: policy, or agents where they alone do.';
+  'What keeps the rule: policy if the policy has it, otherwise agents.';
 
 create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port);
 
--- Of active rules alone: anybody can pile up requests, which must not slow down a configuration.
+-- Only active rules: anybody can make many requests, and these must not slow down a configuration.
 create index active_rules_by_from_agent on mesh.rules (from_agent, to_agent) where active;
 
 create index active_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port) where active;
@@ -6206,7 +6259,7 @@ begin
 end
 $$;
 comment on function mesh.neighbours(text) is
-  'Everybody who shares an active rule with an agent, registered or not.';
+  'The agents that share an active rule with an agent, registered or not.';
 
 create function mesh.visible_peers(agent_id text) returns text[]
 language plpgsql
@@ -6294,7 +6347,8 @@ begin
 end
 $$;
 comment on function mesh.record_rule_event(jsonb, text, text, mesh.rules) is
-  'Appends an event about a rule to agents.events; its subject is the agent that the rule lets in.';
+  'Appends an event about a rule to agents.events; its subject is from_agent, which the rule lets '
+  'in.';
 
 create function mesh.put_rule_json(rule mesh.rules, created boolean, waiting_for text) returns json
 language sql
@@ -6335,9 +6389,9 @@ comment on table mesh.pairs is
   'One row per two peers that have seen each other since both registered. The row stays when they '
   'no longer see each other, and is deleted with either peer.';
 comment on column mesh.pairs.psk_version is
-  'Which PSK of the pair this is: 1 for the first. To replace a PSK, the version is raised and '
-  'encrypted_psk becomes null. While it is null, nobody was given a PSK of this version, so the '
-  'version stays.';
+  'Counts the PSKs of the pair: 1 for the first. To replace a PSK, the version is raised and '
+  'encrypted_psk becomes null. While encrypted_psk is null, nobody was given a PSK of this '
+  'version, so the version is not raised again.';
 comment on column mesh.pairs.encrypted_psk is
   'v1.<id of the encryption key>.<base64>, encrypted by the function: the database never sees a '
   'PSK. Null until the next configuration of either side makes the PSK.';
@@ -6348,7 +6402,7 @@ comment on column mesh.pairs.made_at is 'When the newest PSK was made; null befo
 comment on column mesh.pairs.rotated_at is 'When psk_version was last raised.';
 
 create index pairs_by_high_agent on mesh.pairs (high_agent);
--- Also the oldest PSK of each key.
+-- Also finds the oldest PSK of each encryption key.
 create index pairs_by_encryption_key on mesh.pairs (encryption_key_id, made_at) where encrypted_psk is not null;
 
 create function mesh.lock_pairs(agent_id text, other_agents text[] default null) returns void
@@ -6438,7 +6492,7 @@ as $$
 declare
   reencrypted_count integer;
 begin
-  -- In the order in which everybody locks pairs.
+  -- The same order as in every other transaction that locks pairs.
   perform from mesh.pairs p
   join jsonb_to_recordset(reencrypt_psks.psks) as named (low_agent text, high_agent text)
     on named.low_agent = p.low_agent and named.high_agent = p.high_agent
@@ -6451,7 +6505,7 @@ begin
     as reencrypted (low_agent text, high_agent text, encrypted_psk text, reencrypted_psk text)
   where p.low_agent = reencrypted.low_agent
     and p.high_agent = reencrypted.high_agent
-    -- It may have been replaced in between.
+    -- The PSK may have been replaced since the caller read it.
     and p.encrypted_psk = reencrypted.encrypted_psk;
   get diagnostics reencrypted_count = row_count;
 
@@ -6502,7 +6556,7 @@ create function mesh.counter_of_rule(active boolean) returns text
 language sql
 immutable
 return case when active then 'rules.active' else 'rules.requested' end;
-comment on function mesh.counter_of_rule(boolean) is 'The counter that counts a rule.';
+comment on function mesh.counter_of_rule(boolean) is 'The counter that a rule counts in.';
 
 create function mesh.count_rules() returns trigger
 language plpgsql
@@ -6512,7 +6566,7 @@ declare
   counters text[] := '{}';
   changes bigint[] := '{}';
 begin
-  -- Each operation has only the transition tables that it can have.
+  -- An insert has no old rows, and a delete no new rows: these transition tables do not exist.
   if tg_op <> 'INSERT' then
     select counters || array_agg(mesh.counter_of_rule(o.active)), changes || array_agg(-o.rules)
     into counters, changes
@@ -6599,8 +6653,8 @@ create trigger deleted_psks_count after delete on mesh.pairs
 --      otherwise two that register at once would miss each other.
 --   3. the addresses (lock_addresses), if it assigns some.
 --   4. the pairs whose PSK it changes, in one statement (lock_pairs).
--- Within each step the order is the same for all (in steps 2 to 4, byte order of the identifiers),
--- so no two can wait for each other. Everything a change depends on is read after step 2.
+-- Within each step, the order is the same in every transaction (in steps 2 to 4, byte order of the
+-- identifiers), which prevents deadlocks. Everything a change depends on is read after step 2.
 
 create table mesh.config_versions (
   agent_id agents.agent_id primary key,
@@ -6609,8 +6663,8 @@ create table mesh.config_versions (
 with (fillfactor = 50);
 
 comment on table mesh.config_versions is
-  'A number per agent that each change of its configuration raises by one. A row outlives its '
-  'peer, so that a version never goes back; after_restore raises all of them.';
+  'A number per agent. Each change of its configuration raises it by one. A row outlives its peer, '
+  'so that a version never decreases; after_restore raises all of them.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql
@@ -6618,7 +6672,7 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- Of the ten connections and more that PostgREST has for everybody.
+  -- PostgREST has ten connections or a few more, for all callers together.
   turns_per_agent constant integer := 4;
 begin
   if take_turn.caller_agent is null then
@@ -6638,8 +6692,8 @@ end
 $$;
 comment on function mesh.take_turn(text) is
   'Before step 1: lets an agent make a few changes at once (null, the operator: any number), and '
-  'refuses more. They would only wait for each other, and each would hold a connection that '
-  'others need. Raises upstream_unavailable.';
+  'refuses more. More changes would only wait for each other, and each would hold a connection '
+  'that other callers need. Raises upstream_unavailable.';
 
 create function mesh.lock_agents(agent_ids text[]) returns void
 language plpgsql
@@ -6649,8 +6703,8 @@ as $$
 declare
   lock_key bigint;
 begin
-  -- In the order of the lock keys, not of the identifiers: two identifiers may share a key, and
-  -- then only the keys have one order for everybody.
+  -- In the order of the lock keys, not of the identifiers. Two identifiers may share a lock key,
+  -- and then the order of identifiers would not prevent deadlocks.
   for lock_key in
     select distinct hashtextextended('mesh agent ' || named.agent_id, 0)
     from unnest(lock_agents.agent_ids) as named (agent_id)
@@ -6705,8 +6759,8 @@ begin
   from unnest(start_and_lock_config_versions.agent_ids) as named (agent_id)
   cross join agents.epochs e
   order by named.agent_id collate "C"
-  -- Also locks a row that is there. In two statements, a new row would be held while an earlier one
-  -- is waited for.
+  -- Also locks existing rows. With two statements, a transaction would hold a new row while it
+  -- waits for a row that comes before it in the order.
   on conflict (agent_id) do update set version = v.version where false;
 end
 $$;
@@ -6727,8 +6781,8 @@ begin
     around := mesh.neighbours(lock_versions_around.agent_id) || lock_versions_around.agent_id;
     begin
       perform mesh.lock_config_versions(around);
-      -- The policy may have added neighbours during the wait. Then the rows are released, and all
-      -- are locked in their order.
+      -- The policy may have added neighbours during the wait. Then release the rows, and lock all
+      -- of them again in their order.
       if exists (
         select unnest(mesh.neighbours(lock_versions_around.agent_id))
         except
@@ -6773,7 +6827,8 @@ stable
 set search_path = ''
 as $$
 begin
-  -- One statement: a peer that is being removed meanwhile is seen either here or there.
+  -- One statement, so that it sees a peer that is removed concurrently either here or in
+  -- address_leases.
   return exists (
       select from mesh.peers p
       where p.pubkey = has_another_holder.pubkey and p.agent_id <> has_another_holder.agent_id
@@ -6788,7 +6843,8 @@ end
 $$;
 comment on function mesh.has_another_holder(text, text) is
   'Whether a public key belongs to another agent, or did until its peer was removed within the '
-  'last day. So neighbours, who know the key, cannot keep its agent from coming back with it.';
+  'last day. So neighbours, which know the public key, cannot keep its agent from coming back with '
+  'it.';
 
 create function mesh.add_peer(
   agent_id text,
@@ -6848,11 +6904,11 @@ begin
   returning p.* into after;
 
   if after.pubkey <> (update_peer.before).pubkey then
-    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all
-    -- pairs get new ones, also those that do not see each other now.
+    -- Whoever knows the old private key must not know the PSKs that are used with the new one. So
+    -- all pairs get new PSKs, even those that do not see each other now.
     perform mesh.lock_pairs(after.agent_id);
-    -- A PSK that is still to be made was given to nobody. If it were replaced too, an agent that
-    -- changes its pubkey again and again could keep its neighbours from ever getting one.
+    -- A PSK that is not made yet was given to nobody. If it were replaced too, an agent that keeps
+    -- changing its pubkey could keep its neighbours from ever getting a PSK.
     with replaced as (
       update mesh.pairs p
       set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = clock_timestamp()
@@ -6913,7 +6969,7 @@ begin
 
   select p.* into before from mesh.peers p where p.agent_id = register_peer.agent_id;
   if not found then
-    -- Before the networks are read: they may be about to change, as long as there is no peer.
+    -- Lock before the networks are read, because they may change while there is no peer.
     perform mesh.lock_addresses();
     action := 'peer.registered';
   elsif (before.pubkey, before.endpoint::text, before.further_endpoints::text[], before.listen_port)
@@ -6925,8 +6981,8 @@ begin
   end if;
 
   perform mesh.refuse_endpoints_inside_the_mesh(register_peer.endpoint_ip, register_peer.further_endpoint_ips);
-  -- Asked before anything is written, so that two agents that want each other's pubkey do not wait
-  -- for each other.
+  -- Check before anything is written, so that two agents that register each other's pubkey cannot
+  -- deadlock.
   if mesh.has_another_holder(register_peer.pubkey, register_peer.agent_id) then
     raise sqlstate 'PT409' using message = 'pubkey_in_use';
   end if;
@@ -6948,7 +7004,7 @@ begin
     if violated <> 'pubkey_is_unique' then
       raise;
     end if;
-    -- Another registration with this pubkey, at the same time, came first.
+    -- A concurrent registration with this pubkey came first.
     raise sqlstate 'PT409' using message = 'pubkey_in_use';
   end;
 
@@ -6975,8 +7031,8 @@ end
 $$;
 comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer, text[], inet[]) is
   'Registers an agent''s peer, or updates it, and returns the peer object. Endpoints are in '
-  'canonical form; endpoint_ip and further_endpoint_ips are their hosts, null for a DNS name. Raises forbidden, '
-  'invalid_request, pubkey_in_use, network_full.';
+  'canonical form; endpoint_ip and further_endpoint_ips are their hosts, null for a DNS name. '
+  'Raises forbidden, invalid_request, pubkey_in_use, network_full.';
 
 create function public.remove_peer(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -7007,7 +7063,7 @@ begin
   loop
     perform mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', revoked);
   end loop;
-  -- The policy keeps its rules, without what the agents had agreed to themselves.
+  -- The rules of the policy stay, but lose the agents' own agreements.
   update mesh.rules r
   set from_agreed_at = null, to_agreed_at = null
   where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
@@ -7031,13 +7087,13 @@ end
 $$;
 comment on function public.remove_peer(jsonb, text) is
   'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
-  'peer, except for those of the policy. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
-  'invalid_request.';
+  'peer, except for those of the policy. Its addresses and its public key are reserved for a time. '
+  'Idempotent. Raises forbidden, invalid_request.';
 
 -- schemas/mesh/rules/declined_requests.sql
 
 -- Requests that the other side declined: it revoked them without having agreed. For a day after
--- that, the agent that asked may ask again, but it has no effect.
+-- that, the same request has no effect.
 
 create table mesh.declined_requests (
   from_agent agents.agent_id not null,
@@ -7117,7 +7173,7 @@ begin
   on conflict on constraint a_request_is_declined_once do update
   set declined_by = excluded.declined_by, declined_at = excluded.declined_at;
 
-  -- More than come in, so that there are never more than a day's.
+  -- Deletes more rows than it adds, so that rows older than a day do not accumulate.
   delete from mesh.declined_requests d
   using (
     select o.from_agent, o.to_agent, o.proto, o.port
@@ -7149,8 +7205,8 @@ begin
 end
 $$;
 comment on function mesh.forget_declined(mesh.rules) is
-  'Clears the record that a request was declined: the agent that declined it has put the rule, or '
-  'the operator has.';
+  'Clears the record that a request was declined: the agent that declined it, or the operator, has '
+  'put the rule.';
 
 -- schemas/mesh/rules/rule_limits.sql
 
@@ -7215,7 +7271,7 @@ begin
     return;
   end if;
 
-  -- Only what the caller itself has asked for counts. So nobody can use up another agent's limit.
+  -- Only the caller's own requests count. So nobody can use up another agent's limit.
   if (
     select count(*)
     from mesh.rules r
@@ -7230,8 +7286,8 @@ begin
       detail = json_build_object('limit', 'requests', 'maximum', refuse_beyond_limits.max_requests);
   end if;
 
-  -- What waits for one agent fills its map. It is counted by who asks, never in sum: a limit of the
-  -- sum would let one agent keep all others from asking.
+  -- Requests that wait for an agent fill its map. Count them per requester, not in total: with a
+  -- limit on the total, one requester could keep all others from asking.
   target := mesh.waiting_for(refuse_beyond_limits.rule);
   if mesh.count_requests(refuse_beyond_limits.caller_agent, target)
     > refuse_beyond_limits.max_requests_per_target
@@ -7246,8 +7302,8 @@ end
 $$;
 comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer, integer) is
   'Raises limit_exceeded if the rule that was just put is one too many. An active rule counts for '
-  'both of its agents. A request counts for the agent that made it, and for its target among the '
-  'requests from that agent.';
+  'both of its agents. A request counts for the agent that made it, in total and among that '
+  'agent''s requests to the same target.';
 
 -- schemas/mesh/rules/rule_changes.sql
 
@@ -7285,10 +7341,11 @@ begin
   rule.to_agent := put_rule.to_agent;
   rule.proto := put_rule.proto;
   rule.port := put_rule.port;
-  -- What the policy has is active, whoever agrees to it.
+  -- A rule of the policy is active, whoever agrees to it.
   has_policy := mesh.is_in_policy(rule);
   if mesh.is_declined(rule, caller_agent) then
-    -- Answered like a request that waits, and kept nowhere: what was declined bothers nobody again.
+    -- Answer as for a waiting request, and store nothing: a declined request does not bother the
+    -- other side again.
     return mesh.put_rule_json(
       rule, created => false,
       waiting_for => case
@@ -7422,14 +7479,14 @@ begin
 end
 $$;
 comment on function public.revoke_rule(jsonb, text, text, integer, text) is
-  'Ends a rule, or a request for one, for both of its agents. If the agent that was asked calls '
-  'it, it declines the request for a day. Idempotent. Raises forbidden, and policy_rule for a '
-  'rule that the policy has.';
+  'Ends a rule, or a request for one, for both of its agents. An agent that has not agreed to the '
+  'request yet declines it for a day by calling this. Idempotent. Raises forbidden, and '
+  'policy_rule for a rule that the policy has.';
 
 -- schemas/mesh/policy/policies.sql
 
 -- The policy: rules that the operator keeps in a file, for agents and for tags. Its rules are rows
--- of mesh.rules, one for each two agents: what reads rules need not know of it.
+-- of mesh.rules, one for each two agents, so code that reads rules need not know about the policy.
 --
 -- Locks, before step 1 of the order in config_versions.sql and after access locks:
 --   - the policy: a change of tags takes it in shared mode, apply_policy exclusively. So neither
@@ -7445,7 +7502,7 @@ return case
   else agents.is_agent_id(name)
 end;
 comment on function mesh.is_name_in_policy(text) is
-  'Whether a policy may use this name: of a tag where it begins with tag:, else of an agent.';
+  'Whether a policy may use this name: a tag if it begins with tag:, otherwise an agent.';
 
 create table mesh.policies (
   only_row boolean primary key default true,
@@ -7462,11 +7519,12 @@ with (fillfactor = 10);
 comment on table mesh.policies is
   'The policy that is in force: one row, or none before the first.';
 comment on column mesh.policies.source is 'The file as it was written, with its comments.';
-comment on column mesh.policies.fingerprint is 'That of the plan that was applied.';
+comment on column mesh.policies.fingerprint is 'The fingerprint of the plan that was applied.';
 comment on column mesh.policies.finished_at is
   'When the last of its rules was made; null: apply_policy has to be called again.';
 comment on column mesh.policies.rules is
-  'How many rules it has in mesh.rules. Changes under the lock of its rules.';
+  'How many rules of the policy are in mesh.rules. Changes only under the lock of the policy or of '
+  'its rules.';
 
 create table mesh.policy_lines (
   from_name text collate "C" not null,
@@ -7518,12 +7576,12 @@ begin
 end
 $$;
 comment on function mesh.enter_policy(text[]) is
-  'Takes the locks under which the tags of an agent change, before its mesh is locked: names are '
-  'the tags, and the agent. Returns whether the policy names any.';
+  'Takes the locks for a change of an agent''s tags. Call it before the agent''s mesh is locked. '
+  'names are the tags that change. Returns whether the policy names any of them.';
 
 -- schemas/mesh/policy/expansion.sql
 
--- What a policy means for the agents there are: its rules between each two of them.
+-- Expands a policy: its rules between each two of the existing agents.
 
 create type mesh.policy_change as (
   from_agent text collate "C",
@@ -7532,7 +7590,7 @@ create type mesh.policy_change as (
   port integer,
   is_added boolean
 );
-comment on type mesh.policy_change is 'A rule that the policy gets, or no longer has.';
+comment on type mesh.policy_change is 'A rule that the policy gains or loses.';
 
 create function mesh.lines_of(policy jsonb)
 returns table (from_name text, to_name text, proto text, port integer)
@@ -7553,7 +7611,7 @@ create function mesh.agents_named(name text) returns table (agent_id text)
 language sql
 stable
 set search_path = ''
--- Where few tags are known to the planner, it takes each for that of very many agents.
+-- If the planner's statistics have few tags, it assumes that each one belongs to very many agents.
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
@@ -7569,8 +7627,8 @@ language sql
 immutable
 return 100000;
 comment on function mesh.max_policy_rules() is
-  'How many rules between agents a policy may come to, so that planning it takes no longer than a '
-  'call may.';
+  'How many rules between agents a policy may expand to, so that planning it fits into the time '
+  'limit of a call.';
 
 create function mesh.max_policy_rules_per_agent() returns integer
 language sql
@@ -7595,7 +7653,7 @@ begin
 end
 $$;
 comment on function mesh.refuse_crowded_agent(text) is
-  'Raises limit_exceeded: rules of the policy name this agent too often.';
+  'Raises limit_exceeded: too many rules of the policy name this agent.';
 
 create function mesh.refuse_large_policy(policy jsonb) returns void
 language plpgsql
@@ -7639,8 +7697,8 @@ begin
 end
 $$;
 comment on function mesh.refuse_large_policy(jsonb) is
-  'Raises limit_exceeded for a policy of more than 10,000 lines, or of too many rules between the '
-  'agents that there are. Rules are counted line by line, before any is made.';
+  'Raises limit_exceeded for a policy of more than 10,000 lines, or of too many rules between '
+  'existing agents. Rules are counted line by line, before any is made.';
 
 create function mesh.changes_of_policy(policy jsonb, is_limited boolean default true)
 returns mesh.policy_change[]
@@ -7684,7 +7742,8 @@ begin
     coalesce(
       array_agg(
         row(d.from_agent, d.to_agent, d.proto, d.port, d.is_added)::mesh.policy_change
-        -- What ends comes first: between two steps nobody may reach more than before and after.
+        -- Rules that end come first: between two steps, nobody may reach more than before or after
+        -- the change.
         order by d.is_added, d.from_agent, d.to_agent, d.proto, d.port
       ),
       '{}'
@@ -7702,20 +7761,20 @@ begin
 end
 $$;
 comment on function mesh.changes_of_policy(jsonb, boolean) is
-  'The rules that the policy would get and lose if it were this one, those that it loses first. '
-  'Raises limit_exceeded where is_limited.';
+  'The rules that the policy in force would gain and lose if it became this policy, lost ones '
+  'first. Raises limit_exceeded if is_limited.';
 
 -- schemas/mesh/policy/effects.sql
 
--- What a change of the policy does to who may reach whom. A rule that the agents have agreed to as
--- well is not gained and not lost.
+-- How a change of the policy affects which agents may reach each other. A rule that its agents have
+-- also agreed to is neither gained nor lost.
 
 create type mesh.policy_sight as (
   low_agent text collate "C",
   high_agent text collate "C",
   is_gained boolean
 );
-comment on type mesh.policy_sight is 'Two registered peers that get to see each other, or cease to.';
+comment on type mesh.policy_sight is 'Two registered peers that begin or cease to see each other.';
 
 create type mesh.policy_effects as (
   effective mesh.policy_change[],
@@ -7723,8 +7782,8 @@ create type mesh.policy_effects as (
   changed_agents text[]
 );
 comment on type mesh.policy_effects is
-  'effective: the rules that become active, or cease to be. sights: the pairs of registered peers '
-  'for which that changes whether they see each other. changed_agents: those whose configuration '
+  'effective: the rules that begin or cease to be active. sights: the pairs of registered peers '
+  'that therefore begin or cease to see each other. changed_agents: the agents whose configuration '
   'changes.';
 
 create function mesh.effects_of(changes mesh.policy_change[]) returns mesh.policy_effects
@@ -7735,7 +7794,7 @@ as $$
   with effective as materialized (
     select c.from_agent, c.to_agent, c.proto, c.port, c.is_added
     from unnest(effects_of.changes) as c
-    -- One look into each index per rule, per agent and per pair.
+    -- One lookup in each index per rule, per agent and per pair.
     left join lateral (
       select r.active, r.from_agreed_at is not null and r.to_agreed_at is not null as is_agreed
       from mesh.rules r
@@ -7806,8 +7865,8 @@ as $$
     )
 $$;
 comment on function mesh.effects_of(mesh.policy_change[]) is
-  'What these changes of the policy do. For a change that follows: under the locks of the '
-  'config_versions of all agents that it names.';
+  'What these changes of the policy do. To make the changes afterwards, call this under the locks '
+  'of the config_versions of all agents that they name.';
 
 -- schemas/mesh/policy/changes.sql
 
@@ -7834,15 +7893,15 @@ as $$
   from unnest((record_policy_events.effects).sights) as s;
 $$;
 comment on function mesh.record_policy_events(jsonb, mesh.policy_effects) is
-  'Appends to agents.events what the policy changed, as other changes of rules are told.';
+  'Appends to agents.events what the policy changed, in the same form as other changes of rules.';
 
 create function mesh.make_policy_changes(caller jsonb, changes mesh.policy_change[])
 returns mesh.policy_effects
 language plpgsql
 volatile
 set search_path = ''
--- One look into an index per change. Planned for the thousands of one call, whole tables are paired
--- with them, which was seen to take twenty times as long.
+-- The generic plan needs one index lookup per change. A plan for the thousands of changes of one
+-- call joins whole tables with them, which took twenty times as long.
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -7864,7 +7923,7 @@ begin
     and r.port = c.port
     and r.from_agreed_at is null
     and r.to_agreed_at is null;
-  -- What the agents have agreed to, or asked for, stays.
+  -- Rules that agents have agreed to or requested stay.
   update mesh.rules r
   set policy_since = null
   from unnest(make_policy_changes.changes) as c
@@ -7900,8 +7959,8 @@ begin
 end
 $$;
 comment on function mesh.make_policy_changes(jsonb, mesh.policy_change[]) is
-  'Gives the policy these rules and takes these from it, in the transaction''s one step 2. The '
-  'caller holds the lock of the policy, or of its rules.';
+  'Adds these rules to the policy or removes them from it. This is step 2 of the lock order, so '
+  'call it once in a transaction. The caller holds the lock of the policy, or of its rules.';
 
 -- schemas/mesh/policy/tags.sql
 
@@ -7918,7 +7977,8 @@ as $$
     from unnest(
       agents.tags_of(policy_changes_of.agent_id) || policy_changes_of.agent_id
     ) as n (name)
-    -- An agent whose identifier looks like a tag has no line of its own.
+    -- A name that begins with tag: is a tag. So an agent with such an identifier is named by no
+    -- line.
     where n.name <> policy_changes_of.agent_id or not starts_with(n.name, 'tag:')
       or exists (
         select from agents.agent_tags t
@@ -7960,7 +8020,7 @@ as $$
   ) d
 $$;
 comment on function mesh.policy_changes_of(text) is
-  'The rules of the policy that an agent has to get and to lose, by the tags that it has now.';
+  'The rules of the policy that an agent must gain and lose, because of the tags that it has now.';
 
 create function mesh.refuse_beyond_policy_limits(changes mesh.policy_change[]) returns void
 language plpgsql
@@ -8004,7 +8064,8 @@ begin
 end
 $$;
 comment on function mesh.refuse_beyond_policy_limits(mesh.policy_change[]) is
-  'Raises limit_exceeded if these changes give the policy, or an agent, too many rules of it.';
+  'Raises limit_exceeded if these changes give the policy too many rules, in total or for one '
+  'agent.';
 
 create function mesh.follow_tags(caller jsonb, agent_id text, changed_tags text[]) returns void
 language plpgsql
@@ -8017,7 +8078,8 @@ begin
   if not mesh.enter_policy(follow_tags.changed_tags) then
     return;
   end if;
-  -- A statement of its own, which sees what was committed while the locks were waited for.
+  -- A separate statement, so that it sees what was committed while this transaction waited for the
+  -- locks.
   changes := mesh.policy_changes_of(follow_tags.agent_id);
   if cardinality(changes) > 0 then
     perform mesh.refuse_beyond_policy_limits(changes);
@@ -8026,12 +8088,12 @@ begin
 end
 $$;
 comment on function mesh.follow_tags(jsonb, text, text[]) is
-  'Gives an agent, whose tags have just changed, its rules of the policy, and takes away those that '
-  'it no longer has. Raises limit_exceeded.';
+  'After a change of an agent''s tags: adds the rules of the policy that its tags now give it, and '
+  'removes the others. Raises limit_exceeded.';
 
 -- schemas/mesh/policy/planning.sql
 
--- Looking at a policy before it is applied, and at the one that is.
+-- Shows what a policy would change before it is applied, and the policy that is in force.
 
 create function mesh.refuse_malformed_policy(policy jsonb) returns void
 language plpgsql
@@ -8039,7 +8101,7 @@ immutable
 set search_path = ''
 as $$
 begin
-  -- `strict`: otherwise a list counts as each of its members.
+  -- `strict`, because otherwise jsonpath takes a list for each of its members.
   if jsonb_typeof(policy -> 'source') is distinct from 'string'
     or octet_length(policy ->> 'source') > 262144
     or jsonb_typeof(policy -> 'rules') is distinct from 'array'
@@ -8071,7 +8133,7 @@ begin
 end
 $$;
 comment on function mesh.refuse_malformed_policy(jsonb) is
-  'Raises invalid_request for what is not {source, rules: [{from: [name], to: [name], ports: '
+  'Raises invalid_request unless the policy is {source, rules: [{from: [name], to: [name], ports: '
   '[number], proto}], agents?: [agent_id]}.';
 
 create function mesh.fingerprint_of(policy jsonb) returns text
@@ -8113,8 +8175,8 @@ as $$
   )
 $$;
 comment on function mesh.fingerprint_of(jsonb) is
-  'Stands for a policy and the state in which it was looked at: the policy in force, which agents '
-  'have the tags that either names, and the tags of the agents that the tests name.';
+  'A digest of a policy and of what its plan depends on: the policy in force, which agents have '
+  'the tags that either policy names, and the tags of the agents that the tests name.';
 
 create function public.plan_policy(policy jsonb, max_entries integer default 200) returns json
 language plpgsql
@@ -8224,7 +8286,7 @@ as $$
   ) l
 $$;
 comment on function mesh.policy_pairs_json(mesh.policy_sight[], boolean, integer) is
-  'The first pairs that get to see each other, or cease to.';
+  'The first pairs that begin, or cease, to see each other.';
 
 create function public.read_policy() returns json
 language sql
@@ -8291,7 +8353,7 @@ begin
   perform pg_advisory_xact_lock(mesh.policy_lock());
   select p.* into in_force from mesh.policies p;
 
-  -- Otherwise it is this policy, begun by an earlier call: whoever repeats the call goes on.
+  -- Otherwise, an earlier call has begun to apply this policy, and this call continues.
   if in_force.fingerprint is distinct from apply_policy.expect
     or in_force.source is distinct from apply_policy.policy ->> 'source'
   then
@@ -8353,15 +8415,14 @@ comment on function public.apply_policy(jsonb, text, integer) is
 
 -- schemas/mesh/paths/path_reports.sql
 
--- What hosts report of their paths: whether each neighbour answers, and by which way.
---
--- A report names up to 64 neighbours. When it came is in mesh.liveness, which every heartbeat
--- writes in any case. A row here is written only if its path has changed, or is no longer named: a
--- mesh in which nothing happens writes nothing here. A host with more neighbours names others in
--- its next report, and what it said before is valid for the online window.
---
--- Locks: rows here come after pairs and before liveness. A report never waits for a lock except for
--- another report of the same agent: a pair that is locked is left out, until the next report.
+-- What hosts report about their paths: whether each neighbour answers, and whether directly or
+-- through a relay.
+-- A report names up to 64 neighbours. Its time is in mesh.liveness, which every heartbeat writes
+-- anyway. A row here is written only if its path has changed or is no longer named, so a mesh
+-- without changes writes nothing here. A host with more neighbours names others in its next report,
+-- and its earlier reports stay valid for the online window.
+-- Locks: rows here come after pairs and before liveness. A report waits only for another report of
+-- the same agent. It skips a pair that is locked, until the next report.
 
 create table mesh.path_reports (
   agent_id agents.agent_id not null,
@@ -8380,30 +8441,31 @@ create table mesh.path_reports (
     references mesh.pairs (low_agent, high_agent) on delete cascade,
   constraint via_is_a_way check (via in ('direct', 'relay', 'none'))
 )
--- Room for a new version of each row beside the old one: what changes often is in no index.
+-- fillfactor leaves room for HOT updates: no index covers the columns that change often.
 with (fillfactor = 50);
 
 comment on table mesh.path_reports is
-  'What each host last reported of its path to a neighbour. Valid at a time of mesh.time_of_report, '
-  'and only while the two share an active rule.';
+  'What each host last reported about its path to a neighbour. Valid only while '
+  'mesh.time_of_report returns a time, and while the two share an active rule.';
 comment on column mesh.path_reports.agent_id is 'The agent whose host reports.';
 comment on column mesh.path_reports.other_agent is 'The neighbour that the path leads to.';
 comment on column mesh.path_reports.via is 'direct, relay or none.';
 comment on column mesh.path_reports.endpoint is
-  'Where the host sees the neighbour: the outer address of its packets. Null: unknown, or of no use '
-  'to other hosts.';
+  'Where the host sees the neighbour: the outer address of its packets. Null: unknown, or of no '
+  'use to other hosts.';
 comment on column mesh.path_reports.handshake_at is
-  'When their last handshake was, within 15 seconds; null: never.';
+  'The time of their last handshake, accurate to 15 seconds; null: never.';
 comment on column mesh.path_reports.since is
-  'Since when the path works by this way, or does not work, as far as reports say.';
+  'Since when, according to the reports, the path has worked this way, or has not worked.';
 comment on column mesh.path_reports.left_out_at is
-  'When the last report came that named this path, if the newest one does not; null: it does.';
+  'If the newest report does not name this path: when the last report that named it came. Null: '
+  'the newest report names it.';
 comment on column mesh.path_reports.confirmed_at is
-  'When the path was last reported, within a day: by this the sweep finds what is old.';
+  'When the path was last reported, accurate to a day. The sweep finds old rows by it.';
 
--- What others report of an agent.
+-- Finds what others report about an agent.
 create index path_reports_by_other_agent on mesh.path_reports (other_agent);
--- For pairs that are deleted.
+-- For the deletion of pairs, which cascades.
 create index path_reports_by_pair on mesh.path_reports (low_agent, high_agent);
 create index path_reports_by_confirmation on mesh.path_reports (confirmed_at);
 
@@ -8411,25 +8473,25 @@ create function mesh.way_at(via text, handshake_at timestamptz, reported_at time
 language sql
 stable
 return case
-  -- WireGuard renews a session that is used after 120 seconds, and ends it after 180.
+  -- WireGuard renews a session in use after 120 seconds, and ends a session after 180.
   when way_at.handshake_at >= way_at.reported_at - interval '180 seconds' then way_at.via
   else 'none'
 end;
 comment on function mesh.way_at(text, timestamptz, timestamptz) is
-  'By which way a path worked when it was reported: direct or relay; none: it did not work.';
+  'How a path worked when it was reported: direct, relay, or none (it did not work).';
 
 create function mesh.paths_hold(liveness mesh.liveness, online_seconds integer) returns boolean
 language sql
 stable
 return coalesce(
   (paths_hold.liveness).paths_reported_at > now() - make_interval(secs => paths_hold.online_seconds)
-    -- Or the request that brought them still waits.
+    -- Or the request that reported them is still waiting.
     or (paths_hold.liveness).paths_reported_at = (paths_hold.liveness).last_seen
       and (paths_hold.liveness).waits_until > now() - make_interval(secs => paths_hold.online_seconds),
   false
 );
 comment on function mesh.paths_hold(mesh.liveness, integer) is
-  'Whether what a host last reported of its paths is still valid.';
+  'Whether what a host last reported about its paths is still valid.';
 
 create function mesh.time_of_report(
   left_out_at timestamptz, liveness mesh.liveness, online_seconds integer
@@ -8445,7 +8507,7 @@ return case
     then time_of_report.left_out_at
 end;
 comment on function mesh.time_of_report(timestamptz, mesh.liveness, integer) is
-  'When a host, of that liveness, last reported a path; null: not recently.';
+  'When the host with this liveness last reported a path; null: not recently.';
 
 create function mesh.note_paths(agent_id text, paths jsonb) returns timestamptz
 language plpgsql
@@ -8465,7 +8527,7 @@ declare
   );
   left_out tid[];
 begin
-  -- By their places, which nobody changes while they are locked.
+  -- Found by ctid, which cannot change while the row is locked.
   left_out := array(
     select r.ctid
     from mesh.path_reports r
@@ -8496,7 +8558,8 @@ begin
         when not mesh.is_inside_the_mesh(n.endpoint_ip) then n.endpoint
       end as endpoint,
       case
-        -- A session without a renewal ends in this time: nobody knows what was in a longer gap.
+        -- A session without a renewal ends after 180 seconds, so nothing is known about a longer
+        -- gap.
         when n.way = r.way and r.told_at > reported_at - interval '180 seconds' then r.since
         when n.way <> 'none' then n.handshake_at
         else reported_at
@@ -8505,7 +8568,7 @@ begin
         when r.confirmed_at > reported_at - interval '1 day' then r.confirmed_at
         else reported_at
       end as confirmed_at,
-      -- Two reports of one handshake differ by the time on the way and a rounded second.
+      -- Two reports of one handshake differ by the network delay and by rounding to a second.
       coalesce(
         abs(extract(epoch from n.handshake_at - r.handshake_at)) < 15,
         n.handshake_at is null and r.handshake_at is null
@@ -8532,7 +8595,7 @@ begin
   )
   select note_paths.agent_id, c.other_agent, c.via, c.endpoint, c.handshake_at, c.since, c.confirmed_at
   from changed c
-  -- Also says whether there is a pair: the neighbour may not be registered.
+  -- This lock also checks whether the pair exists: the neighbour may not be registered.
   cross join lateral (
     select
     from mesh.pairs p
@@ -8553,12 +8616,12 @@ begin
 end
 $$;
 comment on function mesh.note_paths(text, jsonb) is
-  'Records what an agent reports of its paths: paths is [{agent_id, via, endpoint | null, '
-  'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Leaves out whoever shares '
-  'no active rule with it. Returns the time of the report, for the sign of life.';
+  'Records what an agent reports about its paths: paths is [{agent_id, via, endpoint | null, '
+  'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Ignores agents that share '
+  'no active rule with it. Returns the time of the report, for note_sign_of_life.';
 
 create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
--- An SQL function that cannot be inlined is planned by every statement that calls it.
+-- PL/pgSQL, because every statement that calls an SQL function plans it if it cannot be inlined.
 language plpgsql
 stable
 set search_path = ''
@@ -8580,7 +8643,7 @@ begin
 end
 $$;
 comment on function mesh.path_json(mesh.path_reports, timestamptz) is
-  'A path as its side reported it at that time; null without a report or a time.';
+  'A path as one side reported it at that time; null without a report or a time.';
 
 create function public.forget_paths(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -8614,20 +8677,21 @@ begin
 end
 $$;
 comment on function public.forget_paths(jsonb, integer) is
-  'Deletes up to max_entries reports of paths that were not repeated for two days: they name '
-  'addresses. Returns {remaining}, which counts at most a thousand. Raises forbidden for an agent.';
+  'Deletes up to max_entries reports of paths that were not repeated for two days, because they '
+  'contain addresses. Returns {remaining}, which counts at most a thousand. Raises forbidden for '
+  'an agent.';
 
 -- schemas/mesh/paths/observed_endpoints.sql
 
--- Where agents were last seen by neighbours that can be reached: a hint for other neighbours, which
--- can use it to reach an agent behind NAT. No configuration's text has it, so it raises no version.
+-- Where reachable neighbours last saw an agent: a hint for other neighbours, which can use it to
+-- reach an agent behind NAT. It is not part of a configuration's text, so it raises no version.
 
 create function mesh.ip_of(endpoint text) returns inet
 language sql
 immutable
 return case
   when ip_of.endpoint like '[%' then substring(ip_of.endpoint from '^\[([0-9a-f:]+)\]')::inet
-  -- The last label of a name has a letter.
+  -- A DNS name does not match, because its last label has a letter.
   when ip_of.endpoint ~ '^[0-9.]+:' then split_part(ip_of.endpoint, ':', 1)::inet
 end;
 comment on function mesh.ip_of(text) is 'The address of an endpoint; null for a DNS name.';
@@ -8642,16 +8706,18 @@ return coalesce(
   false
 );
 comment on function mesh.is_private(inet) is
-  'Whether an address means another host in every network (RFC 1918, RFC 6598, RFC 4193).';
+  'Whether an address is private, so that it means a different host in every network (RFC 1918, '
+  'RFC 6598, RFC 4193).';
 
 create function mesh.observed_endpoints(viewer text, agent_ids text[], online_seconds integer)
 returns table (agent_id text, endpoint text)
 language plpgsql
 stable
 set search_path = ''
--- Whoever calls this may have switched it off, and here are few rows per agent.
+-- The caller may have switched nested loops off, but here they are right: there are few rows per
+-- agent.
 set enable_nestloop = on
--- To plan this takes longer than to run it for a few agents.
+-- Planning this takes longer than running it for a few agents.
 set plan_cache_mode = force_generic_plan
 as $$
 begin
@@ -8659,7 +8725,7 @@ begin
     return;
   end if;
   return query
-  -- What most observers say: one that lies is outvoted. Then the newest.
+  -- The endpoint that most observers report, so that one that lies is outvoted. Then the newest.
   select distinct on (seen.agent_id) seen.agent_id, seen.endpoint
   from (
     select own.agent_id::text, heard.endpoint::text, count(*) as observers, max(t.heard_at) as seen_at
@@ -8682,11 +8748,11 @@ begin
       and own.other_agent <> observed_endpoints.viewer
       and heard.endpoint is not null
       and observer.endpoint is not null
-      -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
+      -- Both sides must report a direct path. So a neighbour cannot send others to a wrong place by
       -- reporting an agent that it has no connection with.
       and mesh.way_at(own.via, own.handshake_at, t.own_at) = 'direct'
       and mesh.way_at(heard.via, heard.handshake_at, t.heard_at) = 'direct'
-      -- As mesh.see_each_other, which would be called for each.
+      -- Same as mesh.see_each_other, written out because that would be called for each row.
       and (
         exists (
           select from mesh.rules r
@@ -8697,8 +8763,8 @@ begin
           where r.active and r.from_agent = own.other_agent and r.to_agent = own.agent_id
         )
       )
-      -- A private address means something only to hosts of the same network. The observer itself
-      -- is reached there.
+      -- A private address is of use only to hosts in the same network, where the observer itself is
+      -- reached.
       and (
         not mesh.is_private(mesh.ip_of(heard.endpoint))
         or exists (
@@ -8712,12 +8778,13 @@ begin
 end
 $$;
 comment on function mesh.observed_endpoints(text, text[], integer) is
-  'Where each of these agents but the viewer was last seen by others, each a reachable neighbour of '
-  'it with a direct path that both sides report; no row: by nobody. Without online_seconds, none.';
+  'Where each of these agents, except the viewer, was last seen by its reachable neighbours, over '
+  'a direct path that both sides report. No row: nobody saw the agent. Without online_seconds, it '
+  'returns no rows.';
 
 -- schemas/mesh/paths/relay.sql
 
--- What a relay calls the agents that use it.
+-- The names by which a relay knows the agents that use it.
 
 create function public.read_relay_name(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -8746,13 +8813,13 @@ begin
 end
 $$;
 comment on function public.read_relay_name(jsonb, text) is
-  'What a relay and its log call an agent that has a peer: the IPv4 address in the mesh, which the '
-  'operator can look up, and which leads to nobody once the agent was erased. The operator, who '
-  'tries a relay without an agent_id, is called operator. Raises forbidden, peer_not_found.';
+  'The name by which a relay and its log know an agent that has a peer: its IPv4 address in the '
+  'mesh. The operator can look it up, and after an erasure it leads to nobody. The operator, who '
+  'may try a relay without an agent_id, is named operator. Raises forbidden, peer_not_found.';
 
 -- schemas/mesh/heartbeats.sql
 
--- Heartbeats: a peer is online, and runs a configuration version.
+-- Heartbeats say that a peer is online, and which configuration version it runs.
 
 create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
 language sql
@@ -8774,7 +8841,8 @@ declare
   seen_at timestamptz;
 begin
   update mesh.liveness l
-  -- The same time, by which mesh.paths_hold knows that the newest heartbeat brought the paths.
+  -- Both columns get the same time: this tells mesh.paths_hold that the newest heartbeat reported
+  -- the paths.
   set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
       paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
       config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
@@ -8796,9 +8864,9 @@ begin
 end
 $$;
 comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
-  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
-  'for the answer, and when it reported its paths if it did. Returns what record_heartbeat returns, '
-  'or null without a peer.';
+  'Records that an agent is alive, which configuration it runs if it says so, how long it will '
+  'wait for the answer, and when it reported its paths if it did. Returns what record_heartbeat '
+  'returns, or null without a peer.';
 
 create function public.record_heartbeat(
   caller jsonb,
@@ -8831,9 +8899,9 @@ begin
 end
 $$;
 comment on function public.record_heartbeat(jsonb, text, bigint, integer, jsonb) is
-  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
-  'for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns the version that it should run. Raises forbidden, invalid_request, '
-  'peer_not_found.';
+  'Records that an agent is alive, which configuration it runs if it says so, how long it will '
+  'wait for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns '
+  'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -8882,7 +8950,7 @@ returns table (
 language sql
 stable
 begin atomic
-  -- No rule names the same agent twice, so none comes twice.
+  -- No rule names the same agent twice, so no rule is returned twice.
   select r.from_agent, r.to_agent, r.port, r.proto, mesh.waiting_for(r)
   from mesh.rules r
   where r.from_agent = rules_that_name.agent_id and r.active = rules_that_name.active
@@ -8909,8 +8977,8 @@ begin
 end
 $$;
 comment on function mesh.with_neighbours(text) is
-  'An agent and everybody who shares an active rule with it, in byte order: an index lookup of '
-  'many names sorts them first, which takes no time if they are sorted already.';
+  'An agent and its neighbours (mesh.neighbours), in byte order: an index lookup of many names '
+  'sorts them first, which takes no time if they are sorted already.';
 
 create function public.read_netmap(
   caller jsonb, agent_id text, online_seconds integer, rendering_revision integer default 0
@@ -8919,10 +8987,10 @@ language plpgsql
 stable
 security invoker
 set search_path = ''
--- Each table is asked for all peers of the map at once, and the rows are merged. The planner, which
--- does not know how many they are, would look into each table for each peer.
+-- This reads the rows of all peers at once from each table, and merges them. The planner does not
+-- know how many peers there are, and would otherwise look up each peer in each table.
 set enable_nestloop = off
--- To plan for the names of one large map takes longer than to read it.
+-- Planning for the names of one large map takes longer than reading it.
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -9002,7 +9070,7 @@ create function mesh.configuration_state(agent_id text, online_seconds integer) 
 language plpgsql
 stable
 set search_path = ''
--- As in read_netmap.
+-- For the same reasons as in read_netmap.
 set enable_nestloop = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -9031,7 +9099,8 @@ begin
             'pubkey', p.pubkey,
             'endpoint', p.endpoint,
             'further_endpoints', p.further_endpoints,
-            -- Only a hint: no text has it, and it raises no version. Only JSON has outbound rules.
+            -- Only a hint: it is not part of the text, and raises no version. Outbound rules, too,
+            -- are only in JSON.
             'observed_endpoint', seen.endpoint,
             'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
             'inbound_rules', coalesce(inbound.rules, '[]'),
@@ -9046,8 +9115,8 @@ begin
       )
       from mesh.peers p
       join mesh.address_leases a on a.agent_id = p.agent_id and a.agent_id = any (named)
-      -- Every visible peer has its pair. If one had none, the request must fail: a shorter text
-      -- would cut a tunnel.
+      -- Every visible peer has a pair. A left join, because a missing pair must make the request
+      -- fail: a text without the peer would cut a tunnel.
       left join mesh.pairs_of(configuration_state.agent_id, named) pair
         on pair.other_agent = p.agent_id
       left join (
@@ -9078,8 +9147,8 @@ end
 $$;
 comment on function mesh.configuration_state(text, integer) is
   'Everything that an agent''s configuration depends on, and its config_version, in one snapshot. '
-  'PSKs are encrypted, and null if not made yet. Without online_seconds, what only JSON has is left '
-  'out: outbound rules and observed endpoints. Null for an agent without a peer.';
+  'PSKs are encrypted, and null if not made yet. Without online_seconds, it leaves out what is '
+  'only in JSON: outbound rules and observed endpoints. Null for an agent without a peer.';
 
 create function public.read_wg_config(
   caller jsonb, agent_id text, online_seconds integer default 90
@@ -9102,8 +9171,8 @@ end
 $$;
 comment on function public.read_wg_config(jsonb, text, integer) is
   'What an agent''s configuration is rendered from. With online_seconds, also what is not part of '
-  'the text: outbound rules, and where reachable neighbours see each peer (observed_endpoint | null). '
-  'Raises forbidden, invalid_request, peer_not_found.';
+  'the text: outbound rules, and where reachable neighbours see each peer (observed_endpoint | '
+  'null). Raises forbidden, invalid_request, peer_not_found.';
 
 -- schemas/mesh/psks.sql
 
@@ -9130,8 +9199,8 @@ begin
     select p.ctid as row_id, m.psk_version, m.encrypted_psk
     from jsonb_to_recordset(store_psks.psks)
       as m (agent_id text, psk_version integer, encrypted_psk text)
-    -- One look into the index per PSK. The planner, which knows nothing of the list, might pair all
-    -- with all otherwise.
+    -- `limit 1` forces one index lookup per PSK. Otherwise the planner, which does not know the
+    -- list's length, might compare all with all.
     cross join lateral (
       select p.ctid
       from mesh.pairs p
@@ -9146,16 +9215,16 @@ begin
       encrypted_version = nullif(m.psk_version, p.psk_version),
       made_at = clock_timestamp()
   from missing m
-  -- Locked above, so that no row has moved since.
+  -- The pairs are locked above, so their ctid has not changed.
   where p.ctid = m.row_id;
 
   return public.read_wg_config(store_psks.caller, store_psks.agent_id, store_psks.online_seconds);
 end
 $$;
 comment on function public.store_psks(jsonb, text, jsonb, integer) is
-  'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. '
-  'Each is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody '
-  'was given that PSK before. Otherwise another side could keep an agent waiting by making and '
+  'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. Each '
+  'is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody was '
+  'given that PSK before. Otherwise the other side could keep an agent waiting by making and '
   'replacing PSKs all the time. Then returns what read_wg_config returns, and raises the same '
   'errors.';
 
@@ -9188,14 +9257,14 @@ begin
         message = 'peer_not_found',
         hint = mesh.missing_for_psk(rotate_psk.a, rotate_psk.b);
     end if;
-    -- An agent gets no reason: it is not to learn whether the other one is registered.
+    -- An agent gets no reason, because it must not learn whether the other one is registered.
     raise sqlstate 'PT404' using message = 'peer_not_found';
   end if;
 
   asked_at := clock_timestamp();
-  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before
-  -- it. So there is nothing to replace. If the version rose all the same, an agent that rotates
-  -- again and again could keep the other from ever getting a PSK.
+  -- If the newest PSK is not made yet, nobody was given it, and nobody gets the previous one any
+  -- more. So there is nothing to replace. If the version rose anyway, an agent that keeps rotating
+  -- could keep the other from ever getting a PSK.
   if pair.encrypted_psk is not null then
     update mesh.pairs p
     set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at
@@ -9263,7 +9332,7 @@ begin
   if exists (
       select from mesh.censuses c where c.census = 'last' and c.counted_at > now() - interval '1 minute'
     )
-    -- Somebody else counts.
+    -- Another call is counting.
     or not pg_try_advisory_xact_lock(hashtextextended('mesh census', 0))
   then
     return;
@@ -9390,20 +9459,19 @@ begin
 end
 $$;
 comment on function public.read_mesh_metrics(jsonb, integer, integer) is
-  'What agent-mesh returns at /metrics: {peers, activity, peers_behind, peers_counted_at, rules, psks}; '
-  'times are seconds since 1970, or null. peers_behind counts the peers that check_mesh reports '
-  'as version_lags with the same online_seconds and rendering_revision. Raises unauthenticated, '
-  'forbidden.';
+  'What agent-mesh returns at /metrics: {peers, activity, peers_behind, peers_counted_at, rules, '
+  'psks}; times are seconds since 1970, or null. peers_behind counts the peers that check_mesh '
+  'reports as version_lags with the same online_seconds and rendering_revision. Raises '
+  'unauthenticated, forbidden.';
 
 -- schemas/changes/feeds.sql
 
 -- What an agent reads of the event log: what it did, and what was done to things of its own.
---
 -- The order is (transaction_id, event_id), and only events below the horizon are read. The horizon
--- is the oldest transaction that is still writing. Whatever commits from now on has a higher
--- transaction_id, so no event appears behind a position that was given out. A place in the
--- log is '<transaction_id>.<event_id>' of the last event that was looked at; the position that a
--- caller is given for it carries the epoch, too.
+-- is the oldest transaction that is still writing. No transaction below it can still commit, so no
+-- event appears before a position that was already given out. A place in the log is
+-- '<transaction_id>.<event_id>' of the last event that was read; the position that a caller gets
+-- for it also contains the epoch.
 
 create function agents.events_after(
   agent_id text,
@@ -9429,7 +9497,7 @@ begin
     return;
   end if;
   return query
-    -- An event may concern an agent in two ways. It comes once.
+    -- An event may concern an agent in two ways, but is returned once.
     select distinct on (e.transaction_id, e.event_id) e.*
     from (
       (
@@ -9539,25 +9607,25 @@ return agent_id is null
   or event.other_agent_id is null
   or not artifacts.is_blocked(agent_id, event.other_agent_id);
 comment on function agents.is_shown(agents.events, text) is
-  'Whether an agent that an event concerns sees it: it does not see grants from a sender that it '
-  'has blocked.';
+  'Whether /events shows an event to an agent that it concerns. It does not show grants from a '
+  'sender that the agent has blocked.';
 
 create function agents.may_see_name(event agents.events, agent_id text) returns boolean
 language sql
 immutable
 -- Inlined.
 return agent_id is null
-  -- Whose file it is: a grant, and a read by its token, name the owner second.
+  -- The owner of the file. For a grant, and for a read with a grant token, that is other_agent_id.
   or agent_id = case
     when starts_with(event.object_id, 'grant_') then event.other_agent_id
     else event.subject_agent_id
   end
-  -- Who opened it was told its name then.
+  -- The agent that opened the file learned its name then.
   or event.actor_agent_id = agent_id;
 comment on function agents.may_see_name(agents.events, text) is
   'Whether an agent (null: the operator) may see the name (`key`) of the file that an event is '
-  'about: its owner, and an agent that read it. A grantee sees names in its inbox, while its grants '
-  'last.';
+  'about: its owner, and an agent that read it. A grantee sees names in its inbox, while its '
+  'grants last.';
 
 create function agents.event_json(event agents.events, agent_id text) returns jsonb
 language plpgsql
@@ -9573,7 +9641,7 @@ begin
     'actor', event.actor_agent_id,
     'agent_id', event.subject_agent_id
   ) || jsonb_strip_nulls(
-    -- Who of an agent's users it was, and which of its agent keys, concerns nobody else.
+    -- Only the acting agent and the operator see which of the agent's users and agent keys acted.
     jsonb_build_object(
       'user_id',
       case
@@ -9641,7 +9709,7 @@ comment on function agents.event_json(agents.events, text) is
 
 -- schemas/changes/event_times.sql
 
--- Where in the log of events a time lies.
+-- Finds the place of a time in the event log.
 
 create function agents.last_event_before(instant timestamptz) returns agents.events
 language plpgsql
@@ -9660,7 +9728,7 @@ begin
     return null;
   end if;
   select max(e.event_id) into last_id from agents.events e;
-  -- By halves, for event_id rises with time: some thirty looks into the index.
+  -- A binary search, because event_id rises with time. It takes about thirty index lookups.
   while older.event_id < last_id loop
     middle_id := older.event_id + (last_id - older.event_id + 1) / 2;
     select e.* into looked_at from agents.events e where e.event_id >= middle_id order by e.event_id limit 1;
@@ -9676,8 +9744,8 @@ $$;
 comment on function agents.last_event_before(timestamptz) is
   'The last event, by its number, that is older than this time; null: none is.';
 
--- A transaction that wrote an event at an instant began before it, but not so long before: a call
--- lasts 8 seconds at most. So a minute on either side is enough.
+-- The log is in the order of transactions, and a transaction begins before it writes its events. A
+-- call lasts 8 seconds at most, so a margin of a minute on either side is enough.
 
 create function agents.position_before(instant timestamptz) returns text
 language plpgsql
@@ -9783,8 +9851,8 @@ return jsonb_strip_nulls(jsonb_build_object(
   'removed', event.details -> 'removed'
 ));
 comment on function agents.facts_for_operator(agents.events) is
-  'What only the operator is shown of an event. request_id is the request''s name in the request '
-  'log.';
+  'The fields of an event that only the operator sees. request_id is the request''s name in the '
+  'request log.';
 
 create function agents.events_page(
   agent_id text,
@@ -9802,8 +9870,8 @@ stable
 set search_path = ''
 as $$
 declare
-  -- The most that one page looks at, of whatever type: little more than it shows, where it shows
-  -- all from a position or a time on.
+  -- An upper limit on the events, of any type, that one page reads. It is little more than
+  -- max_entries if the page shows every event from a position or a time on.
   entries_per_page constant integer := events_page.max_entries + case
     when not events_page.is_for_operator
       or events_page.types is not null
@@ -9818,7 +9886,7 @@ declare
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
-  -- Behind everything that may be read yet.
+  -- After every event that may be read now.
   horizon constant text := agents.horizon() || '.0';
   last_position constant text := coalesce(agents.place_of(events_page.before, 'before'), end_position, horizon);
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
@@ -9835,7 +9903,8 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "before", "message": "Goes with neither after nor since."}]}';
   end if;
-  -- The database was restored, and the operator has not begun another epoch yet.
+  -- This position is from the future: the database was restored, and the operator has not begun a
+  -- new epoch yet.
   if after_transaction > pg_snapshot_xmax(agents.present_snapshot()) then
     perform agents.expire_position('after');
   end if;
@@ -9843,7 +9912,7 @@ begin
   with walked as (
     select e.event, row_number() over (order by (e.event).transaction_id, (e.event).event_id) as place
     from (
-      -- Of these four, one is read.
+      -- Only one of these four queries is executed.
       select n as event
       from agents.newest_events(events_page.agent_id, before_transaction, before_event, entries_per_page) n
       where goes_backwards and events_page.artifact_id is null
@@ -9885,7 +9954,7 @@ begin
     order by case when goes_backwards then -l.place else l.place end
     limit events_page.max_entries
   ), ended as (
-    -- The last place that this page is about, where there is more beyond it.
+    -- The last place that this page covers; null if there is nothing beyond it.
     select case
       when (select count(*) from listed) > events_page.max_entries
         then (select case when goes_backwards then min(p.place) else max(p.place) end from page p)
@@ -9924,11 +9993,11 @@ begin
       or case when goes_backwards then w.place >= ended.place else w.place <= ended.place end
   ) l;
 
-  -- Behind the newest page there is nothing yet.
+  -- There is nothing after the newest page yet.
   latest := case when goes_backwards then horizon else coalesce(ended_at, horizon) end;
   more := not goes_backwards
     and ended_at is not null
-    -- Behind the end that was asked for, there is nothing more.
+    -- There are no more pages after the end that was asked for.
     and (end_position is null or split_part(ended_at, '.', 1)::xid8 < split_part(end_position, '.', 1)::xid8);
   if not events_page.is_for_operator then
     return json_build_object('events', shown, 'latest', agents.position_at(latest), 'more', more);
@@ -9947,9 +10016,9 @@ comment on function agents.events_page(
   text, text, text[], timestamptz, integer, text, text, boolean, timestamptz
 ) is
   'The events that concern an agent (null: all) or are about an artifact (null: any), of these '
-  'types (null: all), neither older than `since` nor newer than `until`: the next after the position `after`; otherwise the '
-  'first since `since`; otherwise the newest before the position `before` (null: of all). Oldest '
-  'first. Raises invalid_request, position_expired.';
+  'types (null: all), neither older than `since` nor newer than `until`: the next after the '
+  'position `after`; otherwise the first since `since`; otherwise the newest before the position '
+  '`before` (null: of all). Oldest first. Raises invalid_request, position_expired.';
 
 create function public.find_events(
   max_entries integer,
@@ -9979,12 +10048,13 @@ comment on function public.find_events(
   'agent_id | null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, '
   'looked_at, looked_back_to | null}, oldest first. Fields after agent_id are present only if the '
   'event has them. agent_id: only events that concern this agent; artifact_id: only those about '
-  'this artifact; types: only these, such as artifact.opened; since: none older; until: none newer. Without `after` '
-  'and `since` it returns the newest page, and `earlier` is the `before` of the page of older '
-  'events, null if there are no older ones. `latest` is the `after` of the next page, which '
-  'exists already if `more` is true. A page may be short or empty before the next or the earlier '
-  'one: it has looked at `looked_at` events of every type, the oldest from looked_back_to. '
-  'Continuing from `latest` misses nothing. Raises invalid_request, position_expired.';
+  'this artifact; types: only these, such as artifact.opened; since: none older; until: none '
+  'newer. Without `after` and `since` it returns the newest page, and `earlier` is the `before` of '
+  'the page of older events, null if there are no older ones. `latest` is the `after` of the next '
+  'page, which exists already if `more` is true. A page may be short or empty before the next or '
+  'the earlier one: it has looked at `looked_at` events of every type, the oldest from '
+  'looked_back_to. Continuing from `latest` misses nothing. Raises invalid_request, '
+  'position_expired.';
 
 -- schemas/changes/events.sql
 
@@ -10029,7 +10099,7 @@ create function artifacts.has_new_grant(agent_id text, from_agent text, since pg
 language plpgsql
 stable
 set search_path = ''
--- As in grant_ids_since.
+-- For the same reason as in grant_ids_since.
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
@@ -10051,7 +10121,7 @@ begin
           limit 1000
         ) g
         union all
-        -- A tag that the agent was given since brings all that is granted to it.
+        -- A tag that the agent got since then makes all live grants to that tag new.
         select g.from_agent, g.artifact_id, g.live_until, true
         from unnest(h.gained) as e (grantee)
         cross join lateral (
@@ -10081,8 +10151,8 @@ begin
 end
 $$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant that it did not show in a snapshot, or may show one after many '
-  'grants that have ended.';
+  'Whether an inbox shows a grant that it did not show in a snapshot. Also true once this has read '
+  '1000 grants, because a new one may follow them.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language plpgsql
@@ -10138,8 +10208,9 @@ begin
 end
 $$;
 comment on function agents.has_new_event(text, text[], text) is
-  'Whether there is an event of these types (null: that a feed shows) for an agent (null: for '
-  'anybody) after a position, or may be one after many events of other types.';
+  'Whether there is an event of these types (null: that a feed shows) for an agent (null: for any '
+  'agent) after a position. Also true once this has read 1000 events of any type, because one of '
+  'these types may follow them.';
 
 create function public.find_changes(waits jsonb) returns json
 language plpgsql
@@ -10155,8 +10226,8 @@ begin
     select
       e.number - 1 as place,
       e.wait,
-      -- A key or token that has ended has something to tell, too: the next answer is a refusal.
-      -- So has a position of another epoch.
+      -- A key or token that has ended counts as news, because the next answer is a refusal. So does
+      -- a position of another epoch.
       e.wait -> 'caller' ->> 'kind' in ('agent', 'user') and c.agent_id is null
         or split_part(e.wait ->> 'after', '-', 1) <> epoch
         or split_part(e.wait ->> 'inbox_after', '-', 1) <> epoch
@@ -10209,12 +10280,13 @@ comment on function public.find_changes(jsonb) is
   'Which of these waits have news, by their positions in the array, from 0: waits is [{kind: '
   '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
   'version}, {kind: "events", caller, agent_id, types, after}, {kind: "all", caller, agent_id, '
-  'version | null, inbox_after | null, events_after | null}]. The others continue from the positions '
-  'in the answer. Authenticates nobody: each request with news queries it itself.';
+  'version | null, inbox_after | null, events_after | null}]. The others continue from the '
+  'positions in the answer. Authenticates nobody: each request with news queries its answer '
+  'itself, with its own credential.';
 
 -- schemas/changes/news.sql
 
--- Everything that an agent waits for, in one question: what /wait answers.
+-- What /wait answers: everything that an agent waits for, in one query.
 
 create function agents.check_events_position(position_text text) returns void
 language plpgsql
@@ -10223,7 +10295,8 @@ strict
 set search_path = ''
 as $$
 begin
-  -- The database was restored, and the operator has not begun another epoch yet.
+  -- This position is from the future: the database was restored, and the operator has not begun a
+  -- new epoch yet.
   if
     split_part(agents.place_of(check_events_position.position_text, 'after'), '.', 1)::xid8
       > pg_snapshot_xmax(agents.present_snapshot())
@@ -10249,7 +10322,7 @@ begin
   field := 'events_after';
   perform agents.check_events_position(check_positions.events_after);
 exception when sqlstate 'PT422' then
-  -- Where they are checked, each is called `after`.
+  -- The checks call each field `after`. The refusal must contain the field's name in /wait.
   get stacked diagnostics refusal = pg_exception_detail;
   raise sqlstate 'PT422' using
     message = sqlerrm,
@@ -10257,8 +10330,8 @@ exception when sqlstate 'PT422' then
 end
 $$;
 comment on function agents.check_positions(text, text) is
-  'Refuses a position that nobody was given, by the name of its field in /wait. Raises '
-  'invalid_request, position_expired.';
+  'Refuses a position that no answer contained, or that has expired, and names its field in /wait. '
+  'Raises invalid_request, position_expired.';
 
 create function agents.find_news(agent_id text, inbox_after text, events_after text) returns jsonb
 language plpgsql
@@ -10266,7 +10339,8 @@ stable
 set search_path = ''
 as $$
 begin
-  -- A position moves on only if nothing is new behind it. So it is always safe to read from it.
+  -- A position advances only if there is nothing new after it. So reading from it never misses
+  -- anything.
   return (
     select jsonb_strip_nulls(jsonb_build_object(
       'inbox', case when find_news.inbox_after is not null then jsonb_build_object(
@@ -10289,7 +10363,7 @@ begin
         and artifacts.has_new_grant(
           find_news.agent_id, null, agents.place_of(find_news.inbox_after, 'inbox_after')::pg_snapshot
         ) as changed
-      -- Keeps the planner from asking once for each place that names it.
+      -- `offset 0` keeps the planner from evaluating `changed` once for each reference to it.
       offset 0
     ) i
     cross join (
@@ -10338,9 +10412,10 @@ begin
 end
 $$;
 comment on function public.begin_wait(jsonb, text, bigint, text, text, integer, jsonb) is
-  'Records the heartbeat of an agent that has a peer, as record_heartbeat does, and tells what is '
-  'new after each position that is given: {config_version | null, inbox?: {latest, changed}, events?: {latest, changed}}. '
-  'Without a peer, config_version is null. Raises forbidden, invalid_request, position_expired.';
+  'Records the heartbeat of an agent that has a peer, as record_heartbeat does, and returns what '
+  'is new after each position that is given: {config_version | null, inbox?: {latest, changed}, '
+  'events?: {latest, changed}}. Without a peer, config_version is null. Raises forbidden, '
+  'invalid_request, position_expired.';
 
 create function public.read_news(
   caller jsonb, agent_id text, inbox_after text, events_after text
@@ -10366,8 +10441,8 @@ comment on function public.read_news(jsonb, text, text, text) is
 
 -- schemas/changes/settling.sql
 
--- What a sweep does to the log of events: it writes the events of what was only counted, and
--- forgets what is too old.
+-- What the sweep does to the event log: it writes the events of reads and changes that were only
+-- counted, and deletes old events.
 
 create function agents.tell_reads(settled agents.reads) returns void
 language plpgsql
@@ -10415,7 +10490,7 @@ begin
 
   for settled in
     delete from agents.reads r
-    -- By their places, which nobody changes while they are locked.
+    -- Found by ctid, which cannot change while the row is locked.
     where r.ctid = any (array(
       select d.ctid
       from agents.reads d
@@ -10510,7 +10585,7 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "retention_days", "message": "Must be at least 30."}]}';
   end if;
-  -- Two at once would count the same rows.
+  -- Two concurrent calls would count the same rows.
   perform pg_advisory_xact_lock(hashtextextended('forget events', 0));
 
   select max(e.event_id), count(*) filter (where e.is_over), min(e.event_id) filter (where e.is_over),
@@ -10552,7 +10627,7 @@ comment on function public.forget_events(jsonb, integer, integer) is
 
 -- schemas/operator/agent_limits.sql
 
--- The operator gives an agent limits of its own.
+-- The operator sets limits of single agents.
 
 create function public.set_agent_quota(agent_id text, quota_bytes bigint) returns json
 language plpgsql
@@ -10581,8 +10656,8 @@ begin
 end
 $$;
 comment on function public.set_agent_quota(text, bigint) is
-  'How many bytes an agent''s files may have together (0: any number; null: as the project''s '
-  'setting says). Files that are there stay. Raises invalid_request.';
+  'Sets how many bytes an agent''s files may have together (0: any number; null: the project''s '
+  'setting applies). Existing files stay. Raises invalid_request.';
 
 -- schemas/operator/tags.sql
 
@@ -10608,7 +10683,7 @@ begin
   delete from agents.agent_tags t
   where t.agent_id = replace_tags.agent_id
     and t.tag <> all (replace_tags.tags)
-    -- An enrolment takes away only what it gave; the operator anything.
+    -- An enrolment removes only tags that it gave; the operator removes any.
     and (replace_tags.enrolment_id is null or t.enrolment_id = replace_tags.enrolment_id);
   insert into agents.agent_tags (agent_id, tag, enrolment_id)
   select distinct replace_tags.agent_id, g.tag, replace_tags.enrolment_id
@@ -10638,10 +10713,10 @@ begin
 end
 $$;
 comment on function agents.replace_tags(jsonb, text, text[], text) is
-  'Makes these the tags of an agent; returns the tags that it has now. Of an enrolment: the tags '
-  'that came from it, beside those of the operator. The agent''s rules of the policy follow. Call '
-  'it under end_access(agent_id), and enter_policy if the mesh is locked before. Raises '
-  'limit_exceeded.';
+  'Makes these the tags of an agent, and returns the tags that it has now. With enrolment_id, '
+  'replaces only the tags that came from that enrolment. The agent''s rules of the policy change '
+  'accordingly. Call it under end_access(agent_id). If the mesh is locked before, also call '
+  'enter_policy before that. Raises limit_exceeded.';
 
 create function public.set_agent_tags(agent_id text, tags text[]) returns json
 language plpgsql
@@ -10675,9 +10750,8 @@ begin
 end
 $$;
 comment on function public.set_agent_tags(text, text[]) is
-  'Makes these the tags of an agent, in the place of those that it has: {agent_id, tags}. Those '
-  'that come from its enrolment come again with its next one. Raises invalid_request, '
-  'limit_exceeded.';
+  'Replaces the tags of an agent: {agent_id, tags}. Its next enrolment gives it the enrolment''s '
+  'tags again. Raises invalid_request, limit_exceeded.';
 
 -- schemas/operator/removals.sql
 
@@ -10691,7 +10765,7 @@ as $$
 declare
   revoked_count integer;
 begin
-  -- Artifacts are locked first, as in every function that ends several grants of one.
+  -- Lock artifacts first, as in every function that ends several grants of one artifact.
   perform from artifacts.artifacts a
   where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (live_ids))
   order by a.artifact_id
@@ -10729,7 +10803,7 @@ declare
   checked_at timestamptz := clock_timestamp();
   live_ids text[];
 begin
-  -- In the order of an index, so that no more is read than is ended.
+  -- In the order of an index, so that this reads only the grants that it ends.
   live_ids := array(
     (
       select g.grant_id
@@ -10764,7 +10838,8 @@ declare
   deleted_ids text[];
   deleted_id text;
 begin
-  -- Pending are those without an end. In the order of an index, so that no more is read than ends.
+  -- Artifacts without expires_at are pending. In the order of an index, so that this reads only the
+  -- artifacts that it ends.
   if end_artifacts.only_pending then
     held_ids := array(
       select a.artifact_id
@@ -10806,7 +10881,7 @@ begin
     from deleted d
   )
   select coalesce(array_agg(r.artifact_id), '{}') into deleted_ids from recorded r;
-  -- A commit under way loses its lease, and so its verdict. One look into the index per artifact.
+  -- A running commit loses its lease, so it can give no verdict. One index lookup per artifact.
   foreach deleted_id in array deleted_ids loop
     delete from artifacts.verifications v where v.artifact_id = deleted_id;
   end loop;
@@ -10844,7 +10919,7 @@ begin
   set ended_at = clock_timestamp()
   where a.agent_id = remove_agent.agent_id and a.ended_at is null;
   peer_removed := (public.remove_peer(operator, remove_agent.agent_id) ->> 'removed')::boolean;
-  -- The grants may be of artifacts of many agents.
+  -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
   revoked_grants := agents.end_grants(remove_agent.agent_id, remove_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
@@ -10977,7 +11052,7 @@ create function mesh.rule_counts_of(agent_id text, out active_rules bigint, out 
 language sql
 stable
 set search_path = ''
--- The planner expects few rules of an agent, and would read all of them to sort them.
+-- The planner expects few rules per agent, and would otherwise read and sort all of them.
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
@@ -11023,7 +11098,7 @@ as $$
     'requests', c.requests
   )
   from unnest(describe_peers.agent_ids) as named (agent_id)
-  -- One look into each index per peer.
+  -- One lookup in each index per peer.
   cross join lateral (select * from mesh.peers p where p.agent_id = named.agent_id limit 1) p
   cross join lateral (
     select a.ipv4, a.ipv6 from mesh.address_leases a where a.agent_id = p.agent_id limit 1
@@ -11054,7 +11129,7 @@ declare
   names text[];
 begin
   if list_peers.tag is not null then
-    -- Of a page of agents, those that have a peer: few of many might.
+    -- A page of agents with the tag. Perhaps few of them have a peer, so the page may be short.
     names := array(
       select t.agent_id
       from agents.agent_tags t
@@ -11071,7 +11146,7 @@ begin
       limit list_peers.max_entries
     );
   else
-    -- A neighbour need not have a peer.
+    -- A neighbour may have no peer.
     names := array(
       select n.agent_id
       from unnest(mesh.with_neighbours(list_peers.agent_id)) as n (agent_id)
@@ -11095,7 +11170,8 @@ comment on function public.list_peers(integer, text, text, integer, integer, tex
   'null, lags | null, active_rules, requests}], next: where the next page begins | null}. '
   'config_version is the current one; lags is null if the peer never reported what it runs. '
   'agent_id: this agent and those that share an active rule with it. tag: only peers whose agents '
-  'have it; a page may be short or empty before the last. rendering_revision is the functions'' one, as in read_netmap. Rules are counted up to a thousand per side.';
+  'have it; a page may be short or empty before the last. rendering_revision is that of the '
+  'functions, as in read_netmap. Rules are counted up to a thousand per side.';
 
 create function mesh.rule_position(rule mesh.rules) returns text
 language sql
@@ -11146,8 +11222,9 @@ begin
           select r
           from mesh.rules r
           where r.to_agent = subject
-            -- The same, in the order of the index that has them by to_agent: of the rules from
-            -- after_from, it has none behind the position, the rest of them, or all.
+            -- The same condition, for the index by to_agent. The rules from after_from to subject
+            -- are before the position if subject < after_to, and after it if subject > after_to. If
+            -- these are equal, proto and port decide.
             and (r.from_agent, r.proto, r.port) > (
               after_from,
               case when subject < after_to then '~' when subject = after_to then after_proto else '' end,
@@ -11209,7 +11286,7 @@ declare
 begin
   select p.* into peer from mesh.peers p where p.agent_id = find_faults.agent_id;
   if not found then
-    -- Any of its rules shows that it is waited for.
+    -- One active rule is enough to show that another agent waits for this peer.
     select r.other, r.origin into other, origin
     from (
       (
@@ -11306,13 +11383,13 @@ comment on function public.check_mesh(integer, text, integer, integer) is
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
   'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
   'is online, and read_mesh_metrics counts it), offline_lags (the same for an offline peer), '
-  'rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the policy, names '
-  'the agent, and it has no peer), or '
-  'endpoint_shared (endpoint, other_agent_id; another peer has the same endpoint).';
+  'rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the policy, '
+  'names the agent, and it has no peer), or endpoint_shared (endpoint, other_agent_id; another '
+  'peer has the same endpoint).';
 
 -- schemas/operator/mesh_paths.sql
 
--- Whether the peers that see each other reach each other, as the operator sees it.
+-- For the operator: whether the peers that see each other also reach each other.
 
 create function mesh.describe_side(
   agent_id text, other_agent text, online_seconds integer, rendering_revision integer
@@ -11333,7 +11410,7 @@ as $$
       limit 1
     )
   )
-  -- One look into each index.
+  -- One lookup in each index.
   from (select p.* from mesh.peers p where p.agent_id = describe_side.agent_id limit 1) p
   cross join lateral (select * from mesh.liveness l where l.agent_id = p.agent_id limit 1) l
   cross join lateral (
@@ -11401,7 +11478,7 @@ begin
           ) as high
         where mesh.see_each_other(n.low_agent, n.high_agent)
       ) s
-      -- A neighbour need not have a peer.
+      -- A neighbour may have no peer.
       where s.low is not null and s.high is not null
     ),
     'next', case
@@ -11412,14 +11489,15 @@ begin
 end
 $$;
 comment on function public.list_paths(integer, text, text, integer, integer) is
-  'The pairs of peers that share an active rule, and what both report of the path between them, in '
-  'byte order: {found: [[side, side]], next: where the next page begins | null}. A side is '
+  'The pairs of peers that share an active rule, and what both report about the path between them, '
+  'in byte order: {found: [[side, side]], next: where the next page begins | null}. A side is '
   '{agent_id, online, lags | null, endpoints, report: as in read_netmap | null}. agent_id: its '
   'pairs only. A page may be short or empty before the last.';
 
 -- schemas/operator/keys.sql
 
--- Keys as the operator sees them, and many made in one call, for `deno task agent:create --file`.
+-- Agent keys as the operator sees them, and the creation of many in one call, for `deno task
+-- agent:create --file`.
 
 create function agents.key_json(key agents.keys, last_used_at timestamptz) returns json
 language sql
@@ -11478,7 +11556,8 @@ declare
   code text;
   details text;
 begin
-  -- What create_agent_key locks one by one, in one order for everybody.
+  -- Take all locks of create_agent_key first, in the same order in every transaction, which
+  -- prevents deadlocks.
   for lock_key in
     select distinct hashtextextended('keys of ' || k.agent_id, 0)
     from jsonb_to_recordset(create_agent_keys.keys) as k (agent_id text)
@@ -11523,12 +11602,12 @@ create function agents.next_name(after text) returns text
 language sql
 stable
 set search_path = ''
--- One look into an index each, however many rows name the same agent.
+-- One index lookup per table, however many rows name the same agent.
 as $$
   select least(
     (select min(k.agent_id) from agents.keys k where k.agent_id > next_name.after),
     (select min(t.agent_id) from artifacts.totals t where t.agent_id > next_name.after),
-    -- Every tag sorts before this, and every agent after it.
+    -- `#` and a tag sorts before `/`, and every agent after it.
     (
       select min(g.grantee)
       from artifacts.grants g
@@ -11570,8 +11649,9 @@ begin atomic
     or exists (select from mesh.policy_lines l where l.to_name = holds_something.agent_id);
 end;
 comment on function agents.holds_something(text) is
-  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or request '
-  'that names it, or the policy names it. Otherwise it is only remembered.';
+  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or '
+  'request that names it, or the policy names it. An agent without any of these is only '
+  'remembered.';
 
 create function agents.walk_names(
   after text,
@@ -11602,7 +11682,7 @@ begin
 
   names := '{}';
   last_name := walk_names.after;
-  -- The most that one page passes over: agents that are only remembered.
+  -- An upper limit on the agents that one page skips because they are only remembered.
   for step in 1..walk_names.max_entries + 1000 loop
     last_name := agents.next_name(last_name);
     exit when last_name is null;
@@ -11614,8 +11694,8 @@ begin
 end
 $$;
 comment on function agents.walk_names(text, integer, boolean, text) is
-  'The agents of one page, of all or of those with a tag, and the name after which the next page '
-  'begins; null: none.';
+  'The agents of one page, either of all agents or of those with a tag, and the name after which '
+  'the next page begins (null: there is no next page).';
 
 create function agents.describe_agents(agent_ids text[]) returns table (agent_id text, described jsonb)
 language sql
@@ -11641,7 +11721,7 @@ as $$
     'keys', agents.newest_keys(named.agent_id, with_revoked => false)
   )
   from unnest(describe_agents.agent_ids) as named (agent_id)
-  -- One look into each index per agent, or per key.
+  -- One lookup in each index per agent, or per key.
   cross join lateral (
     select
       count(*) filter (
@@ -11697,10 +11777,10 @@ as $$
 $$;
 comment on function public.list_agents(integer, text, boolean, text) is
   'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
-  'revoked_keys, last_used_at | null, tags, pending, artifacts, bytes, quota_bytes | null, grants, has_peer, last_seen | '
-  'null, keys}], next: where the next page begins | null}. keys has those that are not revoked, '
-  'in the form of read_agent. with_ended: also agents that have nothing left and are only '
-  'remembered. tag: only the agents that have this tag.';
+  'revoked_keys, last_used_at | null, tags, pending, artifacts, bytes, quota_bytes | null, grants, '
+  'has_peer, last_seen | null, keys}], next: where the next page begins | null}. keys has those '
+  'that are not revoked, in the form of read_agent. with_ended: also agents that have nothing left '
+  'and are only remembered. tag: only the agents that have this tag.';
 
 create function public.read_agent(
   agent_id text,
@@ -11844,9 +11924,9 @@ begin
 end
 $$;
 comment on function public.list_usage(integer, text, date, text) is
-  'What agents, or one of them, used on each day (UTC) from `since` on (null: from today): '
-  '{found: [{agent_id, day, requests, refusals, artifacts, bytes, quota_bytes | null, grants}], next: where the next '
-  'page begins | null}, in the order of days. A minute behind.';
+  'What agents, or one of them, used on each day (UTC) from `since` on (null: from today): {found: '
+  '[{agent_id, day, requests, refusals, artifacts, bytes, quota_bytes | null, grants}], next: '
+  'where the next page begins | null}, in the order of days. A minute behind.';
 
 create function public.list_busiest(max_entries integer) returns json
 language sql
@@ -11999,7 +12079,7 @@ create function artifacts.live_grants_after(
 language plpgsql
 stable
 set search_path = ''
--- As in grant_ids_since.
+-- For the same reason as in grant_ids_since.
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
@@ -12031,7 +12111,8 @@ begin
 end
 $$;
 comment on function artifacts.live_grants_after(text[], timestamptz, text, integer) is
-  'Like given_grants, but from any agent: the next live grants, all or those to these agents and tags.';
+  'Like given_grants, but from any agent: the next live grants, all or those to these agents and '
+  'tags.';
 
 create function public.list_all_grants(
   max_entries integer,
@@ -12114,7 +12195,8 @@ language sql
 immutable
 return coalesce(name ~ '^erased-[0-9a-f]{32}$', false);
 comment on function agents.is_pseudonym(text) is
-  'Whether a name stands for an erased agent. It is random: nothing leads back from it.';
+  'Whether a name is the pseudonym of an erased agent. Pseudonyms are random: nothing leads back '
+  'to the agent.';
 
 create function agents.fixed_part(event agents.events) returns text
 language sql
@@ -12122,7 +12204,8 @@ stable
 return concat_ws(
   '|', event.event_id, event.transaction_id, extract(epoch from event.occurred_at), event.actor_kind, event.action
 );
-comment on function agents.fixed_part(agents.events) is 'What no erasure changes of an event.';
+comment on function agents.fixed_part(agents.events) is
+  'The part of an event that no erasure changes.';
 
 create function agents.digest_of_events(events agents.events[]) returns text
 language sql
@@ -12146,7 +12229,8 @@ as $$
     jsonb_object_agg(
       d.key,
       case
-        -- An agent may be called `tcp`.
+        -- Only these two fields name agents. Another field may have the same text: an agent may be
+        -- called `tcp`.
         when d.key in ('to_agent', 'high_agent') and d.value = to_jsonb(name) then to_jsonb(pseudonym)
         else d.value
       end
@@ -12155,7 +12239,7 @@ as $$
   )
   from jsonb_each((without_name.event).details) d
   where case
-    -- What the agent chose itself goes with it.
+    -- Remove what the agent itself chose.
     when d.key in ('key', 'sha256') then strpos(d.value::text, name) = 0 and name <> case
       when starts_with((without_name.event).object_id, 'grant_') then (without_name.event).other_agent_id
       else coalesce((without_name.event).subject_agent_id, '')
@@ -12221,9 +12305,9 @@ begin
 end
 $$;
 comment on function agents.refuse_other_changes_of_events() is
-  'Refuses every change of the log, whatever privileges a role has, but one: a single name becomes '
-  'a pseudonym, details only lose what belongs to that name, and the same transaction has written '
-  'the event that has the number and the digest of these rows.';
+  'Refuses every change of the log, whatever privileges a role has, with one exception: a single '
+  'name becomes a pseudonym, details only lose what belongs to that name, and the same transaction '
+  'has written the event that has the number and the digest of these rows.';
 
 create trigger events_change_by_erasure_alone
   after update on agents.events
@@ -12236,7 +12320,8 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- Nothing appears any more below the last of these, so each step has a range of its own.
+  -- No event can appear any more before the last of these, so the ranges of two steps never
+  -- overlap.
   named agents.events[] := array(
     select e from agents.events_after(erase_from_events.name, '0', 0, erase_from_events.max_entries) e
   );
@@ -12274,8 +12359,8 @@ begin
 end
 $$;
 comment on function agents.erase_from_events(text, text, integer) is
-  'Replaces a name in the oldest max_entries events that have it; returns how many these were. '
-  'Events that others may still write before them wait for the next call.';
+  'Replaces a name in the oldest max_entries events that have it, and returns how many these were. '
+  'Events that are not below horizon() yet wait for the next call.';
 
 create function public.check_erasure(pseudonym text) returns json
 language sql
@@ -12293,7 +12378,7 @@ as $$
         check_erasure.pseudonym,
         split_part(e.details ->> 'first', '.', 1)::xid8,
         split_part(e.details ->> 'first', '.', 2)::bigint - 1,
-        -- The events of these steps have the pseudonym, too, and lie among the others.
+        -- The agent.erased events also name the pseudonym, and lie among these.
         (e.details ->> 'altered')::integer + s.steps
       ) n
       where n.action <> 'agent.erased'
@@ -12311,12 +12396,13 @@ as $$
   where e.subject_agent_id = check_erasure.pseudonym and e.action = 'agent.erased'
 $$;
 comment on function public.check_erasure(text) is
-  'Whether the events that an erasure altered are still there in their order, as their digests say: '
-  '{pseudonym, steps, altered, holds}. Once events are forgotten by age, it does not hold.';
+  'Whether the events that an erasure altered still exist in their order, according to their '
+  'digests: {pseudonym, steps, altered, holds}. holds becomes false once forget_events deletes '
+  'some of them.';
 
 -- schemas/operator/erasures/mentions.sql
 
--- How often the tables name an agent: what an erasure has still to do.
+-- How often the tables name an agent: what an erasure still has to do.
 
 create function agents.pattern_of_name(name text) returns text
 language sql
@@ -12330,7 +12416,7 @@ language sql
 stable
 return enrolment.revoked_at is not null or coalesce(enrolment.expires_at <= now(), false);
 comment on function agents.has_ended(agents.enrolments) is
-  'Whether nobody can ever enrol with it again.';
+  'Whether an enrolment was revoked or has expired, so that nobody can ever enrol with it again.';
 
 create function agents.proofs_name(enrolment agents.enrolments, name text) returns boolean
 language sql
@@ -12348,8 +12434,8 @@ return coalesce(
   false
 );
 comment on function agents.proofs_name(agents.enrolments, text) is
-  'Whether what decides who enrols, and as which agent, has a name in it: the issuer, the audience, '
-  'the conditions, the template, the ids of public keys.';
+  'Whether a name appears in the fields that decide who enrols, and as which agent: the issuer, '
+  'the audience, the conditions, the template, the ids of public keys.';
 
 create function agents.enrolments_deciding_by(name text) returns text[]
 language sql
@@ -12361,8 +12447,9 @@ return array(
   order by e.created_at, e.enrolment_id
 );
 comment on function agents.enrolments_deciding_by(text) is
-  'The live enrolments that name an agent in what decides who enrols. An erasure leaves that alone, '
-  'because others would enrol then, or nobody. Those for this agent alone are none of them.';
+  'The live enrolments that name an agent in the fields that decide who enrols. An erasure does '
+  'not change these fields, because then others, or nobody, could enrol. Enrolments for this agent '
+  'alone are not listed.';
 
 create function agents.count_mentions(name text) returns jsonb
 language sql
@@ -12453,15 +12540,16 @@ as $$
 $$;
 comment on function public.count_mentions(text) is
   'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
-  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It leaves '
-  'deciding_enrolments alone: live enrolments with the name in what decides who enrols. Every '
+  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It does not change '
+  'deciding_enrolments: live enrolments with the name in the fields that decide who enrols. Every '
   'transaction below settled_before has ended.';
 
 -- schemas/operator/erasures/erasures.sql
 
--- Erasing an agent: what names it goes, or names a pseudonym.
+-- Erasing an agent: whatever names it is deleted, or names a pseudonym instead.
 
--- Tombstones of an agent. Nothing but an erasure looks for them, and an end adds one entry.
+-- The tombstones of an agent. Only an erasure looks for them. Each artifact that ends adds one
+-- entry.
 create index ended_artifacts_by_agent on artifacts.artifacts (agent_id, artifact_id)
   where state = 'deleted' or ended_at is not null;
 
@@ -12474,10 +12562,11 @@ declare
   settled agents.reads;
   due agents.repeated_changes;
 begin
-  -- What was counted is told first, and erased with the other events.
+  -- The events of counted reads and changes are written first, and then erased with the other
+  -- events.
   for settled in
     delete from agents.reads r
-    -- By their places, which nobody changes while they are locked.
+    -- Found by ctid, which cannot change while the row is locked.
     where r.ctid = any (array(
       select d.ctid
       from agents.reads d
@@ -12513,8 +12602,8 @@ begin
 end
 $$;
 comment on function agents.erase_counted(text, integer) is
-  'Ends up to max_entries of each kind of what is counted about an agent, and writes the events '
-  'that were due.';
+  'Deletes up to max_entries rows each of the reads and of the changes that were counted about an '
+  'agent, and writes the events that these rows had not reported yet.';
 
 create function agents.erase_rows(name text, pseudonym text, max_entries integer) returns integer
 language plpgsql
@@ -12532,7 +12621,7 @@ declare
   erased integer;
   most integer := 0;
 begin
-  -- Artifacts are locked first, as in every function that ends several grants of one.
+  -- Lock artifacts first, as in every function that ends several grants of one artifact.
   perform from artifacts.artifacts a
   where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (grant_ids))
   order by a.artifact_id
@@ -12540,7 +12629,7 @@ begin
   delete from artifacts.grants g where g.grant_id = any (grant_ids);
   get diagnostics erased = row_count;
   most := greatest(most, erased);
-  -- The row keeps the place of its bytes until the sweep has removed them.
+  -- The row stays until the sweep has removed its bytes, because it says where they are.
   update artifacts.artifacts a
   set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream'
   where a.artifact_id = any (array(
@@ -12583,12 +12672,13 @@ begin
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
-  -- It is for this agent alone, and would bring the name back.
+  -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;
   update agents.enrolments e
   set label = regexp_replace(e.label, agents.pattern_of_name(name), pseudonym, 'g')
   where e.label ~ agents.pattern_of_name(name);
-  -- Those that are live decide by it who enrols, and stay: enrolments_deciding_by lists them.
+  -- Only ended enrolments. In live ones, the name decides who enrols, so they stay:
+  -- enrolments_deciding_by lists them.
   update agents.enrolments e
   set issuer = regexp_replace(e.issuer, agents.pattern_of_name(name), pseudonym, 'g'),
     audience = regexp_replace(e.audience, agents.pattern_of_name(name), pseudonym, 'g'),
@@ -12602,7 +12692,8 @@ begin
   where t.agent_id = name
     and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
   delete from mesh.declined_requests d where name in (d.from_agent, d.to_agent);
-  -- The addresses rest, as those of every removed peer do. The count under way begins again.
+  -- The addresses stay reserved, like those of every removed peer. A census that continues after
+  -- this agent begins again.
   update mesh.address_leases l
   set agent_id = pseudonym, resting_pubkey = null
   where l.agent_id = name and l.released_at is not null;
@@ -12637,9 +12728,9 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
-  -- From here on, the agent does nothing. Its writes of before are finished, and are erased.
+  -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
-  -- The file would keep the name, and only the operator can write it.
+  -- The policy's file would keep the name, and only the operator can change that file.
   if not starts_with(erase_agent.agent_id, 'tag:')
     and mesh.policy_names(array[erase_agent.agent_id])
   then
@@ -12652,7 +12743,7 @@ begin
   perform agents.erase_few(erase_agent.agent_id, chosen);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
 
-  -- It may call again as a user once nothing else names it.
+  -- A user may call as this agent again only when nothing else names the agent.
   mentions := agents.count_mentions(erase_agent.agent_id);
   is_complete := greatest(most, erased_events) < erase_agent.max_entries
     and mentions ->> 'others' = '1'
@@ -12677,17 +12768,17 @@ begin
 end
 $$;
 comment on function public.erase_agent(text, text, integer) is
-  'Removes an agent and erases its name: agent keys, grants, peer, rules and requests go; events, '
-  'usage, refusals, addresses and the rows of its files, whose bytes the next sweeps remove, name a '
-  'random pseudonym instead. At most max_entries of each per call: while remaining is true, call it '
-  'again with the pseudonym of the answer. Once every transaction below ended_before has ended, '
-  'count_mentions says whether somebody named it meanwhile. Raises invalid_request, and '
-  'policy_rule while the policy names the agent.';
+  'Removes an agent and erases its name: agent keys, grants, peer, rules and requests are deleted; '
+  'events, usage, refusals, addresses and the rows of its files, whose bytes the next sweeps '
+  'remove, name a random pseudonym instead. At most max_entries of each per call: while remaining '
+  'is true, call it again with the pseudonym of the answer. Once every transaction below '
+  'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
+  'invalid_request, and policy_rule while the policy names the agent.';
 
 -- schemas/operator/deployment/structure.sql
 
 -- What protects and speeds up our tables: row level security, constraints, indexes and triggers.
--- The migrations record what they made, so that the doctor can tell what is missing since.
+-- The migrations record what they created, so that the doctor can tell what is missing later.
 
 create table agents.structure (
   part text collate "C" primary key,
@@ -12696,13 +12787,15 @@ create table agents.structure (
 comment on table agents.structure is
   'What the newest migration left in the schemas agents, artifacts and mesh. Its last statement '
   'calls record_structure.';
-comment on column agents.structure.part is 'In words, such as "index agents.events_by_agent".';
-comment on column agents.structure.statement is 'What makes the part again if it is missing.';
+comment on column agents.structure.part is
+  'The name of the part in words, such as "index agents.events_by_agent".';
+comment on column agents.structure.statement is
+  'The statement that creates the part again if it is missing.';
 
 create function agents.present_structure() returns table (part text, statement text)
 language sql
 stable
--- Names in the definitions are then written with their schemas.
+-- With an empty search_path, names in the definitions include their schemas.
 set search_path = ''
 as $$
   with tables as (
@@ -12730,7 +12823,8 @@ as $$
     format('alter table %s add constraint %I %s;', t.name, k.conname, pg_get_constraintdef(k.oid))
   from tables t
   join pg_catalog.pg_constraint k on k.conrelid = t.oid
-  -- Not null is never dropped by accident, and not every PostgreSQL keeps it here.
+  -- Without not-null constraints: nobody drops them by accident, and not every PostgreSQL release
+  -- has them in pg_constraint.
   where k.contype in ('p', 'u', 'f', 'c', 'x')
   union all
   select 'index ' || i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) || ';'
@@ -12742,8 +12836,8 @@ as $$
   )
 $$;
 comment on function agents.present_structure() is
-  'What agents.structure would record now. A disabled trigger, and an index that is not valid, are '
-  'missing.';
+  'What agents.structure would record now. A disabled trigger, and an index that is not valid, '
+  'count as missing.';
 
 create function agents.record_structure() returns void
 language plpgsql
@@ -12759,7 +12853,8 @@ begin
 end
 $$;
 comment on function agents.record_structure() is
-  'Replaces agents.structure by what is there now. Only migrations call it, at their ends.';
+  'Replaces the rows of agents.structure with the present structure. Only migrations call it, as '
+  'their last statement.';
 
 create function agents.missing_structure() returns json
 language sql
@@ -12769,7 +12864,7 @@ as $$
   select coalesce(
     json_agg(
       json_build_object('part', s.part, 'statement', s.statement)
-      -- What others rest on comes first: a foreign key needs a primary key.
+      -- Parts that others depend on come first: a foreign key needs a primary key.
       order by s.statement like '% foreign key %', s.part
     ),
     '[]'
@@ -12778,7 +12873,8 @@ as $$
   where s.part <> all (array(select p.part from agents.present_structure() p))
 $$;
 comment on function agents.missing_structure() is
-  'What was recorded and is gone, changed names aside: [{part, statement that makes it again}].';
+  'The recorded parts that no longer exist under the same name: [{part, statement that creates it '
+  'again}].';
 
 -- schemas/operator/deployment/exposure.sql
 
@@ -12787,7 +12883,7 @@ comment on function agents.missing_structure() is
 create function agents.readable_policies() returns json
 language sql
 stable
--- Names of functions in the expressions are then written with their schemas.
+-- With an empty search_path, names of functions in the expressions include their schemas.
 set search_path = ''
 as $$
   select coalesce(
@@ -12822,7 +12918,8 @@ as $$
 $$;
 comment on function agents.readable_policies() is
   'The policies of our tables, of storage.objects and of storage.buckets: [{table, name, command, '
-  'is_permissive, is_for_everybody, roles that no privilege lets past policies, using, check}].';
+  'is_permissive, is_for_everybody, roles, using, check}]. roles leaves out roles that bypass row '
+  'level security.';
 
 create function artifacts.unprotected_storage() returns text[]
 language sql
@@ -12854,8 +12951,8 @@ as $$
     or n.nspname = 'public' and p.proname = any (function_digests.operations)
 $$;
 comment on function agents.function_digests(text[]) is
-  'The MD5 of the body of each of our functions, by its name with its schema. operations: our '
-  'functions in public, which may hold those of others.';
+  'The MD5 of the body of each of our functions, by its name with its schema. operations: the '
+  'names of our functions in public, which may also have functions of others.';
 
 -- schemas/operator/deployment/deployment.sql
 
@@ -12876,8 +12973,9 @@ declare
   swept artifacts.sweeps;
 begin
   begin
-    -- In dynamic SQL alone: where migrations are applied by other means, nobody keeps these
-    -- records. Each tool that applies them splits them into statements differently.
+    -- Dynamic SQL, because this table is missing if migrations were applied by other means. The
+    -- digest leaves out white space and semicolons, because each tool splits migrations into
+    -- statements differently.
     execute $query$
       select coalesce(
         json_agg(
@@ -12965,7 +13063,8 @@ declare
   begun agents.epochs;
   newest_transaction xid8;
 begin
-  -- Before the epoch is read: a peer that registers meanwhile would begin at the old number.
+  -- Lock before the epoch is read. Otherwise, a peer that registers meanwhile would begin at the
+  -- old number.
   lock table mesh.config_versions in exclusive mode;
   newest_transaction := greatest(
     -- xid8 has no max() before PostgreSQL 16.
@@ -12976,15 +13075,16 @@ begin
   update agents.epochs e
   set epoch = agents.new_epoch(),
       begun_at = clock_timestamp(),
-      -- Units of 10 microseconds since 1970. Whatever was handed out before now is less: a version
-      -- rises by one per change, and a change takes longer than that. It has 15 digits, the most
-      -- that the reference agent takes, until 2286. The rest is for a clock that went back.
+      -- Units of 10 microseconds since 1970. Every version that was handed out before is lower: a
+      -- version rises by one per change, and a change takes longer than 10 microseconds. The number
+      -- has 15 digits, the most that the reference agent accepts, until 2286. The other two values
+      -- are for a clock that went back.
       first_config_version = greatest(
         (extract(epoch from clock_timestamp()) * 100000)::bigint,
         e.first_config_version + 1,
         (select max(v.version) + 1 from mesh.config_versions v)
       ),
-      -- Every row lies below the horizon from now on.
+      -- From now on, every row is below the horizon.
       transaction_offset = greatest(
         e.transaction_offset,
         newest_transaction::text::bigint + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint
@@ -13007,9 +13107,10 @@ begin
 end
 $$;
 comment on function public.after_restore() is
-  'Begins another epoch, after the database was restored: every position that was handed out '
-  'becomes position_expired, every config_version is raised beyond any that was ever handed out, '
-  'and the rows of another cluster become past. Returns {epoch, begun_at, first_config_version}.';
+  'Begins another epoch, after the database was restored: every position that was handed out is '
+  'now refused with position_expired, every config_version is raised beyond any that was ever '
+  'handed out, and the transactions of rows from another cluster are now in the past. Returns '
+  '{epoch, begun_at, first_config_version}.';
 
 -- schemas/operator/restores/restore_signs.sql
 
@@ -13031,13 +13132,13 @@ as $$
     order by l.agent_id
     limit find_restore_signs.max_entries
   ), found as (
-    -- /commit alone stores content, and writes its row first. Identifiers are random: of a bucket
-    -- with more, the first 2000 are a sample.
+    -- Only /commit stores sealed objects, and it writes the row first. Object names are random, so
+    -- the first 2000 objects of a larger bucket are a sample.
     select j.object_name, j.stored_at
     from artifacts.judge_objects('sealed/', artifacts.end_of_folder('sealed/'), 2000) j
     where j.standing = 'unknown' and not j.is_pending
     union
-    -- The sweep has found these, uploads too, once they were 14 days old.
+    -- Orphans, uploads too, that the sweep found when they were 14 days old.
     select o.object_name, s.created_at
     from artifacts.orphans o
     cross join lateral (
@@ -13046,7 +13147,7 @@ as $$
   ), unknown as (
     select f.object_name, f.stored_at
     from found f
-    -- What was stored before the epoch began, after_restore has told.
+    -- after_restore has already reported the objects from before the epoch began.
     where f.stored_at > (select e.begun_at from agents.epochs e)
     order by f.object_name
     limit find_restore_signs.max_entries
@@ -13057,7 +13158,7 @@ as $$
     'newest_event_at', (
       select agents.iso_timestamp(n.occurred_at) from agents.events n order by n.event_id desc limit 1
     ),
-    -- A dump was restored into another cluster.
+    -- True if a dump was restored into another cluster.
     'is_ahead_of_its_transactions', coalesce(
       (
         select n.transaction_id > pg_snapshot_xmax(agents.present_snapshot())
@@ -13096,10 +13197,10 @@ as $$
 $$;
 comment on function public.find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
-  'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions that are yet '
-  'to come, peers_ahead: [{agent_id, config_version_applied, config_version}] of hosts that say they '
-  'run a later configuration than there is, unknown_objects: [{path, stored_at}] that belong to no '
-  'artifact}, at most max_entries of each.';
+  'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions in the '
+  'future, peers_ahead: [{agent_id, config_version_applied, config_version}] of hosts that report '
+  'a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
+  'no artifact}, at most max_entries of each.';
 
 create function public.list_live_keys(max_entries integer, after text default '') returns json
 language sql
@@ -13143,7 +13244,7 @@ comment on function public.list_live_keys(integer, text) is
 
 -- schemas/enrolment/enrolments.sql
 
--- What the operator makes and lists. agents/enrolments.sql has the tables.
+-- The operator creates and lists enrolments. agents/enrolments.sql has the tables.
 
 create function agents.replace_keys_of_trust(caller jsonb, enrolment_id text, jwks jsonb)
 returns agents.enrolments
@@ -13172,8 +13273,8 @@ begin
 end
 $$;
 comment on function agents.replace_keys_of_trust(jsonb, text, jsonb) is
-  'Replaces the public keys that a trust has of its issuer: tokens are verified by them from now '
-  'on. Its agents and their keys stay. Raises invalid_request.';
+  'Replaces the issuer''s public keys that a trust has. From now on, tokens are verified with the '
+  'new ones. The trust''s agents and their agent keys stay. Raises invalid_request.';
 
 create function public.put_enrolment(caller jsonb, enrolment jsonb) returns json
 language plpgsql
@@ -13238,7 +13339,7 @@ begin
   returning * into made;
   perform agents.record_event(
     put_enrolment.caller, null, 'enrolment.created', null, made.enrolment_id,
-    -- Not the label: it may name an agent, and an erasure would not find it here.
+    -- Without the label, which may name an agent: an erasure would not find the name here.
     jsonb_build_object('kind', made.kind)
   );
   return agents.enrolment_json(made)
@@ -13246,9 +13347,9 @@ begin
 end
 $$;
 comment on function public.put_enrolment(jsonb, jsonb) is
-  'Makes an enrolment of these fields and returns it, for kind key with enrolment_key, once: only '
-  'its hash is stored. With enrolment_id, replaces the jwks of that trust. Raises invalid_request, '
-  'and forbidden for an agent.';
+  'Creates an enrolment with these fields and returns it. For kind key, the answer contains '
+  'enrolment_key, once: only its hash is stored. With enrolment_id, replaces the jwks of that '
+  'trust. Raises invalid_request, and forbidden for an agent.';
 
 create function public.list_enrolments(caller jsonb, max_entries integer, after text default null)
 returns json
@@ -13286,8 +13387,8 @@ begin
 end
 $$;
 comment on function public.list_enrolments(jsonb, integer, text) is
-  'Enrolments, oldest first: {enrolments, next_cursor | null}. after is a next_cursor; of an '
-  'enrolment that is gone, the page is empty. Raises forbidden for an agent.';
+  'Enrolments, oldest first: {enrolments, next_cursor | null}. after is a next_cursor; if its '
+  'enrolment no longer exists, the page is empty. Raises forbidden for an agent.';
 
 create function public.list_trusts(issuer text) returns json
 language sql
@@ -13328,11 +13429,11 @@ begin
 end
 $$;
 comment on function agents.end_enrolled_tags(jsonb, text) is
-  'Takes away the tags that an agent''s enrolment gave it. Those of the operator stay.';
+  'Removes the tags that an agent''s enrolment gave it. The operator''s tags stay.';
 
 -- schemas/enrolment/refusals.sql
 
--- Why enrolments were refused: for the operator alone, in the log of events.
+-- Why enrolments were refused. Only the operator sees the reasons, in the event log.
 
 create table agents.enrolment_refusals (
   enrolment_id text collate "C" not null,
@@ -13344,8 +13445,9 @@ create table agents.enrolment_refusals (
 )
 with (fillfactor = 50);
 comment on table agents.enrolment_refusals is
-  'How often an enrolment was refused for a reason in its newest minute: strangers cannot fill the '
-  'log. enrolment_id is empty where the token names none.';
+  'How often an enrolment was refused for a reason, in the newest minute with a refusal. This '
+  'limits the events, so that strangers cannot fill the log. enrolment_id is empty if the token '
+  'names no enrolment.';
 
 create function agents.record_enrolment_refusal(
   caller jsonb,
@@ -13394,7 +13496,7 @@ end
 $$;
 comment on function agents.record_enrolment_refusal(jsonb, text, text, text) is
   'Writes why an enrolment was refused, for the operator: up to 20 events a minute for each reason '
-  'of an enrolment. `untold` counts what came beyond that in the minute before.';
+  'of an enrolment. `untold` is how many more there were in the previous minute with a refusal.';
 
 create function agents.refuse_enrolment(
   caller jsonb,
@@ -13415,7 +13517,7 @@ begin
 end
 $$;
 comment on function agents.refuse_enrolment(jsonb, text, text, text) is
-  'The answer of an enrolment that is refused: {refused}, the reason, which is for the log alone.';
+  'Records a refusal and returns its answer, {refused}: the reason, which is only for the log.';
 
 create function public.refuse_token(caller jsonb, refusals jsonb) returns json
 language plpgsql
@@ -13427,11 +13529,12 @@ declare
   refusal record;
 begin
   for refusal in
-    -- A stranger can name any enrolment: an event names only what is there.
+    -- A stranger can name any enrolment, so events name only existing ones.
     select e.enrolment_id, r.reason, r.claim
     from jsonb_to_recordset(refuse_token.refusals) as r (enrolment_id text, reason text, claim text)
     left join agents.enrolments e on e.enrolment_id = r.enrolment_id
-    -- In one order for all, because each locks the row that counts it.
+    -- The same order in every transaction prevents deadlocks: each refusal locks the row that
+    -- counts it.
     order by e.enrolment_id nulls first, r.reason collate "C"
   loop
     perform agents.record_enrolment_refusal(
@@ -13443,15 +13546,14 @@ end
 $$;
 comment on function public.refuse_token(jsonb, jsonb) is
   'Records that the function refused a token, and why: refusals are [{enrolment_id, reason, '
-  'claim}], one for each enrolment that does not take it. {refused} is the first reason. At most 20 '
-  'events a minute for each reason of an enrolment.';
+  'claim}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
+  '20 events a minute for each reason of an enrolment.';
 
 -- schemas/enrolment/enrolling.sql
 
 -- Enrolling: a proof of origin becomes an ordinary agent key.
---
--- A refusal is returned, not raised, where an event tells its reason to the operator: an exception
--- would take the event back.
+-- If an event tells the operator the reason of a refusal, the refusal is returned, not raised: an
+-- exception would roll back the event.
 
 create function agents.is_taken(agent_id text, enrolment agents.enrolments) returns boolean
 language plpgsql
@@ -13464,12 +13566,14 @@ begin
     return false;
   end if;
   if enrolment.kind = 'key' then
-    -- The agent chose the name: it must be nobody's, and nobody may have trusted it with anything.
+    -- The agent chose the name. So it must be unused: without live keys, files, tags, a peer or
+    -- requests, and named by no live grant, rule or policy.
     return agents.holds_something(is_taken.agent_id)
       or exists (select from agents.usage u where u.agent_id = is_taken.agent_id);
   end if;
-  -- The claims made the name. What an agent of an earlier enrolment left is its own; its peer ended
-  -- with it. A key of the operator that has expired hands nothing over, one that was revoked does.
+  -- The name comes from the claims. So the agent takes over what an agent of an earlier enrolment
+  -- left under this name; that agent's peer has already ended. An operator's key keeps the name
+  -- taken until the key is revoked, even after it has expired.
   return exists (
       select
       from agents.keys k
@@ -13481,7 +13585,7 @@ begin
 end
 $$;
 comment on function agents.is_taken(text, agents.enrolments) is
-  'Whether a name that no enrolment holds belongs to somebody for whom this enrolment is not.';
+  'Whether a name that no enrolment holds belongs to an agent that this enrolment is not for.';
 
 create function agents.can_take_over(enrolment agents.enrolments, holder_id text) returns boolean
 language sql
@@ -13497,8 +13601,8 @@ as $$
   )
 $$;
 comment on function agents.can_take_over(agents.enrolments, text) is
-  'Whether an agent of the enrolment holder_id may come by this one: the operator has named the '
-  'agent, and nobody can enrol with the other one any more.';
+  'Whether this enrolment may take over an agent from the enrolment holder_id: the operator has '
+  'named the agent here, and nobody can enrol with the other one any more.';
 
 create function agents.enrol(
   caller jsonb,
@@ -13539,7 +13643,7 @@ begin
   where k.agent_id = enrol.agent_id and k.enrolment_id = enrolment.enrolment_id
   order by k.generation desc
   limit 1;
-  -- Who lost the answer asks again: nobody has used the key that was in it.
+  -- A caller that lost the answer repeats its request: the newest key was never used.
   is_repeated := newest.key_id is not null and newest.first_used_at is null
     and newest.revoked_at is null and newest.expires_at > enrolled_at;
 
@@ -13566,7 +13670,8 @@ begin
   set revoked_at = enrolled_at, superseded_at = enrolled_at
   where is_repeated and k.key_id = newest.key_id;
   if is_taken_over then
-    -- What the other enrolment gave ends now: its revocation no longer finds this agent.
+    -- The keys and tags of the other enrolment end now, because its revocation no longer finds this
+    -- agent.
     update agents.keys k
     set revoked_at = enrolled_at, superseded_at = enrolled_at
     where k.agent_id = enrol.agent_id
@@ -13613,10 +13718,10 @@ begin
 end
 $$;
 comment on function agents.enrol(jsonb, agents.enrolments, text, text, timestamptz) is
-  'Makes the next generation''s key of an agent, under the enrolment''s lock. The key before stays '
-  'live until the new one is used; if it was never used, it ends now, and no use is counted. The '
-  'keys of an enrolment that is over end now, too. '
-  'Raises agent_name_taken, limit_exceeded.';
+  'Creates the agent key of an agent''s next generation, under the enrolment''s lock. The previous '
+  'key stays live until the new one is used. If the previous key was never used, it ends now, and '
+  'this does not count as another use of the enrolment. If another enrolment held the agent, the '
+  'keys from that one end now, too. Raises agent_name_taken, limit_exceeded.';
 
 create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
 language plpgsql
@@ -13627,7 +13732,7 @@ declare
   found_enrolment agents.enrolments;
 begin
   perform pg_advisory_xact_lock_shared(agents.enrolment_lock(live_enrolment.enrolment_id));
-  -- A statement of its own, which sees a revocation that the lock waited for.
+  -- A separate statement, so that it sees a revocation that the lock waited for.
   select * into found_enrolment
   from agents.enrolments e
   where e.enrolment_id = live_enrolment.enrolment_id
@@ -13637,8 +13742,8 @@ begin
 end
 $$;
 comment on function agents.live_enrolment(text) is
-  'An enrolment that is neither revoked nor over, and cannot be revoked before the transaction '
-  'ends; null: it is.';
+  'An enrolment that was not revoked and has not expired; it cannot be revoked before the '
+  'transaction ends. Null: there is no such enrolment.';
 
 create function public.enrol_with_key(caller jsonb, enrolment_key_hash text, agent_name text default null)
 returns json
@@ -13756,13 +13861,14 @@ begin
 end
 $$;
 comment on function public.note_first_use(jsonb) is
-  'The calling key from an enrolment was used: the keys of the generations before it end. '
-  'Idempotent.';
+  'Records that the calling key from an enrolment was used, and ends the keys of earlier '
+  'generations. Idempotent.';
 
 -- schemas/enrolment/ends.sql
 
--- How agents of an enrolment end: an agent leaves, an ephemeral one is gone, an enrolment is
--- revoked. A transaction ends the peer of one agent, because each locks a part of the mesh.
+-- How agents of an enrolment end: an agent leaves, an ephemeral agent loses contact, or an
+-- enrolment is revoked. A transaction ends the peer of only one agent, because each locks a part of
+-- the mesh.
 
 create function agents.end_keys(caller jsonb, caller_agent text, agent_id text) returns integer
 language plpgsql
@@ -13815,8 +13921,8 @@ begin
 end
 $$;
 comment on function public.leave(jsonb, text) is
-  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants stay '
-  'until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
+  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants '
+  'stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
 
 create function public.revoke_enrolment(caller jsonb, enrolment_id text, max_agents integer default 200)
 returns json
@@ -13832,7 +13938,7 @@ declare
   revoked_keys integer := 0;
 begin
   perform agents.authenticate_operator(revoke_enrolment.caller);
-  -- Waits for the enrolments under way; later ones wait for this, and are refused.
+  -- Waits for running enrolments. Later ones wait for this lock, and are then refused.
   perform pg_advisory_xact_lock(agents.enrolment_lock(revoke_enrolment.enrolment_id));
   if not exists (
     select from agents.enrolments e where e.enrolment_id = revoke_enrolment.enrolment_id
@@ -13850,7 +13956,7 @@ begin
     );
   end if;
 
-  -- Keys first, of many agents at once: they are what gives access.
+  -- End keys first, of many agents at once, because keys give access.
   live_ids := array(
     select a.agent_id
     from agents.enrolled_agents a
@@ -13864,7 +13970,7 @@ begin
     perform pg_advisory_xact_lock(lock_key);
   end loop;
   foreach ended_id in array live_ids loop
-    -- Before its access was locked, another enrolment may have taken the agent over.
+    -- Another enrolment may have taken the agent over before its access was locked.
     continue when not exists (
       select
       from agents.enrolled_agents a
@@ -13901,9 +14007,9 @@ end
 $$;
 comment on function public.revoke_enrolment(jsonb, text, integer) is
   'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
-  'keys, to_end: [agent_id], remaining}. Those of to_end have no key left; end_enrolled_agent ends '
-  'the rest of them. Repeat both until remaining is 0; it counts up to 10,000 agents. Raises '
-  'invalid_request, and forbidden for an agent.';
+  'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; end_enrolled_agent '
+  'ends what else they have. Repeat both until remaining is 0; it counts up to 10,000 agents. '
+  'Raises invalid_request, and forbidden for an agent.';
 
 create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
 language sql
@@ -13924,7 +14030,7 @@ as $$
     order by a.enrolment_id, a.ended_at, a.agent_id
     limit count_enrolled.max_entries
   ) e
-  -- Few looks into an index for each agent, where a join might read whole tables.
+  -- A few index lookups per agent. A join might read whole tables.
   cross join lateral (
     select
       (select count(*) from agents.keys k where k.agent_id = e.agent_id and k.revoked_at is null) as keys,
@@ -13941,8 +14047,8 @@ as $$
   ) c
 $$;
 comment on function public.count_enrolled(text, integer) is
-  'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: '
-  '{agents, keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
+  'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: {agents, '
+  'keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
 
 create function agents.end_grants_given(agent_id text, max_entries integer) returns integer
 language plpgsql
@@ -14004,7 +14110,7 @@ begin
       end_enrolled_agent.agent_id, end_enrolled_agent.max_entries
     );
   end if;
-  -- The row says that something is left: the last thing that goes.
+  -- The row is deleted last, because it says that the agent has something left.
   delete from agents.enrolled_agents a
   where a.agent_id = end_enrolled_agent.agent_id
     and a.enrolment_id = end_enrolled_agent.enrolment_id
@@ -14019,7 +14125,8 @@ comment on function public.end_enrolled_agent(jsonb, text, text, boolean, intege
 
 -- schemas/enrolment/sweeping.sql
 
--- What the sweep does for enrolments: it removes ephemeral agents that are gone, and forgets.
+-- What the sweep does for enrolments: it ends ephemeral agents that lost contact, and deletes old
+-- rows.
 
 create function agents.last_contact(agent_id text, are_uses_written boolean) returns timestamptz
 language sql
@@ -14048,8 +14155,9 @@ as $$
   )
 $$;
 comment on function agents.last_contact(text, boolean) is
-  'When an agent enrolled, or last used a key, whichever is later, to about a minute. Where uses '
-  'are not written, it may have used its key until that ends.';
+  'When an agent enrolled, last used a key, or was last seen in the mesh, whichever is latest, to '
+  'about a minute. If uses are not written, an agent may have used its key until the key expires, '
+  'so that time counts.';
 
 create function agents.is_idle(agent_id text, use_written_seconds integer) returns boolean
 language plpgsql
@@ -14057,7 +14165,7 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- A request that waits is counted after up to 140 seconds, and written some time later.
+  -- A waiting request is counted after up to 140 seconds, and the count is written some time later.
   slack constant interval := interval '3 minutes'
     + make_interval(secs => is_idle.use_written_seconds);
   ephemeral_after interval;
@@ -14079,8 +14187,8 @@ begin
 end
 $$;
 comment on function agents.is_idle(text, integer) is
-  'Whether an ephemeral agent is without contact for too long, under end_access(agent_id); notes '
-  'when to look again.';
+  'Whether an ephemeral agent has been without contact for too long. Stores when to check it '
+  'again. Call it under end_access(agent_id).';
 
 create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -14093,10 +14201,10 @@ declare
   most_idle constant integer := least(forget_enrolled.max_entries, 200);
 begin
   perform agents.authenticate_operator(forget_enrolled.caller);
-  -- A minute more than their own time, by which clocks may differ.
+  -- Keep tokens for a minute after they expire, because clocks may differ by that much.
   delete from agents.used_tokens u
-  -- By their places, which nobody changes while they are locked. The planner, which does not know
-  -- how many there are, may read the whole table otherwise.
+  -- Found by ctid, which cannot change while the row is locked. Otherwise the planner, which does
+  -- not know the number of rows, may read the whole table.
   where u.ctid = any (array(
     select o.ctid
     from agents.used_tokens o
@@ -14105,7 +14213,7 @@ begin
     limit forget_enrolled.max_entries
     for update skip locked
   ));
-  -- A day is time enough to tell the older of two clones that it is superseded.
+  -- Within a day, the older of two clones learns that it is superseded.
   delete from agents.keys k
   where k.key_id = any (array(
     select o.key_id
@@ -14166,9 +14274,9 @@ begin
 end
 $$;
 comment on function public.forget_enrolled(jsonb, integer) is
-  'Deletes what enrolments leave behind: tokens and keys that are over, and the names of agents '
-  'that ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are ephemeral agents for '
-  'end_idle_agent to look at, at most 200. Raises forbidden for an agent.';
+  'Deletes what enrolments leave behind: expired tokens and keys, and the names of agents that '
+  'ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are at most 200 ephemeral agents '
+  'that end_idle_agent must check. Raises forbidden for an agent.';
 
 create function public.end_idle_agent(
   caller jsonb,
@@ -14198,9 +14306,9 @@ begin
 end
 $$;
 comment on function public.end_idle_agent(jsonb, text, integer) is
-  'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise notes '
-  'when to look again. use_written_seconds is how often the functions write uses; 0: never. Its '
-  'files and grants stay until their own end. {ended: 1 | 0}. Raises forbidden for an agent.';
+  'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise stores '
+  'when to check it again. use_written_seconds is how often the functions write uses; 0: never. '
+  'Its files and grants stay until their own end. {ended: 1 | 0}. Raises forbidden for an agent.';
 
 -- schemas/privileges.sql
 
@@ -14301,7 +14409,8 @@ revoke all on all sequences in schema agents from public, anon, authenticated, s
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
 grant execute on all functions in schema agents, artifacts, mesh to service_role;
 
--- The records of migrations, for inspect_deployment. They are the Supabase CLI's, or are not there.
+-- The records of migrations, for inspect_deployment. The Supabase CLI writes them; without it, they
+-- do not exist.
 do $$
 begin
   if to_regclass('supabase_migrations.schema_migrations') is not null then
@@ -14313,13 +14422,14 @@ exception when insufficient_privilege then
 end
 $$;
 
--- `public` may hold functions of others: these are ours, each in one of two lists. None is
+-- `public` may also have functions of others. These are ours, each in one of two lists. None is
 -- overloaded, so its name is enough.
 do $$
 declare
   operation regproc;
-  -- Called for agents, or only reading. A call that waits for a lock holds a connection that others
-  -- need. So these give up after a second (55P03), and the caller is told to retry.
+  -- Functions that are called for agents, or that only read. A call that waits for a lock holds a
+  -- connection that others need. So these give up after a second (55P03), and the caller is told to
+  -- retry.
   impatient constant regproc[] := array[
     'public.describe_caller',
     'public.check_operator',
@@ -14402,7 +14512,7 @@ declare
     'public.note_first_use',
     'public.leave'
   ];
-  -- What the operator alone calls may wait as long as the project lets a call last.
+  -- Functions that only the operator calls. They may wait as long as the project lets a call last.
   patient constant regproc[] := array[
     'public.create_agent_key',
     'public.create_agent_keys',
@@ -14450,7 +14560,7 @@ begin
 end
 $$;
 
--- Last of all: what is here now is what the doctor expects from now on.
+-- Must be the last statement: from now on, the doctor expects what exists here.
 do $$
 begin
   perform agents.record_structure();

@@ -95,7 +95,8 @@ revoke all on all sequences in schema agents from public, anon, authenticated, s
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
 grant execute on all functions in schema agents, artifacts, mesh to service_role;
 
--- The records of migrations, for inspect_deployment. They are the Supabase CLI's, or are not there.
+-- The records of migrations, for inspect_deployment. The Supabase CLI writes them; without it, they
+-- do not exist.
 do $$
 begin
   if to_regclass('supabase_migrations.schema_migrations') is not null then
@@ -107,13 +108,14 @@ exception when insufficient_privilege then
 end
 $$;
 
--- `public` may hold functions of others: these are ours, each in one of two lists. None is
+-- `public` may also have functions of others. These are ours, each in one of two lists. None is
 -- overloaded, so its name is enough.
 do $$
 declare
   operation regproc;
-  -- Called for agents, or only reading. A call that waits for a lock holds a connection that others
-  -- need. So these give up after a second (55P03), and the caller is told to retry.
+  -- Functions that are called for agents, or that only read. A call that waits for a lock holds a
+  -- connection that others need. So these give up after a second (55P03), and the caller is told to
+  -- retry.
   impatient constant regproc[] := array[
     'public.describe_caller',
     'public.check_operator',
@@ -196,7 +198,7 @@ declare
     'public.note_first_use',
     'public.leave'
   ];
-  -- What the operator alone calls may wait as long as the project lets a call last.
+  -- Functions that only the operator calls. They may wait as long as the project lets a call last.
   patient constant regproc[] := array[
     'public.create_agent_key',
     'public.create_agent_keys',
@@ -244,7 +246,7 @@ begin
 end
 $$;
 
--- Last of all: what is here now is what the doctor expects from now on.
+-- Must be the last statement: from now on, the doctor expects what exists here.
 do $$
 begin
   perform agents.record_structure();

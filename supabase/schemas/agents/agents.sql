@@ -11,12 +11,14 @@ language sql
 immutable
 return array['agents', 'artifacts', 'mesh'];
 comment on function agents.own_schemas() is
-  'The schemas that hold nothing but the project''s own. In public, only functions are.';
+  'The schemas that contain only this project''s objects. In public, the project has only '
+  'functions.';
 
 create function agents.is_agent_id(name text) returns boolean
 language sql
 immutable
--- The length apart: to match {0,127} takes ten times as long, and a request writes many of these.
+-- Check the length separately: matching {0,127} takes ten times as long, and a request writes many
+-- identifiers.
 return length(is_agent_id.name) <= 128
   and is_agent_id.name collate "C" ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]*$';
 comment on function agents.is_agent_id(text) is 'Whether this can be an agent''s identifier.';
@@ -29,7 +31,8 @@ comment on domain agents.agent_id is
 create function agents.iso_timestamp(instant timestamptz) returns text
 language sql
 stable
--- An SQL-standard body has its names fixed when it is made, needs no search_path, and is inlined.
+-- PostgreSQL resolves the names in an SQL-standard body when it creates the function. So the
+-- function needs no search_path, and can be inlined.
 return to_char(iso_timestamp.instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 comment on function agents.iso_timestamp(timestamptz) is
   'The format of every timestamp in an answer: ISO 8601, UTC, milliseconds, Z.';
@@ -39,8 +42,9 @@ language sql
 immutable
 return hashtextextended('access of ' || agent_id, 0);
 comment on function agents.access_lock(text) is
-  'The advisory lock that an agent''s writes share, and that ending its access takes exclusively. '
-  'It is the first lock of every transaction that takes it.';
+  'The advisory lock of an agent''s access. The agent''s writes take it in shared mode, and ending '
+  'its access takes it exclusively. A transaction takes it before every other lock except '
+  'enrolment_lock.';
 
 create function agents.end_access(agent_id text) returns void
 language plpgsql

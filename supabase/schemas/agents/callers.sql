@@ -32,8 +32,8 @@ begin
       and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > clock_timestamp());
     if found then
-      -- For the log and the counts of the function, which keeps it to itself: a header of
-      -- PostgREST's answer costs no round trip. No agent_id needs escaping.
+      -- The Edge Function reads this header for its log and its counts, and does not pass it on. A
+      -- header of PostgREST's answer costs no extra round trip. No agent_id needs escaping.
       perform set_config(
         'response.headers',
         '[{"x-caller": "' || caller_agent || ' ' || caller_key
@@ -46,7 +46,8 @@ begin
   end if;
 
   if caller_agent is null then
-    -- Of two clones the older one learns why, so that it stops instead of enrolling again.
+    -- If an agent was cloned, the clone with the older key learns why it was refused. So it stops
+    -- instead of enrolling again.
     if exists (
       select
       from agents.keys k
@@ -63,10 +64,10 @@ end
 $$;
 comment on function agents.authenticate(jsonb) is
   'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
-  'caller, the answer''s header x-caller is `<agent_id> <key_id>`, and ` first` behind it where '
-  'note_first_use has to be called. Raises superseded for a key that a newer generation ended, and '
-  'unauthenticated for another unknown, expired or revoked key, and for a user whose token has '
-  'expired or whose agent was removed.';
+  'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by ` first` if '
+  'note_first_use must be called. Raises superseded for a key that a newer generation ended. '
+  'Raises unauthenticated for any other key that is unknown, expired or revoked, and for a user '
+  'whose token has expired or whose agent was removed.';
 
 create function agents.require_self(caller_agent text, agent_id text) returns text
 language plpgsql
@@ -155,9 +156,10 @@ volatile
 set search_path = ''
 as $$
 begin
-  -- Nothing is locked for the operator, nor for a key that nobody has.
+  -- For the operator, and for an unknown key, this locks nothing.
   perform pg_advisory_xact_lock_shared(agents.access_lock(agents.actor_of(admit.caller)));
-  -- A statement of its own, which sees what was committed while the lock was waited for.
+  -- A separate statement, so that it sees what was committed while this transaction waited for the
+  -- lock.
   return agents.authenticate(admit.caller);
 end
 $$;

@@ -1,6 +1,6 @@
--- Enrolments: by which proofs of origin an agent gets a key, and which agent that is. The operator
--- makes them. They never change, except that uses are counted, that the keys of an issuer are
--- replaced, that they are revoked, and that an erasure takes a name out of them.
+-- Enrolments. Each says which proof of origin gives an agent key, and to which agent. The operator
+-- creates them. An enrolment changes only in these ways: its uses are counted, the keys of its
+-- issuer are replaced, it is revoked, or an erasure replaces a name in it.
 
 create table agents.enrolments (
   enrolment_id text collate "C" primary key,
@@ -53,13 +53,14 @@ create table agents.enrolments (
   constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
 );
 comment on table agents.enrolments is
-  'Which proofs of origin give an agent key: an enrolment key (only its SHA-256 is stored), or the '
-  'tokens of an issuer that is trusted.';
+  'Which proofs of origin give an agent key: an enrolment key (only its SHA-256 is stored), or '
+  'tokens of a trusted issuer.';
 comment on column agents.enrolments.conditions is
-  'What the claims of a token must be: [{claim, equals | prefix}].';
+  'The conditions that a token''s claims must meet: [{claim, equals | prefix}].';
 comment on column agents.enrolments.agent_template is
-  'The name of an agent, with claims in braces.';
-comment on column agents.enrolments.uses_left is 'How many more enrolments; null: any number.';
+  'A template for the agent''s name, with claims in braces.';
+comment on column agents.enrolments.uses_left is
+  'How many more times the enrolment can be used; null: any number of times.';
 comment on column agents.enrolments.ephemeral_seconds is
   'How long after its last contact the sweep removes an agent; null: never.';
 
@@ -79,14 +80,14 @@ create table agents.enrolled_agents (
     foreign key (enrolment_id) references agents.enrolments (enrolment_id)
 );
 comment on table agents.enrolled_agents is
-  'Which agent enrolled with which enrolment. The row outlives the agent''s end, so that it comes back '
-  'as the same agent and nobody else gets its name.';
-comment on column agents.enrolled_agents.generation is 'How often it has enrolled.';
+  'Which agent enrolled with which enrolment. The row stays after the agent has ended, so that the '
+  'agent can come back under its name and nobody else gets that name.';
+comment on column agents.enrolled_agents.generation is 'How often the agent has enrolled.';
 comment on column agents.enrolled_agents.due_at is
-  'When the sweep looks whether an ephemeral agent is still in contact; null: not ephemeral.';
+  'When the sweep checks whether an ephemeral agent is still in contact; null: not ephemeral.';
 comment on column agents.enrolled_agents.ended_at is
-  'When its keys last ended because it left, was removed, or its enrolment was revoked; null: it '
-  'is there.';
+  'When its keys last ended because it left, was removed, or its enrolment was revoked; null: the '
+  'agent has not ended.';
 
 create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, ended_at, agent_id);
 create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
@@ -105,7 +106,8 @@ comment on table agents.used_tokens is
   'The tokens that enrolments for single-use tokens have seen, until they expire.';
 comment on column agents.used_tokens.token_id is 'The jti of the token, else its SHA-256.';
 comment on column agents.used_tokens.key_id is
-  'The key that the token brought. Until its first use the same token brings another one.';
+  'The agent key that the token was exchanged for. Until that key is first used, the same token '
+  'can be exchanged again.';
 
 create index used_tokens_by_expiry on agents.used_tokens (expires_at);
 
@@ -114,8 +116,8 @@ language sql
 immutable
 return hashtextextended('enrolment ' || enrolment_id, 0);
 comment on function agents.enrolment_lock(text) is
-  'The advisory lock that enrolling shares, and that revoking the enrolment takes exclusively. It '
-  'is taken before the access of any agent.';
+  'The advisory lock of an enrolment. Enrolling takes it in shared mode, and revoking the '
+  'enrolment takes it exclusively. A transaction takes it before any agent''s access_lock.';
 
 create function agents.enrolment_json(enrolment agents.enrolments) returns jsonb
 language sql

@@ -1,13 +1,12 @@
--- The epoch of this database, and its transactions as positions name them. A restore takes a
--- database back in time, and what it then hands out could coincide with what it handed out before:
--- a position in a feed, a config_version. So every position carries the epoch, and after a restore
--- the operator begins another one (after_restore).
+-- The epoch of this database, and the transaction numbers in positions. A restored database could
+-- hand out a position in a feed, or a config_version, that it has handed out before. So every
+-- position contains the epoch, and after a restore the operator begins a new epoch (after_restore).
 
 create function agents.new_epoch() returns text
 language sql
 volatile
--- A version 4 UUID begins with 48 random bits of the server's strong generator. Random, not
--- counted: a counter that was restored twice from one backup would repeat itself.
+-- A version 4 UUID begins with 48 random bits of the server's strong generator. The epoch is
+-- random, because a counter would repeat itself if one backup were restored twice.
 return left(replace(gen_random_uuid()::text, '-', ''), 12);
 comment on function agents.new_epoch() is 'An epoch that no database has had.';
 
@@ -22,15 +21,15 @@ create table agents.epochs (
   constraint epoch_is_well_formed check (epoch ~ '^[0-9a-f]{12}$')
 );
 comment on table agents.epochs is
-  'One row: the present epoch. A restore brings the epoch of the backup back; only after_restore '
+  'One row: the present epoch. A restore brings back the epoch of the backup; only after_restore '
   'begins another one.';
 comment on column agents.epochs.first_config_version is
-  'Where the config_version of an agent begins that has none yet. It may have had one that the '
-  'restore lost.';
+  'The first config_version of an agent that has none yet. A restore may have lost a '
+  'config_version that the agent had.';
 comment on column agents.epochs.transaction_offset is
-  'What present_transaction adds to the numbers of this cluster. A dump that is restored into '
-  'another cluster has rows whose transaction_id lies in the future there; after_restore raises the '
-  'offset beyond them.';
+  'What present_transaction adds to the transaction numbers of this cluster. If a dump is restored '
+  'into another cluster, its rows have a transaction_id that is in the future there. after_restore '
+  'raises the offset beyond them.';
 
 insert into agents.epochs (epoch) values (agents.new_epoch());
 
@@ -43,7 +42,7 @@ begin
   return (select e.epoch from agents.epochs e);
 end
 $$;
-comment on function agents.present_epoch() is 'The epoch that positions carry today.';
+comment on function agents.present_epoch() is 'The current epoch, which positions contain.';
 
 create function agents.present_transaction() returns xid8
 language plpgsql
@@ -51,7 +50,8 @@ stable
 set search_path = ''
 as $$
 declare
-  -- Local to the transaction: one that writes many events reads the offset once.
+  -- This setting lasts for the transaction, so a transaction that writes many events reads the
+  -- offset once.
   known constant text := current_setting('agents.present_transaction', true);
 begin
   if known <> '' then
@@ -66,8 +66,9 @@ begin
 end
 $$;
 comment on function agents.present_transaction() is
-  'The number of this transaction for columns named transaction_id. It is higher than every one '
-  'that ended before it began, also in the cluster that the rows come from.';
+  'The number of this transaction, for columns named transaction_id. It is higher than the number '
+  'of every transaction that ended before this one began, even in the cluster that a restored dump '
+  'came from.';
 
 create function agents.present_snapshot() returns pg_snapshot
 language plpgsql
@@ -105,14 +106,15 @@ begin
 end
 $$;
 comment on function agents.horizon() is
-  'The oldest transaction that may still be writing. Whatever commits from now on is not below it.';
+  'The oldest transaction that may still be writing. No transaction with a lower number can still '
+  'commit.';
 
 create function agents.position_at(place text) returns text
 language sql
 stable
 return agents.present_epoch() || '-' || position_at.place;
 comment on function agents.position_at(text) is
-  'The position that callers are given for a place in a feed: <epoch>-<place>.';
+  'The position that callers get for a place in a feed: <epoch>-<place>.';
 
 create function agents.expire_position(field text) returns void
 language plpgsql
@@ -134,7 +136,7 @@ stable
 set search_path = ''
 as $$
 begin
-  -- One without an epoch is from before positions had one.
+  -- A position without an epoch, from before positions had one, has expired, too.
   if split_part(place_of.position_text, '-', 1) <> agents.present_epoch() then
     perform agents.expire_position(place_of.field);
   end if;
@@ -143,4 +145,4 @@ end
 $$;
 comment on function agents.place_of(text, text) is
   'The place in a feed that a position of this epoch stands for; null for null. `field` is the '
-  'field of the request that has it. Raises position_expired.';
+  'field of the request that contains the position. Raises position_expired.';

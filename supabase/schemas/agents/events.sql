@@ -25,12 +25,12 @@ create table agents.events (
 );
 comment on table agents.events is
   'Append-only: who changed which access on whom, and when. Written in the transaction of the '
-  'change itself. Contains no secrets. Only forget_events deletes rows, when they are old, and only erase_agent '
-  'changes any: it replaces a name.';
+  'change itself. Contains no secrets. Only forget_events deletes rows, and only old ones. Only '
+  'erase_agent changes rows: it replaces a name.';
 comment on column agents.events.transaction_id is
   'event_id is not assigned in commit order: a transaction that commits late has lower numbers '
-  'than events that were already read. Reading in the order of (transaction_id, event_id), and '
-  'only below horizon(), misses nothing.';
+  'than events that were already read. A reader misses nothing if it reads in the order of '
+  '(transaction_id, event_id), and only below horizon().';
 comment on column agents.events.actor_user_id is
   'The signed-in user who acted as the agent: the sub of the token.';
 comment on column agents.events.actor_key_id is
@@ -54,10 +54,11 @@ comment on function agents.artifact_of_event(text, jsonb) is
 create index events_by_name on agents.events (((details ->> 'key') collate "C"), event_id)
   where action = 'artifact.registered';
 comment on index agents.events_by_name is
-  'Which artifacts had a name (`key`), also after their tombstones are gone. Each has one entry.';
+  'Finds the artifacts that had a name (`key`), even after their tombstones were deleted. Each '
+  'artifact has one entry.';
 
--- What happened to an agent, what it did, what happened to an artifact, each in the order of
--- commits. Old events are found by event_id, which rises with time.
+-- These indexes find the events that concern an agent, that it caused, or that concern an artifact,
+-- each in commit order. Old events are found by event_id, which rises with time.
 create index events_by_subject on agents.events (subject_agent_id, transaction_id, event_id);
 create index events_by_other on agents.events (other_agent_id, transaction_id, event_id)
   where other_agent_id is not null;
@@ -125,7 +126,8 @@ begin
   if acting_key.caller ->> 'kind' <> 'agent' or acting_key.caller ->> 'key_hash' is null then
     return acting_key.caller ->> 'key_id';
   end if;
-  -- What authenticate has found. A change holds locks when it writes its event.
+  -- authenticate has already found the key. A change holds locks when it writes its event, so it
+  -- should not look the key up again.
   if split_part(known, ' ', 1) = acting_key.caller ->> 'key_hash' then
     return split_part(known, ' ', 2);
   end if;
@@ -133,8 +135,8 @@ begin
 end
 $$;
 comment on function agents.acting_key(jsonb) is
-  'The id of the agent key that a caller used; null: none. key_id names it for what was counted '
-  'and is reported later.';
+  'The id of the agent key that a caller used; null: none. For changes and reads that were counted '
+  'and are reported later, the caller contains key_id.';
 
 create function agents.record_event(
   caller jsonb,

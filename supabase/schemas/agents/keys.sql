@@ -1,4 +1,4 @@
--- Agent keys: which there are. key_changes.sql creates and revokes them.
+-- The table of agent keys. key_changes.sql creates and revokes them.
 
 create table agents.keys (
   key_id text collate "C" primary key,
@@ -30,12 +30,16 @@ comment on table agents.keys is
 comment on column agents.keys.enrolment_id is
   'The enrolment that the key came from; null: the operator made it.';
 comment on column agents.keys.generation is
-  'Which enrolment of its agent it came from: 1 for the first. Null: not from an enrolment.';
+  'Which enrolment of the agent created the key: 1 for the first. Null: the key is not from an '
+  'enrolment.';
 comment on column agents.keys.first_used_at is
-  'When a key from an enrolment was first used. Until then, the generation before it stays live.';
+  'When a key from an enrolment was first used. Until then, the key of the previous generation '
+  'stays live.';
 comment on column agents.keys.superseded_at is
-  'When a newer generation ended the key. Who still uses it is told so, not only that it ended.';
+  'When a newer generation ended the key. A caller that still uses it gets the error superseded, '
+  'not unauthenticated.';
 
 create index keys_by_agent on agents.keys (agent_id);
--- What the sweep deletes: enrolments make keys for as long as a fleet lives.
+-- For the sweep, which deletes expired keys from enrolments: a fleet gets new keys as long as it
+-- lives.
 create index enrolled_keys_by_expiry on agents.keys (expires_at) where enrolment_id is not null;

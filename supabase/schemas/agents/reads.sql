@@ -21,7 +21,7 @@ create table agents.reads (
 
   primary key (object_id, reader, user_id, key_id)
 )
--- A read that is counted changes no column that is in an index, and finds room on its page.
+-- fillfactor leaves room for HOT updates: counting a read changes no indexed column.
 with (fillfactor = 50);
 comment on table agents.reads is
   'One row per object and recent reader: what their next event will report. The sweep deletes '
@@ -31,7 +31,8 @@ comment on column agents.reads.reader is
 comment on column agents.reads.user_id is
   'The signed-in user who called as that agent, or empty.';
 comment on column agents.reads.key_id is
-  'The agent key that was used, or empty. Reads with another key of the agent are counted apart.';
+  'The agent key that was used, or empty. Reads with another key of the agent are counted '
+  'separately.';
 comment on column agents.reads.told_at is 'When the last event about these reads was written.';
 comment on column agents.reads.told_reads is 'How many reads that event stands for.';
 comment on column agents.reads.untold_reads is 'How many reads came after it.';
@@ -70,9 +71,9 @@ begin
       and r.key_id = which_key
       and r.told_at > minute_began;
     if found then
-      -- Reads at the same time take turns at the row until each has committed. So a transaction
-      -- that changes nothing else does not wait for the disk: a crash of the server may lose the
-      -- counts of its last second, and never an event.
+      -- Concurrent reads wait for each other's lock on the row until commit. So a transaction that
+      -- only counts does not wait for the disk. A crash of the server may lose the counts of its
+      -- last second, but never an event.
       if counts_only then
         perform set_config('synchronous_commit', 'off', true);
       end if;
@@ -103,11 +104,11 @@ begin
       );
       return;
     end if;
-    -- Another read began the minute meanwhile: this one is counted.
+    -- A concurrent read has begun the minute: the next pass counts this one.
   end loop;
 end
 $$;
 comment on function agents.record_read(jsonb, text, text, text, text, jsonb, text) is
-  'Like record_event, for reads: at most one event a minute per object, reader and agent key. `reads` in its '
-  'details is the number of reads it stands for: this one, and those since the previous event. '
-  'Must be the last step of a transaction.';
+  'Like record_event, for reads: at most one event a minute per object, reader and agent key. '
+  '`reads` in its details is the number of reads it stands for: this one, and those since the '
+  'previous event. Must be the last step of a transaction.';

@@ -24,7 +24,8 @@ create table agents.repeated_changes (
 
   primary key (actor, user_id, kind, subject_agent_id, other_agent_id, thing)
 )
--- A change that is counted finds room on its page, and changes no column that is in an index.
+-- fillfactor leaves room for HOT updates: after the first counted change of a minute, counting
+-- changes no indexed column.
 with (fillfactor = 50);
 comment on table agents.repeated_changes is
   'One row per actor and thing that it changed within the last hour: what the next event about it '
@@ -43,15 +44,15 @@ comment on column agents.repeated_changes.told_times is
   'How many changes the last event stands for.';
 comment on column agents.repeated_changes.untold is 'How many changes came after that event.';
 comment on column agents.repeated_changes.due_at is
-  'When the sweep must look at the row: a minute after told_at if a change is unreported, '
-  'otherwise an hour.';
+  'When the sweep must check the row: a minute after told_at if a change is unreported, otherwise '
+  'an hour.';
 
 create index repeated_changes_by_due_time on agents.repeated_changes (due_at);
 
 create function agents.is_same_thing(one agents.repeated_changes, other agents.repeated_changes) returns boolean
 language sql
 immutable
--- Inlined: one look into the primary key.
+-- Inlined, so that a query needs one lookup in the primary key.
 return (one).actor = (other).actor
   and (one).user_id = (other).user_id
   and (one).kind = (other).kind
@@ -136,14 +137,14 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- So that what is made, undone and made again is told at once.
+  -- Enough to report at once that a thing was created, undone and created again.
   told_at_once constant integer := 5;
   changed_at constant timestamptz := clock_timestamp();
   minute_began constant timestamptz := changed_at - interval '1 minute';
   change agents.repeated_changes;
 begin
   if record_change.caller_agent is null then
-    -- The operator's changes are all told.
+    -- Every change by the operator writes an event.
     perform agents.record_event(
       record_change.caller, null, record_change.action, record_change.subject_agent_id, null,
       record_change.details, record_change.other_agent_id
@@ -157,8 +158,9 @@ begin
   change.subject_agent_id := record_change.subject_agent_id;
   change.other_agent_id := coalesce(record_change.other_agent_id, '');
   change.thing := record_change.thing;
-  -- Names that an agent makes up cannot fill the log either: when it has changed as many things as
-  -- anybody needs, further ones are told together, to the agent itself and to the operator.
+  -- An agent cannot fill the log with invented names either. After max_things different things
+  -- within an hour, changes of further things are reported together, to the agent itself and to the
+  -- operator.
   if exists (
     select
     from agents.changed_things t
@@ -173,7 +175,7 @@ begin
     change.thing := 'others';
   end if;
 
-  -- The changes of one agent to the mesh take turns: each has locked the agent.
+  -- An agent's changes to the mesh run one at a time: each has locked the agent.
   insert into agents.repeated_changes as c (
     actor, user_id, kind, subject_agent_id, other_agent_id, thing, actor_kind, key_id, action, details,
     told_at, last_at, due_at
@@ -193,7 +195,7 @@ begin
       select
         case when s.is_over then excluded.told_at else c.told_at end,
         case
-          -- Who has not stopped gets one event a minute.
+          -- An agent that has not stopped gets one event a minute.
           when s.is_over and c.untold > 0 then told_at_once
           when s.is_over then 1
           else least(c.told + 1, told_at_once)

@@ -21,9 +21,10 @@ create table agents.agent_tags (
 );
 comment on table agents.agent_tags is 'Which agents have which tags.';
 comment on column agents.agent_tags.enrolment_id is
-  'The enrolment that gave the tag and can take it away; null: the operator did.';
+  'The enrolment that gave the tag and can take it away; null: the operator gave it.';
 comment on column agents.agent_tags.transaction_id is
-  'Tells which tags an agent was given since an earlier look: those that its snapshot did not see.';
+  'The transaction that gave the tag. If the snapshot of an earlier read does not include it, the '
+  'agent got the tag after that read.';
 
 create index agent_tags_by_tag on agents.agent_tags (tag, agent_id);
 create index agent_tags_by_enrolment on agents.agent_tags (enrolment_id, agent_id)

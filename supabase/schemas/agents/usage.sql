@@ -8,7 +8,7 @@ create table agents.key_uses (
 
   constraint a_use_is_of_a_key foreign key (key_id) references agents.keys (key_id) on delete cascade
 )
--- Room for the new version of each row beside the old one: no index is on what changes.
+-- fillfactor leaves room for HOT updates: no index covers the columns that change.
 with (fillfactor = 50);
 comment on table agents.key_uses is
   'When each agent key was last used, to about a minute. Separate from keys, so that recording a '
@@ -36,8 +36,8 @@ comment on column agents.usage.grants is
   'How many grants it had given at that time, including those that ended in the 30 days before.';
 
 create index usage_by_day on agents.usage (day, agent_id);
--- Who asked most. Because of this index a row is not updated in place. Rows are written once a
--- minute, so that costs little.
+-- Finds the agents with the most requests. This index prevents HOT updates, which costs little,
+-- because rows are written once a minute.
 create index usage_by_requests on agents.usage (day, requests);
 
 create table agents.refusals (
@@ -78,8 +78,8 @@ create table agents.activity (
 )
 with (fillfactor = 50);
 comment on table agents.activity is
-  'What all processes of a function have counted together. It never falls, so alerts can rest on '
-  'it: the counts of one process begin at 0 with each process. A few rows, never deleted.';
+  'The sum of the counts of all processes of a function. Alerts can use it, because it never '
+  'decreases: the counts of one process begin at 0. A few rows, never deleted.';
 comment on column agents.activity.code is 'The error code, for errors.';
 
 create function agents.add_activity(counts jsonb) returns void
@@ -97,13 +97,13 @@ as $$
     from jsonb_each_text(coalesce(add_activity.counts -> 'errors', '{}')) i
   ) n
   where n.count > 0
-  -- In the same order for every process that writes at the same time.
+  -- The same order in every process, so that concurrent writes cannot deadlock.
   order by n.kind collate "C", n.code collate "C"
   on conflict on constraint activity_pkey do update set count = a.count + excluded.count
 $$;
 comment on function agents.add_activity(jsonb) is
-  'Adds what one process has counted since it last wrote: {function_name, requests, errors: {<error '
-  'code>: <count>}, upstream_calls, upstream_failures}.';
+  'Adds what one process has counted since it last wrote: {function_name, requests, errors: '
+  '{<error code>: <count>}, upstream_calls, upstream_failures}.';
 
 create function agents.activity_of(function_name text) returns json
 language sql
@@ -123,7 +123,7 @@ comment on function agents.activity_of(text) is
   'What all processes of a function have counted: {requests, errors, upstream_calls, '
   'upstream_failures}, as add_activity takes them.';
 
--- Enrolled agents get their next key by themselves.
+-- Without keys from enrolments: enrolled agents get their next key by themselves.
 create index keys_by_expiry on agents.keys (expires_at)
 where revoked_at is null and enrolment_id is null;
 
@@ -151,8 +151,9 @@ as $$
   )
 $$;
 comment on function agents.count_expiring(interval) is
-  'How many agents will then have no live agent key left, of those whose keys expire until then and '
-  'did not come by an enrolment. It looks at the 1000 keys that expire first.';
+  'How many agents will have no live agent key left when this interval has passed. Counts only '
+  'agents with a key that expires until then and is not from an enrolment, among the 1000 such '
+  'keys that expire first.';
 
 create function agents.reported_uses(entries jsonb)
 returns table (key_id text, agent_id text, used_at timestamptz, requests bigint, refusals jsonb)
@@ -165,10 +166,11 @@ as $$
   from jsonb_to_recordset(reported_uses.entries)
     as e (key_hash text, agent_id text, seconds_ago double precision, requests bigint, refusals jsonb)
   cross join lateral (
-    -- By this clock alone. Nothing is held back for a day.
+    -- Entries contain an age, so that only the database's clock counts. No process holds counts
+    -- back for a day.
     select now() - make_interval(secs => least(greatest(e.seconds_ago, 0), 86400)) as used_at
   ) u
-  -- One look into the index per entry. A key that is over is still somebody's.
+  -- One index lookup per entry. A key that has ended still belongs to an agent.
   left join lateral (
     select i.key_id, i.agent_id from agents.keys i where i.key_hash = e.key_hash limit 1
   ) k on true
@@ -191,7 +193,7 @@ declare
 begin
   perform agents.authenticate_operator(forget_usage.caller);
 
-  -- By their places, which nobody changes while they are locked.
+  -- Delete by ctid, which cannot change while the row is locked.
   delete from agents.usage u
   where u.ctid = any (array(
     select d.ctid

@@ -1,4 +1,4 @@
--- Limits of single agents, in the place of the project's.
+-- Limits of single agents, which replace the project's.
 
 create table artifacts.agent_limits (
   agent_id agents.agent_id primary key,
@@ -7,8 +7,8 @@ create table artifacts.agent_limits (
   constraint quota_is_not_negative check (quota_bytes >= 0)
 );
 comment on table artifacts.agent_limits is
-  'One row per agent that has a quota of its own. The others have the project''s, which the '
-  'functions know.';
+  'One row per agent that has its own quota. For other agents, the project''s quota applies, which '
+  'the Edge Functions pass as a parameter.';
 
 create function artifacts.quota_of(agent_id text, project_quota bigint) returns bigint
 language plpgsql

@@ -29,7 +29,8 @@ create table artifacts.artifacts (
   surplus_bytes bigint,
   surplus_seen_at timestamptz,
 
-  -- What the sweep and fsck ask of nearly every artifact is in the index: no row is read for it.
+  -- For nearly every artifact, the sweep and fsck need only these columns: an index-only scan reads
+  -- no row.
   primary key (artifact_id) include (sealed_attempt, ended_at),
   constraint artifact_id_is_well_formed check (
     length(artifact_id) = 36 and artifact_id ~ '^art_[0-9a-f]*$'
@@ -65,14 +66,15 @@ create table artifacts.artifacts (
   constraint a_surplus_was_seen check ((surplus_bytes is null) = (surplus_seen_at is null))
 );
 comment on table artifacts.artifacts is
-  'One row per artifact: pending, then committed, then superseded; deleted ends either.';
+  'One row per artifact. Its state is pending, then committed, then superseded. From each of these '
+  'it can become deleted.';
 comment on column artifacts.artifacts.ended_at is
   'Set by the sweep, permanently, before it removes the bytes: from then on, every operation '
   'refuses the artifact. The row stays as a tombstone.';
 comment on column artifacts.artifacts.removed_at is
   'When the sweep found that the bucket has no more objects of an ended artifact.';
 comment on column artifacts.artifacts.lost_at is
-  'When fsck found that Storage has lost the bytes, or has others; null: it has not.';
+  'When fsck found that Storage has lost the bytes, or has other bytes; null: neither.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -107,7 +109,7 @@ begin
 end
 $$;
 comment on function artifacts.current_artifact(text, text) is
-  'The artifact that an agent''s `key` names now, though it may have expired; null: none.';
+  'The artifact that an agent''s `key` names now, even if it has expired; null: none.';
 
 create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
 language sql
@@ -198,10 +200,11 @@ set search_path = ''
 as $$
 declare
   subject text := agents.subject_of(list_artifacts.caller, list_artifacts.agent_id);
-  -- In byte order the keys with this prefix are all from the prefix itself to this, and no other
-  -- key lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
+  -- In byte order, exactly the keys with this prefix lie between the prefix and last_key. A key has
+  -- at most 1024 bytes, which is 256 of the longest characters.
   last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
-  -- The most that one page walks: artifacts that expired and wait for the sweep cannot hold it up.
+  -- An upper limit on the artifacts that one page reads, so that expired ones that wait for the
+  -- sweep cannot slow it down.
   entries_per_page constant integer := list_artifacts.max_entries + 1000;
   answer json;
 begin

@@ -18,12 +18,12 @@ begin
   end if;
   perform artifacts.refuse_ended(artifact);
 
-  -- Grants end because their artifact has; the bytes are removed by the sweep.
+  -- Grants end with their artifact. The sweep removes the bytes.
   update artifacts.artifacts a
   set state = 'deleted', deleted_at = clock_timestamp()
   where a.artifact_id = artifact.artifact_id
   returning a.* into artifact;
-  -- A commit under way loses its lease, and so its verdict.
+  -- A running commit loses its lease, so it can give no verdict.
   delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
 
   perform agents.record_event(

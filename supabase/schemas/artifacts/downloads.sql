@@ -1,4 +1,4 @@
--- Reading artifacts: returns what a download URL is made from to everyone who may have one.
+-- Reading artifacts: whoever has access gets what a download URL is made from.
 
 create function artifacts.download_json(
   artifact artifacts.artifacts,
@@ -68,7 +68,7 @@ declare
 begin
   select a.* into artifact from artifacts.artifacts a where a.artifact_id = granted_artifact.artifact_id;
   if not found then
-    -- Its tombstone went after the grant was looked at, and the grant with it.
+    -- The tombstone and the grant were deleted after the grant was read.
     raise sqlstate 'PT410' using message = 'artifact_expired';
   end if;
   perform artifacts.refuse_ended(artifact);
@@ -172,7 +172,7 @@ begin
   end if;
 
   if caller_agent <> artifact.agent_id then
-    -- A grant ends with its artifact. What a grantee may not read any more is not there for it.
+    -- A grant ends with its artifact. So for a grantee, an ended artifact does not exist.
     if artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
       raise sqlstate 'PT404' using message = 'artifact_not_found';
     end if;
@@ -184,7 +184,7 @@ begin
   if artifact.state = 'pending' then
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
-  -- From here on, a refusal takes the count back, with the rest of the transaction.
+  -- A refusal after use_grant rolls back the transaction, and with it the counted download.
   perform artifacts.refuse_lost(artifact);
   if artifact.size_bytes > open_artifact.max_size then
     raise sqlstate 'PT409' using

@@ -4,10 +4,11 @@
 create function artifacts.grantee(to_agent text, to_tag text) returns text
 language sql
 immutable
--- No agent's identifier begins like this. An agent may be called tag:builder, too.
+-- `#` is needed, because an agent may also be called tag:builder. No agent's identifier begins with
+-- `#`.
 return coalesce(to_agent, '#' || to_tag) collate "C";
 comment on function artifacts.grantee(text, text) is
-  'Under which name the indexes have the grants to an agent or to a tag; null: to neither.';
+  'The grantee''s name in the indexes: an agent, or `#` and a tag. Null: the grant is to neither.';
 
 create table artifacts.grants (
   grant_id text collate "C" primary key,
@@ -15,7 +16,7 @@ create table artifacts.grants (
   from_agent agents.agent_id not null,
   to_agent agents.agent_id,
   to_tag agents.tag,
-  -- Early in the row: it is looked at in each of the live grants of an artifact.
+  -- Early in the row, because it is read for each live grant of an artifact.
   grantee text collate "C" generated always as (artifacts.grantee(to_agent, to_tag)) stored,
   token_hash text collate "C" not null,
   granted_at timestamptz not null default clock_timestamp(),
@@ -35,35 +36,38 @@ comment on table artifacts.grants is
   'Access of one agent, or of every agent with a tag, to one artifact until expires_at. Only the '
   'SHA-256 of the grant token is stored.';
 comment on column artifacts.grants.to_agent is
-  'Null, and to_tag too: anyone with the token; no agent has access with its agent key.';
+  'Null, with to_tag null: anyone with the token has access, and no agent has access with its '
+  'agent key.';
 comment on column artifacts.grants.to_tag is
   'Every agent that has this tag at the moment of its request has access.';
 comment on column artifacts.grants.grantee is 'The agent or the tag, for the indexes.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
-  'When it expires or was revoked. Rows of ended grants stay for 30 days; an index on this column '
-  'skips them.';
+  'When the grant expires or was revoked. Rows of ended grants stay for 30 days; an index on this '
+  'column skips them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (grantee);
--- Those by grantee have nothing of what is for anyone with the token.
+-- The indexes by grantee leave out grants to anyone with the token.
 create index grants_by_grantee on artifacts.grants (grantee, live_until, grant_id)
   where grantee is not null;
--- The order of /inbox, backwards.
+-- Read backwards, this is the order of /inbox.
 create index unrevoked_grants_by_grantee on artifacts.grants (grantee, granted_at, grant_id)
   where revoked_at is null and grantee is not null;
--- What was granted since an inbox was last read, and what one agent granted to another.
+-- These two indexes find what was granted since an inbox was last read, and what one agent granted
+-- to another.
 create index grants_by_grantee_and_transaction on artifacts.grants (grantee, transaction_id)
   where grantee is not null;
 create index grants_by_grantee_and_granter on artifacts.grants (grantee, from_agent, live_until)
   where grantee is not null;
 -- The order of /grants.
 create index grants_by_granter on artifacts.grants (from_agent, live_until, grant_id);
--- Very many may end at one instant.
+-- With grant_id, because very many grants may end at one instant.
 create index grants_by_end on artifacts.grants (live_until, grant_id);
 
 comment on column artifacts.grants.transaction_id is
-  'Tells which grants were made since an earlier look: those that its snapshot did not see. Times '
-  'cannot tell, because grants are not committed in the order of granted_at.';
+  'The transaction that made the grant. If the snapshot of an earlier read does not include it, '
+  'the grant was made after that read. Times cannot tell, because grants are not committed in the '
+  'order of granted_at.';
 
 create function artifacts.tag_of_grant(given artifacts.grants) returns jsonb
 language sql
@@ -73,7 +77,8 @@ return case
   when given.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', given.to_tag)
 end;
 comment on function artifacts.tag_of_grant(artifacts.grants) is
-  'What answers and events say of a grant to a tag, and of no other: {to_tag}.';
+  '{to_tag} for a grant to a tag, and {} for any other. Answers and events about grants include '
+  'it.';
 
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
 returns table (grant_id text, grantee text, to_tag text, live_until timestamptz)
@@ -82,11 +87,13 @@ stable
 begin atomic
   select g.grant_id, g.grantee, g.to_tag::text, g.live_until
   from artifacts.grants g
-  -- One range of grants_by_artifact, written so that no other index is searched for it: for
-  -- live_until alone the planner might take grants_by_end, which has the grants of all artifacts.
+  -- One range of grants_by_artifact. Row comparisons keep the planner from using another index: for
+  -- a condition on live_until alone, it might choose grants_by_end, which has the grants of all
+  -- artifacts.
   where (g.artifact_id, g.live_until) > (live_grants.artifact_id, live_grants.instant)
     and (g.artifact_id, g.live_until) <= (live_grants.artifact_id, timestamptz 'infinity')
-  -- What the caller asks for besides is asked of these few, not of another index.
+  -- `offset 0` makes the planner apply further conditions of the caller to these few rows, and not
+  -- search another index for them.
   offset 0;
 end;
 comment on function artifacts.live_grants(text, timestamptz) is

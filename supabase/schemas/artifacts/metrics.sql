@@ -7,7 +7,7 @@ language sql
 stable
 set search_path = ''
 as $$
-  -- An hour after their ends, when a sweep that runs has done with them.
+  -- Only artifacts whose end was over an hour ago: a running sweep has ended them by then.
   (
     select 'to_end', count(*), min(o.over_at)
     from (
@@ -101,5 +101,5 @@ end
 $$;
 comment on function public.read_artifacts_metrics(jsonb) is
   'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, activity, keys_expiring, database_bytes, last_event_id, oldest_event_at}; times are seconds since 1970, or '
-  'null. Raises unauthenticated, forbidden.';
+  'backlog_since, swept_at, activity, keys_expiring, database_bytes, last_event_id, '
+  'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';

@@ -1,6 +1,6 @@
 -- Registering artifacts, within what an agent may hold.
 
--- An artifact counts from /register on, so that nobody can promise more than there is room for. It
+-- An artifact counts from /register on, so that no agent can register more than it may hold. It
 -- counts until it is deleted, has expired, or was abandoned and swept.
 create index held_artifacts_by_agent on artifacts.artifacts (agent_id, expires_at)
   include (size_bytes, state)
@@ -23,7 +23,7 @@ declare
   held_artifacts bigint;
   registered_at timestamptz;
 begin
-  -- Registrations of one agent take turns, so that each sees what the one before it took.
+  -- Registrations of one agent run one at a time, so that each sees the ones before it.
   perform pg_advisory_xact_lock(
     hashtextextended('artifacts of ' || refuse_beyond_limits.agent_id, 0)
   );
@@ -42,7 +42,8 @@ begin
     or refuse_beyond_limits.quota_bytes > 0
       and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
   then
-    -- The totals count what expired until the sweep ends it. Only here does that decide.
+    -- The totals include expired artifacts until the sweep ends them. Subtract these only here,
+    -- where they would cause a refusal.
     registered_at := clock_timestamp();
     select held_artifacts - count(*), held_bytes - coalesce(sum(a.size_bytes), 0)
     into held_artifacts, held_bytes
@@ -79,7 +80,7 @@ end
 $$;
 comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer, integer) is
   'Raises quota_exceeded or limit_exceeded if an agent may not register another artifact of this '
-  'size. max_artifacts limits committed and superseded ones, max_pending the others.';
+  'size. max_artifacts limits committed and superseded ones, max_pending limits pending ones.';
 
 create function public.register_artifact(
   caller jsonb,

@@ -12,7 +12,7 @@ create table artifacts.totals (
   grants bigint not null default 0,
   surplus_bytes bigint not null default 0
 )
--- Room for the new version of each row beside the old one: no index is on what changes.
+-- fillfactor leaves room for HOT updates: no index covers the columns that change.
 with (fillfactor = 50);
 comment on table artifacts.totals is
   'One row per agent that ever registered an artifact: how many it holds in each state, and their '
@@ -20,8 +20,8 @@ comment on table artifacts.totals is
   'row, including those that ended in the last 30 days; and what it has uploaded beyond the '
   'registered size.';
 
--- A type of its own: whatever makes a row of artifacts.totals by hand, by a cast or as what a
--- function returns, fails as soon as the table has another column.
+-- A separate type, because code that builds a row of artifacts.totals itself, by a cast or as a
+-- function's result, fails as soon as the table gets another column.
 create type artifacts.share as (
   agent_id agents.agent_id,
   pending bigint,
@@ -92,8 +92,9 @@ create function artifacts.shard() returns integer
 language sql
 volatile
 return case
-  -- A process that takes turns (lock_sweep) goes from one agent's totals to the next and keeps this
-  -- row locked. Nobody who holds such totals may wait for it.
+  -- A transaction under lock_sweep changes one agent's totals after another, and keeps its row here
+  -- locked meanwhile. So it uses a separate row: no other transaction that holds totals may wait
+  -- for that row.
   when current_setting('artifacts.has_turn', true) = 'yes' then -1
   else pg_backend_pid() % 256
 end;
@@ -117,7 +118,8 @@ begin
     sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
     sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
   ) <> (0, 0, 0, 0, 0, 0, 0, 0)
-  -- In the same order for everybody who changes the totals of several agents.
+  -- The same order in every transaction that changes the totals of several agents prevents
+  -- deadlocks.
   order by c.agent_id
   on conflict on constraint totals_pkey do update
   set pending = t.pending + excluded.pending,
@@ -185,7 +187,7 @@ as $$
 declare
   changes artifacts.share[] := array[]::artifacts.share[];
 begin
-  -- Each operation has only the transition tables that it can have.
+  -- An insert has no old rows, and a delete no new rows: these transition tables do not exist.
   if tg_op <> 'INSERT' then
     changes := changes || array(select artifacts.share_in_totals(o, -1) from old_rows o);
   end if;

@@ -1,4 +1,4 @@
--- What the functions counted, written beside what each agent holds at that time.
+-- Stores what the functions counted, together with what each agent holds at that time.
 
 create function public.record_usage(entries jsonb, activity jsonb default null) returns json
 language plpgsql
@@ -9,11 +9,11 @@ as $$
 declare
   answer json;
 begin
-  -- Each in the same order for every process that writes at the same time.
+  -- Each insert has the same order in every process, so that concurrent writes cannot deadlock.
   insert into agents.key_uses as u (key_id, last_used_at)
   select r.key_id collate "C", max(r.used_at)
   from agents.reported_uses(record_usage.entries) r
-  -- A refused credential is no use of it.
+  -- A request whose credential was refused does not count as a use of the key.
   where r.key_id is not null
     and r.requests > coalesce((r.refusals ->> 'unauthenticated')::bigint, 0)
       + coalesce((r.refusals ->> 'superseded')::bigint, 0)
@@ -71,5 +71,5 @@ $$;
 comment on function public.record_usage(jsonb, jsonb) is
   'Adds the counts of one process: entries is [{key_hash, or agent_id if no key was used, '
   'seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests includes the '
-  'refused ones. activity: see add_activity. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
-  'true whose key was created here.';
+  'refused ones. activity: see add_activity. Returns {callers: {<key_hash>: {agent_id, key_id}}} '
+  'for entries with is_unknown true whose key is in agents.keys.';

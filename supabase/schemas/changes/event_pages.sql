@@ -64,8 +64,8 @@ return jsonb_strip_nulls(jsonb_build_object(
   'removed', event.details -> 'removed'
 ));
 comment on function agents.facts_for_operator(agents.events) is
-  'What only the operator is shown of an event. request_id is the request''s name in the request '
-  'log.';
+  'The fields of an event that only the operator sees. request_id is the request''s name in the '
+  'request log.';
 
 create function agents.events_page(
   agent_id text,
@@ -83,8 +83,8 @@ stable
 set search_path = ''
 as $$
 declare
-  -- The most that one page looks at, of whatever type: little more than it shows, where it shows
-  -- all from a position or a time on.
+  -- An upper limit on the events, of any type, that one page reads. It is little more than
+  -- max_entries if the page shows every event from a position or a time on.
   entries_per_page constant integer := events_page.max_entries + case
     when not events_page.is_for_operator
       or events_page.types is not null
@@ -99,7 +99,7 @@ declare
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
-  -- Behind everything that may be read yet.
+  -- After every event that may be read now.
   horizon constant text := agents.horizon() || '.0';
   last_position constant text := coalesce(agents.place_of(events_page.before, 'before'), end_position, horizon);
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
@@ -116,7 +116,8 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "before", "message": "Goes with neither after nor since."}]}';
   end if;
-  -- The database was restored, and the operator has not begun another epoch yet.
+  -- This position is from the future: the database was restored, and the operator has not begun a
+  -- new epoch yet.
   if after_transaction > pg_snapshot_xmax(agents.present_snapshot()) then
     perform agents.expire_position('after');
   end if;
@@ -124,7 +125,7 @@ begin
   with walked as (
     select e.event, row_number() over (order by (e.event).transaction_id, (e.event).event_id) as place
     from (
-      -- Of these four, one is read.
+      -- Only one of these four queries is executed.
       select n as event
       from agents.newest_events(events_page.agent_id, before_transaction, before_event, entries_per_page) n
       where goes_backwards and events_page.artifact_id is null
@@ -166,7 +167,7 @@ begin
     order by case when goes_backwards then -l.place else l.place end
     limit events_page.max_entries
   ), ended as (
-    -- The last place that this page is about, where there is more beyond it.
+    -- The last place that this page covers; null if there is nothing beyond it.
     select case
       when (select count(*) from listed) > events_page.max_entries
         then (select case when goes_backwards then min(p.place) else max(p.place) end from page p)
@@ -205,11 +206,11 @@ begin
       or case when goes_backwards then w.place >= ended.place else w.place <= ended.place end
   ) l;
 
-  -- Behind the newest page there is nothing yet.
+  -- There is nothing after the newest page yet.
   latest := case when goes_backwards then horizon else coalesce(ended_at, horizon) end;
   more := not goes_backwards
     and ended_at is not null
-    -- Behind the end that was asked for, there is nothing more.
+    -- There are no more pages after the end that was asked for.
     and (end_position is null or split_part(ended_at, '.', 1)::xid8 < split_part(end_position, '.', 1)::xid8);
   if not events_page.is_for_operator then
     return json_build_object('events', shown, 'latest', agents.position_at(latest), 'more', more);
@@ -228,9 +229,9 @@ comment on function agents.events_page(
   text, text, text[], timestamptz, integer, text, text, boolean, timestamptz
 ) is
   'The events that concern an agent (null: all) or are about an artifact (null: any), of these '
-  'types (null: all), neither older than `since` nor newer than `until`: the next after the position `after`; otherwise the '
-  'first since `since`; otherwise the newest before the position `before` (null: of all). Oldest '
-  'first. Raises invalid_request, position_expired.';
+  'types (null: all), neither older than `since` nor newer than `until`: the next after the '
+  'position `after`; otherwise the first since `since`; otherwise the newest before the position '
+  '`before` (null: of all). Oldest first. Raises invalid_request, position_expired.';
 
 create function public.find_events(
   max_entries integer,
@@ -260,9 +261,10 @@ comment on function public.find_events(
   'agent_id | null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, '
   'looked_at, looked_back_to | null}, oldest first. Fields after agent_id are present only if the '
   'event has them. agent_id: only events that concern this agent; artifact_id: only those about '
-  'this artifact; types: only these, such as artifact.opened; since: none older; until: none newer. Without `after` '
-  'and `since` it returns the newest page, and `earlier` is the `before` of the page of older '
-  'events, null if there are no older ones. `latest` is the `after` of the next page, which '
-  'exists already if `more` is true. A page may be short or empty before the next or the earlier '
-  'one: it has looked at `looked_at` events of every type, the oldest from looked_back_to. '
-  'Continuing from `latest` misses nothing. Raises invalid_request, position_expired.';
+  'this artifact; types: only these, such as artifact.opened; since: none older; until: none '
+  'newer. Without `after` and `since` it returns the newest page, and `earlier` is the `before` of '
+  'the page of older events, null if there are no older ones. `latest` is the `after` of the next '
+  'page, which exists already if `more` is true. A page may be short or empty before the next or '
+  'the earlier one: it has looked at `looked_at` events of every type, the oldest from '
+  'looked_back_to. Continuing from `latest` misses nothing. Raises invalid_request, '
+  'position_expired.';

@@ -1,4 +1,4 @@
--- Where in the log of events a time lies.
+-- Finds the place of a time in the event log.
 
 create function agents.last_event_before(instant timestamptz) returns agents.events
 language plpgsql
@@ -17,7 +17,7 @@ begin
     return null;
   end if;
   select max(e.event_id) into last_id from agents.events e;
-  -- By halves, for event_id rises with time: some thirty looks into the index.
+  -- A binary search, because event_id rises with time. It takes about thirty index lookups.
   while older.event_id < last_id loop
     middle_id := older.event_id + (last_id - older.event_id + 1) / 2;
     select e.* into looked_at from agents.events e where e.event_id >= middle_id order by e.event_id limit 1;
@@ -33,8 +33,8 @@ $$;
 comment on function agents.last_event_before(timestamptz) is
   'The last event, by its number, that is older than this time; null: none is.';
 
--- A transaction that wrote an event at an instant began before it, but not so long before: a call
--- lasts 8 seconds at most. So a minute on either side is enough.
+-- The log is in the order of transactions, and a transaction begins before it writes its events. A
+-- call lasts 8 seconds at most, so a margin of a minute on either side is enough.
 
 create function agents.position_before(instant timestamptz) returns text
 language plpgsql

@@ -1,10 +1,9 @@
 -- What an agent reads of the event log: what it did, and what was done to things of its own.
---
 -- The order is (transaction_id, event_id), and only events below the horizon are read. The horizon
--- is the oldest transaction that is still writing. Whatever commits from now on has a higher
--- transaction_id, so no event appears behind a position that was given out. A place in the
--- log is '<transaction_id>.<event_id>' of the last event that was looked at; the position that a
--- caller is given for it carries the epoch, too.
+-- is the oldest transaction that is still writing. No transaction below it can still commit, so no
+-- event appears before a position that was already given out. A place in the log is
+-- '<transaction_id>.<event_id>' of the last event that was read; the position that a caller gets
+-- for it also contains the epoch.
 
 create function agents.events_after(
   agent_id text,
@@ -30,7 +29,7 @@ begin
     return;
   end if;
   return query
-    -- An event may concern an agent in two ways. It comes once.
+    -- An event may concern an agent in two ways, but is returned once.
     select distinct on (e.transaction_id, e.event_id) e.*
     from (
       (
@@ -140,25 +139,25 @@ return agent_id is null
   or event.other_agent_id is null
   or not artifacts.is_blocked(agent_id, event.other_agent_id);
 comment on function agents.is_shown(agents.events, text) is
-  'Whether an agent that an event concerns sees it: it does not see grants from a sender that it '
-  'has blocked.';
+  'Whether /events shows an event to an agent that it concerns. It does not show grants from a '
+  'sender that the agent has blocked.';
 
 create function agents.may_see_name(event agents.events, agent_id text) returns boolean
 language sql
 immutable
 -- Inlined.
 return agent_id is null
-  -- Whose file it is: a grant, and a read by its token, name the owner second.
+  -- The owner of the file. For a grant, and for a read with a grant token, that is other_agent_id.
   or agent_id = case
     when starts_with(event.object_id, 'grant_') then event.other_agent_id
     else event.subject_agent_id
   end
-  -- Who opened it was told its name then.
+  -- The agent that opened the file learned its name then.
   or event.actor_agent_id = agent_id;
 comment on function agents.may_see_name(agents.events, text) is
   'Whether an agent (null: the operator) may see the name (`key`) of the file that an event is '
-  'about: its owner, and an agent that read it. A grantee sees names in its inbox, while its grants '
-  'last.';
+  'about: its owner, and an agent that read it. A grantee sees names in its inbox, while its '
+  'grants last.';
 
 create function agents.event_json(event agents.events, agent_id text) returns jsonb
 language plpgsql
@@ -174,7 +173,7 @@ begin
     'actor', event.actor_agent_id,
     'agent_id', event.subject_agent_id
   ) || jsonb_strip_nulls(
-    -- Who of an agent's users it was, and which of its agent keys, concerns nobody else.
+    -- Only the acting agent and the operator see which of the agent's users and agent keys acted.
     jsonb_build_object(
       'user_id',
       case

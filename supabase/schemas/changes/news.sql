@@ -1,4 +1,4 @@
--- Everything that an agent waits for, in one question: what /wait answers.
+-- What /wait answers: everything that an agent waits for, in one query.
 
 create function agents.check_events_position(position_text text) returns void
 language plpgsql
@@ -7,7 +7,8 @@ strict
 set search_path = ''
 as $$
 begin
-  -- The database was restored, and the operator has not begun another epoch yet.
+  -- This position is from the future: the database was restored, and the operator has not begun a
+  -- new epoch yet.
   if
     split_part(agents.place_of(check_events_position.position_text, 'after'), '.', 1)::xid8
       > pg_snapshot_xmax(agents.present_snapshot())
@@ -33,7 +34,7 @@ begin
   field := 'events_after';
   perform agents.check_events_position(check_positions.events_after);
 exception when sqlstate 'PT422' then
-  -- Where they are checked, each is called `after`.
+  -- The checks call each field `after`. The refusal must contain the field's name in /wait.
   get stacked diagnostics refusal = pg_exception_detail;
   raise sqlstate 'PT422' using
     message = sqlerrm,
@@ -41,8 +42,8 @@ exception when sqlstate 'PT422' then
 end
 $$;
 comment on function agents.check_positions(text, text) is
-  'Refuses a position that nobody was given, by the name of its field in /wait. Raises '
-  'invalid_request, position_expired.';
+  'Refuses a position that no answer contained, or that has expired, and names its field in /wait. '
+  'Raises invalid_request, position_expired.';
 
 create function agents.find_news(agent_id text, inbox_after text, events_after text) returns jsonb
 language plpgsql
@@ -50,7 +51,8 @@ stable
 set search_path = ''
 as $$
 begin
-  -- A position moves on only if nothing is new behind it. So it is always safe to read from it.
+  -- A position advances only if there is nothing new after it. So reading from it never misses
+  -- anything.
   return (
     select jsonb_strip_nulls(jsonb_build_object(
       'inbox', case when find_news.inbox_after is not null then jsonb_build_object(
@@ -73,7 +75,7 @@ begin
         and artifacts.has_new_grant(
           find_news.agent_id, null, agents.place_of(find_news.inbox_after, 'inbox_after')::pg_snapshot
         ) as changed
-      -- Keeps the planner from asking once for each place that names it.
+      -- `offset 0` keeps the planner from evaluating `changed` once for each reference to it.
       offset 0
     ) i
     cross join (
@@ -122,9 +124,10 @@ begin
 end
 $$;
 comment on function public.begin_wait(jsonb, text, bigint, text, text, integer, jsonb) is
-  'Records the heartbeat of an agent that has a peer, as record_heartbeat does, and tells what is '
-  'new after each position that is given: {config_version | null, inbox?: {latest, changed}, events?: {latest, changed}}. '
-  'Without a peer, config_version is null. Raises forbidden, invalid_request, position_expired.';
+  'Records the heartbeat of an agent that has a peer, as record_heartbeat does, and returns what '
+  'is new after each position that is given: {config_version | null, inbox?: {latest, changed}, '
+  'events?: {latest, changed}}. Without a peer, config_version is null. Raises forbidden, '
+  'invalid_request, position_expired.';
 
 create function public.read_news(
   caller jsonb, agent_id text, inbox_after text, events_after text

@@ -1,5 +1,5 @@
--- What a sweep does to the log of events: it writes the events of what was only counted, and
--- forgets what is too old.
+-- What the sweep does to the event log: it writes the events of reads and changes that were only
+-- counted, and deletes old events.
 
 create function agents.tell_reads(settled agents.reads) returns void
 language plpgsql
@@ -47,7 +47,7 @@ begin
 
   for settled in
     delete from agents.reads r
-    -- By their places, which nobody changes while they are locked.
+    -- Found by ctid, which cannot change while the row is locked.
     where r.ctid = any (array(
       select d.ctid
       from agents.reads d
@@ -142,7 +142,7 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "retention_days", "message": "Must be at least 30."}]}';
   end if;
-  -- Two at once would count the same rows.
+  -- Two concurrent calls would count the same rows.
   perform pg_advisory_xact_lock(hashtextextended('forget events', 0));
 
   select max(e.event_id), count(*) filter (where e.is_over), min(e.event_id) filter (where e.is_over),

@@ -5,7 +5,7 @@ create function artifacts.has_new_grant(agent_id text, from_agent text, since pg
 language plpgsql
 stable
 set search_path = ''
--- As in grant_ids_since.
+-- For the same reason as in grant_ids_since.
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
@@ -27,7 +27,7 @@ begin
           limit 1000
         ) g
         union all
-        -- A tag that the agent was given since brings all that is granted to it.
+        -- A tag that the agent got since then makes all live grants to that tag new.
         select g.from_agent, g.artifact_id, g.live_until, true
         from unnest(h.gained) as e (grantee)
         cross join lateral (
@@ -57,8 +57,8 @@ begin
 end
 $$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant that it did not show in a snapshot, or may show one after many '
-  'grants that have ended.';
+  'Whether an inbox shows a grant that it did not show in a snapshot. Also true once this has read '
+  '1000 grants, because a new one may follow them.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language plpgsql
@@ -114,8 +114,9 @@ begin
 end
 $$;
 comment on function agents.has_new_event(text, text[], text) is
-  'Whether there is an event of these types (null: that a feed shows) for an agent (null: for '
-  'anybody) after a position, or may be one after many events of other types.';
+  'Whether there is an event of these types (null: that a feed shows) for an agent (null: for any '
+  'agent) after a position. Also true once this has read 1000 events of any type, because one of '
+  'these types may follow them.';
 
 create function public.find_changes(waits jsonb) returns json
 language plpgsql
@@ -131,8 +132,8 @@ begin
     select
       e.number - 1 as place,
       e.wait,
-      -- A key or token that has ended has something to tell, too: the next answer is a refusal.
-      -- So has a position of another epoch.
+      -- A key or token that has ended counts as news, because the next answer is a refusal. So does
+      -- a position of another epoch.
       e.wait -> 'caller' ->> 'kind' in ('agent', 'user') and c.agent_id is null
         or split_part(e.wait ->> 'after', '-', 1) <> epoch
         or split_part(e.wait ->> 'inbox_after', '-', 1) <> epoch
@@ -185,5 +186,6 @@ comment on function public.find_changes(jsonb) is
   'Which of these waits have news, by their positions in the array, from 0: waits is [{kind: '
   '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
   'version}, {kind: "events", caller, agent_id, types, after}, {kind: "all", caller, agent_id, '
-  'version | null, inbox_after | null, events_after | null}]. The others continue from the positions '
-  'in the answer. Authenticates nobody: each request with news queries it itself.';
+  'version | null, inbox_after | null, events_after | null}]. The others continue from the '
+  'positions in the answer. Authenticates nobody: each request with news queries its answer '
+  'itself, with its own credential.';

@@ -1,5 +1,6 @@
--- How agents of an enrolment end: an agent leaves, an ephemeral one is gone, an enrolment is
--- revoked. A transaction ends the peer of one agent, because each locks a part of the mesh.
+-- How agents of an enrolment end: an agent leaves, an ephemeral agent loses contact, or an
+-- enrolment is revoked. A transaction ends the peer of only one agent, because each locks a part of
+-- the mesh.
 
 create function agents.end_keys(caller jsonb, caller_agent text, agent_id text) returns integer
 language plpgsql
@@ -52,8 +53,8 @@ begin
 end
 $$;
 comment on function public.leave(jsonb, text) is
-  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants stay '
-  'until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
+  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants '
+  'stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
 
 create function public.revoke_enrolment(caller jsonb, enrolment_id text, max_agents integer default 200)
 returns json
@@ -69,7 +70,7 @@ declare
   revoked_keys integer := 0;
 begin
   perform agents.authenticate_operator(revoke_enrolment.caller);
-  -- Waits for the enrolments under way; later ones wait for this, and are refused.
+  -- Waits for running enrolments. Later ones wait for this lock, and are then refused.
   perform pg_advisory_xact_lock(agents.enrolment_lock(revoke_enrolment.enrolment_id));
   if not exists (
     select from agents.enrolments e where e.enrolment_id = revoke_enrolment.enrolment_id
@@ -87,7 +88,7 @@ begin
     );
   end if;
 
-  -- Keys first, of many agents at once: they are what gives access.
+  -- End keys first, of many agents at once, because keys give access.
   live_ids := array(
     select a.agent_id
     from agents.enrolled_agents a
@@ -101,7 +102,7 @@ begin
     perform pg_advisory_xact_lock(lock_key);
   end loop;
   foreach ended_id in array live_ids loop
-    -- Before its access was locked, another enrolment may have taken the agent over.
+    -- Another enrolment may have taken the agent over before its access was locked.
     continue when not exists (
       select
       from agents.enrolled_agents a
@@ -138,9 +139,9 @@ end
 $$;
 comment on function public.revoke_enrolment(jsonb, text, integer) is
   'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
-  'keys, to_end: [agent_id], remaining}. Those of to_end have no key left; end_enrolled_agent ends '
-  'the rest of them. Repeat both until remaining is 0; it counts up to 10,000 agents. Raises '
-  'invalid_request, and forbidden for an agent.';
+  'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; end_enrolled_agent '
+  'ends what else they have. Repeat both until remaining is 0; it counts up to 10,000 agents. '
+  'Raises invalid_request, and forbidden for an agent.';
 
 create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
 language sql
@@ -161,7 +162,7 @@ as $$
     order by a.enrolment_id, a.ended_at, a.agent_id
     limit count_enrolled.max_entries
   ) e
-  -- Few looks into an index for each agent, where a join might read whole tables.
+  -- A few index lookups per agent. A join might read whole tables.
   cross join lateral (
     select
       (select count(*) from agents.keys k where k.agent_id = e.agent_id and k.revoked_at is null) as keys,
@@ -178,8 +179,8 @@ as $$
   ) c
 $$;
 comment on function public.count_enrolled(text, integer) is
-  'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: '
-  '{agents, keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
+  'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: {agents, '
+  'keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
 
 create function agents.end_grants_given(agent_id text, max_entries integer) returns integer
 language plpgsql
@@ -241,7 +242,7 @@ begin
       end_enrolled_agent.agent_id, end_enrolled_agent.max_entries
     );
   end if;
-  -- The row says that something is left: the last thing that goes.
+  -- The row is deleted last, because it says that the agent has something left.
   delete from agents.enrolled_agents a
   where a.agent_id = end_enrolled_agent.agent_id
     and a.enrolment_id = end_enrolled_agent.enrolment_id

@@ -1,7 +1,6 @@
 -- Enrolling: a proof of origin becomes an ordinary agent key.
---
--- A refusal is returned, not raised, where an event tells its reason to the operator: an exception
--- would take the event back.
+-- If an event tells the operator the reason of a refusal, the refusal is returned, not raised: an
+-- exception would roll back the event.
 
 create function agents.is_taken(agent_id text, enrolment agents.enrolments) returns boolean
 language plpgsql
@@ -14,12 +13,14 @@ begin
     return false;
   end if;
   if enrolment.kind = 'key' then
-    -- The agent chose the name: it must be nobody's, and nobody may have trusted it with anything.
+    -- The agent chose the name. So it must be unused: without live keys, files, tags, a peer or
+    -- requests, and named by no live grant, rule or policy.
     return agents.holds_something(is_taken.agent_id)
       or exists (select from agents.usage u where u.agent_id = is_taken.agent_id);
   end if;
-  -- The claims made the name. What an agent of an earlier enrolment left is its own; its peer ended
-  -- with it. A key of the operator that has expired hands nothing over, one that was revoked does.
+  -- The name comes from the claims. So the agent takes over what an agent of an earlier enrolment
+  -- left under this name; that agent's peer has already ended. An operator's key keeps the name
+  -- taken until the key is revoked, even after it has expired.
   return exists (
       select
       from agents.keys k
@@ -31,7 +32,7 @@ begin
 end
 $$;
 comment on function agents.is_taken(text, agents.enrolments) is
-  'Whether a name that no enrolment holds belongs to somebody for whom this enrolment is not.';
+  'Whether a name that no enrolment holds belongs to an agent that this enrolment is not for.';
 
 create function agents.can_take_over(enrolment agents.enrolments, holder_id text) returns boolean
 language sql
@@ -47,8 +48,8 @@ as $$
   )
 $$;
 comment on function agents.can_take_over(agents.enrolments, text) is
-  'Whether an agent of the enrolment holder_id may come by this one: the operator has named the '
-  'agent, and nobody can enrol with the other one any more.';
+  'Whether this enrolment may take over an agent from the enrolment holder_id: the operator has '
+  'named the agent here, and nobody can enrol with the other one any more.';
 
 create function agents.enrol(
   caller jsonb,
@@ -89,7 +90,7 @@ begin
   where k.agent_id = enrol.agent_id and k.enrolment_id = enrolment.enrolment_id
   order by k.generation desc
   limit 1;
-  -- Who lost the answer asks again: nobody has used the key that was in it.
+  -- A caller that lost the answer repeats its request: the newest key was never used.
   is_repeated := newest.key_id is not null and newest.first_used_at is null
     and newest.revoked_at is null and newest.expires_at > enrolled_at;
 
@@ -116,7 +117,8 @@ begin
   set revoked_at = enrolled_at, superseded_at = enrolled_at
   where is_repeated and k.key_id = newest.key_id;
   if is_taken_over then
-    -- What the other enrolment gave ends now: its revocation no longer finds this agent.
+    -- The keys and tags of the other enrolment end now, because its revocation no longer finds this
+    -- agent.
     update agents.keys k
     set revoked_at = enrolled_at, superseded_at = enrolled_at
     where k.agent_id = enrol.agent_id
@@ -163,10 +165,10 @@ begin
 end
 $$;
 comment on function agents.enrol(jsonb, agents.enrolments, text, text, timestamptz) is
-  'Makes the next generation''s key of an agent, under the enrolment''s lock. The key before stays '
-  'live until the new one is used; if it was never used, it ends now, and no use is counted. The '
-  'keys of an enrolment that is over end now, too. '
-  'Raises agent_name_taken, limit_exceeded.';
+  'Creates the agent key of an agent''s next generation, under the enrolment''s lock. The previous '
+  'key stays live until the new one is used. If the previous key was never used, it ends now, and '
+  'this does not count as another use of the enrolment. If another enrolment held the agent, the '
+  'keys from that one end now, too. Raises agent_name_taken, limit_exceeded.';
 
 create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
 language plpgsql
@@ -177,7 +179,7 @@ declare
   found_enrolment agents.enrolments;
 begin
   perform pg_advisory_xact_lock_shared(agents.enrolment_lock(live_enrolment.enrolment_id));
-  -- A statement of its own, which sees a revocation that the lock waited for.
+  -- A separate statement, so that it sees a revocation that the lock waited for.
   select * into found_enrolment
   from agents.enrolments e
   where e.enrolment_id = live_enrolment.enrolment_id
@@ -187,8 +189,8 @@ begin
 end
 $$;
 comment on function agents.live_enrolment(text) is
-  'An enrolment that is neither revoked nor over, and cannot be revoked before the transaction '
-  'ends; null: it is.';
+  'An enrolment that was not revoked and has not expired; it cannot be revoked before the '
+  'transaction ends. Null: there is no such enrolment.';
 
 create function public.enrol_with_key(caller jsonb, enrolment_key_hash text, agent_name text default null)
 returns json

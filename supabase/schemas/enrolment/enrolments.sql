@@ -1,4 +1,4 @@
--- What the operator makes and lists. agents/enrolments.sql has the tables.
+-- The operator creates and lists enrolments. agents/enrolments.sql has the tables.
 
 create function agents.replace_keys_of_trust(caller jsonb, enrolment_id text, jwks jsonb)
 returns agents.enrolments
@@ -27,8 +27,8 @@ begin
 end
 $$;
 comment on function agents.replace_keys_of_trust(jsonb, text, jsonb) is
-  'Replaces the public keys that a trust has of its issuer: tokens are verified by them from now '
-  'on. Its agents and their keys stay. Raises invalid_request.';
+  'Replaces the issuer''s public keys that a trust has. From now on, tokens are verified with the '
+  'new ones. The trust''s agents and their agent keys stay. Raises invalid_request.';
 
 create function public.put_enrolment(caller jsonb, enrolment jsonb) returns json
 language plpgsql
@@ -93,7 +93,7 @@ begin
   returning * into made;
   perform agents.record_event(
     put_enrolment.caller, null, 'enrolment.created', null, made.enrolment_id,
-    -- Not the label: it may name an agent, and an erasure would not find it here.
+    -- Without the label, which may name an agent: an erasure would not find the name here.
     jsonb_build_object('kind', made.kind)
   );
   return agents.enrolment_json(made)
@@ -101,9 +101,9 @@ begin
 end
 $$;
 comment on function public.put_enrolment(jsonb, jsonb) is
-  'Makes an enrolment of these fields and returns it, for kind key with enrolment_key, once: only '
-  'its hash is stored. With enrolment_id, replaces the jwks of that trust. Raises invalid_request, '
-  'and forbidden for an agent.';
+  'Creates an enrolment with these fields and returns it. For kind key, the answer contains '
+  'enrolment_key, once: only its hash is stored. With enrolment_id, replaces the jwks of that '
+  'trust. Raises invalid_request, and forbidden for an agent.';
 
 create function public.list_enrolments(caller jsonb, max_entries integer, after text default null)
 returns json
@@ -141,8 +141,8 @@ begin
 end
 $$;
 comment on function public.list_enrolments(jsonb, integer, text) is
-  'Enrolments, oldest first: {enrolments, next_cursor | null}. after is a next_cursor; of an '
-  'enrolment that is gone, the page is empty. Raises forbidden for an agent.';
+  'Enrolments, oldest first: {enrolments, next_cursor | null}. after is a next_cursor; if its '
+  'enrolment no longer exists, the page is empty. Raises forbidden for an agent.';
 
 create function public.list_trusts(issuer text) returns json
 language sql
@@ -183,4 +183,4 @@ begin
 end
 $$;
 comment on function agents.end_enrolled_tags(jsonb, text) is
-  'Takes away the tags that an agent''s enrolment gave it. Those of the operator stay.';
+  'Removes the tags that an agent''s enrolment gave it. The operator''s tags stay.';

@@ -40,5 +40,5 @@ begin
 end
 $$;
 comment on function public.note_first_use(jsonb) is
-  'The calling key from an enrolment was used: the keys of the generations before it end. '
-  'Idempotent.';
+  'Records that the calling key from an enrolment was used, and ends the keys of earlier '
+  'generations. Idempotent.';

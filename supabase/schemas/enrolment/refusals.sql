@@ -1,4 +1,4 @@
--- Why enrolments were refused: for the operator alone, in the log of events.
+-- Why enrolments were refused. Only the operator sees the reasons, in the event log.
 
 create table agents.enrolment_refusals (
   enrolment_id text collate "C" not null,
@@ -10,8 +10,9 @@ create table agents.enrolment_refusals (
 )
 with (fillfactor = 50);
 comment on table agents.enrolment_refusals is
-  'How often an enrolment was refused for a reason in its newest minute: strangers cannot fill the '
-  'log. enrolment_id is empty where the token names none.';
+  'How often an enrolment was refused for a reason, in the newest minute with a refusal. This '
+  'limits the events, so that strangers cannot fill the log. enrolment_id is empty if the token '
+  'names no enrolment.';
 
 create function agents.record_enrolment_refusal(
   caller jsonb,
@@ -60,7 +61,7 @@ end
 $$;
 comment on function agents.record_enrolment_refusal(jsonb, text, text, text) is
   'Writes why an enrolment was refused, for the operator: up to 20 events a minute for each reason '
-  'of an enrolment. `untold` counts what came beyond that in the minute before.';
+  'of an enrolment. `untold` is how many more there were in the previous minute with a refusal.';
 
 create function agents.refuse_enrolment(
   caller jsonb,
@@ -81,7 +82,7 @@ begin
 end
 $$;
 comment on function agents.refuse_enrolment(jsonb, text, text, text) is
-  'The answer of an enrolment that is refused: {refused}, the reason, which is for the log alone.';
+  'Records a refusal and returns its answer, {refused}: the reason, which is only for the log.';
 
 create function public.refuse_token(caller jsonb, refusals jsonb) returns json
 language plpgsql
@@ -93,11 +94,12 @@ declare
   refusal record;
 begin
   for refusal in
-    -- A stranger can name any enrolment: an event names only what is there.
+    -- A stranger can name any enrolment, so events name only existing ones.
     select e.enrolment_id, r.reason, r.claim
     from jsonb_to_recordset(refuse_token.refusals) as r (enrolment_id text, reason text, claim text)
     left join agents.enrolments e on e.enrolment_id = r.enrolment_id
-    -- In one order for all, because each locks the row that counts it.
+    -- The same order in every transaction prevents deadlocks: each refusal locks the row that
+    -- counts it.
     order by e.enrolment_id nulls first, r.reason collate "C"
   loop
     perform agents.record_enrolment_refusal(
@@ -109,5 +111,5 @@ end
 $$;
 comment on function public.refuse_token(jsonb, jsonb) is
   'Records that the function refused a token, and why: refusals are [{enrolment_id, reason, '
-  'claim}], one for each enrolment that does not take it. {refused} is the first reason. At most 20 '
-  'events a minute for each reason of an enrolment.';
+  'claim}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
+  '20 events a minute for each reason of an enrolment.';

@@ -1,4 +1,5 @@
--- What the sweep does for enrolments: it removes ephemeral agents that are gone, and forgets.
+-- What the sweep does for enrolments: it ends ephemeral agents that lost contact, and deletes old
+-- rows.
 
 create function agents.last_contact(agent_id text, are_uses_written boolean) returns timestamptz
 language sql
@@ -27,8 +28,9 @@ as $$
   )
 $$;
 comment on function agents.last_contact(text, boolean) is
-  'When an agent enrolled, or last used a key, whichever is later, to about a minute. Where uses '
-  'are not written, it may have used its key until that ends.';
+  'When an agent enrolled, last used a key, or was last seen in the mesh, whichever is latest, to '
+  'about a minute. If uses are not written, an agent may have used its key until the key expires, '
+  'so that time counts.';
 
 create function agents.is_idle(agent_id text, use_written_seconds integer) returns boolean
 language plpgsql
@@ -36,7 +38,7 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- A request that waits is counted after up to 140 seconds, and written some time later.
+  -- A waiting request is counted after up to 140 seconds, and the count is written some time later.
   slack constant interval := interval '3 minutes'
     + make_interval(secs => is_idle.use_written_seconds);
   ephemeral_after interval;
@@ -58,8 +60,8 @@ begin
 end
 $$;
 comment on function agents.is_idle(text, integer) is
-  'Whether an ephemeral agent is without contact for too long, under end_access(agent_id); notes '
-  'when to look again.';
+  'Whether an ephemeral agent has been without contact for too long. Stores when to check it '
+  'again. Call it under end_access(agent_id).';
 
 create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -72,10 +74,10 @@ declare
   most_idle constant integer := least(forget_enrolled.max_entries, 200);
 begin
   perform agents.authenticate_operator(forget_enrolled.caller);
-  -- A minute more than their own time, by which clocks may differ.
+  -- Keep tokens for a minute after they expire, because clocks may differ by that much.
   delete from agents.used_tokens u
-  -- By their places, which nobody changes while they are locked. The planner, which does not know
-  -- how many there are, may read the whole table otherwise.
+  -- Found by ctid, which cannot change while the row is locked. Otherwise the planner, which does
+  -- not know the number of rows, may read the whole table.
   where u.ctid = any (array(
     select o.ctid
     from agents.used_tokens o
@@ -84,7 +86,7 @@ begin
     limit forget_enrolled.max_entries
     for update skip locked
   ));
-  -- A day is time enough to tell the older of two clones that it is superseded.
+  -- Within a day, the older of two clones learns that it is superseded.
   delete from agents.keys k
   where k.key_id = any (array(
     select o.key_id
@@ -145,9 +147,9 @@ begin
 end
 $$;
 comment on function public.forget_enrolled(jsonb, integer) is
-  'Deletes what enrolments leave behind: tokens and keys that are over, and the names of agents '
-  'that ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are ephemeral agents for '
-  'end_idle_agent to look at, at most 200. Raises forbidden for an agent.';
+  'Deletes what enrolments leave behind: expired tokens and keys, and the names of agents that '
+  'ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are at most 200 ephemeral agents '
+  'that end_idle_agent must check. Raises forbidden for an agent.';
 
 create function public.end_idle_agent(
   caller jsonb,
@@ -177,6 +179,6 @@ begin
 end
 $$;
 comment on function public.end_idle_agent(jsonb, text, integer) is
-  'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise notes '
-  'when to look again. use_written_seconds is how often the functions write uses; 0: never. Its '
-  'files and grants stay until their own end. {ended: 1 | 0}. Raises forbidden for an agent.';
+  'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise stores '
+  'when to check it again. use_written_seconds is how often the functions write uses; 0: never. '
+  'Its files and grants stay until their own end. {ended: 1 | 0}. Raises forbidden for an agent.';

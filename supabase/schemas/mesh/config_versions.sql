@@ -11,8 +11,8 @@
 --      otherwise two that register at once would miss each other.
 --   3. the addresses (lock_addresses), if it assigns some.
 --   4. the pairs whose PSK it changes, in one statement (lock_pairs).
--- Within each step the order is the same for all (in steps 2 to 4, byte order of the identifiers),
--- so no two can wait for each other. Everything a change depends on is read after step 2.
+-- Within each step, the order is the same in every transaction (in steps 2 to 4, byte order of the
+-- identifiers), which prevents deadlocks. Everything a change depends on is read after step 2.
 
 create table mesh.config_versions (
   agent_id agents.agent_id primary key,
@@ -21,8 +21,8 @@ create table mesh.config_versions (
 with (fillfactor = 50);
 
 comment on table mesh.config_versions is
-  'A number per agent that each change of its configuration raises by one. A row outlives its '
-  'peer, so that a version never goes back; after_restore raises all of them.';
+  'A number per agent. Each change of its configuration raises it by one. A row outlives its peer, '
+  'so that a version never decreases; after_restore raises all of them.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql
@@ -30,7 +30,7 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- Of the ten connections and more that PostgREST has for everybody.
+  -- PostgREST has ten connections or a few more, for all callers together.
   turns_per_agent constant integer := 4;
 begin
   if take_turn.caller_agent is null then
@@ -50,8 +50,8 @@ end
 $$;
 comment on function mesh.take_turn(text) is
   'Before step 1: lets an agent make a few changes at once (null, the operator: any number), and '
-  'refuses more. They would only wait for each other, and each would hold a connection that '
-  'others need. Raises upstream_unavailable.';
+  'refuses more. More changes would only wait for each other, and each would hold a connection '
+  'that other callers need. Raises upstream_unavailable.';
 
 create function mesh.lock_agents(agent_ids text[]) returns void
 language plpgsql
@@ -61,8 +61,8 @@ as $$
 declare
   lock_key bigint;
 begin
-  -- In the order of the lock keys, not of the identifiers: two identifiers may share a key, and
-  -- then only the keys have one order for everybody.
+  -- In the order of the lock keys, not of the identifiers. Two identifiers may share a lock key,
+  -- and then the order of identifiers would not prevent deadlocks.
   for lock_key in
     select distinct hashtextextended('mesh agent ' || named.agent_id, 0)
     from unnest(lock_agents.agent_ids) as named (agent_id)
@@ -117,8 +117,8 @@ begin
   from unnest(start_and_lock_config_versions.agent_ids) as named (agent_id)
   cross join agents.epochs e
   order by named.agent_id collate "C"
-  -- Also locks a row that is there. In two statements, a new row would be held while an earlier one
-  -- is waited for.
+  -- Also locks existing rows. With two statements, a transaction would hold a new row while it
+  -- waits for a row that comes before it in the order.
   on conflict (agent_id) do update set version = v.version where false;
 end
 $$;
@@ -139,8 +139,8 @@ begin
     around := mesh.neighbours(lock_versions_around.agent_id) || lock_versions_around.agent_id;
     begin
       perform mesh.lock_config_versions(around);
-      -- The policy may have added neighbours during the wait. Then the rows are released, and all
-      -- are locked in their order.
+      -- The policy may have added neighbours during the wait. Then release the rows, and lock all
+      -- of them again in their order.
       if exists (
         select unnest(mesh.neighbours(lock_versions_around.agent_id))
         except

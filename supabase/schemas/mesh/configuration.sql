@@ -14,7 +14,7 @@ returns table (
 language sql
 stable
 begin atomic
-  -- No rule names the same agent twice, so none comes twice.
+  -- No rule names the same agent twice, so no rule is returned twice.
   select r.from_agent, r.to_agent, r.port, r.proto, mesh.waiting_for(r)
   from mesh.rules r
   where r.from_agent = rules_that_name.agent_id and r.active = rules_that_name.active
@@ -41,8 +41,8 @@ begin
 end
 $$;
 comment on function mesh.with_neighbours(text) is
-  'An agent and everybody who shares an active rule with it, in byte order: an index lookup of '
-  'many names sorts them first, which takes no time if they are sorted already.';
+  'An agent and its neighbours (mesh.neighbours), in byte order: an index lookup of many names '
+  'sorts them first, which takes no time if they are sorted already.';
 
 create function public.read_netmap(
   caller jsonb, agent_id text, online_seconds integer, rendering_revision integer default 0
@@ -51,10 +51,10 @@ language plpgsql
 stable
 security invoker
 set search_path = ''
--- Each table is asked for all peers of the map at once, and the rows are merged. The planner, which
--- does not know how many they are, would look into each table for each peer.
+-- This reads the rows of all peers at once from each table, and merges them. The planner does not
+-- know how many peers there are, and would otherwise look up each peer in each table.
 set enable_nestloop = off
--- To plan for the names of one large map takes longer than to read it.
+-- Planning for the names of one large map takes longer than reading it.
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -134,7 +134,7 @@ create function mesh.configuration_state(agent_id text, online_seconds integer) 
 language plpgsql
 stable
 set search_path = ''
--- As in read_netmap.
+-- For the same reasons as in read_netmap.
 set enable_nestloop = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -163,7 +163,8 @@ begin
             'pubkey', p.pubkey,
             'endpoint', p.endpoint,
             'further_endpoints', p.further_endpoints,
-            -- Only a hint: no text has it, and it raises no version. Only JSON has outbound rules.
+            -- Only a hint: it is not part of the text, and raises no version. Outbound rules, too,
+            -- are only in JSON.
             'observed_endpoint', seen.endpoint,
             'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
             'inbound_rules', coalesce(inbound.rules, '[]'),
@@ -178,8 +179,8 @@ begin
       )
       from mesh.peers p
       join mesh.address_leases a on a.agent_id = p.agent_id and a.agent_id = any (named)
-      -- Every visible peer has its pair. If one had none, the request must fail: a shorter text
-      -- would cut a tunnel.
+      -- Every visible peer has a pair. A left join, because a missing pair must make the request
+      -- fail: a text without the peer would cut a tunnel.
       left join mesh.pairs_of(configuration_state.agent_id, named) pair
         on pair.other_agent = p.agent_id
       left join (
@@ -210,8 +211,8 @@ end
 $$;
 comment on function mesh.configuration_state(text, integer) is
   'Everything that an agent''s configuration depends on, and its config_version, in one snapshot. '
-  'PSKs are encrypted, and null if not made yet. Without online_seconds, what only JSON has is left '
-  'out: outbound rules and observed endpoints. Null for an agent without a peer.';
+  'PSKs are encrypted, and null if not made yet. Without online_seconds, it leaves out what is '
+  'only in JSON: outbound rules and observed endpoints. Null for an agent without a peer.';
 
 create function public.read_wg_config(
   caller jsonb, agent_id text, online_seconds integer default 90
@@ -234,5 +235,5 @@ end
 $$;
 comment on function public.read_wg_config(jsonb, text, integer) is
   'What an agent''s configuration is rendered from. With online_seconds, also what is not part of '
-  'the text: outbound rules, and where reachable neighbours see each peer (observed_endpoint | null). '
-  'Raises forbidden, invalid_request, peer_not_found.';
+  'the text: outbound rules, and where reachable neighbours see each peer (observed_endpoint | '
+  'null). Raises forbidden, invalid_request, peer_not_found.';

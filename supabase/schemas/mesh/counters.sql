@@ -36,7 +36,7 @@ create function mesh.counter_of_rule(active boolean) returns text
 language sql
 immutable
 return case when active then 'rules.active' else 'rules.requested' end;
-comment on function mesh.counter_of_rule(boolean) is 'The counter that counts a rule.';
+comment on function mesh.counter_of_rule(boolean) is 'The counter that a rule counts in.';
 
 create function mesh.count_rules() returns trigger
 language plpgsql
@@ -46,7 +46,7 @@ declare
   counters text[] := '{}';
   changes bigint[] := '{}';
 begin
-  -- Each operation has only the transition tables that it can have.
+  -- An insert has no old rows, and a delete no new rows: these transition tables do not exist.
   if tg_op <> 'INSERT' then
     select counters || array_agg(mesh.counter_of_rule(o.active)), changes || array_agg(-o.rules)
     into counters, changes

@@ -12,8 +12,8 @@ stable
 set search_path = ''
 as $$
 declare
-  -- The last 32 bits of these are an IPv4 address, in which they end: mapped (RFC 4291, 2.5.5.2),
-  -- compatible (2.5.5.1), and for a translator (RFC 6052).
+  -- An address with one of these prefixes has an IPv4 address in its last 32 bits: mapped (RFC
+  -- 4291, 2.5.5.2), compatible (2.5.5.1), or for a translator (RFC 6052).
   prefix inet := (
     select p.prefix
     from unnest(array['::ffff:0.0.0.0', '::', '64:ff9b::']::inet[]) as p (prefix)

@@ -1,4 +1,4 @@
--- Heartbeats: a peer is online, and runs a configuration version.
+-- Heartbeats say that a peer is online, and which configuration version it runs.
 
 create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
 language sql
@@ -20,7 +20,8 @@ declare
   seen_at timestamptz;
 begin
   update mesh.liveness l
-  -- The same time, by which mesh.paths_hold knows that the newest heartbeat brought the paths.
+  -- Both columns get the same time: this tells mesh.paths_hold that the newest heartbeat reported
+  -- the paths.
   set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
       paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
       config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
@@ -42,9 +43,9 @@ begin
 end
 $$;
 comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
-  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
-  'for the answer, and when it reported its paths if it did. Returns what record_heartbeat returns, '
-  'or null without a peer.';
+  'Records that an agent is alive, which configuration it runs if it says so, how long it will '
+  'wait for the answer, and when it reported its paths if it did. Returns what record_heartbeat '
+  'returns, or null without a peer.';
 
 create function public.record_heartbeat(
   caller jsonb,
@@ -77,9 +78,9 @@ begin
 end
 $$;
 comment on function public.record_heartbeat(jsonb, text, bigint, integer, jsonb) is
-  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
-  'for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns the version that it should run. Raises forbidden, invalid_request, '
-  'peer_not_found.';
+  'Records that an agent is alive, which configuration it runs if it says so, how long it will '
+  'wait for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns '
+  'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql

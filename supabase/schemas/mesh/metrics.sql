@@ -37,7 +37,7 @@ begin
   if exists (
       select from mesh.censuses c where c.census = 'last' and c.counted_at > now() - interval '1 minute'
     )
-    -- Somebody else counts.
+    -- Another call is counting.
     or not pg_try_advisory_xact_lock(hashtextextended('mesh census', 0))
   then
     return;
@@ -164,7 +164,7 @@ begin
 end
 $$;
 comment on function public.read_mesh_metrics(jsonb, integer, integer) is
-  'What agent-mesh returns at /metrics: {peers, activity, peers_behind, peers_counted_at, rules, psks}; '
-  'times are seconds since 1970, or null. peers_behind counts the peers that check_mesh reports '
-  'as version_lags with the same online_seconds and rendering_revision. Raises unauthenticated, '
-  'forbidden.';
+  'What agent-mesh returns at /metrics: {peers, activity, peers_behind, peers_counted_at, rules, '
+  'psks}; times are seconds since 1970, or null. peers_behind counts the peers that check_mesh '
+  'reports as version_lags with the same online_seconds and rendering_revision. Raises '
+  'unauthenticated, forbidden.';

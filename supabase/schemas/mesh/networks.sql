@@ -12,8 +12,8 @@ create table mesh.settings (
   constraint ipv4_network_has_room_for_peers check (
     family(ipv4_network) = 4 and masklen(ipv4_network) between 8 and 29
   ),
-  -- Unspecified, loopback, link-local, multicast and reserved addresses: no host reaches another
-  -- one by them. The reference agent refuses such a mesh.
+  -- Unspecified, loopback, link-local, multicast and reserved addresses: hosts cannot reach each
+  -- other at these. The reference agent refuses such a mesh.
   constraint ipv4_network_has_no_special_address check (
     not ipv4_network && any (
       '{0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/4, 240.0.0.0/4}'::cidr[]
@@ -26,7 +26,7 @@ create table mesh.settings (
 comment on table mesh.settings is
   'One row: the networks of the mesh. The operator can change them with SQL while no peer exists.';
 
--- RFC 4193, 3.2: the 40 bits after fd are random, so that two meshes do not meet in one network. A
+-- RFC 4193, 3.2: the 40 bits after fd are random, so that two meshes do not use the same network. A
 -- version 4 UUID begins with 48 random bits of the server's strong generator; no extension is
 -- needed.
 insert into mesh.settings (ipv6_network)
@@ -77,7 +77,7 @@ begin
   if exists (select from mesh.address_leases l where l.released_at is null) then
     raise exception 'The networks of the mesh can only be changed while there is no peer.' using errcode = '55000';
   end if;
-  -- The addresses that rest belong to the network that is given up. Endpoints are gone with their
+  -- The addresses of released leases belong to the old network. Endpoints were deleted with their
   -- peers.
   delete from mesh.address_leases l where l.released_at is not null;
   return null;
@@ -108,7 +108,7 @@ begin
   end if;
 
   select s.ipv4_network, s.ipv6_network into ipv4_network, ipv6_network from mesh.settings s;
-  -- The network's own address is the first; max() reads one entry of the index.
+  -- The first lease gets the address after the network's own. max() reads one index entry.
   select set_masklen(coalesce(max(l.ipv4), ipv4_network), 32) + 1 into next_ipv4 from mesh.address_leases l;
 
   if next_ipv4 < set_masklen(broadcast(ipv4_network), 32) then

@@ -21,9 +21,9 @@ comment on table mesh.pairs is
   'One row per two peers that have seen each other since both registered. The row stays when they '
   'no longer see each other, and is deleted with either peer.';
 comment on column mesh.pairs.psk_version is
-  'Which PSK of the pair this is: 1 for the first. To replace a PSK, the version is raised and '
-  'encrypted_psk becomes null. While it is null, nobody was given a PSK of this version, so the '
-  'version stays.';
+  'Counts the PSKs of the pair: 1 for the first. To replace a PSK, the version is raised and '
+  'encrypted_psk becomes null. While encrypted_psk is null, nobody was given a PSK of this '
+  'version, so the version is not raised again.';
 comment on column mesh.pairs.encrypted_psk is
   'v1.<id of the encryption key>.<base64>, encrypted by the function: the database never sees a '
   'PSK. Null until the next configuration of either side makes the PSK.';
@@ -34,7 +34,7 @@ comment on column mesh.pairs.made_at is 'When the newest PSK was made; null befo
 comment on column mesh.pairs.rotated_at is 'When psk_version was last raised.';
 
 create index pairs_by_high_agent on mesh.pairs (high_agent);
--- Also the oldest PSK of each key.
+-- Also finds the oldest PSK of each encryption key.
 create index pairs_by_encryption_key on mesh.pairs (encryption_key_id, made_at) where encrypted_psk is not null;
 
 create function mesh.lock_pairs(agent_id text, other_agents text[] default null) returns void
@@ -124,7 +124,7 @@ as $$
 declare
   reencrypted_count integer;
 begin
-  -- In the order in which everybody locks pairs.
+  -- The same order as in every other transaction that locks pairs.
   perform from mesh.pairs p
   join jsonb_to_recordset(reencrypt_psks.psks) as named (low_agent text, high_agent text)
     on named.low_agent = p.low_agent and named.high_agent = p.high_agent
@@ -137,7 +137,7 @@ begin
     as reencrypted (low_agent text, high_agent text, encrypted_psk text, reencrypted_psk text)
   where p.low_agent = reencrypted.low_agent
     and p.high_agent = reencrypted.high_agent
-    -- It may have been replaced in between.
+    -- The PSK may have been replaced since the caller read it.
     and p.encrypted_psk = reencrypted.encrypted_psk;
   get diagnostics reencrypted_count = row_count;
 

@@ -10,22 +10,22 @@ begin
     select case
       -- Most identifiers are names already.
       when r.reduced = name_of.agent_id and not r.is_taken then r.reduced
-      -- 64 bits: an agent that could choose its identifier still finds none that gets the name of
-      -- another one.
+      -- 64 bits: even an agent that can choose its identifier finds none that gets another agent's
+      -- name.
       else rtrim(left(r.reduced, 46), '-') || '-'
         || left(encode(sha256(name_of.agent_id::bytea), 'hex'), 16)
     end
     from (
       select n.reduced,
         length(n.reduced) > 63
-          -- Programs take these for an address (RFC 6943, 3.1.1), or look them up by themselves,
-          -- and would find a neighbour there.
+          -- Programs take these names for an address (RFC 6943, 3.1.1), or look them up on their
+          -- own. With such a name, a neighbour would receive their traffic.
           or n.reduced ~ '^([0-9]+|0x[0-9a-f]*)$'
           or n.reduced ~ '^(localhost|localdomain|broadcasthost|wpad|isatap|metadata|ip6-.*)$'
-          -- What a suffix makes of another identifier.
+          -- A name with a suffix, which another identifier may have.
           or n.reduced ~ '-[0-9a-f]{16}$' as is_taken
       from (
-        -- One hyphen in the place of several: `xn--` begins an encoded name (RFC 5890).
+        -- A single hyphen for several characters: `xn--` begins an encoded name (RFC 5890).
         select rtrim(
           regexp_replace(lower(name_of.agent_id collate "C"), '[^a-z0-9]+', '-', 'g'), '-'
         ) as reduced
@@ -35,9 +35,9 @@ begin
 end
 $$;
 comment on function mesh.name_of(text) is
-  'The name of an agent in the mesh: a DNS label (RFC 1123). It is the identifier, if that is one; '
-  'otherwise what a label can hold of it, with a suffix of its hash. So two agents never have the '
-  'same name, and an agent has the same name at any time.';
+  'The name of an agent in the mesh: a DNS label (RFC 1123). It is the identifier, if that is a '
+  'usable label. Otherwise it is the part of the identifier that fits into a label, with a suffix '
+  'of its hash. So two agents never have the same name, and an agent''s name never changes.';
 
 create table mesh.peers (
   agent_id agents.agent_id primary key,
@@ -69,11 +69,11 @@ comment on column mesh.peers.dns_label is
 comment on column mesh.peers.endpoint is
   'Where the peer listens; null: not reachable from outside.';
 comment on column mesh.peers.further_endpoints is
-  'Where it listens too, in the order in which others shall try them.';
+  'Where else the peer listens, in the order in which others should try these.';
 comment on column mesh.peers.effective_listen_port is
   'The port that the agent''s own configuration listens on; null: any port.';
 
--- Peers that say the same endpoint.
+-- Finds peers that registered the same endpoint.
 create index peers_by_endpoint on mesh.peers (endpoint, agent_id);
 
 create function mesh.endpoints_of(peer mesh.peers) returns text[]
@@ -91,8 +91,8 @@ create table mesh.liveness (
 
   constraint liveness_is_of_a_peer foreign key (agent_id) references mesh.peers (agent_id) on delete cascade
 )
--- Room for the new version of each row beside the old one: with no index on what changes, a
--- heartbeat writes the row and nothing else (a heap-only tuple).
+-- fillfactor leaves room for HOT updates: no index covers the columns that change, so a heartbeat
+-- writes only the row.
 with (fillfactor = 50);
 
 comment on table mesh.liveness is
@@ -100,10 +100,10 @@ comment on table mesh.liveness is
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
 comment on column mesh.liveness.paths_reported_at is
-  'When the newest heartbeat came that reported paths.';
+  'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.waits_until is
-  'When the wait ends that the agent announced with its last heartbeat. Until then it need not send '
-  'another.';
+  'When the wait that the agent announced with its last heartbeat ends. Until then it need not '
+  'send another.';
 
 create function mesh.is_online(liveness mesh.liveness, online_seconds integer) returns boolean
 language sql
@@ -115,8 +115,8 @@ return coalesce(
   false
 );
 comment on function mesh.is_online(mesh.liveness, integer) is
-  'Whether a peer was seen within the given number of seconds, or holds a request that it said '
-  'would wait until then.';
+  'Whether a peer was seen, or a wait that it announced was still running, within the given number '
+  'of seconds.';
 
 create function mesh.map_entry(
   peer mesh.peers,
@@ -152,7 +152,7 @@ begin atomic
     mesh.endpoints_of(map_entry.peer),
     array[host((map_entry.lease).ipv4), host((map_entry.lease).ipv6)],
     agents.iso_timestamp((map_entry.liveness).last_seen),
-    -- As mesh.is_online, written out for a map of thousands.
+    -- Same as mesh.is_online, written out because a map may have thousands of rows.
     coalesce(
       greatest((map_entry.liveness).last_seen, (map_entry.liveness).waits_until)
         > now() - make_interval(secs => map_entry.online_seconds),

@@ -21,8 +21,8 @@ begin
     select p.ctid as row_id, m.psk_version, m.encrypted_psk
     from jsonb_to_recordset(store_psks.psks)
       as m (agent_id text, psk_version integer, encrypted_psk text)
-    -- One look into the index per PSK. The planner, which knows nothing of the list, might pair all
-    -- with all otherwise.
+    -- `limit 1` forces one index lookup per PSK. Otherwise the planner, which does not know the
+    -- list's length, might compare all with all.
     cross join lateral (
       select p.ctid
       from mesh.pairs p
@@ -37,16 +37,16 @@ begin
       encrypted_version = nullif(m.psk_version, p.psk_version),
       made_at = clock_timestamp()
   from missing m
-  -- Locked above, so that no row has moved since.
+  -- The pairs are locked above, so their ctid has not changed.
   where p.ctid = m.row_id;
 
   return public.read_wg_config(store_psks.caller, store_psks.agent_id, store_psks.online_seconds);
 end
 $$;
 comment on function public.store_psks(jsonb, text, jsonb, integer) is
-  'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. '
-  'Each is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody '
-  'was given that PSK before. Otherwise another side could keep an agent waiting by making and '
+  'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. Each '
+  'is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody was '
+  'given that PSK before. Otherwise the other side could keep an agent waiting by making and '
   'replacing PSKs all the time. Then returns what read_wg_config returns, and raises the same '
   'errors.';
 
@@ -79,14 +79,14 @@ begin
         message = 'peer_not_found',
         hint = mesh.missing_for_psk(rotate_psk.a, rotate_psk.b);
     end if;
-    -- An agent gets no reason: it is not to learn whether the other one is registered.
+    -- An agent gets no reason, because it must not learn whether the other one is registered.
     raise sqlstate 'PT404' using message = 'peer_not_found';
   end if;
 
   asked_at := clock_timestamp();
-  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before
-  -- it. So there is nothing to replace. If the version rose all the same, an agent that rotates
-  -- again and again could keep the other from ever getting a PSK.
+  -- If the newest PSK is not made yet, nobody was given it, and nobody gets the previous one any
+  -- more. So there is nothing to replace. If the version rose anyway, an agent that keeps rotating
+  -- could keep the other from ever getting a PSK.
   if pair.encrypted_psk is not null then
     update mesh.pairs p
     set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at

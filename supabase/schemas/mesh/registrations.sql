@@ -6,7 +6,8 @@ stable
 set search_path = ''
 as $$
 begin
-  -- One statement: a peer that is being removed meanwhile is seen either here or there.
+  -- One statement, so that it sees a peer that is removed concurrently either here or in
+  -- address_leases.
   return exists (
       select from mesh.peers p
       where p.pubkey = has_another_holder.pubkey and p.agent_id <> has_another_holder.agent_id
@@ -21,7 +22,8 @@ end
 $$;
 comment on function mesh.has_another_holder(text, text) is
   'Whether a public key belongs to another agent, or did until its peer was removed within the '
-  'last day. So neighbours, who know the key, cannot keep its agent from coming back with it.';
+  'last day. So neighbours, which know the public key, cannot keep its agent from coming back with '
+  'it.';
 
 create function mesh.add_peer(
   agent_id text,
@@ -81,11 +83,11 @@ begin
   returning p.* into after;
 
   if after.pubkey <> (update_peer.before).pubkey then
-    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all
-    -- pairs get new ones, also those that do not see each other now.
+    -- Whoever knows the old private key must not know the PSKs that are used with the new one. So
+    -- all pairs get new PSKs, even those that do not see each other now.
     perform mesh.lock_pairs(after.agent_id);
-    -- A PSK that is still to be made was given to nobody. If it were replaced too, an agent that
-    -- changes its pubkey again and again could keep its neighbours from ever getting one.
+    -- A PSK that is not made yet was given to nobody. If it were replaced too, an agent that keeps
+    -- changing its pubkey could keep its neighbours from ever getting a PSK.
     with replaced as (
       update mesh.pairs p
       set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = clock_timestamp()
@@ -146,7 +148,7 @@ begin
 
   select p.* into before from mesh.peers p where p.agent_id = register_peer.agent_id;
   if not found then
-    -- Before the networks are read: they may be about to change, as long as there is no peer.
+    -- Lock before the networks are read, because they may change while there is no peer.
     perform mesh.lock_addresses();
     action := 'peer.registered';
   elsif (before.pubkey, before.endpoint::text, before.further_endpoints::text[], before.listen_port)
@@ -158,8 +160,8 @@ begin
   end if;
 
   perform mesh.refuse_endpoints_inside_the_mesh(register_peer.endpoint_ip, register_peer.further_endpoint_ips);
-  -- Asked before anything is written, so that two agents that want each other's pubkey do not wait
-  -- for each other.
+  -- Check before anything is written, so that two agents that register each other's pubkey cannot
+  -- deadlock.
   if mesh.has_another_holder(register_peer.pubkey, register_peer.agent_id) then
     raise sqlstate 'PT409' using message = 'pubkey_in_use';
   end if;
@@ -181,7 +183,7 @@ begin
     if violated <> 'pubkey_is_unique' then
       raise;
     end if;
-    -- Another registration with this pubkey, at the same time, came first.
+    -- A concurrent registration with this pubkey came first.
     raise sqlstate 'PT409' using message = 'pubkey_in_use';
   end;
 
@@ -208,8 +210,8 @@ end
 $$;
 comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer, text[], inet[]) is
   'Registers an agent''s peer, or updates it, and returns the peer object. Endpoints are in '
-  'canonical form; endpoint_ip and further_endpoint_ips are their hosts, null for a DNS name. Raises forbidden, '
-  'invalid_request, pubkey_in_use, network_full.';
+  'canonical form; endpoint_ip and further_endpoint_ips are their hosts, null for a DNS name. '
+  'Raises forbidden, invalid_request, pubkey_in_use, network_full.';
 
 create function public.remove_peer(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -240,7 +242,7 @@ begin
   loop
     perform mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', revoked);
   end loop;
-  -- The policy keeps its rules, without what the agents had agreed to themselves.
+  -- The rules of the policy stay, but lose the agents' own agreements.
   update mesh.rules r
   set from_agreed_at = null, to_agreed_at = null
   where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
@@ -264,5 +266,5 @@ end
 $$;
 comment on function public.remove_peer(jsonb, text) is
   'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
-  'peer, except for those of the policy. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
-  'invalid_request.';
+  'peer, except for those of the policy. Its addresses and its public key are reserved for a time. '
+  'Idempotent. Raises forbidden, invalid_request.';

@@ -31,11 +31,11 @@ comment on column mesh.rules.policy_since is
   'Since when the policy has this rule; null: it does not. Separate from what the agents agreed '
   'to, which stays when the policy no longer has the rule.';
 comment on column mesh.rules.origin is
-  'What keeps the rule: policy, or agents where they alone do.';
+  'What keeps the rule: policy if the policy has it, otherwise agents.';
 
 create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port);
 
--- Of active rules alone: anybody can pile up requests, which must not slow down a configuration.
+-- Only active rules: anybody can make many requests, and these must not slow down a configuration.
 create index active_rules_by_from_agent on mesh.rules (from_agent, to_agent) where active;
 
 create index active_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port) where active;
@@ -63,7 +63,7 @@ begin
 end
 $$;
 comment on function mesh.neighbours(text) is
-  'Everybody who shares an active rule with an agent, registered or not.';
+  'The agents that share an active rule with an agent, registered or not.';
 
 create function mesh.visible_peers(agent_id text) returns text[]
 language plpgsql
@@ -151,7 +151,8 @@ begin
 end
 $$;
 comment on function mesh.record_rule_event(jsonb, text, text, mesh.rules) is
-  'Appends an event about a rule to agents.events; its subject is the agent that the rule lets in.';
+  'Appends an event about a rule to agents.events; its subject is from_agent, which the rule lets '
+  'in.';
 
 create function mesh.put_rule_json(rule mesh.rules, created boolean, waiting_for text) returns json
 language sql

@@ -1,4 +1,4 @@
--- The operator gives an agent limits of its own.
+-- The operator sets limits of single agents.
 
 create function public.set_agent_quota(agent_id text, quota_bytes bigint) returns json
 language plpgsql
@@ -27,5 +27,5 @@ begin
 end
 $$;
 comment on function public.set_agent_quota(text, bigint) is
-  'How many bytes an agent''s files may have together (0: any number; null: as the project''s '
-  'setting says). Files that are there stay. Raises invalid_request.';
+  'Sets how many bytes an agent''s files may have together (0: any number; null: the project''s '
+  'setting applies). Existing files stay. Raises invalid_request.';

@@ -9,12 +9,12 @@ create function agents.next_name(after text) returns text
 language sql
 stable
 set search_path = ''
--- One look into an index each, however many rows name the same agent.
+-- One index lookup per table, however many rows name the same agent.
 as $$
   select least(
     (select min(k.agent_id) from agents.keys k where k.agent_id > next_name.after),
     (select min(t.agent_id) from artifacts.totals t where t.agent_id > next_name.after),
-    -- Every tag sorts before this, and every agent after it.
+    -- `#` and a tag sorts before `/`, and every agent after it.
     (
       select min(g.grantee)
       from artifacts.grants g
@@ -56,8 +56,9 @@ begin atomic
     or exists (select from mesh.policy_lines l where l.to_name = holds_something.agent_id);
 end;
 comment on function agents.holds_something(text) is
-  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or request '
-  'that names it, or the policy names it. Otherwise it is only remembered.';
+  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or '
+  'request that names it, or the policy names it. An agent without any of these is only '
+  'remembered.';
 
 create function agents.walk_names(
   after text,
@@ -88,7 +89,7 @@ begin
 
   names := '{}';
   last_name := walk_names.after;
-  -- The most that one page passes over: agents that are only remembered.
+  -- An upper limit on the agents that one page skips because they are only remembered.
   for step in 1..walk_names.max_entries + 1000 loop
     last_name := agents.next_name(last_name);
     exit when last_name is null;
@@ -100,8 +101,8 @@ begin
 end
 $$;
 comment on function agents.walk_names(text, integer, boolean, text) is
-  'The agents of one page, of all or of those with a tag, and the name after which the next page '
-  'begins; null: none.';
+  'The agents of one page, either of all agents or of those with a tag, and the name after which '
+  'the next page begins (null: there is no next page).';
 
 create function agents.describe_agents(agent_ids text[]) returns table (agent_id text, described jsonb)
 language sql
@@ -127,7 +128,7 @@ as $$
     'keys', agents.newest_keys(named.agent_id, with_revoked => false)
   )
   from unnest(describe_agents.agent_ids) as named (agent_id)
-  -- One look into each index per agent, or per key.
+  -- One lookup in each index per agent, or per key.
   cross join lateral (
     select
       count(*) filter (
@@ -183,10 +184,10 @@ as $$
 $$;
 comment on function public.list_agents(integer, text, boolean, text) is
   'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
-  'revoked_keys, last_used_at | null, tags, pending, artifacts, bytes, quota_bytes | null, grants, has_peer, last_seen | '
-  'null, keys}], next: where the next page begins | null}. keys has those that are not revoked, '
-  'in the form of read_agent. with_ended: also agents that have nothing left and are only '
-  'remembered. tag: only the agents that have this tag.';
+  'revoked_keys, last_used_at | null, tags, pending, artifacts, bytes, quota_bytes | null, grants, '
+  'has_peer, last_seen | null, keys}], next: where the next page begins | null}. keys has those '
+  'that are not revoked, in the form of read_agent. with_ended: also agents that have nothing left '
+  'and are only remembered. tag: only the agents that have this tag.';
 
 create function public.read_agent(
   agent_id text,

@@ -9,7 +9,7 @@ create function artifacts.live_grants_after(
 language plpgsql
 stable
 set search_path = ''
--- As in grant_ids_since.
+-- For the same reason as in grant_ids_since.
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
@@ -41,7 +41,8 @@ begin
 end
 $$;
 comment on function artifacts.live_grants_after(text[], timestamptz, text, integer) is
-  'Like given_grants, but from any agent: the next live grants, all or those to these agents and tags.';
+  'Like given_grants, but from any agent: the next live grants, all or those to these agents and '
+  'tags.';
 
 create function public.list_all_grants(
   max_entries integer,

@@ -1,4 +1,5 @@
--- Keys as the operator sees them, and many made in one call, for `deno task agent:create --file`.
+-- Agent keys as the operator sees them, and the creation of many in one call, for `deno task
+-- agent:create --file`.
 
 create function agents.key_json(key agents.keys, last_used_at timestamptz) returns json
 language sql
@@ -57,7 +58,8 @@ declare
   code text;
   details text;
 begin
-  -- What create_agent_key locks one by one, in one order for everybody.
+  -- Take all locks of create_agent_key first, in the same order in every transaction, which
+  -- prevents deadlocks.
   for lock_key in
     select distinct hashtextextended('keys of ' || k.agent_id, 0)
     from jsonb_to_recordset(create_agent_keys.keys) as k (agent_id text)

@@ -4,7 +4,7 @@ create function mesh.rule_counts_of(agent_id text, out active_rules bigint, out 
 language sql
 stable
 set search_path = ''
--- The planner expects few rules of an agent, and would read all of them to sort them.
+-- The planner expects few rules per agent, and would otherwise read and sort all of them.
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
@@ -50,7 +50,7 @@ as $$
     'requests', c.requests
   )
   from unnest(describe_peers.agent_ids) as named (agent_id)
-  -- One look into each index per peer.
+  -- One lookup in each index per peer.
   cross join lateral (select * from mesh.peers p where p.agent_id = named.agent_id limit 1) p
   cross join lateral (
     select a.ipv4, a.ipv6 from mesh.address_leases a where a.agent_id = p.agent_id limit 1
@@ -81,7 +81,7 @@ declare
   names text[];
 begin
   if list_peers.tag is not null then
-    -- Of a page of agents, those that have a peer: few of many might.
+    -- A page of agents with the tag. Perhaps few of them have a peer, so the page may be short.
     names := array(
       select t.agent_id
       from agents.agent_tags t
@@ -98,7 +98,7 @@ begin
       limit list_peers.max_entries
     );
   else
-    -- A neighbour need not have a peer.
+    -- A neighbour may have no peer.
     names := array(
       select n.agent_id
       from unnest(mesh.with_neighbours(list_peers.agent_id)) as n (agent_id)
@@ -122,7 +122,8 @@ comment on function public.list_peers(integer, text, text, integer, integer, tex
   'null, lags | null, active_rules, requests}], next: where the next page begins | null}. '
   'config_version is the current one; lags is null if the peer never reported what it runs. '
   'agent_id: this agent and those that share an active rule with it. tag: only peers whose agents '
-  'have it; a page may be short or empty before the last. rendering_revision is the functions'' one, as in read_netmap. Rules are counted up to a thousand per side.';
+  'have it; a page may be short or empty before the last. rendering_revision is that of the '
+  'functions, as in read_netmap. Rules are counted up to a thousand per side.';
 
 create function mesh.rule_position(rule mesh.rules) returns text
 language sql
@@ -173,8 +174,9 @@ begin
           select r
           from mesh.rules r
           where r.to_agent = subject
-            -- The same, in the order of the index that has them by to_agent: of the rules from
-            -- after_from, it has none behind the position, the rest of them, or all.
+            -- The same condition, for the index by to_agent. The rules from after_from to subject
+            -- are before the position if subject < after_to, and after it if subject > after_to. If
+            -- these are equal, proto and port decide.
             and (r.from_agent, r.proto, r.port) > (
               after_from,
               case when subject < after_to then '~' when subject = after_to then after_proto else '' end,

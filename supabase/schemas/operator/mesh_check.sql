@@ -18,7 +18,7 @@ declare
 begin
   select p.* into peer from mesh.peers p where p.agent_id = find_faults.agent_id;
   if not found then
-    -- Any of its rules shows that it is waited for.
+    -- One active rule is enough to show that another agent waits for this peer.
     select r.other, r.origin into other, origin
     from (
       (
@@ -115,6 +115,6 @@ comment on function public.check_mesh(integer, text, integer, integer) is
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
   'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
   'is online, and read_mesh_metrics counts it), offline_lags (the same for an offline peer), '
-  'rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the policy, names '
-  'the agent, and it has no peer), or '
-  'endpoint_shared (endpoint, other_agent_id; another peer has the same endpoint).';
+  'rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the policy, '
+  'names the agent, and it has no peer), or endpoint_shared (endpoint, other_agent_id; another '
+  'peer has the same endpoint).';

@@ -1,4 +1,4 @@
--- Whether the peers that see each other reach each other, as the operator sees it.
+-- For the operator: whether the peers that see each other also reach each other.
 
 create function mesh.describe_side(
   agent_id text, other_agent text, online_seconds integer, rendering_revision integer
@@ -19,7 +19,7 @@ as $$
       limit 1
     )
   )
-  -- One look into each index.
+  -- One lookup in each index.
   from (select p.* from mesh.peers p where p.agent_id = describe_side.agent_id limit 1) p
   cross join lateral (select * from mesh.liveness l where l.agent_id = p.agent_id limit 1) l
   cross join lateral (
@@ -87,7 +87,7 @@ begin
           ) as high
         where mesh.see_each_other(n.low_agent, n.high_agent)
       ) s
-      -- A neighbour need not have a peer.
+      -- A neighbour may have no peer.
       where s.low is not null and s.high is not null
     ),
     'next', case
@@ -98,7 +98,7 @@ begin
 end
 $$;
 comment on function public.list_paths(integer, text, text, integer, integer) is
-  'The pairs of peers that share an active rule, and what both report of the path between them, in '
-  'byte order: {found: [[side, side]], next: where the next page begins | null}. A side is '
+  'The pairs of peers that share an active rule, and what both report about the path between them, '
+  'in byte order: {found: [[side, side]], next: where the next page begins | null}. A side is '
   '{agent_id, online, lags | null, endpoints, report: as in read_netmap | null}. agent_id: its '
   'pairs only. A page may be short or empty before the last.';

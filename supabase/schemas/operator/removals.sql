@@ -8,7 +8,7 @@ as $$
 declare
   revoked_count integer;
 begin
-  -- Artifacts are locked first, as in every function that ends several grants of one.
+  -- Lock artifacts first, as in every function that ends several grants of one artifact.
   perform from artifacts.artifacts a
   where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (live_ids))
   order by a.artifact_id
@@ -46,7 +46,7 @@ declare
   checked_at timestamptz := clock_timestamp();
   live_ids text[];
 begin
-  -- In the order of an index, so that no more is read than is ended.
+  -- In the order of an index, so that this reads only the grants that it ends.
   live_ids := array(
     (
       select g.grant_id
@@ -81,7 +81,8 @@ declare
   deleted_ids text[];
   deleted_id text;
 begin
-  -- Pending are those without an end. In the order of an index, so that no more is read than ends.
+  -- Artifacts without expires_at are pending. In the order of an index, so that this reads only the
+  -- artifacts that it ends.
   if end_artifacts.only_pending then
     held_ids := array(
       select a.artifact_id
@@ -123,7 +124,7 @@ begin
     from deleted d
   )
   select coalesce(array_agg(r.artifact_id), '{}') into deleted_ids from recorded r;
-  -- A commit under way loses its lease, and so its verdict. One look into the index per artifact.
+  -- A running commit loses its lease, so it can give no verdict. One index lookup per artifact.
   foreach deleted_id in array deleted_ids loop
     delete from artifacts.verifications v where v.artifact_id = deleted_id;
   end loop;
@@ -161,7 +162,7 @@ begin
   set ended_at = clock_timestamp()
   where a.agent_id = remove_agent.agent_id and a.ended_at is null;
   peer_removed := (public.remove_peer(operator, remove_agent.agent_id) ->> 'removed')::boolean;
-  -- The grants may be of artifacts of many agents.
+  -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
   revoked_grants := agents.end_grants(remove_agent.agent_id, remove_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(

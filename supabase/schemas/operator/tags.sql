@@ -20,7 +20,7 @@ begin
   delete from agents.agent_tags t
   where t.agent_id = replace_tags.agent_id
     and t.tag <> all (replace_tags.tags)
-    -- An enrolment takes away only what it gave; the operator anything.
+    -- An enrolment removes only tags that it gave; the operator removes any.
     and (replace_tags.enrolment_id is null or t.enrolment_id = replace_tags.enrolment_id);
   insert into agents.agent_tags (agent_id, tag, enrolment_id)
   select distinct replace_tags.agent_id, g.tag, replace_tags.enrolment_id
@@ -50,10 +50,10 @@ begin
 end
 $$;
 comment on function agents.replace_tags(jsonb, text, text[], text) is
-  'Makes these the tags of an agent; returns the tags that it has now. Of an enrolment: the tags '
-  'that came from it, beside those of the operator. The agent''s rules of the policy follow. Call '
-  'it under end_access(agent_id), and enter_policy if the mesh is locked before. Raises '
-  'limit_exceeded.';
+  'Makes these the tags of an agent, and returns the tags that it has now. With enrolment_id, '
+  'replaces only the tags that came from that enrolment. The agent''s rules of the policy change '
+  'accordingly. Call it under end_access(agent_id). If the mesh is locked before, also call '
+  'enter_policy before that. Raises limit_exceeded.';
 
 create function public.set_agent_tags(agent_id text, tags text[]) returns json
 language plpgsql
@@ -87,6 +87,5 @@ begin
 end
 $$;
 comment on function public.set_agent_tags(text, text[]) is
-  'Makes these the tags of an agent, in the place of those that it has: {agent_id, tags}. Those '
-  'that come from its enrolment come again with its next one. Raises invalid_request, '
-  'limit_exceeded.';
+  'Replaces the tags of an agent: {agent_id, tags}. Its next enrolment gives it the enrolment''s '
+  'tags again. Raises invalid_request, limit_exceeded.';

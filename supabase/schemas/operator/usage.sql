@@ -67,9 +67,9 @@ begin
 end
 $$;
 comment on function public.list_usage(integer, text, date, text) is
-  'What agents, or one of them, used on each day (UTC) from `since` on (null: from today): '
-  '{found: [{agent_id, day, requests, refusals, artifacts, bytes, quota_bytes | null, grants}], next: where the next '
-  'page begins | null}, in the order of days. A minute behind.';
+  'What agents, or one of them, used on each day (UTC) from `since` on (null: from today): {found: '
+  '[{agent_id, day, requests, refusals, artifacts, bytes, quota_bytes | null, grants}], next: '
+  'where the next page begins | null}, in the order of days. A minute behind.';
 
 create function public.list_busiest(max_entries integer) returns json
 language sql

@@ -10,7 +10,7 @@ set search_path = ''
 as $$
   with examined as (
     select a.artifact_id, artifacts.sealed_path(a.artifact_id, a.sealed_attempt) as path,
-      -- Where it is null, there are no bytes yet.
+      -- While sealed_attempt is null, there are no bytes yet.
       a.sealed_attempt is not null and a.ended_at is null as holds_bytes
     from artifacts.artifacts a
     where a.artifact_id > list_artifacts_without_bytes.after
@@ -26,14 +26,14 @@ as $$
     'next', case when count(*) = list_artifacts_without_bytes.max_entries then max(e.artifact_id) end
   )
   from examined e
-  -- One look into the index per object.
+  -- One index lookup per object.
   left join lateral (
     select true as is_there
     from artifacts.current_objects o
     where o.name = e.path
     limit 1
   ) o on e.holds_bytes
-  -- The rest is not in the index, so the row is read only where nothing is there.
+  -- The state is not in the index, so the row is read only if the object is missing.
   left join lateral (
     select i.state
     from artifacts.artifacts i
@@ -71,8 +71,8 @@ comment on function public.list_objects_without_artifact(integer, text) is
   'The objects without a row, whatever their age, among the max_entries objects after the given '
   'path: {found: [{path}], next: where the next page begins | null}.';
 
--- The totals of agents. What each agent's rows come to is added up by who asks, over the pages of
--- all artifacts and of all grants: one agent may have more of them than one call can read.
+-- The totals of agents. The caller adds up each agent's rows, over the pages of all artifacts and
+-- of all grants: one agent may have more rows than one call can read.
 
 create function public.list_shares_of_artifacts(max_entries integer, after text default '') returns json
 language sql

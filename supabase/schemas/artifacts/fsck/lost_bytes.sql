@@ -1,5 +1,5 @@
--- Artifacts whose bytes Storage has lost. `deno task fsck --bytes` asks Storage, because rows of
--- storage.objects do not tell: they stay when the bytes behind them go.
+-- Artifacts whose bytes Storage has lost. `deno task fsck --bytes` asks Storage, because the rows
+-- of storage.objects stay when their bytes are lost.
 
 create function artifacts.holds_bytes(artifact artifacts.artifacts) returns boolean
 language sql
@@ -87,9 +87,9 @@ begin
 end
 $$;
 comment on function public.mark_lost_artifacts(text[], text[]) is
-  'Marks the artifacts of the first paths as lost, and takes the mark from those of the others, '
-  'which are there again. The owner of each learns of it by an event: artifact.lost or '
-  'artifact.recovered. Returns {lost, recovered}: the artifact_ids for which that was new.';
+  'Marks the artifacts at lost_paths as lost, and removes the mark from those at found_paths, '
+  'which have their bytes again. An event tells the owner of each: artifact.lost or '
+  'artifact.recovered. Returns {lost, recovered}: the artifact_ids whose mark changed.';
 
 create function public.repair_totals(agent_ids text[]) returns json
 language plpgsql
@@ -110,8 +110,8 @@ begin
     order by 1
   loop
     insert into artifacts.totals (agent_id) values (repaired_agent) on conflict do nothing;
-    -- Whoever changes this agent's artifacts waits here before it commits. So the next statement
-    -- counts all that was added to the totals, and nothing else.
+    -- Any other transaction that changes this agent's artifacts waits for this lock before it
+    -- commits. So the next statement counts exactly the rows that the totals include.
     select t.* into kept from artifacts.totals t where t.agent_id = repaired_agent for update;
     counted := artifacts.count_totals(repaired_agent);
     continue when artifacts.kept_share(kept) is not distinct from counted;
@@ -131,8 +131,8 @@ begin
 end
 $$;
 comment on function public.repair_totals(text[]) is
-  'Sets the totals of these agents to the sum of their rows. Returns {repaired}: those whose totals '
-  'were wrong. Call repair_project_totals afterwards.';
+  'Sets the totals of these agents to the sum of their rows. Returns {repaired}: those whose '
+  'totals were wrong. Call repair_project_totals afterwards.';
 
 create function artifacts.missing_in_project_totals() returns artifacts.share
 language sql
@@ -155,8 +155,7 @@ as $$
   ) s
 $$;
 comment on function artifacts.missing_in_project_totals() is
-  'What the totals of the project lack of the sum over all agents; negative: have too much. It '
-  'reads one row per agent: for fsck.';
+  'The sum over all agents minus the totals of the project. It reads one row per agent: for fsck.';
 
 create function public.check_project_totals() returns json
 language sql
@@ -168,7 +167,8 @@ as $$
   from jsonb_each(to_jsonb(artifacts.missing_in_project_totals()) - 'agent_id') as d (name, number)
 $$;
 comment on function public.check_project_totals() is
-  'What the totals of the project lack of the sum over all agents, by name; {} if nothing.';
+  'The sum over all agents minus the totals of the project, by name and without zeros; {} if they '
+  'agree.';
 
 create function public.repair_project_totals() returns json
 language plpgsql
@@ -180,7 +180,7 @@ declare
   missing artifacts.share;
 begin
   perform artifacts.lock_sweep();
-  -- In the order in which every other transaction takes them. Reading goes on.
+  -- The same order of locks as in every other transaction. These locks do not block reads.
   lock table artifacts.totals in share row exclusive mode;
   lock table artifacts.project_totals in share row exclusive mode;
   missing := artifacts.missing_in_project_totals();

@@ -50,7 +50,7 @@ declare
   subject text;
 begin
   subject := agents.require_self(agents.admit(block_sender.caller), block_sender.agent_id);
-  -- Those of one agent take turns, so that the count is exact.
+  -- Blocks by one agent run one at a time, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   if not artifacts.is_blocked(subject, block_sender.from_agent) then
     if cardinality(artifacts.senders_blocked_by(subject)) >= block_sender.max_blocked then

@@ -11,12 +11,12 @@ create function artifacts.given_grants(
 language plpgsql
 stable
 set search_path = ''
--- As in grant_ids_since.
+-- For the same reason as in grant_ids_since.
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
 begin
-  -- Each is a range of an index that has the live grants apart from those that ended.
+  -- Each query reads a range of an index that separates live grants from ended ones.
   if given_grants.artifact_id is not null then
     return query
       select g.*
@@ -56,14 +56,14 @@ begin
 end
 $$;
 comment on function artifacts.given_grants(text, text, text[], timestamptz, text, integer) is
-  'The next live grants that an agent gave, those that end first: all of them, those of one '
-  'artifact, or those to these agents and tags, a few.';
+  'The next max_entries live grants that an agent gave, those that end first. Optionally only '
+  'those of one artifact, or to these grantees.';
 
 create function artifacts.downloads_of(grant_id text)
 returns table (max_downloads integer, downloads bigint)
 language sql
 stable
--- One row, whatever there is. An SQL-standard body is inlined.
+-- Always returns one row. An SQL-standard body is inlined.
 begin atomic
   select d.max_downloads,
     coalesce(d.downloads, 0) + case when d.max_downloads is null then coalesce(r.reads, 0) else 0 end
@@ -102,8 +102,8 @@ end;
 comment on function artifacts.describe_grant(artifacts.grants) is
   'A grant as its giver sees it, or no row if its artifact has ended.';
 
--- A page of grants says where the next one begins by the end of its last grant, in microseconds
--- since 1970, and the id of it.
+-- The cursor of the next page is `<microseconds since 1970>.<grant_id>`: the end and the id of the
+-- last grant of this page.
 
 create function artifacts.position_after(last_of_page artifacts.grants) returns text
 language sql
@@ -127,7 +127,7 @@ begin
     + nullif(split_part(read_position.next_page, '.', 1), '')::bigint * interval '1 microsecond';
   after_grant_id := split_part(read_position.next_page, '.', 2);
   if after_live_until is null or after_live_until <= now() then
-    -- Behind every grant that ends just now.
+    -- After every grant that ends exactly now: `~` sorts after every grant_id.
     after_live_until := now();
     after_grant_id := '~';
   end if;
@@ -153,7 +153,7 @@ set search_path = ''
 as $$
 declare
   subject text := agents.subject_of(list_grants.caller, list_grants.agent_id);
-  -- Null: to whomever.
+  -- Empty: grants to anyone.
   grantees constant text[] := array_remove(
     array[artifacts.grantee(list_grants.to_agent, list_grants.to_tag)], null
   );
@@ -187,5 +187,5 @@ end
 $$;
 comment on function public.list_grants(jsonb, text, text, text, integer, text, text) is
   'The live grants that an agent has given, those that end first. Optionally only those of one '
-  'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises forbidden, '
-  'invalid_request.';
+  'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises '
+  'forbidden, invalid_request.';

@@ -9,7 +9,7 @@ create table artifacts.grant_downloads (
   constraint downloads_are_not_negative check (downloads >= 0),
   constraint no_more_downloads_than_allowed check (downloads <= max_downloads)
 )
--- A download that is counted changes no column that is in an index, and finds room on its page.
+-- fillfactor leaves room for HOT updates: counting a download changes no indexed column.
 with (fillfactor = 50);
 comment on table artifacts.grant_downloads is
   'One row per grant with a download limit, created with the grant, and one per other grant whose '
@@ -77,13 +77,14 @@ begin
       limit 1
     ) d on true
     where g.grantee = use_grant.agent_id
-      -- Where a grant is to a tag, and only there, the tags of the agent are read: now, under the
-      -- lock of its access, which a change of its tags waits for.
+      -- Only a grant to a tag makes this read the agent's tags. They cannot change meanwhile: the
+      -- caller holds the agent's access_lock, which a change of its tags waits for.
       or g.to_tag is not null and g.to_tag in (
         select t.tag from agents.agent_tags t where t.agent_id = use_grant.agent_id
       )
-    -- First what costs nothing, and the longest of it; then what ends first. In one order for
-    -- everybody: a grant whose last download somebody else took stays locked.
+    -- First the grants without a limit, those that last longest first. Then the limited ones, those
+    -- that end first. The order is the same in every transaction, which prevents deadlocks: a grant
+    -- stays locked even if another transaction took its last download.
     order by is_limited, case when d.max_downloads is null then g.live_until end desc,
       g.live_until, g.grant_id collate "C"
   loop
@@ -103,9 +104,9 @@ end
 $$;
 comment on function artifacts.use_grant(text, text, timestamptz) is
   'Chooses a grant of an artifact to an agent, or to a tag of it, that is live after a given time. '
-  'Returns when that access ends and, if the grant has a download limit, the grant, with one more download counted. '
-  'Raises artifact_not_found if there is no such grant, grant_used_up if none allows another '
-  'download.';
+  'Returns when that access ends. If the grant has a download limit, this counts the download and '
+  'also returns the grant. Raises artifact_not_found if there is no such grant, grant_used_up if '
+  'none allows another download.';
 
 create function artifacts.settle_downloads(grant_id text, downloads bigint) returns void
 language plpgsql
@@ -113,8 +114,8 @@ volatile
 set search_path = ''
 as $$
 begin
-  -- All of these were already counted. A process that counts one now holds the row, and may wait
-  -- for this one.
+  -- The downloads of a limited grant are already counted in its row. Do not lock that row: a
+  -- transaction that counts a download holds it, and may be waiting for this one.
   if artifacts.is_limited(settle_downloads.grant_id) then
     return;
   end if;
@@ -122,15 +123,15 @@ begin
   select g.grant_id, settle_downloads.downloads
   from artifacts.grants g
   where g.grant_id = settle_downloads.grant_id
-  -- It may be forgotten meanwhile.
+  -- The grant may be deleted concurrently: then this inserts nothing.
   for key share
   on conflict on constraint grant_downloads_pkey do update
   set downloads = d.downloads + excluded.downloads;
 end
 $$;
 comment on function artifacts.settle_downloads(text, bigint) is
-  'Stores how often the token of a grant without a limit was used: what agents.reads has counted '
-  'and is about to delete.';
+  'Stores how often the token of a grant without a limit was used. agents.reads has counted these '
+  'downloads, and its row is about to be deleted.';
 
 create function public.return_download(grant_id text) returns json
 language plpgsql

@@ -6,12 +6,12 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- Above max_ended, every so many grants of the agent it is looked whether there are too many:
-  -- that reads max_ended entries of an index. Twice as many go, so that it catches up.
+  -- Above max_ended, only every 100th grant of the agent looks for surplus grants, because that
+  -- reads max_ended index entries. It deletes up to 200, so that it catches up.
   look_every constant integer := 100;
   grants_on_record bigint;
   looked_at timestamptz := clock_timestamp();
-  -- Very many may end at one instant.
+  -- The pair marks a grant, because very many grants may end at one instant.
   kept_until timestamptz;
   kept_id text;
 begin
@@ -39,7 +39,7 @@ begin
       and (e.live_until, e.grant_id) < (kept_until, kept_id)
     order by e.from_agent, e.live_until, e.grant_id
     limit 2 * look_every
-    -- The sweep may be at work on them, or another grant of the agent.
+    -- The sweep, or a concurrent grant of the agent, may be deleting the same rows.
     for update skip locked
   ));
 end
@@ -85,7 +85,7 @@ begin
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
   end if;
 
-  -- Exact, because the artifact is locked.
+  -- The count is exact, because the artifact is locked.
   if (
     select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
   ) >= grant_artifact.max_live_grants then
@@ -135,9 +135,10 @@ comment on function public.grant_artifact(
   jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
 ) is
   'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
-  'artifact until expires_at, for max_downloads downloads together (null: any number). Of the owner''s ended grants, the newest '
-  'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
-  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
+  'artifact until expires_at, for max_downloads downloads together (null: any number). Of the '
+  'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
+  'Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request, '
+  'limit_exceeded.';
 
 create function public.revoke_grants(
   caller jsonb,
@@ -163,7 +164,7 @@ declare
 begin
   caller_agent := agents.admit(revoke_grants.caller);
   if revoke_grants.grant_id is not null then
-    -- Whatever else the request names must be that grant's own.
+    -- The other fields of the request must match the grant.
     select array[g.grant_id], a.key into live_ids, file_name
     from artifacts.grants g
     join artifacts.artifacts a on a.artifact_id = g.artifact_id
@@ -175,7 +176,8 @@ begin
       raise sqlstate 'PT404' using message = 'grant_not_found';
     end if;
   else
-    -- Under the lock, a grant that is being written now either waits or is seen.
+    -- Because of the lock, this sees a concurrent grant of the artifact, or that grant waits for
+    -- this transaction.
     artifact := artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
     file_name := artifact.key;
     checked_at := clock_timestamp();
@@ -205,5 +207,5 @@ begin
 end
 $$;
 comment on function public.revoke_grants(jsonb, text, text, text, text) is
-  'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. Idempotent. '
-  'Raises grant_not_found or artifact_not_found.';
+  'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. '
+  'Idempotent. Raises grant_not_found or artifact_not_found.';

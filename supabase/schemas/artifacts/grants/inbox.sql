@@ -14,11 +14,12 @@ begin
   end if;
   begin
     parsed := place::pg_snapshot;
-  -- pg_input_is_valid, which would ask without a failure, is not there before PostgreSQL 16.
+  -- pg_input_is_valid would test this without an exception, but exists only since PostgreSQL 16.
   exception when invalid_text_representation or numeric_value_out_of_range then
     parsed := null;
   end;
-  -- The database was restored, and the operator has not begun another epoch yet.
+  -- This position is from the future: the database was restored, and the operator has not begun a
+  -- new epoch yet.
   if pg_snapshot_xmax(parsed) > pg_snapshot_xmax(agents.present_snapshot()) then
     perform agents.expire_position('after');
   end if;
@@ -57,9 +58,9 @@ begin
     select g.granted_at into after_granted_at
     from artifacts.grants g
     where g.grant_id = list_inbox.after_grant_id
-      -- The agent may have lost the tag since the page before. Only the time is taken.
+      -- The agent may have lost the tag since the previous page. Only the grant's time is used.
       and (g.grantee = subject or g.to_tag is not null);
-    -- A restore has lost the grant, or it was forgotten.
+    -- A restore lost the grant, or it was deleted.
     if not found then
       perform agents.expire_position('cursor');
     end if;
@@ -74,8 +75,8 @@ begin
   ), live as (
     select w.grant_id, w.granted_at
     from walked w
-    -- One look into each index per grant. The planner, which knows nothing of how many there are,
-    -- reads all of artifacts.grants otherwise when that has some twenty thousand rows.
+    -- `limit 1` forces one lookup in each index per grant. Otherwise the planner, which does not
+    -- know the number of grants, reads all of artifacts.grants once that has about 20,000 rows.
     cross join lateral (
       select g.artifact_id from artifacts.grants g where g.grant_id = w.grant_id limit 1
     ) g
@@ -141,7 +142,7 @@ end
 $$;
 comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
   'The live grants to an agent and its tags that allow another download, newest first, after the '
-  'last grant of an earlier page; never a token. from_agent: only those of one sender. after, the '
-  'latest of an earlier answer: only those made since, and those to a tag that the agent was given '
-  'since. A page may be short or empty before the last. Raises '
-  'forbidden, invalid_request, position_expired.';
+  'last grant of an earlier page; never a token. from_agent: only those of one sender. after is '
+  'the latest of an earlier answer: only those made since then, and those to a tag that the agent '
+  'got since then. A page may be short or empty before the last. Raises forbidden, '
+  'invalid_request, position_expired.';

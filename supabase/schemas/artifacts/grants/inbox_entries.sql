@@ -4,7 +4,7 @@ create function artifacts.grantees_of(agent_id text, since pg_snapshot)
 returns table (grantees text[], gained text[])
 language sql
 stable
--- One row, whatever there is. An SQL-standard body is inlined.
+-- Always returns one row. An SQL-standard body is inlined.
 begin atomic
   select
     grantees_of.agent_id || coalesce(array_agg(artifacts.grantee(null, t.tag)), '{}'),
@@ -18,8 +18,8 @@ begin atomic
   where t.agent_id = grantees_of.agent_id;
 end;
 comment on function artifacts.grantees_of(text, pg_snapshot) is
-  'Under which names an agent has grants: its own, and its tags. gained: the tags that it did not '
-  'have in a snapshot, or was given again since (null: none).';
+  'An agent''s names as a grantee: its own, and one per tag. gained: those of the tags that it '
+  'got, or got again, after the snapshot `since` (null: none).';
 
 create function artifacts.shown_senders(grantees text[], blocked text[])
 returns table (grantee text, from_agent text)
@@ -28,7 +28,7 @@ stable
 set search_path = ''
 as $$
 begin
-  -- One look into the index per sender, however many grants each has made.
+  -- One index lookup per sender, however many grants each has made.
   return query
   with recursive senders (grantee, from_agent) as (
     select e.grantee, (select min(g.from_agent) from artifacts.grants g where g.grantee = e.grantee)
@@ -48,10 +48,10 @@ begin
 end
 $$;
 comment on function artifacts.shown_senders(text[], text[]) is
-  'Who has granted something to each of these, except blocked agents.';
+  'The agents that have granted something to each of these grantees, except blocked ones.';
 
--- Each of these reads, for each grantee, the beginning of one range of an index. The planner thinks
--- that no agent has been granted much, and might read all of it, and sort that: so it may not.
+-- For each grantee, each of these functions reads the beginning of one index range. The planner
+-- expects few grants per agent, and might read and sort the whole range. The settings forbid that.
 
 create function artifacts.grant_ids_since(
   grantees text[],
@@ -91,8 +91,8 @@ begin
 end
 $$;
 comment on function artifacts.grant_ids_since(text[], text[], pg_snapshot, integer) is
-  'A bounded number of grants: those to these grantees made since a snapshot, which may have ended, '
-  'and the live ones to those gained since.';
+  'A bounded number of grants: those to `grantees` made since a snapshot, even if they have ended, '
+  'and the live ones to `gained`.';
 
 create function artifacts.live_grant_ids(
   grantees text[],
@@ -144,9 +144,9 @@ begin
 end
 $$;
 comment on function artifacts.live_grant_ids(text[], text, text[], integer) is
-  'A bounded number of live grants to these grantees: those of one sender; otherwise all but those '
-  'of blocked senders. Fewer than max_entries: there are no more. An index skips ended grants, '
-  'however many there are.';
+  'A bounded number of live grants to these grantees: those of one sender, or those of all senders '
+  'that are not blocked. If it returns fewer than max_entries, there are no more. An index skips '
+  'ended grants, however many there are.';
 
 create function artifacts.newest_grant_ids(
   grantees text[],
@@ -169,7 +169,7 @@ begin
       from artifacts.grants g
       where g.grantee = e.grantee
         and g.revoked_at is null
-        -- Where no page came before, everything is below this.
+        -- For the first page, every grant is below this.
         and (g.granted_at, g.grant_id) < (
           coalesce(newest_grant_ids.after_granted_at, 'infinity'),
           coalesce(newest_grant_ids.after_grant_id, '')
@@ -183,7 +183,8 @@ begin
 end
 $$;
 comment on function artifacts.newest_grant_ids(text[], integer, timestamptz, text) is
-  'The newest grants to these grantees that were not revoked, after the last one of a page.';
+  'The newest grants to these grantees that were not revoked, after the last grant of an earlier '
+  'page.';
 
 create function artifacts.inbox_entries(
   agent_id text,
@@ -198,7 +199,7 @@ stable
 set search_path = ''
 as $$
 declare
-  -- The most that one page looks at.
+  -- An upper limit on the grants that one page reads.
   entries_per_page constant integer := inbox_entries.max_entries + 1000;
   grantees text[];
   gained text[];
@@ -210,7 +211,8 @@ begin
   )
   into grantees, gained, blocked
   from artifacts.grantees_of(inbox_entries.agent_id, inbox_entries.since) h;
-  -- Few agents have more live grants than that.
+  -- Few agents have more live grants than entries_per_page. Only for these, the grants are read in
+  -- the order of the pages.
   if inbox_entries.since is not null then
     ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page);
   else
@@ -240,5 +242,5 @@ begin
 end
 $$;
 comment on function artifacts.inbox_entries(text, text, pg_snapshot, integer, timestamptz, text) is
-  'A bounded number of grants to an agent and its tags, in no order; the next page is among them. '
-  'If there may be more, it returns max_entries + 1000, and the inbox may have to hide some.';
+  'At most max_entries + 1000 grants to an agent and its tags, in no order. The next page is among '
+  'them. If it returns that many, there may be more. is_shown: whether the inbox shows the grant.';

@@ -1,10 +1,10 @@
 -- What the sweep must remove from the bucket: objects of ended artifacts, other dead objects, and
 -- orphans. A dead object never becomes live again, so an outdated list of them does no harm.
---
--- An orphan is an object without a row that is 14 days old. A restore that loses rows makes orphans
--- of content that somebody needs. So the sweep counts orphans, round by round, and removes none
--- while they are more than 5% of the objects. It removes an orphan only after a whole round that
--- began after the orphan was found: earlier counts say nothing about a restore.
+-- An orphan is an object that has no row and is at least 14 days old. A restore that loses rows
+-- makes orphans of content that somebody needs. So the sweep counts orphans, round by round, and
+-- removes none while they are more than 5% of the objects. It removes an orphan only after a whole
+-- round that began after the orphan was found: earlier counts say nothing about a restore since
+-- then.
 
 create function artifacts.objects_of_ended(max_artifacts integer) returns text[]
 language plpgsql
@@ -47,8 +47,8 @@ begin
 end
 $$;
 comment on function artifacts.objects_of_ended(integer) is
-  'The objects of the artifacts that ended first. An artifact without any objects left is marked, '
-  'and not looked at again.';
+  'The objects of the artifacts that ended first. An artifact without any objects left is marked '
+  'as removed, and not checked again.';
 
 create table artifacts.orphans (
   object_name text collate "C" primary key,
@@ -70,7 +70,8 @@ language sql
 stable
 set search_path = ''
 as $$
-  -- Uploads are few, and many of them are dead. In a half of their own, their turn comes often.
+  -- Uploads are few, and many of them are dead. Walking over them separately checks each of them
+  -- often.
   select h.half, coalesce(w.position ->> 0, h.first_name), h.up_to, coalesce(w.is_done, false),
     coalesce(w.round, 1), coalesce(w.looked_at, 0), coalesce(w.orphans, 0),
     coalesce(w.last_looked_at, 0), coalesce(w.last_orphans, 0)
@@ -99,13 +100,13 @@ declare
   -- What one call looks at: ended artifacts, and names in each half of the bucket.
   ended_per_call constant integer := 1000;
   names_per_call constant integer := 200;
-  -- How many remembered orphans it looks at in each half. Some may be gone.
+  -- How many remembered orphans one call checks in each half, because their objects may be gone.
   remembered_per_call constant integer := 400;
   paths_of_ended text[];
   answer json;
 begin
   perform agents.authenticate_operator(collect_dead_objects.caller);
-  -- Of two at once, one would go past names that nobody has looked at.
+  -- Of two concurrent calls, one would skip names that neither has checked.
   perform artifacts.lock_sweep();
   paths_of_ended := artifacts.objects_of_ended(ended_per_call);
 
@@ -117,7 +118,7 @@ begin
     cross join lateral artifacts.judge_objects(h.after, h.up_to, names_per_call) j
   ), part as materialized (
     select h.*, j.last_name,
-      -- A half that was looked through in this round is counted already.
+      -- A half that is done in this round was already counted.
       case when h.is_done then 0 else j.names end as names_now,
       case when h.is_done then 0 else j.orphans end as orphans_now
     from artifacts.halves_of_bucket() h
@@ -138,7 +139,7 @@ begin
       sum(p.last_orphans) as last_orphans
     from part p
   ), whole_round as (
-    -- The last round that has counted every object, with this call.
+    -- The last round that counted every object, including this call.
     select r.unfinished,
       r.round + case when r.begins then 0 else 1 end as deciding_round,
       r.orphans as orphans_so_far,
@@ -149,7 +150,7 @@ begin
     from this_round r
   ), tally as (
     select w.unfinished, w.deciding_round, w.round, greatest(w.orphans, w.orphans_so_far) as orphans,
-      -- So many orphans are rather a sign that the database is not the one of this bucket.
+      -- So many orphans suggest that the database does not belong to this bucket.
       not collect_dead_objects.remove_many_orphans
         and (w.orphans > 0.05 * w.looked_at or w.orphans_so_far > 0.05 * w.objects) as holds_orphans
     from whole_round w
@@ -176,7 +177,8 @@ begin
   ), listed as materialized (
     select r.object_name, r.is_orphan, r.half
     from removable r
-    -- Oldest first, so that nobody who adds dead objects again and again puts off those of others.
+    -- Oldest first, so that an agent that keeps adding dead objects cannot delay the removal of
+    -- others.
     order by r.is_orphan, r.stored_at, r.object_name
     limit collect_dead_objects.max_entries
   ), remembered as (
@@ -187,7 +189,7 @@ begin
     where j.is_orphan and not t.holds_orphans and j.object_name not in (select l.object_name from listed l)
     on conflict on constraint orphans_pkey do update
     set deciding_round = excluded.deciding_round
-    -- Only where a restore has set the rounds back.
+    -- This happens only if a restore has set the rounds back.
     where o.deciding_round > excluded.deciding_round
   ), forgotten as (
     delete from artifacts.orphans o
@@ -196,7 +198,7 @@ begin
       union all
       select l.object_name from listed l where l.is_orphan
       union all
-      -- Objects that are gone, though this did not list them.
+      -- Remembered orphans whose objects are gone, although this never listed them.
       select i.object_name
       from part p
       cross join lateral (
@@ -212,14 +214,14 @@ begin
     insert into artifacts.walks as w (walk, position, is_done, looked_at, orphans)
     select p.half,
       case
-        -- What was not listed is looked at again.
+        -- The next call repeats this part if the list had no room for all removable objects.
         when s.is_to_repeat then to_jsonb(array[p.after])
-        -- At the end it begins again.
+        -- At the end, the walk begins again.
         else to_jsonb(array_remove(array[p.last_name], null))
       end,
       p.is_done or p.last_name is null and not s.is_to_repeat,
       p.looked_at + case when s.is_to_repeat then 0 else p.names_now end,
-      -- What is listed is an orphan no longer.
+      -- A listed orphan no longer counts as one.
       p.orphans + case when s.is_to_repeat or p.is_done then 0 else p.orphans_now - s.listed end
     from part p
     cross join lateral (
@@ -230,7 +232,7 @@ begin
           where r.half = p.half and r.object_name not in (select l.object_name from listed l)
         ) as is_to_repeat
     ) s
-    -- In the same order for every sweep.
+    -- The same order in every sweep prevents deadlocks.
     order by p.half
     on conflict on constraint walks_pkey do update
     set position = excluded.position,

@@ -6,7 +6,8 @@
 --   collect_dead_objects  lists the bytes that the caller must remove through the Storage API
 --   forget_ended          deletes tombstones that are 30 days old and have no objects left
 
--- Whether these are over, their times alone decide. Pending artifacts are looked at one by one.
+-- For artifacts that are not pending, the times alone decide whether they have ended. Pending
+-- artifacts are checked one by one.
 create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
   where ended_at is null and state <> 'pending';
 create index pending_artifacts_by_age on artifacts.artifacts (created_at, artifact_id)
@@ -31,7 +32,7 @@ comment on table artifacts.walks is
   'them are done, the next round begins.';
 comment on column artifacts.walks.is_done is 'Whether the walk has reached its end in this round.';
 comment on column artifacts.walks.looked_at is
-  'How many objects it has counted in this round, each of them once.';
+  'How many objects the walk has counted in this round, each once.';
 comment on column artifacts.walks.orphans is
   'How many of these objects were orphans (collect_dead_objects) and were not removed.';
 comment on column artifacts.walks.last_looked_at is 'The value of looked_at in the previous round.';
@@ -46,8 +47,8 @@ as $$
   select set_config('artifacts.has_turn', 'yes', true);
 $$;
 comment on function artifacts.lock_sweep() is
-  'Makes changes to artifacts of several agents run one at a time: two at once might wait for '
-  'each other''s totals.';
+  'Makes changes to artifacts of several agents run one at a time: two at once could deadlock on '
+  'the agents'' totals.';
 
 create function artifacts.abandoned_among(artifact_ids text[]) returns text[]
 language sql
@@ -56,14 +57,14 @@ set search_path = ''
 as $$
   select coalesce(array_agg(a.artifact_id order by a.created_at), '{}')
   from unnest(abandoned_among.artifact_ids) as named (artifact_id)
-  -- One look into the index per name.
+  -- One index lookup per id.
   cross join lateral (
     select i.* from artifacts.artifacts i where i.artifact_id = named.artifact_id limit 1
   ) a
   where a.state = 'pending'
     and a.ended_at is null
-    -- The upload URL, which lives two hours, has run out for a day, or for an hour where it brought
-    -- nothing of use.
+    -- The upload URL, which works for two hours, expired a day ago or, if the upload has a wrong
+    -- size, an hour ago.
     and (
       a.created_at < now() - interval '26 hours'
       or a.created_at < now() - interval '3 hours' and exists (
@@ -72,14 +73,14 @@ as $$
           and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
     )
-    -- Nobody is at work on it.
+    -- No commit is verifying it.
     and not exists (
       select from artifacts.verifications v
       where v.artifact_id = a.artifact_id
         and (v.progress_at >= now() - interval '1 day' or v.lease_expires_at > now())
     )
-    -- A sealed upload may have been committed by a later state of this database, before a backup
-    -- was restored.
+    -- If a backup was restored, the database may have lost the commit of a sealed upload. So a
+    -- sealed object keeps the artifact for 14 days.
     and not exists (
       select from artifacts.current_objects o
       where o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
@@ -117,7 +118,7 @@ begin
     limit next_pending.max_entries
   ) n;
 
-  -- At the end it begins again.
+  -- At the end, the walk begins again.
   insert into artifacts.walks as w (walk, position, is_done)
   values ('pending', coalesce(last_position, '[]'), last_position is null)
   on conflict on constraint walks_pkey do update
@@ -126,7 +127,8 @@ begin
 end
 $$;
 comment on function artifacts.next_pending(integer) is
-  'The next pending artifacts that are old enough to look at, in turn.';
+  'The next pending artifacts that are old enough to check. Each call continues after the previous '
+  'one.';
 
 create function public.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
 language plpgsql
@@ -135,8 +137,8 @@ security invoker
 set search_path = ''
 as $$
 declare
-  -- Download URLs work until their window ends; a minute more, because they are signed after the
-  -- decision.
+  -- Wait until download URLs have expired: their window, and a minute more because they are signed
+  -- after access was checked.
   over_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
   -- How many pending artifacts one call looks at.
   pending_per_call constant integer := 200;
@@ -163,7 +165,8 @@ begin
   abandoned_ids := artifacts.abandoned_among(pending_ids);
   remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries);
   if remaining > 0 then
-    -- Not all that were found can end now: the walk begins again, and finds the others.
+    -- Not all of the found artifacts can end in this call. The walk begins again, to find the
+    -- others.
     update artifacts.walks w set position = '[]', is_done = false where w.walk = 'pending';
   end if;
   remaining := remaining
@@ -177,7 +180,7 @@ begin
     for update skip locked
   );
 
-  -- Asked again under the lock: a commit may have begun before it was taken.
+  -- Check again under the row locks: a commit may have begun before they were taken.
   abandoned_ids := artifacts.abandoned_among(abandoned_ids);
 
   for ended in
@@ -186,7 +189,7 @@ begin
     where a.artifact_id = any (expired_ids || abandoned_ids)
     returning a.*
   loop
-    -- The holder of a lease that ran out decides nothing any more.
+    -- A commit whose lease has expired can no longer give a verdict.
     delete from artifacts.verifications v where v.artifact_id = ended.artifact_id;
     if ended.state = 'pending' then
       abandoned := abandoned + 1;
@@ -196,7 +199,7 @@ begin
       );
     else
       expired := expired + 1;
-      -- What was deleted had its event then.
+      -- A deleted artifact got its event when it was deleted.
       if ended.state <> 'deleted' then
         perform agents.record_event(
           end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id,
@@ -244,7 +247,7 @@ begin
     limit forget_ended.max_entries
     for update skip locked
   );
-  -- Grants first and in bounded numbers: one artifact may have any number of them.
+  -- Delete grants first, and in bounded numbers: one artifact may have any number of them.
   delete from artifacts.grants g
   where g.grant_id = any (array(
     select m.grant_id
@@ -264,7 +267,7 @@ begin
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
     and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)
-    -- A slow move, or a slow PUT, may have brought bytes since.
+    -- A slow move, or a slow PUT, may have added objects since.
     and not artifacts.has_objects(a.artifact_id);
 
   select count(*) into remaining

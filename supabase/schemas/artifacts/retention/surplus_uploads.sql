@@ -1,6 +1,7 @@
--- An upload URL pins no size and works for two hours, whatever becomes of its artifact. The sweep
--- removes what it brings, and whoever has the URL may bring it again. So what was seen there counts
--- against the artifact's owner, who registers nothing more while it is over its quota.
+-- An upload URL does not limit the size, and works for two hours, whatever happens to its artifact.
+-- The sweep removes surplus uploads, but anyone with the URL can upload again. So the surplus bytes
+-- that were seen count against the artifact's owner, which cannot register anything while it is
+-- over its quota.
 
 create index surplus_uploads_by_agent on artifacts.artifacts (agent_id) include (surplus_bytes)
   where surplus_bytes is not null;
@@ -63,7 +64,7 @@ begin
   changed_ids := array(
     select a.artifact_id
     from unnest(looked_at) as named (artifact_id)
-    -- One look into the index per name.
+    -- One index lookup per id.
     cross join lateral (
       select i.* from artifacts.artifacts i where i.artifact_id = named.artifact_id limit 1
     ) a
@@ -83,6 +84,6 @@ begin
 end
 $$;
 comment on function public.record_surplus_uploads(jsonb) is
-  'Records the excess bytes of the uploads that collect_dead_objects looks at next, before they are '
-  'removed, and clears excess that was not seen again for an hour. Returns {looked_at: how many '
-  'artifacts}. Raises forbidden for an agent.';
+  'Records the excess bytes of the uploads that collect_dead_objects looks at next, before they '
+  'are removed, and clears excess that was not seen again for an hour. Returns {looked_at: how '
+  'many artifacts}. Raises forbidden for an agent.';

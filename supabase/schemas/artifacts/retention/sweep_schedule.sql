@@ -11,7 +11,8 @@ create table artifacts.sweeps (
   constraint there_is_only_one_row check (only_row)
 );
 comment on table artifacts.sweeps is
-  'One row: whether the sweep runs. pg_cron shows its schedule only to the role that created it.';
+  'One row: when the sweep is scheduled, and when it last ran. pg_cron shows a schedule only to '
+  'the role that created it.';
 comment on column artifacts.sweeps.schedule is
   'What schedule_sweep last gave pg_cron; null: never.';
 comment on column artifacts.sweeps.swept_at is 'When a call of /sweep last finished; null: never.';
@@ -32,8 +33,8 @@ declare
   missing text[] := array[]::text[];
   secret text;
   is_stored boolean;
-  -- Read at every run, so that a rotated key needs no new schedule, and so that no key stands in
-  -- cron's own table.
+  -- Every run reads the secrets. So a rotated key needs no new schedule, and pg_cron's own table
+  -- contains no key.
   read_secret constant text := '(select decrypted_secret from vault.decrypted_secrets where name = %L)';
 begin
   if not exists (
@@ -50,7 +51,8 @@ begin
     missing := missing || 'the extension supabase_vault'::text;
   else
     foreach secret in array array[schedule_sweep.url_secret, schedule_sweep.key_secret] loop
-      -- The schema may be missing. Where `format` names it, nobody looks for it before this runs.
+      -- The schema may be missing. `supabase db lint` checks constant dynamic SQL, so `format`
+      -- hides the schema's name until this runs.
       execute format('select exists (select from %I.decrypted_secrets where name = $1)', 'vault')
       into is_stored using secret;
       if not is_stored then
@@ -64,7 +66,7 @@ begin
       hint = 'See docs/retention.md.';
   end if;
 
-  -- A job of this name is replaced.
+  -- This replaces an existing job of the same name.
   execute format('select %I.schedule($1, $2, $3)', 'cron') using
     'agent-artifacts-sweep',
     schedule_sweep.schedule,

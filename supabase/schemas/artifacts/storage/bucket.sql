@@ -119,5 +119,5 @@ begin
 end
 $$;
 comment on function public.check_bucket() is
-  'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. Raises '
-  'misconfigured.';
+  'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. '
+  'Raises misconfigured.';

@@ -79,8 +79,8 @@ stable
 set search_path = ''
 as $$
 begin
-  -- Only the attempts since the last verdict can be there, so these are few. Each is one look into
-  -- the unique index.
+  -- Only attempts after the last verdict can have an object, so there are few. Each needs one
+  -- lookup in the unique index.
   return (
     select attempt
     from generate_series(
@@ -97,10 +97,10 @@ begin
 end
 $$;
 comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
-  'The attempt that crashed and left a sealed object that can still be used, or null.';
+  'The newest attempt that crashed and left a sealed object that can still be used; null: none.';
 
--- Which of the bucket's objects are live, as far as the rows tell. Only this decides it; the sweep
--- and fsck ask.
+-- Decides which of the bucket's objects are live, from the rows in the database. No other code
+-- decides this: the sweep and fsck call this function.
 
 create function artifacts.judge_objects(after text, up_to text, max_entries integer)
 returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
@@ -109,7 +109,7 @@ stable
 set search_path = ''
 as $$
   with named as materialized (
-    -- Of nearly all objects the name is enough.
+    -- For nearly all objects, the name is enough.
     select o.name
     from artifacts.current_names(
       judge_objects.after, judge_objects.up_to, judge_objects.max_entries
@@ -118,8 +118,8 @@ as $$
     select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
       a.state = 'pending' and a.ended_at is null as is_pending,
       held.is_content,
-      -- 0: the upload itself. Null: a path that the row has not come to, as after a restore of the
-      -- database beside a newer bucket.
+      -- 0: the upload itself. Null: an attempt that the row does not have yet, because a restored
+      -- database is older than the bucket.
       case
         when n.name = artifacts.incoming_path(a.artifact_id) then 0
         else (
@@ -129,7 +129,7 @@ as $$
         )
       end as attempt
     from named n
-    -- One look into the index per object, however many artifacts there are.
+    -- One index lookup per object, however many artifacts there are.
     left join lateral (
       select i.ended_at is null
         and n.name = artifacts.sealed_path(i.artifact_id, i.sealed_attempt) as is_content
@@ -150,8 +150,8 @@ as $$
       when p.is_content then 'live'
       when p.attempt is null then 'unknown'
       when p.committed_at is not null or p.ended_at is not null then 'dead'
-      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep
-      -- does, when it ends the artifact.
+      -- A commit may be using the other objects. Not even deleting the artifact makes them dead:
+      -- only the sweep does, when it ends the artifact.
       when p.attempt between 1 and p.rejected_attempts then 'dead'
       else 'live'
     end,

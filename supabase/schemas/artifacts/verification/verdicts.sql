@@ -24,8 +24,8 @@ begin
   from artifacts.artifacts a
   where a.artifact_id = finish_commit.artifact_id;
 
-  -- Commits of one key take turns, so that exactly one artifact is current. This comes before any
-  -- row lock, so that two of them cannot wait for each other.
+  -- Commits of one `key` run one at a time, so that exactly one artifact is current. This lock
+  -- comes before any row lock, so that two commits cannot deadlock.
   perform pg_advisory_xact_lock(
     hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
   );
@@ -65,7 +65,7 @@ begin
     );
   end if;
 
-  -- Looked for first: an update pays for its triggers even where it finds nothing.
+  -- Select first, because an update runs its triggers even if it finds no row.
   select a.artifact_id into superseded_id
   from artifacts.artifacts a
   where a.agent_id = artifact.agent_id
@@ -103,6 +103,7 @@ end
 $$;
 comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) is
   'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
-  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}; then the caller must '
-  'remove the object at that path. Raises commit_in_progress if the lease was lost: then nothing '
-  'may be removed; unauthenticated if the caller''s access ended during the verification.';
+  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}. After a mismatch, the '
+  'caller must remove the object at that path. Raises commit_in_progress if the lease was lost: '
+  'then the caller must remove nothing. Raises unauthenticated if the caller''s access ended '
+  'during the verification.';

@@ -58,7 +58,7 @@ comment on column artifacts.verifications.progress_at is
 create function artifacts.longest_move(size_bytes bigint) returns interval
 language sql
 immutable
--- The slowest that was seen were 8 MiB a second.
+-- The slowest moves that were seen ran at 8 MiB per second.
 return make_interval(secs => 10 + (size_bytes / 1048576)::double precision);
 comment on function artifacts.longest_move(bigint) is
   'How long Storage may take to move an object after nobody waits for the answer any more, before '
@@ -101,12 +101,13 @@ begin
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
 
-  -- The lease that may still hold is that of a move. Another PUT may have replaced the upload
-  -- between the lease and the move: then the size of what is there now counts. One statement looks
-  -- at both ends of the move, so that one which is made meanwhile is not taken for one that failed.
+  -- A lease that may still be valid here is that of a move. Another PUT may have replaced the
+  -- upload between the lease and the move: then the size of the present upload counts. One
+  -- statement checks both ends of the move, so that a move that completes meanwhile does not look
+  -- like a failed one.
   select
     u.id, u.version, u.size,
-    -- Looked for only under a lease that holds.
+    -- The sealed object is looked up only while the lease is valid.
     coalesce(
       greatest(
         verification.lease_expires_at, verification.move_awaited_until + artifacts.longest_move(u.size)
@@ -126,7 +127,8 @@ begin
     where a.artifact_id = artifact.artifact_id
     returning a.commit_attempts into attempt_to_verify;
     if verification.artifact_id is not null then
-      -- Another object than any before it: what was hashed so far says nothing about it.
+      -- This upload is a different object from the one that was partly hashed, so discard the
+      -- progress.
       delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
     end if;
   else
@@ -176,10 +178,11 @@ comment on function public.begin_commit(jsonb, text, text, integer) is
   'Takes the lease of a commit. Returns {step: "done", artifact} if nothing is left to do; {step: '
   '"moving", artifact} while an earlier commit''s move may be under way; otherwise {step: '
   '"verify", lease_token, incoming_path | null, sealed_path, size, object: {id, version, size | '
-  'null}, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if there '
-  'is one, to sealed_path and verify that, starting at progress. object is what is now at the '
-  'first of the two paths; a move gives it another version. Raises artifact_not_found, '
-  'artifact_expired, already_committed, commit_in_progress, upload_missing, misconfigured.';
+  'null}, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if there is '
+  'one, to sealed_path and verify that, starting at progress. object is what is now at '
+  'incoming_path or, if that is null, at sealed_path; a move gives it another version. Raises '
+  'artifact_not_found, artifact_expired, already_committed, commit_in_progress, upload_missing, '
+  'misconfigured.';
 
 create function public.leave_move(artifact_id text, lease_token uuid) returns json
 language plpgsql
@@ -193,7 +196,7 @@ declare
 begin
   update artifacts.verifications v
   set move_awaited_until = left_at,
-      -- As much longer as before: the longest move.
+      -- Keep the time that the lease lasts beyond move_awaited_until: the longest move.
       lease_expires_at = left_at + (v.lease_expires_at - v.move_awaited_until)
   where v.artifact_id = leave_move.artifact_id
     and v.lease_token = leave_move.lease_token
@@ -207,7 +210,7 @@ end
 $$;
 comment on function public.leave_move(text, uuid) is
   'Records that the commit that began a move no longer waits for it. The lease stays, for the '
-  'move, and lasts the longest move from now. Returns the artifact. Raises commit_in_progress if '
+  'move, and lasts from now for longest_move. Returns the artifact. Raises commit_in_progress if '
   'the lease was lost.';
 
 create function public.save_commit_progress(
@@ -248,7 +251,7 @@ begin
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
 
-  -- Of several sealed uploads only the newest is ever taken up: those before it are dead.
+  -- Of several sealed uploads, only the newest is ever used: the earlier ones are dead.
   update artifacts.artifacts a
   set rejected_attempts = greatest(a.rejected_attempts, verified_attempt - 1)
   where a.artifact_id = artifact.artifact_id;
@@ -282,6 +285,6 @@ as $$
   )
 $$;
 comment on function public.release_commit(text, uuid) is
-  'Gives back the lease of a commit that could not be decided, so that the next need not wait for '
-  'it to expire. Returns {released, upload_version: the upload''s version in Storage, null if '
-  'there is no upload or the lease was lost}.';
+  'Gives back the lease of a commit that could not be decided, so that the next commit need not '
+  'wait until the lease expires. Returns {released, upload_version: the upload''s version in '
+  'Storage, null if there is no upload or the lease was lost}.';

@@ -1,12 +1,12 @@
--- Where agents were last seen by neighbours that can be reached: a hint for other neighbours, which
--- can use it to reach an agent behind NAT. No configuration's text has it, so it raises no version.
+-- Where reachable neighbours last saw an agent: a hint for other neighbours, which can use it to
+-- reach an agent behind NAT. It is not part of a configuration's text, so it raises no version.
 
 create function mesh.ip_of(endpoint text) returns inet
 language sql
 immutable
 return case
   when ip_of.endpoint like '[%' then substring(ip_of.endpoint from '^\[([0-9a-f:]+)\]')::inet
-  -- The last label of a name has a letter.
+  -- A DNS name does not match, because its last label has a letter.
   when ip_of.endpoint ~ '^[0-9.]+:' then split_part(ip_of.endpoint, ':', 1)::inet
 end;
 comment on function mesh.ip_of(text) is 'The address of an endpoint; null for a DNS name.';
@@ -21,16 +21,18 @@ return coalesce(
   false
 );
 comment on function mesh.is_private(inet) is
-  'Whether an address means another host in every network (RFC 1918, RFC 6598, RFC 4193).';
+  'Whether an address is private, so that it means a different host in every network (RFC 1918, '
+  'RFC 6598, RFC 4193).';
 
 create function mesh.observed_endpoints(viewer text, agent_ids text[], online_seconds integer)
 returns table (agent_id text, endpoint text)
 language plpgsql
 stable
 set search_path = ''
--- Whoever calls this may have switched it off, and here are few rows per agent.
+-- The caller may have switched nested loops off, but here they are right: there are few rows per
+-- agent.
 set enable_nestloop = on
--- To plan this takes longer than to run it for a few agents.
+-- Planning this takes longer than running it for a few agents.
 set plan_cache_mode = force_generic_plan
 as $$
 begin
@@ -38,7 +40,7 @@ begin
     return;
   end if;
   return query
-  -- What most observers say: one that lies is outvoted. Then the newest.
+  -- The endpoint that most observers report, so that one that lies is outvoted. Then the newest.
   select distinct on (seen.agent_id) seen.agent_id, seen.endpoint
   from (
     select own.agent_id::text, heard.endpoint::text, count(*) as observers, max(t.heard_at) as seen_at
@@ -61,11 +63,11 @@ begin
       and own.other_agent <> observed_endpoints.viewer
       and heard.endpoint is not null
       and observer.endpoint is not null
-      -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
+      -- Both sides must report a direct path. So a neighbour cannot send others to a wrong place by
       -- reporting an agent that it has no connection with.
       and mesh.way_at(own.via, own.handshake_at, t.own_at) = 'direct'
       and mesh.way_at(heard.via, heard.handshake_at, t.heard_at) = 'direct'
-      -- As mesh.see_each_other, which would be called for each.
+      -- Same as mesh.see_each_other, written out because that would be called for each row.
       and (
         exists (
           select from mesh.rules r
@@ -76,8 +78,8 @@ begin
           where r.active and r.from_agent = own.other_agent and r.to_agent = own.agent_id
         )
       )
-      -- A private address means something only to hosts of the same network. The observer itself
-      -- is reached there.
+      -- A private address is of use only to hosts in the same network, where the observer itself is
+      -- reached.
       and (
         not mesh.is_private(mesh.ip_of(heard.endpoint))
         or exists (
@@ -91,5 +93,6 @@ begin
 end
 $$;
 comment on function mesh.observed_endpoints(text, text[], integer) is
-  'Where each of these agents but the viewer was last seen by others, each a reachable neighbour of '
-  'it with a direct path that both sides report; no row: by nobody. Without online_seconds, none.';
+  'Where each of these agents, except the viewer, was last seen by its reachable neighbours, over '
+  'a direct path that both sides report. No row: nobody saw the agent. Without online_seconds, it '
+  'returns no rows.';

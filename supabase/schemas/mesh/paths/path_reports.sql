@@ -1,12 +1,11 @@
--- What hosts report of their paths: whether each neighbour answers, and by which way.
---
--- A report names up to 64 neighbours. When it came is in mesh.liveness, which every heartbeat
--- writes in any case. A row here is written only if its path has changed, or is no longer named: a
--- mesh in which nothing happens writes nothing here. A host with more neighbours names others in
--- its next report, and what it said before is valid for the online window.
---
--- Locks: rows here come after pairs and before liveness. A report never waits for a lock except for
--- another report of the same agent: a pair that is locked is left out, until the next report.
+-- What hosts report about their paths: whether each neighbour answers, and whether directly or
+-- through a relay.
+-- A report names up to 64 neighbours. Its time is in mesh.liveness, which every heartbeat writes
+-- anyway. A row here is written only if its path has changed or is no longer named, so a mesh
+-- without changes writes nothing here. A host with more neighbours names others in its next report,
+-- and its earlier reports stay valid for the online window.
+-- Locks: rows here come after pairs and before liveness. A report waits only for another report of
+-- the same agent. It skips a pair that is locked, until the next report.
 
 create table mesh.path_reports (
   agent_id agents.agent_id not null,
@@ -25,30 +24,31 @@ create table mesh.path_reports (
     references mesh.pairs (low_agent, high_agent) on delete cascade,
   constraint via_is_a_way check (via in ('direct', 'relay', 'none'))
 )
--- Room for a new version of each row beside the old one: what changes often is in no index.
+-- fillfactor leaves room for HOT updates: no index covers the columns that change often.
 with (fillfactor = 50);
 
 comment on table mesh.path_reports is
-  'What each host last reported of its path to a neighbour. Valid at a time of mesh.time_of_report, '
-  'and only while the two share an active rule.';
+  'What each host last reported about its path to a neighbour. Valid only while '
+  'mesh.time_of_report returns a time, and while the two share an active rule.';
 comment on column mesh.path_reports.agent_id is 'The agent whose host reports.';
 comment on column mesh.path_reports.other_agent is 'The neighbour that the path leads to.';
 comment on column mesh.path_reports.via is 'direct, relay or none.';
 comment on column mesh.path_reports.endpoint is
-  'Where the host sees the neighbour: the outer address of its packets. Null: unknown, or of no use '
-  'to other hosts.';
+  'Where the host sees the neighbour: the outer address of its packets. Null: unknown, or of no '
+  'use to other hosts.';
 comment on column mesh.path_reports.handshake_at is
-  'When their last handshake was, within 15 seconds; null: never.';
+  'The time of their last handshake, accurate to 15 seconds; null: never.';
 comment on column mesh.path_reports.since is
-  'Since when the path works by this way, or does not work, as far as reports say.';
+  'Since when, according to the reports, the path has worked this way, or has not worked.';
 comment on column mesh.path_reports.left_out_at is
-  'When the last report came that named this path, if the newest one does not; null: it does.';
+  'If the newest report does not name this path: when the last report that named it came. Null: '
+  'the newest report names it.';
 comment on column mesh.path_reports.confirmed_at is
-  'When the path was last reported, within a day: by this the sweep finds what is old.';
+  'When the path was last reported, accurate to a day. The sweep finds old rows by it.';
 
--- What others report of an agent.
+-- Finds what others report about an agent.
 create index path_reports_by_other_agent on mesh.path_reports (other_agent);
--- For pairs that are deleted.
+-- For the deletion of pairs, which cascades.
 create index path_reports_by_pair on mesh.path_reports (low_agent, high_agent);
 create index path_reports_by_confirmation on mesh.path_reports (confirmed_at);
 
@@ -56,25 +56,25 @@ create function mesh.way_at(via text, handshake_at timestamptz, reported_at time
 language sql
 stable
 return case
-  -- WireGuard renews a session that is used after 120 seconds, and ends it after 180.
+  -- WireGuard renews a session in use after 120 seconds, and ends a session after 180.
   when way_at.handshake_at >= way_at.reported_at - interval '180 seconds' then way_at.via
   else 'none'
 end;
 comment on function mesh.way_at(text, timestamptz, timestamptz) is
-  'By which way a path worked when it was reported: direct or relay; none: it did not work.';
+  'How a path worked when it was reported: direct, relay, or none (it did not work).';
 
 create function mesh.paths_hold(liveness mesh.liveness, online_seconds integer) returns boolean
 language sql
 stable
 return coalesce(
   (paths_hold.liveness).paths_reported_at > now() - make_interval(secs => paths_hold.online_seconds)
-    -- Or the request that brought them still waits.
+    -- Or the request that reported them is still waiting.
     or (paths_hold.liveness).paths_reported_at = (paths_hold.liveness).last_seen
       and (paths_hold.liveness).waits_until > now() - make_interval(secs => paths_hold.online_seconds),
   false
 );
 comment on function mesh.paths_hold(mesh.liveness, integer) is
-  'Whether what a host last reported of its paths is still valid.';
+  'Whether what a host last reported about its paths is still valid.';
 
 create function mesh.time_of_report(
   left_out_at timestamptz, liveness mesh.liveness, online_seconds integer
@@ -90,7 +90,7 @@ return case
     then time_of_report.left_out_at
 end;
 comment on function mesh.time_of_report(timestamptz, mesh.liveness, integer) is
-  'When a host, of that liveness, last reported a path; null: not recently.';
+  'When the host with this liveness last reported a path; null: not recently.';
 
 create function mesh.note_paths(agent_id text, paths jsonb) returns timestamptz
 language plpgsql
@@ -110,7 +110,7 @@ declare
   );
   left_out tid[];
 begin
-  -- By their places, which nobody changes while they are locked.
+  -- Found by ctid, which cannot change while the row is locked.
   left_out := array(
     select r.ctid
     from mesh.path_reports r
@@ -141,7 +141,8 @@ begin
         when not mesh.is_inside_the_mesh(n.endpoint_ip) then n.endpoint
       end as endpoint,
       case
-        -- A session without a renewal ends in this time: nobody knows what was in a longer gap.
+        -- A session without a renewal ends after 180 seconds, so nothing is known about a longer
+        -- gap.
         when n.way = r.way and r.told_at > reported_at - interval '180 seconds' then r.since
         when n.way <> 'none' then n.handshake_at
         else reported_at
@@ -150,7 +151,7 @@ begin
         when r.confirmed_at > reported_at - interval '1 day' then r.confirmed_at
         else reported_at
       end as confirmed_at,
-      -- Two reports of one handshake differ by the time on the way and a rounded second.
+      -- Two reports of one handshake differ by the network delay and by rounding to a second.
       coalesce(
         abs(extract(epoch from n.handshake_at - r.handshake_at)) < 15,
         n.handshake_at is null and r.handshake_at is null
@@ -177,7 +178,7 @@ begin
   )
   select note_paths.agent_id, c.other_agent, c.via, c.endpoint, c.handshake_at, c.since, c.confirmed_at
   from changed c
-  -- Also says whether there is a pair: the neighbour may not be registered.
+  -- This lock also checks whether the pair exists: the neighbour may not be registered.
   cross join lateral (
     select
     from mesh.pairs p
@@ -198,12 +199,12 @@ begin
 end
 $$;
 comment on function mesh.note_paths(text, jsonb) is
-  'Records what an agent reports of its paths: paths is [{agent_id, via, endpoint | null, '
-  'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Leaves out whoever shares '
-  'no active rule with it. Returns the time of the report, for the sign of life.';
+  'Records what an agent reports about its paths: paths is [{agent_id, via, endpoint | null, '
+  'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Ignores agents that share '
+  'no active rule with it. Returns the time of the report, for note_sign_of_life.';
 
 create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
--- An SQL function that cannot be inlined is planned by every statement that calls it.
+-- PL/pgSQL, because every statement that calls an SQL function plans it if it cannot be inlined.
 language plpgsql
 stable
 set search_path = ''
@@ -225,7 +226,7 @@ begin
 end
 $$;
 comment on function mesh.path_json(mesh.path_reports, timestamptz) is
-  'A path as its side reported it at that time; null without a report or a time.';
+  'A path as one side reported it at that time; null without a report or a time.';
 
 create function public.forget_paths(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -259,5 +260,6 @@ begin
 end
 $$;
 comment on function public.forget_paths(jsonb, integer) is
-  'Deletes up to max_entries reports of paths that were not repeated for two days: they name '
-  'addresses. Returns {remaining}, which counts at most a thousand. Raises forbidden for an agent.';
+  'Deletes up to max_entries reports of paths that were not repeated for two days, because they '
+  'contain addresses. Returns {remaining}, which counts at most a thousand. Raises forbidden for '
+  'an agent.';

@@ -1,4 +1,4 @@
--- What a relay calls the agents that use it.
+-- The names by which a relay knows the agents that use it.
 
 create function public.read_relay_name(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -27,6 +27,6 @@ begin
 end
 $$;
 comment on function public.read_relay_name(jsonb, text) is
-  'What a relay and its log call an agent that has a peer: the IPv4 address in the mesh, which the '
-  'operator can look up, and which leads to nobody once the agent was erased. The operator, who '
-  'tries a relay without an agent_id, is called operator. Raises forbidden, peer_not_found.';
+  'The name by which a relay and its log know an agent that has a peer: its IPv4 address in the '
+  'mesh. The operator can look it up, and after an erasure it leads to nobody. The operator, who '
+  'may try a relay without an agent_id, is named operator. Raises forbidden, peer_not_found.';

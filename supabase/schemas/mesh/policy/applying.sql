@@ -42,7 +42,7 @@ begin
   perform pg_advisory_xact_lock(mesh.policy_lock());
   select p.* into in_force from mesh.policies p;
 
-  -- Otherwise it is this policy, begun by an earlier call: whoever repeats the call goes on.
+  -- Otherwise, an earlier call has begun to apply this policy, and this call continues.
   if in_force.fingerprint is distinct from apply_policy.expect
     or in_force.source is distinct from apply_policy.policy ->> 'source'
   then

@@ -21,15 +21,15 @@ as $$
   from unnest((record_policy_events.effects).sights) as s;
 $$;
 comment on function mesh.record_policy_events(jsonb, mesh.policy_effects) is
-  'Appends to agents.events what the policy changed, as other changes of rules are told.';
+  'Appends to agents.events what the policy changed, in the same form as other changes of rules.';
 
 create function mesh.make_policy_changes(caller jsonb, changes mesh.policy_change[])
 returns mesh.policy_effects
 language plpgsql
 volatile
 set search_path = ''
--- One look into an index per change. Planned for the thousands of one call, whole tables are paired
--- with them, which was seen to take twenty times as long.
+-- The generic plan needs one index lookup per change. A plan for the thousands of changes of one
+-- call joins whole tables with them, which took twenty times as long.
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -51,7 +51,7 @@ begin
     and r.port = c.port
     and r.from_agreed_at is null
     and r.to_agreed_at is null;
-  -- What the agents have agreed to, or asked for, stays.
+  -- Rules that agents have agreed to or requested stay.
   update mesh.rules r
   set policy_since = null
   from unnest(make_policy_changes.changes) as c
@@ -87,5 +87,5 @@ begin
 end
 $$;
 comment on function mesh.make_policy_changes(jsonb, mesh.policy_change[]) is
-  'Gives the policy these rules and takes these from it, in the transaction''s one step 2. The '
-  'caller holds the lock of the policy, or of its rules.';
+  'Adds these rules to the policy or removes them from it. This is step 2 of the lock order, so '
+  'call it once in a transaction. The caller holds the lock of the policy, or of its rules.';

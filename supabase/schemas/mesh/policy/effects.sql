@@ -1,12 +1,12 @@
--- What a change of the policy does to who may reach whom. A rule that the agents have agreed to as
--- well is not gained and not lost.
+-- How a change of the policy affects which agents may reach each other. A rule that its agents have
+-- also agreed to is neither gained nor lost.
 
 create type mesh.policy_sight as (
   low_agent text collate "C",
   high_agent text collate "C",
   is_gained boolean
 );
-comment on type mesh.policy_sight is 'Two registered peers that get to see each other, or cease to.';
+comment on type mesh.policy_sight is 'Two registered peers that begin or cease to see each other.';
 
 create type mesh.policy_effects as (
   effective mesh.policy_change[],
@@ -14,8 +14,8 @@ create type mesh.policy_effects as (
   changed_agents text[]
 );
 comment on type mesh.policy_effects is
-  'effective: the rules that become active, or cease to be. sights: the pairs of registered peers '
-  'for which that changes whether they see each other. changed_agents: those whose configuration '
+  'effective: the rules that begin or cease to be active. sights: the pairs of registered peers '
+  'that therefore begin or cease to see each other. changed_agents: the agents whose configuration '
   'changes.';
 
 create function mesh.effects_of(changes mesh.policy_change[]) returns mesh.policy_effects
@@ -26,7 +26,7 @@ as $$
   with effective as materialized (
     select c.from_agent, c.to_agent, c.proto, c.port, c.is_added
     from unnest(effects_of.changes) as c
-    -- One look into each index per rule, per agent and per pair.
+    -- One lookup in each index per rule, per agent and per pair.
     left join lateral (
       select r.active, r.from_agreed_at is not null and r.to_agreed_at is not null as is_agreed
       from mesh.rules r
@@ -97,5 +97,5 @@ as $$
     )
 $$;
 comment on function mesh.effects_of(mesh.policy_change[]) is
-  'What these changes of the policy do. For a change that follows: under the locks of the '
-  'config_versions of all agents that it names.';
+  'What these changes of the policy do. To make the changes afterwards, call this under the locks '
+  'of the config_versions of all agents that they name.';

@@ -1,4 +1,4 @@
--- What a policy means for the agents there are: its rules between each two of them.
+-- Expands a policy: its rules between each two of the existing agents.
 
 create type mesh.policy_change as (
   from_agent text collate "C",
@@ -7,7 +7,7 @@ create type mesh.policy_change as (
   port integer,
   is_added boolean
 );
-comment on type mesh.policy_change is 'A rule that the policy gets, or no longer has.';
+comment on type mesh.policy_change is 'A rule that the policy gains or loses.';
 
 create function mesh.lines_of(policy jsonb)
 returns table (from_name text, to_name text, proto text, port integer)
@@ -28,7 +28,7 @@ create function mesh.agents_named(name text) returns table (agent_id text)
 language sql
 stable
 set search_path = ''
--- Where few tags are known to the planner, it takes each for that of very many agents.
+-- If the planner's statistics have few tags, it assumes that each one belongs to very many agents.
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
@@ -44,8 +44,8 @@ language sql
 immutable
 return 100000;
 comment on function mesh.max_policy_rules() is
-  'How many rules between agents a policy may come to, so that planning it takes no longer than a '
-  'call may.';
+  'How many rules between agents a policy may expand to, so that planning it fits into the time '
+  'limit of a call.';
 
 create function mesh.max_policy_rules_per_agent() returns integer
 language sql
@@ -70,7 +70,7 @@ begin
 end
 $$;
 comment on function mesh.refuse_crowded_agent(text) is
-  'Raises limit_exceeded: rules of the policy name this agent too often.';
+  'Raises limit_exceeded: too many rules of the policy name this agent.';
 
 create function mesh.refuse_large_policy(policy jsonb) returns void
 language plpgsql
@@ -114,8 +114,8 @@ begin
 end
 $$;
 comment on function mesh.refuse_large_policy(jsonb) is
-  'Raises limit_exceeded for a policy of more than 10,000 lines, or of too many rules between the '
-  'agents that there are. Rules are counted line by line, before any is made.';
+  'Raises limit_exceeded for a policy of more than 10,000 lines, or of too many rules between '
+  'existing agents. Rules are counted line by line, before any is made.';
 
 create function mesh.changes_of_policy(policy jsonb, is_limited boolean default true)
 returns mesh.policy_change[]
@@ -159,7 +159,8 @@ begin
     coalesce(
       array_agg(
         row(d.from_agent, d.to_agent, d.proto, d.port, d.is_added)::mesh.policy_change
-        -- What ends comes first: between two steps nobody may reach more than before and after.
+        -- Rules that end come first: between two steps, nobody may reach more than before or after
+        -- the change.
         order by d.is_added, d.from_agent, d.to_agent, d.proto, d.port
       ),
       '{}'
@@ -177,5 +178,5 @@ begin
 end
 $$;
 comment on function mesh.changes_of_policy(jsonb, boolean) is
-  'The rules that the policy would get and lose if it were this one, those that it loses first. '
-  'Raises limit_exceeded where is_limited.';
+  'The rules that the policy in force would gain and lose if it became this policy, lost ones '
+  'first. Raises limit_exceeded if is_limited.';

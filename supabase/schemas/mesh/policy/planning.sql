@@ -1,4 +1,4 @@
--- Looking at a policy before it is applied, and at the one that is.
+-- Shows what a policy would change before it is applied, and the policy that is in force.
 
 create function mesh.refuse_malformed_policy(policy jsonb) returns void
 language plpgsql
@@ -6,7 +6,7 @@ immutable
 set search_path = ''
 as $$
 begin
-  -- `strict`: otherwise a list counts as each of its members.
+  -- `strict`, because otherwise jsonpath takes a list for each of its members.
   if jsonb_typeof(policy -> 'source') is distinct from 'string'
     or octet_length(policy ->> 'source') > 262144
     or jsonb_typeof(policy -> 'rules') is distinct from 'array'
@@ -38,7 +38,7 @@ begin
 end
 $$;
 comment on function mesh.refuse_malformed_policy(jsonb) is
-  'Raises invalid_request for what is not {source, rules: [{from: [name], to: [name], ports: '
+  'Raises invalid_request unless the policy is {source, rules: [{from: [name], to: [name], ports: '
   '[number], proto}], agents?: [agent_id]}.';
 
 create function mesh.fingerprint_of(policy jsonb) returns text
@@ -80,8 +80,8 @@ as $$
   )
 $$;
 comment on function mesh.fingerprint_of(jsonb) is
-  'Stands for a policy and the state in which it was looked at: the policy in force, which agents '
-  'have the tags that either names, and the tags of the agents that the tests name.';
+  'A digest of a policy and of what its plan depends on: the policy in force, which agents have '
+  'the tags that either policy names, and the tags of the agents that the tests name.';
 
 create function public.plan_policy(policy jsonb, max_entries integer default 200) returns json
 language plpgsql
@@ -191,7 +191,7 @@ as $$
   ) l
 $$;
 comment on function mesh.policy_pairs_json(mesh.policy_sight[], boolean, integer) is
-  'The first pairs that get to see each other, or cease to.';
+  'The first pairs that begin, or cease, to see each other.';
 
 create function public.read_policy() returns json
 language sql

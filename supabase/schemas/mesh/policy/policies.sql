@@ -1,5 +1,5 @@
 -- The policy: rules that the operator keeps in a file, for agents and for tags. Its rules are rows
--- of mesh.rules, one for each two agents: what reads rules need not know of it.
+-- of mesh.rules, one for each two agents, so code that reads rules need not know about the policy.
 --
 -- Locks, before step 1 of the order in config_versions.sql and after access locks:
 --   - the policy: a change of tags takes it in shared mode, apply_policy exclusively. So neither
@@ -15,7 +15,7 @@ return case
   else agents.is_agent_id(name)
 end;
 comment on function mesh.is_name_in_policy(text) is
-  'Whether a policy may use this name: of a tag where it begins with tag:, else of an agent.';
+  'Whether a policy may use this name: a tag if it begins with tag:, otherwise an agent.';
 
 create table mesh.policies (
   only_row boolean primary key default true,
@@ -32,11 +32,12 @@ with (fillfactor = 10);
 comment on table mesh.policies is
   'The policy that is in force: one row, or none before the first.';
 comment on column mesh.policies.source is 'The file as it was written, with its comments.';
-comment on column mesh.policies.fingerprint is 'That of the plan that was applied.';
+comment on column mesh.policies.fingerprint is 'The fingerprint of the plan that was applied.';
 comment on column mesh.policies.finished_at is
   'When the last of its rules was made; null: apply_policy has to be called again.';
 comment on column mesh.policies.rules is
-  'How many rules it has in mesh.rules. Changes under the lock of its rules.';
+  'How many rules of the policy are in mesh.rules. Changes only under the lock of the policy or of '
+  'its rules.';
 
 create table mesh.policy_lines (
   from_name text collate "C" not null,
@@ -88,5 +89,5 @@ begin
 end
 $$;
 comment on function mesh.enter_policy(text[]) is
-  'Takes the locks under which the tags of an agent change, before its mesh is locked: names are '
-  'the tags, and the agent. Returns whether the policy names any.';
+  'Takes the locks for a change of an agent''s tags. Call it before the agent''s mesh is locked. '
+  'names are the tags that change. Returns whether the policy names any of them.';

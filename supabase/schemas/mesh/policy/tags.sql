@@ -11,7 +11,8 @@ as $$
     from unnest(
       agents.tags_of(policy_changes_of.agent_id) || policy_changes_of.agent_id
     ) as n (name)
-    -- An agent whose identifier looks like a tag has no line of its own.
+    -- A name that begins with tag: is a tag. So an agent with such an identifier is named by no
+    -- line.
     where n.name <> policy_changes_of.agent_id or not starts_with(n.name, 'tag:')
       or exists (
         select from agents.agent_tags t
@@ -53,7 +54,7 @@ as $$
   ) d
 $$;
 comment on function mesh.policy_changes_of(text) is
-  'The rules of the policy that an agent has to get and to lose, by the tags that it has now.';
+  'The rules of the policy that an agent must gain and lose, because of the tags that it has now.';
 
 create function mesh.refuse_beyond_policy_limits(changes mesh.policy_change[]) returns void
 language plpgsql
@@ -97,7 +98,8 @@ begin
 end
 $$;
 comment on function mesh.refuse_beyond_policy_limits(mesh.policy_change[]) is
-  'Raises limit_exceeded if these changes give the policy, or an agent, too many rules of it.';
+  'Raises limit_exceeded if these changes give the policy too many rules, in total or for one '
+  'agent.';
 
 create function mesh.follow_tags(caller jsonb, agent_id text, changed_tags text[]) returns void
 language plpgsql
@@ -110,7 +112,8 @@ begin
   if not mesh.enter_policy(follow_tags.changed_tags) then
     return;
   end if;
-  -- A statement of its own, which sees what was committed while the locks were waited for.
+  -- A separate statement, so that it sees what was committed while this transaction waited for the
+  -- locks.
   changes := mesh.policy_changes_of(follow_tags.agent_id);
   if cardinality(changes) > 0 then
     perform mesh.refuse_beyond_policy_limits(changes);
@@ -119,5 +122,5 @@ begin
 end
 $$;
 comment on function mesh.follow_tags(jsonb, text, text[]) is
-  'Gives an agent, whose tags have just changed, its rules of the policy, and takes away those that '
-  'it no longer has. Raises limit_exceeded.';
+  'After a change of an agent''s tags: adds the rules of the policy that its tags now give it, and '
+  'removes the others. Raises limit_exceeded.';

@@ -1,5 +1,5 @@
 -- Requests that the other side declined: it revoked them without having agreed. For a day after
--- that, the agent that asked may ask again, but it has no effect.
+-- that, the same request has no effect.
 
 create table mesh.declined_requests (
   from_agent agents.agent_id not null,
@@ -79,7 +79,7 @@ begin
   on conflict on constraint a_request_is_declined_once do update
   set declined_by = excluded.declined_by, declined_at = excluded.declined_at;
 
-  -- More than come in, so that there are never more than a day's.
+  -- Deletes more rows than it adds, so that rows older than a day do not accumulate.
   delete from mesh.declined_requests d
   using (
     select o.from_agent, o.to_agent, o.proto, o.port
@@ -111,5 +111,5 @@ begin
 end
 $$;
 comment on function mesh.forget_declined(mesh.rules) is
-  'Clears the record that a request was declined: the agent that declined it has put the rule, or '
-  'the operator has.';
+  'Clears the record that a request was declined: the agent that declined it, or the operator, has '
+  'put the rule.';

@@ -32,10 +32,11 @@ begin
   rule.to_agent := put_rule.to_agent;
   rule.proto := put_rule.proto;
   rule.port := put_rule.port;
-  -- What the policy has is active, whoever agrees to it.
+  -- A rule of the policy is active, whoever agrees to it.
   has_policy := mesh.is_in_policy(rule);
   if mesh.is_declined(rule, caller_agent) then
-    -- Answered like a request that waits, and kept nowhere: what was declined bothers nobody again.
+    -- Answer as for a waiting request, and store nothing: a declined request does not bother the
+    -- other side again.
     return mesh.put_rule_json(
       rule, created => false,
       waiting_for => case
@@ -169,6 +170,6 @@ begin
 end
 $$;
 comment on function public.revoke_rule(jsonb, text, text, integer, text) is
-  'Ends a rule, or a request for one, for both of its agents. If the agent that was asked calls '
-  'it, it declines the request for a day. Idempotent. Raises forbidden, and policy_rule for a '
-  'rule that the policy has.';
+  'Ends a rule, or a request for one, for both of its agents. An agent that has not agreed to the '
+  'request yet declines it for a day by calling this. Idempotent. Raises forbidden, and '
+  'policy_rule for a rule that the policy has.';

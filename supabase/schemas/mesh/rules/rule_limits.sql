@@ -59,7 +59,7 @@ begin
     return;
   end if;
 
-  -- Only what the caller itself has asked for counts. So nobody can use up another agent's limit.
+  -- Only the caller's own requests count. So nobody can use up another agent's limit.
   if (
     select count(*)
     from mesh.rules r
@@ -74,8 +74,8 @@ begin
       detail = json_build_object('limit', 'requests', 'maximum', refuse_beyond_limits.max_requests);
   end if;
 
-  -- What waits for one agent fills its map. It is counted by who asks, never in sum: a limit of the
-  -- sum would let one agent keep all others from asking.
+  -- Requests that wait for an agent fill its map. Count them per requester, not in total: with a
+  -- limit on the total, one requester could keep all others from asking.
   target := mesh.waiting_for(refuse_beyond_limits.rule);
   if mesh.count_requests(refuse_beyond_limits.caller_agent, target)
     > refuse_beyond_limits.max_requests_per_target
@@ -90,5 +90,5 @@ end
 $$;
 comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer, integer) is
   'Raises limit_exceeded if the rule that was just put is one too many. An active rule counts for '
-  'both of its agents. A request counts for the agent that made it, and for its target among the '
-  'requests from that agent.';
+  'both of its agents. A request counts for the agent that made it, in total and among that '
+  'agent''s requests to the same target.';

@@ -15,8 +15,9 @@ declare
   swept artifacts.sweeps;
 begin
   begin
-    -- In dynamic SQL alone: where migrations are applied by other means, nobody keeps these
-    -- records. Each tool that applies them splits them into statements differently.
+    -- Dynamic SQL, because this table is missing if migrations were applied by other means. The
+    -- digest leaves out white space and semicolons, because each tool splits migrations into
+    -- statements differently.
     execute $query$
       select coalesce(
         json_agg(

@@ -3,7 +3,7 @@
 create function agents.readable_policies() returns json
 language sql
 stable
--- Names of functions in the expressions are then written with their schemas.
+-- With an empty search_path, names of functions in the expressions include their schemas.
 set search_path = ''
 as $$
   select coalesce(
@@ -38,7 +38,8 @@ as $$
 $$;
 comment on function agents.readable_policies() is
   'The policies of our tables, of storage.objects and of storage.buckets: [{table, name, command, '
-  'is_permissive, is_for_everybody, roles that no privilege lets past policies, using, check}].';
+  'is_permissive, is_for_everybody, roles, using, check}]. roles leaves out roles that bypass row '
+  'level security.';
 
 create function artifacts.unprotected_storage() returns text[]
 language sql
@@ -70,5 +71,5 @@ as $$
     or n.nspname = 'public' and p.proname = any (function_digests.operations)
 $$;
 comment on function agents.function_digests(text[]) is
-  'The MD5 of the body of each of our functions, by its name with its schema. operations: our '
-  'functions in public, which may hold those of others.';
+  'The MD5 of the body of each of our functions, by its name with its schema. operations: the '
+  'names of our functions in public, which may also have functions of others.';

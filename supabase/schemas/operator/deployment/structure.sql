@@ -1,5 +1,5 @@
 -- What protects and speeds up our tables: row level security, constraints, indexes and triggers.
--- The migrations record what they made, so that the doctor can tell what is missing since.
+-- The migrations record what they created, so that the doctor can tell what is missing later.
 
 create table agents.structure (
   part text collate "C" primary key,
@@ -8,13 +8,15 @@ create table agents.structure (
 comment on table agents.structure is
   'What the newest migration left in the schemas agents, artifacts and mesh. Its last statement '
   'calls record_structure.';
-comment on column agents.structure.part is 'In words, such as "index agents.events_by_agent".';
-comment on column agents.structure.statement is 'What makes the part again if it is missing.';
+comment on column agents.structure.part is
+  'The name of the part in words, such as "index agents.events_by_agent".';
+comment on column agents.structure.statement is
+  'The statement that creates the part again if it is missing.';
 
 create function agents.present_structure() returns table (part text, statement text)
 language sql
 stable
--- Names in the definitions are then written with their schemas.
+-- With an empty search_path, names in the definitions include their schemas.
 set search_path = ''
 as $$
   with tables as (
@@ -42,7 +44,8 @@ as $$
     format('alter table %s add constraint %I %s;', t.name, k.conname, pg_get_constraintdef(k.oid))
   from tables t
   join pg_catalog.pg_constraint k on k.conrelid = t.oid
-  -- Not null is never dropped by accident, and not every PostgreSQL keeps it here.
+  -- Without not-null constraints: nobody drops them by accident, and not every PostgreSQL release
+  -- has them in pg_constraint.
   where k.contype in ('p', 'u', 'f', 'c', 'x')
   union all
   select 'index ' || i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) || ';'
@@ -54,8 +57,8 @@ as $$
   )
 $$;
 comment on function agents.present_structure() is
-  'What agents.structure would record now. A disabled trigger, and an index that is not valid, are '
-  'missing.';
+  'What agents.structure would record now. A disabled trigger, and an index that is not valid, '
+  'count as missing.';
 
 create function agents.record_structure() returns void
 language plpgsql
@@ -71,7 +74,8 @@ begin
 end
 $$;
 comment on function agents.record_structure() is
-  'Replaces agents.structure by what is there now. Only migrations call it, at their ends.';
+  'Replaces the rows of agents.structure with the present structure. Only migrations call it, as '
+  'their last statement.';
 
 create function agents.missing_structure() returns json
 language sql
@@ -81,7 +85,7 @@ as $$
   select coalesce(
     json_agg(
       json_build_object('part', s.part, 'statement', s.statement)
-      -- What others rest on comes first: a foreign key needs a primary key.
+      -- Parts that others depend on come first: a foreign key needs a primary key.
       order by s.statement like '% foreign key %', s.part
     ),
     '[]'
@@ -90,4 +94,5 @@ as $$
   where s.part <> all (array(select p.part from agents.present_structure() p))
 $$;
 comment on function agents.missing_structure() is
-  'What was recorded and is gone, changed names aside: [{part, statement that makes it again}].';
+  'The recorded parts that no longer exist under the same name: [{part, statement that creates it '
+  'again}].';

@@ -7,7 +7,8 @@ language sql
 immutable
 return coalesce(name ~ '^erased-[0-9a-f]{32}$', false);
 comment on function agents.is_pseudonym(text) is
-  'Whether a name stands for an erased agent. It is random: nothing leads back from it.';
+  'Whether a name is the pseudonym of an erased agent. Pseudonyms are random: nothing leads back '
+  'to the agent.';
 
 create function agents.fixed_part(event agents.events) returns text
 language sql
@@ -15,7 +16,8 @@ stable
 return concat_ws(
   '|', event.event_id, event.transaction_id, extract(epoch from event.occurred_at), event.actor_kind, event.action
 );
-comment on function agents.fixed_part(agents.events) is 'What no erasure changes of an event.';
+comment on function agents.fixed_part(agents.events) is
+  'The part of an event that no erasure changes.';
 
 create function agents.digest_of_events(events agents.events[]) returns text
 language sql
@@ -39,7 +41,8 @@ as $$
     jsonb_object_agg(
       d.key,
       case
-        -- An agent may be called `tcp`.
+        -- Only these two fields name agents. Another field may have the same text: an agent may be
+        -- called `tcp`.
         when d.key in ('to_agent', 'high_agent') and d.value = to_jsonb(name) then to_jsonb(pseudonym)
         else d.value
       end
@@ -48,7 +51,7 @@ as $$
   )
   from jsonb_each((without_name.event).details) d
   where case
-    -- What the agent chose itself goes with it.
+    -- Remove what the agent itself chose.
     when d.key in ('key', 'sha256') then strpos(d.value::text, name) = 0 and name <> case
       when starts_with((without_name.event).object_id, 'grant_') then (without_name.event).other_agent_id
       else coalesce((without_name.event).subject_agent_id, '')
@@ -114,9 +117,9 @@ begin
 end
 $$;
 comment on function agents.refuse_other_changes_of_events() is
-  'Refuses every change of the log, whatever privileges a role has, but one: a single name becomes '
-  'a pseudonym, details only lose what belongs to that name, and the same transaction has written '
-  'the event that has the number and the digest of these rows.';
+  'Refuses every change of the log, whatever privileges a role has, with one exception: a single '
+  'name becomes a pseudonym, details only lose what belongs to that name, and the same transaction '
+  'has written the event that has the number and the digest of these rows.';
 
 create trigger events_change_by_erasure_alone
   after update on agents.events
@@ -129,7 +132,8 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- Nothing appears any more below the last of these, so each step has a range of its own.
+  -- No event can appear any more before the last of these, so the ranges of two steps never
+  -- overlap.
   named agents.events[] := array(
     select e from agents.events_after(erase_from_events.name, '0', 0, erase_from_events.max_entries) e
   );
@@ -167,8 +171,8 @@ begin
 end
 $$;
 comment on function agents.erase_from_events(text, text, integer) is
-  'Replaces a name in the oldest max_entries events that have it; returns how many these were. '
-  'Events that others may still write before them wait for the next call.';
+  'Replaces a name in the oldest max_entries events that have it, and returns how many these were. '
+  'Events that are not below horizon() yet wait for the next call.';
 
 create function public.check_erasure(pseudonym text) returns json
 language sql
@@ -186,7 +190,7 @@ as $$
         check_erasure.pseudonym,
         split_part(e.details ->> 'first', '.', 1)::xid8,
         split_part(e.details ->> 'first', '.', 2)::bigint - 1,
-        -- The events of these steps have the pseudonym, too, and lie among the others.
+        -- The agent.erased events also name the pseudonym, and lie among these.
         (e.details ->> 'altered')::integer + s.steps
       ) n
       where n.action <> 'agent.erased'
@@ -204,5 +208,6 @@ as $$
   where e.subject_agent_id = check_erasure.pseudonym and e.action = 'agent.erased'
 $$;
 comment on function public.check_erasure(text) is
-  'Whether the events that an erasure altered are still there in their order, as their digests say: '
-  '{pseudonym, steps, altered, holds}. Once events are forgotten by age, it does not hold.';
+  'Whether the events that an erasure altered still exist in their order, according to their '
+  'digests: {pseudonym, steps, altered, holds}. holds becomes false once forget_events deletes '
+  'some of them.';

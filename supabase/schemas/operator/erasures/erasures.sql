@@ -1,6 +1,7 @@
--- Erasing an agent: what names it goes, or names a pseudonym.
+-- Erasing an agent: whatever names it is deleted, or names a pseudonym instead.
 
--- Tombstones of an agent. Nothing but an erasure looks for them, and an end adds one entry.
+-- The tombstones of an agent. Only an erasure looks for them. Each artifact that ends adds one
+-- entry.
 create index ended_artifacts_by_agent on artifacts.artifacts (agent_id, artifact_id)
   where state = 'deleted' or ended_at is not null;
 
@@ -13,10 +14,11 @@ declare
   settled agents.reads;
   due agents.repeated_changes;
 begin
-  -- What was counted is told first, and erased with the other events.
+  -- The events of counted reads and changes are written first, and then erased with the other
+  -- events.
   for settled in
     delete from agents.reads r
-    -- By their places, which nobody changes while they are locked.
+    -- Found by ctid, which cannot change while the row is locked.
     where r.ctid = any (array(
       select d.ctid
       from agents.reads d
@@ -52,8 +54,8 @@ begin
 end
 $$;
 comment on function agents.erase_counted(text, integer) is
-  'Ends up to max_entries of each kind of what is counted about an agent, and writes the events '
-  'that were due.';
+  'Deletes up to max_entries rows each of the reads and of the changes that were counted about an '
+  'agent, and writes the events that these rows had not reported yet.';
 
 create function agents.erase_rows(name text, pseudonym text, max_entries integer) returns integer
 language plpgsql
@@ -71,7 +73,7 @@ declare
   erased integer;
   most integer := 0;
 begin
-  -- Artifacts are locked first, as in every function that ends several grants of one.
+  -- Lock artifacts first, as in every function that ends several grants of one artifact.
   perform from artifacts.artifacts a
   where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (grant_ids))
   order by a.artifact_id
@@ -79,7 +81,7 @@ begin
   delete from artifacts.grants g where g.grant_id = any (grant_ids);
   get diagnostics erased = row_count;
   most := greatest(most, erased);
-  -- The row keeps the place of its bytes until the sweep has removed them.
+  -- The row stays until the sweep has removed its bytes, because it says where they are.
   update artifacts.artifacts a
   set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream'
   where a.artifact_id = any (array(
@@ -122,12 +124,13 @@ begin
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
-  -- It is for this agent alone, and would bring the name back.
+  -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;
   update agents.enrolments e
   set label = regexp_replace(e.label, agents.pattern_of_name(name), pseudonym, 'g')
   where e.label ~ agents.pattern_of_name(name);
-  -- Those that are live decide by it who enrols, and stay: enrolments_deciding_by lists them.
+  -- Only ended enrolments. In live ones, the name decides who enrols, so they stay:
+  -- enrolments_deciding_by lists them.
   update agents.enrolments e
   set issuer = regexp_replace(e.issuer, agents.pattern_of_name(name), pseudonym, 'g'),
     audience = regexp_replace(e.audience, agents.pattern_of_name(name), pseudonym, 'g'),
@@ -141,7 +144,8 @@ begin
   where t.agent_id = name
     and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
   delete from mesh.declined_requests d where name in (d.from_agent, d.to_agent);
-  -- The addresses rest, as those of every removed peer do. The count under way begins again.
+  -- The addresses stay reserved, like those of every removed peer. A census that continues after
+  -- this agent begins again.
   update mesh.address_leases l
   set agent_id = pseudonym, resting_pubkey = null
   where l.agent_id = name and l.released_at is not null;
@@ -176,9 +180,9 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
-  -- From here on, the agent does nothing. Its writes of before are finished, and are erased.
+  -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
-  -- The file would keep the name, and only the operator can write it.
+  -- The policy's file would keep the name, and only the operator can change that file.
   if not starts_with(erase_agent.agent_id, 'tag:')
     and mesh.policy_names(array[erase_agent.agent_id])
   then
@@ -191,7 +195,7 @@ begin
   perform agents.erase_few(erase_agent.agent_id, chosen);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
 
-  -- It may call again as a user once nothing else names it.
+  -- A user may call as this agent again only when nothing else names the agent.
   mentions := agents.count_mentions(erase_agent.agent_id);
   is_complete := greatest(most, erased_events) < erase_agent.max_entries
     and mentions ->> 'others' = '1'
@@ -216,9 +220,9 @@ begin
 end
 $$;
 comment on function public.erase_agent(text, text, integer) is
-  'Removes an agent and erases its name: agent keys, grants, peer, rules and requests go; events, '
-  'usage, refusals, addresses and the rows of its files, whose bytes the next sweeps remove, name a '
-  'random pseudonym instead. At most max_entries of each per call: while remaining is true, call it '
-  'again with the pseudonym of the answer. Once every transaction below ended_before has ended, '
-  'count_mentions says whether somebody named it meanwhile. Raises invalid_request, and '
-  'policy_rule while the policy names the agent.';
+  'Removes an agent and erases its name: agent keys, grants, peer, rules and requests are deleted; '
+  'events, usage, refusals, addresses and the rows of its files, whose bytes the next sweeps '
+  'remove, name a random pseudonym instead. At most max_entries of each per call: while remaining '
+  'is true, call it again with the pseudonym of the answer. Once every transaction below '
+  'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
+  'invalid_request, and policy_rule while the policy names the agent.';

@@ -1,4 +1,4 @@
--- How often the tables name an agent: what an erasure has still to do.
+-- How often the tables name an agent: what an erasure still has to do.
 
 create function agents.pattern_of_name(name text) returns text
 language sql
@@ -12,7 +12,7 @@ language sql
 stable
 return enrolment.revoked_at is not null or coalesce(enrolment.expires_at <= now(), false);
 comment on function agents.has_ended(agents.enrolments) is
-  'Whether nobody can ever enrol with it again.';
+  'Whether an enrolment was revoked or has expired, so that nobody can ever enrol with it again.';
 
 create function agents.proofs_name(enrolment agents.enrolments, name text) returns boolean
 language sql
@@ -30,8 +30,8 @@ return coalesce(
   false
 );
 comment on function agents.proofs_name(agents.enrolments, text) is
-  'Whether what decides who enrols, and as which agent, has a name in it: the issuer, the audience, '
-  'the conditions, the template, the ids of public keys.';
+  'Whether a name appears in the fields that decide who enrols, and as which agent: the issuer, '
+  'the audience, the conditions, the template, the ids of public keys.';
 
 create function agents.enrolments_deciding_by(name text) returns text[]
 language sql
@@ -43,8 +43,9 @@ return array(
   order by e.created_at, e.enrolment_id
 );
 comment on function agents.enrolments_deciding_by(text) is
-  'The live enrolments that name an agent in what decides who enrols. An erasure leaves that alone, '
-  'because others would enrol then, or nobody. Those for this agent alone are none of them.';
+  'The live enrolments that name an agent in the fields that decide who enrols. An erasure does '
+  'not change these fields, because then others, or nobody, could enrol. Enrolments for this agent '
+  'alone are not listed.';
 
 create function agents.count_mentions(name text) returns jsonb
 language sql
@@ -135,6 +136,6 @@ as $$
 $$;
 comment on function public.count_mentions(text) is
   'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
-  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It leaves '
-  'deciding_enrolments alone: live enrolments with the name in what decides who enrols. Every '
+  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It does not change '
+  'deciding_enrolments: live enrolments with the name in the fields that decide who enrols. Every '
   'transaction below settled_before has ended.';

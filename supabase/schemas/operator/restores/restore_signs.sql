@@ -16,13 +16,13 @@ as $$
     order by l.agent_id
     limit find_restore_signs.max_entries
   ), found as (
-    -- /commit alone stores content, and writes its row first. Identifiers are random: of a bucket
-    -- with more, the first 2000 are a sample.
+    -- Only /commit stores sealed objects, and it writes the row first. Object names are random, so
+    -- the first 2000 objects of a larger bucket are a sample.
     select j.object_name, j.stored_at
     from artifacts.judge_objects('sealed/', artifacts.end_of_folder('sealed/'), 2000) j
     where j.standing = 'unknown' and not j.is_pending
     union
-    -- The sweep has found these, uploads too, once they were 14 days old.
+    -- Orphans, uploads too, that the sweep found when they were 14 days old.
     select o.object_name, s.created_at
     from artifacts.orphans o
     cross join lateral (
@@ -31,7 +31,7 @@ as $$
   ), unknown as (
     select f.object_name, f.stored_at
     from found f
-    -- What was stored before the epoch began, after_restore has told.
+    -- after_restore has already reported the objects from before the epoch began.
     where f.stored_at > (select e.begun_at from agents.epochs e)
     order by f.object_name
     limit find_restore_signs.max_entries
@@ -42,7 +42,7 @@ as $$
     'newest_event_at', (
       select agents.iso_timestamp(n.occurred_at) from agents.events n order by n.event_id desc limit 1
     ),
-    -- A dump was restored into another cluster.
+    -- True if a dump was restored into another cluster.
     'is_ahead_of_its_transactions', coalesce(
       (
         select n.transaction_id > pg_snapshot_xmax(agents.present_snapshot())
@@ -81,10 +81,10 @@ as $$
 $$;
 comment on function public.find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
-  'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions that are yet '
-  'to come, peers_ahead: [{agent_id, config_version_applied, config_version}] of hosts that say they '
-  'run a later configuration than there is, unknown_objects: [{path, stored_at}] that belong to no '
-  'artifact}, at most max_entries of each.';
+  'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions in the '
+  'future, peers_ahead: [{agent_id, config_version_applied, config_version}] of hosts that report '
+  'a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
+  'no artifact}, at most max_entries of each.';
 
 create function public.list_live_keys(max_entries integer, after text default '') returns json
 language sql

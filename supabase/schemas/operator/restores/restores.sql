@@ -10,7 +10,8 @@ declare
   begun agents.epochs;
   newest_transaction xid8;
 begin
-  -- Before the epoch is read: a peer that registers meanwhile would begin at the old number.
+  -- Lock before the epoch is read. Otherwise, a peer that registers meanwhile would begin at the
+  -- old number.
   lock table mesh.config_versions in exclusive mode;
   newest_transaction := greatest(
     -- xid8 has no max() before PostgreSQL 16.
@@ -21,15 +22,16 @@ begin
   update agents.epochs e
   set epoch = agents.new_epoch(),
       begun_at = clock_timestamp(),
-      -- Units of 10 microseconds since 1970. Whatever was handed out before now is less: a version
-      -- rises by one per change, and a change takes longer than that. It has 15 digits, the most
-      -- that the reference agent takes, until 2286. The rest is for a clock that went back.
+      -- Units of 10 microseconds since 1970. Every version that was handed out before is lower: a
+      -- version rises by one per change, and a change takes longer than 10 microseconds. The number
+      -- has 15 digits, the most that the reference agent accepts, until 2286. The other two values
+      -- are for a clock that went back.
       first_config_version = greatest(
         (extract(epoch from clock_timestamp()) * 100000)::bigint,
         e.first_config_version + 1,
         (select max(v.version) + 1 from mesh.config_versions v)
       ),
-      -- Every row lies below the horizon from now on.
+      -- From now on, every row is below the horizon.
       transaction_offset = greatest(
         e.transaction_offset,
         newest_transaction::text::bigint + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint
@@ -52,6 +54,7 @@ begin
 end
 $$;
 comment on function public.after_restore() is
-  'Begins another epoch, after the database was restored: every position that was handed out '
-  'becomes position_expired, every config_version is raised beyond any that was ever handed out, '
-  'and the rows of another cluster become past. Returns {epoch, begun_at, first_config_version}.';
+  'Begins another epoch, after the database was restored: every position that was handed out is '
+  'now refused with position_expired, every config_version is raised beyond any that was ever '
+  'handed out, and the transactions of rows from another cluster are now in the past. Returns '
+  '{epoch, begun_at, first_config_version}.';
