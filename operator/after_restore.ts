@@ -43,8 +43,9 @@ async function listLostRequests(requests: readonly LostRequest[], output: Output
 }
 
 /**
- * A line for each live agent key. One that the list of revoked keys has must be revoked again; with
- * `revoke`, it is. Keys that the log has and the database does not know are told, too.
+ * Prints a line for each live agent key. A key on the list of revoked keys must be revoked again;
+ * with `revoke`, this function revokes it. Also prints each key that the log names and the database
+ * does not know.
  */
 async function listKeys(
   { revoked, revoke, requests }: {
@@ -92,7 +93,7 @@ function describeKey(
     : `live, unless it was revoked since the backup: ${facts}`;
 }
 
-/** As listKeys, for the enrolments: by one of them, anybody with its proof gets an agent key. */
+/** Like listKeys, for enrolments: anybody who holds an enrolment's proof can get an agent key. */
 async function listEnrolments(
   { revoked, revoke }: { readonly revoked: Revoked; readonly revoke: boolean },
   output: Output,
@@ -148,11 +149,12 @@ await runTask({
     const list = values["revoked-list"];
     if (revoke && list === undefined) throw new CommandError("--revoke needs --revoked-list.");
     const since = sinceOf(values.since);
-    // No guess: the newest event may be of an earlier run, or of what happened since the restore.
+    // Do not guess the backup's time from the newest event: that event may come from an earlier run
+    // of this command, or from after the restore.
     if (log !== undefined && since === null) {
       throw new CommandError("--log needs --since: when the backup was made.");
     }
-    // All that can be wrong with the arguments is known before anything changes.
+    // Validate all arguments before anything changes.
     const revoked = list === undefined ? NOTHING_REVOKED : await readRevoked(list);
     const requests = log === undefined || since === null ? [] : await readLostRequests(log, since);
 

@@ -5,7 +5,7 @@ import { type KeyRequest, readExpiry, readKeyRequests } from "./key_requests.ts"
 import { type MadeKey, makeKeys } from "./many_keys.ts";
 import { callAsOperator } from "./operator_call.ts";
 
-/** Prints the key alone on standard output, and what to know on standard error. */
+/** Prints the agent key alone on standard output, and a note about it on standard error. */
 async function createAgentKey(request: KeyRequest, output: Output): Promise<void> {
   const created = await callAsOperator("create_agent_key", { ...request }) as MadeKey;
   await output.value(created, ({ key }) => key);
@@ -50,7 +50,7 @@ await runTask({
     await output.rows(makeKeys(requests), {
       heads: ["AGENT", "KEY ID", "KEY"],
       cells: ({ agent_id, key_id, key }) => [agent_id, key_id, key],
-      // Each is shown as soon as it is made.
+      // Show each agent key as soon as it is made.
       isEndless: true,
     });
   },

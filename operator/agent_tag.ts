@@ -4,7 +4,7 @@ import { callAsOperator } from "./operator_call.ts";
 import { noteUnlessNamed, nothingNames } from "./reads/known_agent.ts";
 import type { DescribedAgent } from "./reads/rows.ts";
 
-/** The tags that an agent has. Throws CommandError where nothing names the agent. */
+/** The agent's tags. Throws CommandError if nothing names the agent. */
 async function readTags(agent_id: string): Promise<readonly string[]> {
   const agent = await callAsOperator("read_agent", { agent_id }) as DescribedAgent | null;
   if (agent === null) throw nothingNames(agent_id);

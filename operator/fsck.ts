@@ -4,7 +4,7 @@ import { checkBytes } from "./fsck/bytes.ts";
 import { checkObjects } from "./fsck/objects.ts";
 import { checkTotals } from "./fsck/totals.ts";
 
-/** How many objects Storage is asked for in a second, unless `--rate` says otherwise. */
+/** How many objects per second Storage is asked for, unless `--rate` says otherwise. */
 const OBJECTS_PER_SECOND = 100;
 
 await runTask({

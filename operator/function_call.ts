@@ -2,9 +2,9 @@ import { CommandError } from "../local/command/command_error.ts";
 import { readConnection } from "./operator_call.ts";
 
 /**
- * POSTs to an edge function as the operator, such as to `/agent-mesh/psk/keys`, of the deployment
- * that SUPABASE_URL and SUPABASE_SECRET_KEY name, else of the local stack. Returns the answer's
- * body. Throws CommandError.
+ * POSTs to an edge function as the operator, such as to `/agent-mesh/psk/keys`. The deployment is
+ * the one that SUPABASE_URL and SUPABASE_SECRET_KEY name, else the local stack. Returns the
+ * answer's body. Throws CommandError.
  */
 export async function callFunctionAsOperator(
   path: string,
@@ -28,7 +28,10 @@ export async function callFunctionAsOperator(
   return JSON.parse(text);
 }
 
-/** The sentence of an error's envelope, and those by field; of anything else, its beginning. */
+/**
+ * The message of an error's envelope, followed by those of its fields. For anything else, its
+ * beginning.
+ */
 function messageOf(body: string): string {
   try {
     const { message, details } = JSON.parse(body).error;

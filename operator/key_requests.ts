@@ -3,22 +3,22 @@ import { timestamp } from "../supabase/functions/_shared/fields.ts";
 import { CommandError } from "../local/command/command_error.ts";
 import { readNamedFile } from "./reads/named_file.ts";
 
-/** What is to be made, as `create_agent_key` takes it. */
+/** The agent key to make, as `create_agent_key` takes it. */
 export interface KeyRequest {
   readonly agent_id: string;
   readonly label: string | null;
   readonly expires_at: string | null;
 }
 
-/** A key request, and where it stands in its file, from 1. */
+/** A key request and its line in the file, from 1. */
 export interface NumberedRequest extends KeyRequest {
   readonly line: number;
 }
 
 /**
- * The keys that a file asks for (`-`: standard input): on each line an agent_id and, behind a
- * space, a label. Empty lines and those that begin with # are passed over. Throws CommandError,
- * before anything is made, for a line that is no request.
+ * Reads the keys that a file asks for (`-`: standard input). Each line is an agent_id and, after a
+ * space, an optional label. Empty lines and lines that begin with # are skipped. Throws
+ * CommandError for a malformed line, before anything is made.
  */
 export async function readKeyRequests(
   file: string,
@@ -41,8 +41,8 @@ export async function readKeyRequests(
 }
 
 /**
- * The same form as in a request. PostgreSQL would take `tomorrow`, `01/02/2027` and `infinity` too.
- * Throws CommandError.
+ * Accepts the same form as a request does. PostgreSQL would also accept `tomorrow`, `01/02/2027`
+ * and `infinity`. Throws CommandError.
  */
 export function readExpiry(text: string | undefined): string | null {
   if (text === undefined) return null;

@@ -2,7 +2,7 @@ import { CommandError } from "../local/command/command_error.ts";
 import type { NumberedRequest } from "./key_requests.ts";
 import { callAsOperator, describeRefusal } from "./operator_call.ts";
 
-/** What one call makes. */
+/** How many keys one call makes. */
 const BATCH_SIZE = 100;
 
 export interface MadeKey {
@@ -19,8 +19,8 @@ interface Answer {
 }
 
 /**
- * Makes keys in few calls, and yields each batch as it is made. Where it stops midway, what was
- * yielded stays. Throws CommandError, which says how far it came.
+ * Makes keys in few calls, and yields each batch as soon as it is made. If it stops midway, the
+ * keys that it has yielded remain. Throws CommandError, whose message says how far it came.
  */
 export async function* makeKeys(
   requests: readonly NumberedRequest[],

@@ -7,8 +7,8 @@ const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;
 type Connection = Record<(typeof CONNECTION)[number], string>;
 
 /**
- * Calls an SQL function as the operator, in the deployment that SUPABASE_URL and
- * SUPABASE_SECRET_KEY name, else in the local stack. Returns what the function returns. Throws
+ * Calls an SQL function as the operator. The deployment is the one that SUPABASE_URL and
+ * SUPABASE_SECRET_KEY name, else the local stack. Returns what the function returns. Throws
  * CommandError.
  */
 export async function callAsOperator(
@@ -40,8 +40,8 @@ export async function callAsOperator(
 }
 
 /**
- * The deployment that the environment names, else the local stack with all of its `env` file.
- * Throws CommandError.
+ * The connection that the environment names, else the one in the local stack's `env` file. Throws
+ * CommandError.
  */
 export async function readConnection(): Promise<Connection> {
   const [url, secretKey] = CONNECTION.map((name) => Deno.env.get(name));
@@ -68,7 +68,7 @@ function reasonOfRefusal(body: string): string {
   try {
     const { code, message, details, hint } = JSON.parse(body);
     const described = describeRefusal(String(message), parseObject(details));
-    // Of this project's own errors: PostgreSQL's may quote a row here too.
+    // Only hints of this project's own errors: PostgreSQL's hints may quote a row too.
     return hint && /^PT[0-9]{3}$/.test(code) ? `${described}: ${hint}` : described;
   } catch {
     return body.slice(0, 200);
@@ -76,8 +76,8 @@ function reasonOfRefusal(body: string): string {
 }
 
 /**
- * A refusal in words, with the details of this project's own errors. PostgreSQL's details are left
- * out: they may quote a row.
+ * A refusal in words, with the details of this project's own errors. Omits PostgreSQL's details,
+ * which may quote a row.
  */
 export function describeRefusal(
   code: string,

@@ -1,6 +1,6 @@
 import { callAsOperator } from "./operator_call.ts";
 
-/** What the SQL functions return that list something. */
+/** What an SQL function that lists something returns. */
 export interface Page<Row> {
   readonly found: readonly Row[];
   /** The `after` of the next page; null on the last one. */
@@ -11,7 +11,7 @@ export interface Page<Row> {
 const PAGE_SIZE = 1000;
 
 export interface PagesOptions {
-  /** What the SQL function takes besides. */
+  /** Further parameters of the SQL function. */
   readonly parameters?: Readonly<Record<string, unknown>>;
   /** Where the first page begins. Default: at the beginning. */
   readonly after?: string;
@@ -20,8 +20,8 @@ export interface PagesOptions {
 }
 
 /**
- * What an SQL function lists, page by page. A page that is short is followed by the next, up to the
- * limit. Throws CommandError.
+ * What an SQL function lists, page by page, up to the limit. A short page does not end the list.
+ * Throws CommandError.
  */
 export async function* pagesOf<Row>(
   functionName: string,
@@ -40,7 +40,7 @@ export async function* pagesOf<Row>(
   }
 }
 
-/** What an SQL function lists that has one page alone. Throws CommandError. */
+/** What an SQL function lists that has only one page. Throws CommandError. */
 export async function firstOf<Row>(
   functionName: string,
   parameters: Readonly<Record<string, unknown>> & { readonly max_entries: number },

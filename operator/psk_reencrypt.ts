@@ -24,9 +24,9 @@ interface EncryptedPair {
 }
 
 /**
- * Encrypts every PSK under the newest of PSK_ENCRYPTION_KEYS, after which the older keys can be
- * dropped. The PSKs themselves stay. One that cannot be decrypted is left alone and reported. Can
- * be stopped and run again at any time.
+ * Encrypts every PSK under the newest of PSK_ENCRYPTION_KEYS. The older keys can then be dropped.
+ * The PSKs themselves do not change. A PSK that cannot be decrypted is left alone and reported. The
+ * task can be stopped and run again at any time.
  */
 async function reencryptPsks(output: Output): Promise<void> {
   const encryptionKeys = readEncryptionKeys();
@@ -35,7 +35,7 @@ async function reencryptPsks(output: Output): Promise<void> {
   let total = 0;
   for (;;) {
     await assertFunctionsEncryptUnder(encryptionKeys[0].id, { reencrypted: total });
-    // What is reencrypted drops out of this list, and so does what the functions encrypt meanwhile.
+    // This list no longer contains what this task, or meanwhile the functions, have reencrypted.
     const batch = await callAsOperator("list_psks_to_reencrypt", {
       newest_key_id: encryptionKeys[0].id,
       max_entries: BATCH_SIZE + obstacles.size,
@@ -68,9 +68,9 @@ async function reencryptPsks(output: Output): Promise<void> {
 }
 
 /**
- * A function cannot decrypt what is encrypted under a key that it does not have: /wg_config would
- * be misconfigured for that pair. And where another key is its newest, it goes on encrypting under
- * that one, which must then not be dropped. Throws CommandError.
+ * Throws CommandError if the newest key of the functions is another one. A function without the new
+ * key could not decrypt the PSKs, and /wg_config would be misconfigured. A function with another
+ * newest key would go on encrypting under that key, which must then not be dropped.
  */
 async function assertFunctionsEncryptUnder(
   keyId: string,
@@ -111,7 +111,10 @@ function obstacleOf({ encrypted_psk }: EncryptedPair, { reason }: PskDecryptionE
     : `is damaged (${reason})`;
 }
 
-/** From the environment alone, which is in nobody's shell history. Throws CommandError. */
+/**
+ * Reads the encryption keys from the environment only, so that they are in no shell history. Throws
+ * CommandError.
+ */
 function readEncryptionKeys(): EncryptionKeys {
   const secretText = Deno.env.get("PSK_ENCRYPTION_KEYS");
   if (!secretText) {

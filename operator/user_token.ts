@@ -11,8 +11,8 @@ import { stateFiles } from "../local/state/state_files.ts";
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Signs in a user of the local stack who is an agent. Prints the access token alone on standard
- * output, and who it is on standard error.
+ * Signs in a user of the local stack who acts as an agent. Prints the access token alone on
+ * standard output, and who it is for on standard error.
  */
 async function printUserToken(
   named: string,
@@ -28,7 +28,7 @@ async function printUserToken(
   console.error(`User ${sub}, who is ${agentId}, for ${seconds} seconds, on ${url} alone.`);
 }
 
-/** The local stack's: no other one takes the token. */
+/** The local stack's URL: no other stack accepts the token. */
 async function readUrl(stateDir: string): Promise<string> {
   const file = stateFiles(stateDir).env;
   const lines = await readFile(file, "utf8").catch(() => "");

@@ -13,15 +13,15 @@ import { readLimits, readMeshParameters } from "../reads/settings.ts";
 const USAGE_DAYS = 7;
 const NEWEST_EVENTS = 10;
 
-/** All that is shown of one agent. */
+/** Everything that this command shows about one agent. */
 interface Shown extends DescribedAgent {
   readonly max_artifacts: number;
   readonly quota_bytes: number;
-  /** Whether it is the agent's own, not the project's. */
+  /** Whether the quota is the agent's own rather than the project's. */
   readonly has_own_quota: boolean;
-  /** Of the last days, newest last. */
+  /** The usage of the last days, newest last. */
   readonly usage: readonly UsageRow[];
-  /** The newest, newest last. */
+  /** The newest events, newest last. */
   readonly events: readonly EventRow[];
 }
 

@@ -17,20 +17,23 @@ import {
 import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { EventRow, RefusalRow } from "../reads/rows.ts";
 
-/** How often it is looked for new events. */
+/** How often `--follow` polls for new events. */
 const FOLLOW_MILLISECONDS = 1000;
 
 type Question = Required<Omit<EventsQuestion, "max_entries" | "before">>;
 
 interface Wanted {
-  /** The most events; with `isFollowing`, those of before. */
+  /**
+   * The most events to print. With `isFollowing`, the most earlier events; new ones follow without
+   * end.
+   */
   readonly limit: number;
   readonly isFollowing: boolean;
 }
 
 /**
- * From the question's beginning on, else the newest; says on standard error where it stopped short.
- * Throws CommandError.
+ * The events from the question's `after` or `since` on, else the newest ones. Notes on standard
+ * error if there may be more. Throws CommandError.
  */
 async function* eventsOf(
   { after, since, ...question }: Question,

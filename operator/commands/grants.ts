@@ -5,9 +5,7 @@ import { runTask } from "../../local/command/run_task.ts";
 import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { GrantRow } from "../reads/rows.ts";
 
-/**
- * Every artifact id has this form. Anything else may be an agent, `art_x` too.
- */
+/** The form of every artifact id. Any other text may name an agent, even `art_x`. */
 const ARTIFACT_ID = /^art_[0-9a-f]{32}$/;
 
 await runTask({

@@ -13,7 +13,7 @@ import { readRelayIsSet } from "../reads/relay.ts";
 import type { PeerRow, RuleRow } from "../reads/rows.ts";
 import { readMeshParameters } from "../reads/settings.ts";
 
-/** What is asked of the SQL functions. */
+/** What to ask the SQL functions for. */
 interface List {
   readonly agent_id: string | null;
   readonly values: ListValues;

@@ -9,7 +9,7 @@ import { readPaths } from "../reads/paths.ts";
 import { readRelayIsSet } from "../reads/relay.ts";
 import { readMeshParameters } from "../reads/settings.ts";
 
-/** What is wrong, and what helps. */
+/** Says what is wrong and how to fix it. */
 function inWords({ fault, ...facts }: FaultRow): string {
   const { other_agent_id, endpoint, config_version, config_version_applied } = facts;
   switch (fault) {
@@ -59,7 +59,7 @@ await runTask({
       const relayIsSet = await readRelayIsSet();
       for await (const sides of readPaths({ agentId: null })) {
         const { state, since, sentence } = describePath(sides, relayIsSet);
-        // Who is offline need not be a fault, and is no path's.
+        // An offline agent need not be a fault, and it is not a fault of the path.
         if (state !== "broken") continue;
         count++;
         const [{ agent_id }, { agent_id: other_agent_id }] = sides;

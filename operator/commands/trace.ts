@@ -3,7 +3,7 @@ import { limitOf } from "../output/list.ts";
 import { traceText } from "../output/trace_text.ts";
 import { readTrace } from "../reads/traces.ts";
 
-/** What fits one screen beside the facts. */
+/** As many events as fit on one screen together with the facts. */
 const EVENTS = "12";
 
 await runTask({

@@ -7,13 +7,14 @@ import { ActionTokens } from "./act/tokens.ts";
 import { type Show, valuesOf } from "./reading.ts";
 import { planPage, refusalPage, resultPage } from "./view/action.ts";
 
-/** More than any form of these pages has. */
+/** Larger than any form of these pages. */
 const LARGEST_FORM_BYTES = 16 * 1024;
 const NO_ACTION = { title: "No such action", reason: "Nothing was changed." };
 
 /**
- * The pages that change something, below `app`. `GET /act/ACTION` shows what the action would do
- * and a form with a token; `POST` of the form does it, and leads to a page that shows what it did.
+ * Adds the pages that change something to `app`. `GET /act/ACTION` shows what the action would do,
+ * and a form with a token. `POST` of that form runs the action and redirects to a page that shows
+ * what the action did.
  */
 export function addActingPages(app: Hono, show: Show): void {
   const tokens = new ActionTokens();
@@ -75,7 +76,7 @@ export function addActingPages(app: Hono, show: Show): void {
     const name = context.req.param("action");
     const action = findAction(name);
     if (action === null) return await refuse(context, NO_ACTION, 404);
-    // A form that a browser sends has a length.
+    // A browser always sends a form with a content-length.
     const length = Number(context.req.header("content-length") ?? Infinity);
     if (length > LARGEST_FORM_BYTES) return context.text("The form is too large.", 413);
     const values = new URLSearchParams(await context.req.text());

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** What the page loads, by name, and what it is. */
+/** The files that the page loads, by name, with their content types. */
 export const ASSETS = {
   "icon.svg": { type: "image/svg+xml" },
   "style.css": { type: "text/css; charset=utf-8" },
@@ -21,9 +21,9 @@ export async function readAsset(asset: Asset): Promise<string> {
   return await readFile(url, "utf8");
 }
 
-/** In Deno's cache, in which it is after this. */
+/** The file's URL in Deno's cache. The import puts it there if it is missing. */
 async function locateCytoscape(): Promise<URL> {
-  // A variable, not a literal: so Deno loads it here, and not whenever a dashboard starts.
+  // A variable, not a literal: Deno then loads the package here, not at every start of a dashboard.
   const specifier = "cytoscape/dist/cytoscape.esm.min.mjs";
   await import(specifier);
   return new URL(import.meta.resolve(specifier));

@@ -2,10 +2,10 @@ import type { MiddlewareHandler } from "hono";
 import { isOneOf } from "../../supabase/functions/_shared/secrets.ts";
 
 /**
- * Answers only the page that the person opened by the printed URL. Other pages in the same browser
- * can send requests here too: by this origin, or by a name of their own that they have resolve to
- * loopback. `token` is the first segment of every path. Forms are taken only at `/act/`, and only
- * from a page of this origin.
+ * Answers only the page that the person opened with the printed URL. Other pages in the same
+ * browser can send requests here too: to this origin, or to a name of their own that resolves to
+ * loopback (DNS rebinding). `token` is the first segment of every path. Forms are accepted only at
+ * `/act/`, and only from a page of this origin.
  */
 export function guard(
   { token, port }: { readonly token: string; readonly port: () => number },
@@ -16,7 +16,7 @@ export function guard(
     if (![`127.0.0.1:${port()}`, `localhost:${port()}`].includes(host)) {
       return context.text("Open the URL that was printed at the start.", 421);
     }
-    // Fetch Metadata: browsers say who asks, and scripts cannot change it.
+    // Fetch Metadata: the browser sets this header, and scripts cannot change it.
     const site = req.header("sec-fetch-site");
     if (!["same-origin", "none", undefined].includes(site)) {
       return context.text("Other pages are not answered.", 403);
@@ -26,7 +26,7 @@ export function guard(
       return context.text("Open the URL that was printed at the start.", 404);
     }
     if (req.method === "POST" && part === "act") {
-      // A browser that does not tell the site tells the origin of every form all the same.
+      // A browser without Fetch Metadata still sends the origin of every form.
       if (req.header("origin") !== `http://${host}` || site === "none") {
         return context.text("Forms of other pages are not taken.", 403);
       }

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { NONCE, secureHeaders } from "hono/secure-headers";
 
-/** Nothing is loaded from elsewhere, and what agents wrote cannot become script. */
+/** Pages load nothing from elsewhere, and what agents wrote cannot run as a script. */
 export const SECURE_HEADERS: MiddlewareHandler = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -17,14 +17,14 @@ export const SECURE_HEADERS: MiddlewareHandler = secureHeaders({
   },
   crossOriginResourcePolicy: "same-origin",
   crossOriginOpenerPolicy: "same-origin",
-  // Not no-referrer, with which browsers send `Origin: null` with the forms of this page, too.
+  // Not `no-referrer`: browsers would then send `Origin: null` with this page's own forms.
   referrerPolicy: "same-origin",
   xFrameOptions: "DENY",
-  // It speaks of hosts that are reached by https.
+  // HSTS concerns only hosts that are reached by HTTPS.
   strictTransportSecurity: false,
 });
 
-/** What is shown must not be in anybody's cache: pages tell secrets of the project, or keys. */
+/** No cache may keep the pages: they show secrets of the project and agent keys. */
 export const NO_STORE: MiddlewareHandler = async (context, next) => {
   await next();
   context.header("cache-control", "no-store");

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { streamSSE } from "hono/streaming";
 import { findEvents } from "../reads/find_events.ts";
 
-/** How often the log is looked at while somebody watches. */
+/** How often the event log is polled while a page is watching. */
 const LOOK_MILLISECONDS = 1_000;
 
 /** Tells the page, as a stream of server-sent events, whenever the log has something new. */
@@ -16,6 +16,6 @@ export function announceEvents(context: Context, ended: AbortSignal): Response {
       latest = page.latest;
       if (page.events.length > 0) await stream.writeSSE({ data: latest });
     }
-    // The page asks again by itself, and learns of an error when it reads.
+    // Errors are ignored here: the page reconnects by itself, and sees the error when it reads.
   }, () => Promise.resolve());
 }

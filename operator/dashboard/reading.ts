@@ -37,7 +37,7 @@ export function shower(project: string): Show {
     );
 }
 
-/** The pages that show what is there, below `app`. What they show is read when they are opened. */
+/** Adds the read-only pages to `app`. Each page reads its data when it is opened. */
 export function addReadingPages(app: Hono, show: Show): void {
   app.get("/", (context) => context.redirect("overview/"));
   app.get("/overview/", async (context) => {

@@ -8,7 +8,7 @@ import { announceEvents } from "./live.ts";
 import { addReadingPages, shower } from "./reading.ts";
 
 export interface DashboardOptions {
-  /** Whose dashboard it is, for its heading: the project's URL. */
+  /** The project's URL, for the heading. */
   readonly project: string;
   /** 0: any free one. */
   readonly port: number;

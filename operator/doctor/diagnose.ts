@@ -30,7 +30,7 @@ const CHECKS = [
   checkClocks,
 ];
 
-/** Everything that the doctor finds in a deployment, which stays as it is. */
+/** Everything that the doctor finds in a deployment. Changes nothing there. */
 export async function diagnose(connection: Connection): Promise<Finding[]> {
   const facts = await gatherFacts(connection);
   return CHECKS.flatMap((check) => check(facts));

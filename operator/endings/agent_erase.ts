@@ -29,7 +29,7 @@ function receiptText(receipt: Receipt): string {
   ].join("\n");
 }
 
-/** A trust may have the name in a condition by chance: only the operator can tell. */
+/** A trust's condition may contain the name by chance, so only the operator can decide. */
 function stillDecided(enrolments: readonly string[]): string {
   return `The name is in what decides who enrols by ${
     enrolments.join(", ")

@@ -14,8 +14,8 @@ interface Removal {
 }
 
 /**
- * Ends everything of an agent, in as many calls as that takes, and prints what was ended. That
- * there was nothing is an error: a mistyped name must show.
+ * Removes an agent, in as many calls as that takes, and prints what was ended. If there is nothing
+ * to end, it fails: a mistyped name must show.
  */
 async function removeAgent(
   agentId: string,

@@ -4,9 +4,7 @@ import { callAsOperator } from "../operator_call.ts";
 import type { DescribedAgent } from "../reads/rows.ts";
 import { confirm, DELETION_OPTIONS, inCounts } from "./confirmation.ts";
 
-/**
- * Every key id that the database makes has this form. Anything else may be an agent, `key_x` too.
- */
+/** The form of every key id. Any other text may name an agent, even `key_x`. */
 const KEY_ID = /^key_[0-9a-f]{32}$/;
 
 /** The agent keys that a call would end. */
@@ -14,16 +12,16 @@ interface Doomed {
   readonly agent_id: string;
   readonly key_id: string | null;
   readonly live_agent_keys: number;
-  /** They are refused already, and are revoked with the others. */
+  /** Expired agent keys, which are refused already. They are revoked with the others. */
   readonly expired_agent_keys: number;
-  /** Those that the agent keeps. */
+  /** How many live agent keys the agent keeps. */
   readonly others: number;
 }
 
 const NO_KEY = "Nothing was revoked: no live agent key has this key_id.";
 const NO_AGENT = "Nothing was revoked: this agent has no live agent key.";
 
-/** That there is nothing to revoke is an error: a mistyped name must show. Throws CommandError. */
+/** Throws CommandError, also if there is nothing to revoke: a mistyped name must show. */
 async function findDoomed(target: string): Promise<Doomed> {
   const key_id = KEY_ID.test(target) ? target : null;
   const agent_id = key_id === null
@@ -39,7 +37,7 @@ async function findDoomed(target: string): Promise<Doomed> {
     const [live_agent_keys, expired_agent_keys] = [agent.live_keys, agent.expired_keys];
     return { agent_id: target, key_id, live_agent_keys, expired_agent_keys, others: 0 };
   }
-  // The list ends after a hundred keys: one that is not in it may be live.
+  // The list has at most a hundred keys: one that is missing from it may be live.
   const state = agent?.keys.find((key) => key.key_id === key_id)?.state ?? "live";
   if (agent === null || state === "revoked") throw new CommandError(NO_KEY);
   const live = state === "live" ? 1 : 0;
@@ -73,7 +71,7 @@ await runTask({
     const result = key_id === null
       ? await callAsOperator("revoke_agent_keys", { agent_id })
       : await callAsOperator("revoke_agent_key", { key_id });
-    // Others were faster.
+    // Somebody else revoked them meanwhile.
     if ((result as { revoked: number }).revoked === 0) {
       throw new CommandError(key_id === null ? NO_AGENT : NO_KEY);
     }

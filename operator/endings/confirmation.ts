@@ -3,15 +3,15 @@ import { createInterface } from "node:readline/promises";
 import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
 import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 
-/** What every task that deletes something takes. */
+/** The options of every task that deletes something. */
 export const DELETION_OPTIONS = {
   yes: { type: "boolean", help: "do not ask" },
   "dry-run": { type: "boolean", help: "show what would go, and change nothing" },
 } as const;
 
 /**
- * Asks a person whether to go on. Without one, `--yes` is required. Throws UsageError where the
- * answer is not yes: nothing was changed then.
+ * Asks a person whether to go on. Without a terminal, `--yes` is required. Throws UsageError unless
+ * the answer is yes; nothing has changed then.
  */
 export async function confirm(
   what: string,
@@ -31,7 +31,7 @@ export async function confirm(
   }
 }
 
-/** `3 agent keys, 1 peer`: what is not there is left out. */
+/** `3 agent keys, 1 peer`: zero counts are left out. */
 export function inCounts(counts: Readonly<Record<string, number>>): string {
   const told = Object.entries(counts)
     .filter(([, count]) => count > 0)

@@ -1,11 +1,14 @@
 import { callAsOperator } from "../operator_call.ts";
 
-/** How often an agent is named, by where; the larger counts stop at 10,000. */
+/** How often an agent is named, by place. The larger counts stop at 10,000. */
 export type Mentions = Readonly<Record<string, number>>;
 
 interface Counted {
   readonly mentions: Mentions;
-  /** Live enrolments with the name in what decides who enrols, which an erasure leaves alone. */
+  /**
+   * Live enrolments that name the agent in what decides who enrols. An erasure does not change
+   * them.
+   */
   readonly deciding_enrolments: readonly string[];
   /** Every transaction below this one has ended. */
   readonly settled_before: string;
@@ -20,18 +23,18 @@ interface Step {
 
 export interface Receipt {
   readonly pseudonym: string;
-  /** What named the agent before. */
+  /** What named the agent before the erasure. */
   readonly erased: Mentions;
-  /** What names it now. */
+  /** What still names the agent. */
   readonly left: Mentions;
-  /** The live enrolments that still name it in what decides who enrols. */
+  /** Live enrolments that still name the agent in what decides who enrols. */
   readonly deciding_enrolments: readonly string[];
-  /** Whether nothing is left, of anybody's transactions either. */
+  /** Whether nothing is left, not even in transactions that were open during the erasure. */
   readonly complete: boolean;
   readonly events: { readonly altered: number; readonly in_order: boolean };
 }
 
-/** How long others' open transactions are waited for: none of ours lasts longer. */
+/** How long to wait for other open transactions. None of this project's own lasts longer. */
 const PATIENCE_MILLISECONDS = 20_000;
 const PAUSE_MILLISECONDS = 100;
 
@@ -43,7 +46,7 @@ export function sumOf(mentions: Mentions): number {
   return Object.values(mentions).reduce((sum, count) => sum + count, 0);
 }
 
-/** Erases an agent, in as many steps as that takes. Can be stopped and run again. */
+/** Erases an agent, in as many steps as that takes. It can be stopped and run again. */
 export async function eraseAgent(agent_id: string): Promise<Receipt> {
   const before = await countMentions(agent_id);
   let pseudonym: string | null = null;
@@ -52,7 +55,7 @@ export async function eraseAgent(agent_id: string): Promise<Receipt> {
   do {
     step = await callAsOperator("erase_agent", { agent_id, pseudonym }) as Step;
     pseudonym = step.pseudonym;
-    // The last events show when what began before them has ended.
+    // The newest events can be read only after every transaction that began before them has ended.
     if (step.events > 0) idleSince = Date.now();
     else if (step.remaining) await pause();
   } while (step.remaining && Date.now() - idleSince < PATIENCE_MILLISECONDS);
@@ -75,7 +78,7 @@ export async function eraseAgent(agent_id: string): Promise<Receipt> {
   };
 }
 
-/** What names the agent once the transactions that ran during the last step have ended. */
+/** What still names the agent after the transactions that ran during the last step have ended. */
 async function mentionsAfter(agentId: string, transaction: string) {
   for (const startedAt = Date.now();;) {
     const counted = await countMentions(agentId);

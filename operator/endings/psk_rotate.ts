@@ -9,7 +9,7 @@ import type { RuleRow } from "../reads/rows.ts";
 
 type Pair = readonly [string, string];
 
-/** The pairs that share an active rule, each once. */
+/** The pairs of agents that share an active rule, each once. */
 async function findPairs(agent_id: string | null): Promise<Pair[]> {
   const pairs = new Map<string, Pair>();
   for await (const rule of rowsOf<RuleRow>("list_mesh_rules", { parameters: { agent_id } })) {

@@ -4,8 +4,8 @@ import { readNamedFile } from "../reads/named_file.ts";
 import type { Enrolment } from "./enrolment.ts";
 
 /**
- * Every enrolment, oldest first, page by page. The functions need not run: after a restore, they do
- * not yet. Throws CommandError.
+ * Every enrolment, oldest first, page by page. Works without the functions, which do not run yet
+ * after a restore. Throws CommandError.
  */
 export async function* allEnrolments(): AsyncGenerator<Enrolment, void, undefined> {
   let after: string | null = null;
@@ -20,7 +20,7 @@ export async function* allEnrolments(): AsyncGenerator<Enrolment, void, undefine
   } while (after !== null);
 }
 
-/** Reads a JSON object. Throws CommandError, which does not repeat the text. */
+/** Reads a JSON object from a file. Throws CommandError, whose message does not repeat the text. */
 export async function readObject(file: string): Promise<Record<string, unknown>> {
   const content = await readNamedFile(file);
   let value: unknown;

@@ -1,4 +1,4 @@
-/** As list_enrolments returns it. */
+/** An enrolment, as list_enrolments returns it. */
 export interface Enrolment {
   readonly enrolment_id: string;
   readonly kind: "key" | "trust";
@@ -13,7 +13,7 @@ export interface Enrolment {
   readonly revoked_at: string | null;
 }
 
-/** Why nobody can enrol with it any more; null while agents can. */
+/** Why nobody can enrol with it any more; null while agents still can. */
 export function endOf(
   { revoked_at, expires_at, uses_left }: Enrolment,
   now: number = Date.now(),

@@ -15,7 +15,9 @@ async function findEnrolment(wanted: string): Promise<Enrolment> {
   throw new CommandError("Nothing was revoked: there is no enrolment of this enrolment_id.");
 }
 
-/** What revoking it ends, of up to 10,000 agents, and up to 100 grants of each. */
+/**
+ * What revoking the enrolment would end. Counts up to 10,000 agents, and up to 100 grants of each.
+ */
 async function countEnrolled(enrolment_id: string): Promise<Enrolled> {
   return await callAsOperator("count_enrolled", { enrolment_id }) as Enrolled;
 }

@@ -14,27 +14,29 @@ interface SealedArtifact {
 }
 
 interface BytesOptions {
-  /** How many of the objects are read as a whole: 0 to 1. */
+  /** The share of objects to read as a whole: 0 to 1. */
   readonly digestShare: number;
   readonly perSecond: number;
-  /** Begin behind this artifact. */
+  /** Begin after this artifact. */
   readonly after: string;
 }
 
-/** Storage is asked for so many objects at the same time. */
+/** How many objects Storage is asked for at the same time. */
 const AT_ONCE = 8;
 
 /**
- * Asks Storage for the bytes of every artifact. Marks those whose bytes are lost, and takes the
- * mark from those whose bytes are back; prints a line for each, page by page. Resolves to the
- * number of artifacts whose bytes cannot be had. Throws CommandError, which says how to go on.
+ * Asks Storage for the bytes of every artifact. Marks artifacts whose bytes are lost, and removes
+ * the mark if the bytes are back. Prints a line for each, page by page. Resolves to the number of
+ * artifacts whose bytes cannot be read. Throws CommandError, whose message says how to go on.
  */
 export async function checkBytes(output: Output, options: BytesOptions): Promise<number> {
   const paced = paceOf(options.perSecond);
-  /** Storage only says that it fails, and has read no object yet that shows that it can. */
+  /**
+   * Artifacts that Storage fails to read, until it has read another one and so shown that it works.
+   */
   let undecided: SealedArtifact[] = [];
   let [checked, faults, isReadable] = [0, 0, false];
-  /** Everything up to here has been marked and printed. */
+  /** Everything up to this artifact has been marked and printed. */
   let reached = options.after;
   const pages = pagesOf<SealedArtifact>("list_sealed_artifacts", { after: reached });
   try {
@@ -66,7 +68,7 @@ export async function checkBytes(output: Output, options: BytesOptions): Promise
     if (!(error instanceof CommandError) || reached === "") throw error;
     throw new CommandError(`${error.message} To go on: --bytes --from ${reached}`);
   }
-  // Where Storage can read no object, it is Storage that fails: its disk may not be there.
+  // Storage could read no object at all, so Storage itself fails: its disk may be missing.
   for (const artifact of undecided) await tellUnreadable(output, artifact);
   return faults + undecided.length;
 }
@@ -74,7 +76,7 @@ export async function checkBytes(output: Output, options: BytesOptions): Promise
 /** An artifact without its bytes, and why. */
 type Lost = readonly [artifact: SealedArtifact, why: string];
 
-/** Marks and prints what a page has shown. Resolves to the number of lost artifacts. */
+/** Marks and prints the findings of a page. Resolves to the number of lost artifacts. */
 async function settle(
   output: Output,
   lost: readonly Lost[],
@@ -83,7 +85,7 @@ async function settle(
   const isMarked = await mark(lost.map(([artifact]) => artifact), back);
   let faults = 0;
   for (const [artifact, why] of inOrder(lost)) {
-    // The others were deleted after the page was read.
+    // An unmarked artifact was deleted after the page was read.
     if (!isMarked(artifact)) continue;
     await tellLost(output, artifact, why);
     faults++;
@@ -92,7 +94,7 @@ async function settle(
   return faults;
 }
 
-/** In words; null: nothing. */
+/** What is wrong, in words; null: nothing. */
 function whatIsWrong(stored: StoredBytes, { size, sha256 }: SealedArtifact): string | null {
   if (stored.kind !== "there") return "Storage has no such object";
   if (stored.size !== size) return `it has ${stored.size} bytes, not ${size}`;
@@ -100,7 +102,7 @@ function whatIsWrong(stored: StoredBytes, { size, sha256 }: SealedArtifact): str
   return null;
 }
 
-/** Resolves to whether an artifact is marked as lost. */
+/** Marks and unmarks artifacts. Resolves to a function that says whether one is marked as lost. */
 async function mark(
   lost: readonly SealedArtifact[],
   found: readonly SealedArtifact[],
@@ -153,7 +155,7 @@ function paceOf(perSecond: number): () => Promise<void> {
   };
 }
 
-/** Ends with the first error, once those under way have ended. */
+/** Stops at the first error, and throws it once the actions under way have ended. */
 async function forEachAtOnce<Item>(
   items: readonly Item[],
   act: (item: Item) => Promise<void>,

@@ -2,8 +2,8 @@ import type { Output } from "../../clients/typescript/src/cli/terminal/output.ts
 import { rowsOf } from "../pages.ts";
 
 /**
- * Prints a line for every committed artifact whose bytes are gone, for every object that belongs to
- * no artifact. Resolves to the number of lines.
+ * Prints a line for every committed artifact whose bytes are gone, and for every object that
+ * belongs to no artifact. Resolves to the number of lines.
  */
 export async function checkObjects(output: Output): Promise<number> {
   let lines = 0;

@@ -2,21 +2,22 @@ import { createHash } from "node:crypto";
 import { CommandError } from "../../local/command/command_error.ts";
 import { readConnection } from "../operator_call.ts";
 
-/** What Storage gives for an object. `unreadable`: it answers 500, every time. */
+/** What Storage returns for an object. `unreadable`: it answers 500, every time. */
 export type StoredBytes =
   | { readonly kind: "there"; readonly size: number; readonly sha256: string | null }
   | { readonly kind: "gone" }
   | { readonly kind: "unreadable" };
 
 const BUCKET = "agent-artifacts";
-/** How often an object is asked for: Storage fails now and then. */
+/** How often to ask for an object: Storage fails now and then. */
 const TRIES = 4;
-/** Before the second try; doubled before each later one. */
+/** The pause before the second try. It doubles before each later one. */
 const PAUSE_MILLISECONDS = 300;
 
 /**
- * Reads an object's first byte, which tells its size, or all of it. Storage's own description is no
- * evidence: it comes from a row of the database, and stays when the bytes go. Throws CommandError.
+ * Reads an object's first byte, whose answer tells the size, or the whole object. Storage's own
+ * description proves nothing: it comes from a database row, which stays when the bytes go. Throws
+ * CommandError.
  */
 export async function readStoredBytes(
   path: string,
@@ -36,7 +37,7 @@ export async function readStoredBytes(
   }
 }
 
-/** A text says why there is no verdict. */
+/** Resolves to a text, the reason, if the answer tells nothing about the object. */
 async function tryOnce(path: string, whole: boolean): Promise<StoredBytes | string> {
   const { SUPABASE_URL, SUPABASE_SECRET_KEY } = await readConnection();
   const response = await fetch(
@@ -60,13 +61,13 @@ async function tryOnce(path: string, whole: boolean): Promise<StoredBytes | stri
       : { kind: "there", size: Number(size), sha256: null };
   }
   const body = await response.json().catch(() => null);
-  // There is no first byte.
+  // Range Not Satisfiable: the object is empty, so it has no first byte.
   if (!whole && response.status === 416) return { kind: "there", size: 0, sha256: null };
   if (body?.code === "NoSuchBucket") {
     throw new CommandError(`Storage has no bucket ${BUCKET}.`);
   }
   if (body?.code === "NoSuchKey" || String(body?.statusCode) === "404") return { kind: "gone" };
-  // What a Storage that keeps its files in a directory says of a file that is lost.
+  // A Storage that keeps its files in a directory answers 500 for a lost file.
   if (response.status === 500) return { kind: "unreadable" };
   return `HTTP ${response.status}`;
 }

@@ -2,10 +2,10 @@ import type { Output } from "../../clients/typescript/src/cli/terminal/output.ts
 import { callAsOperator } from "../operator_call.ts";
 import { rowsOf } from "../pages.ts";
 
-/** To count what agents hold, all of their rows are read. */
+/** Few, because counting what an agent holds reads all of its rows. */
 const AGENTS_COUNTED_AT_ONCE = 10;
 
-/** Numbers by their names: `pending`, `pending_bytes` and so on. */
+/** Totals by name: `pending`, `pending_bytes` and so on. */
 type Totals = Record<string, number>;
 type AgentTotals = Totals & { readonly agent_id: string };
 
@@ -16,9 +16,8 @@ interface WrongTotals {
 }
 
 /**
- * Prints a line for every agent whose totals are wrong, and for the project's. With `repair`, they
- * are right afterwards. Resolves to the number of lines whose fault is still there. Throws
- * CommandError.
+ * Prints a line for every agent whose totals are wrong, and for the project if its totals are. With
+ * `repair`, corrects them. Resolves to the number of faults that remain. Throws CommandError.
  */
 export async function checkTotals(
   output: Output,
@@ -47,7 +46,7 @@ export async function checkTotals(
   return repair ? 0 : lines;
 }
 
-/** The agents whose kept totals are not the sum over the pages of their rows. */
+/** The agents whose kept totals differ from the sum of their rows over all pages. */
 async function findSuspects(): Promise<string[]> {
   const differences = new Map<string, Totals>();
   const pages = [
@@ -69,7 +68,10 @@ async function findSuspects(): Promise<string[]> {
     .map(([agentId]) => agentId);
 }
 
-/** The suspects whose totals are wrong indeed: those of others changed while pages were read. */
+/**
+ * The suspects whose totals are really wrong. The totals of the others changed while pages were
+ * read.
+ */
 async function* wrongTotals(suspects: readonly string[]): AsyncGenerator<WrongTotals> {
   for (let first = 0; first < suspects.length; first += AGENTS_COUNTED_AT_ONCE) {
     const agent_ids = suspects.slice(first, first + AGENTS_COUNTED_AT_ONCE);

@@ -5,7 +5,7 @@ export function instantCell(timestamp: string | null): string {
   return timestamp === null ? "" : timestamp.replace(/\.\d{3}Z$/, "Z");
 }
 
-/** How much is held and, where there is a limit, how much may be. */
+/** The amount held and, if there is a limit, the limit. */
 export function ofLimit(
   held: number,
   limit: number,
@@ -14,7 +14,7 @@ export function ofLimit(
   return limit === 0 ? inWords(held) : `${inWords(held)} of ${inWords(limit)}`;
 }
 
-/** As `ofLimit`, of bytes. */
+/** Like `ofLimit`, in bytes. */
 export function bytesOfLimit(held: number, limit: number): string {
   return ofLimit(held, limit, inBytes);
 }

@@ -6,7 +6,7 @@ export function eventCells(
   { event_id: _, type, at, actor_kind, actor, request_id: __, other_agent_id, ...facts }: EventRow,
 ): string[] {
   const told = Object.entries(facts).filter(([, value]) => value !== null);
-  // Most events name the other agent by its part in them.
+  // Most events name the other agent in a field of its own.
   if (other_agent_id !== undefined && !told.some(([, value]) => value === other_agent_id)) {
     told.push(["other_agent_id", other_agent_id]);
   }

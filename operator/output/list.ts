@@ -3,7 +3,7 @@ import { CommandError } from "../../local/command/command_error.ts";
 import { pagesOf, rowsOf } from "../pages.ts";
 import { type Columns, sorted, sortingOf } from "./sorted.ts";
 
-/** What every task that lists something takes. */
+/** The options of every task that lists something. */
 export const LIST_OPTIONS = {
   limit: { type: "string", value: "N", help: "how many rows at most; default: 100" },
   after: {
@@ -27,7 +27,7 @@ export interface ListValues {
 }
 
 /**
- * Prints what an SQL function lists, as far as the options say, and on standard error how to go on.
+ * Prints what an SQL function lists, as the options say. Notes on standard error how to go on.
  * Throws CommandError.
  */
 export async function showList<Row>(

@@ -4,9 +4,9 @@ import { CommandError } from "../../local/command/command_error.ts";
 const MILLISECONDS = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * The instant that an option such as `--since` names, as ISO 8601 in UTC: a timestamp, or how long
- * ago in minutes, hours or days, such as `90m`, `2h` and `7d`. Null where it was not given. Throws
- * CommandError.
+ * The instant that an option such as `--since` names, as ISO 8601 in UTC. The option takes a
+ * timestamp, or how long ago in minutes, hours or days, such as `90m`, `2h` and `7d`. Null if the
+ * option was not given. Throws CommandError.
  */
 export function sinceOf(
   text: string | undefined,

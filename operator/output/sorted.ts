@@ -2,7 +2,7 @@ import type { RowsOptions } from "../../clients/typescript/src/cli/terminal/outp
 import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
 
 export interface Columns<Row> extends Pick<RowsOptions<Row>, "heads" | "cells"> {
-  /** What a column is sorted by, where its cells do not say: amounts in words, for example. */
+  /** What to sort a column by, if its cells cannot be compared: amounts in words, for example. */
   readonly by?: Readonly<Record<string, (row: Row) => number | string>>;
 }
 
@@ -10,7 +10,7 @@ export interface Sorting<Row> {
   readonly by: (row: Row) => number | string;
 }
 
-/** What a person types for a column: `last-used`, `LAST USED`. */
+/** A column's name as a person types it: `LAST USED` is also `last-used`. */
 function typed(head: string): string {
   return head.toLowerCase().replaceAll(/[ _]/g, "-");
 }
@@ -34,7 +34,10 @@ function valueOf(cell: string): number | string {
 /** An instant such as `2026-01-31T09:30:00Z`, or a day. */
 const TIME = /^\d{4}-\d\d-\d\d(?:T.*Z)?$/;
 
-/** Numbers and times: the greatest first. Words: in their order. Equal ones stay as they came. */
+/**
+ * Sorts numbers and times with the greatest first, and words alphabetically. Equal rows keep their
+ * order.
+ */
 export async function* sorted<Row>(
   rows: AsyncIterable<Row>,
   { by, limit }: Sorting<Row> & { readonly limit: number },
@@ -48,6 +51,6 @@ function compare(one: number | string, two: number | string): number {
   if (typeof one === "number" && typeof two === "number") return two - one;
   const [first, second] = [String(one), String(two)];
   const order = first < second ? -1 : first > second ? 1 : 0;
-  // What has no time comes last.
+  // A cell without a time comes last.
   return TIME.test(first) || TIME.test(second) ? -order : order;
 }

@@ -1,4 +1,4 @@
-/** A trace for a person: what is left, then what happened, in one screen. */
+/** A trace for a person, on one screen: what exists now, then what happened. */
 import {
   inBytes,
   plain,

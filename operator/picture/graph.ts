@@ -1,7 +1,7 @@
 import type { PeerRow, RuleRow } from "../reads/rows.ts";
 import { countPaths, type KnownPaths, type PathCounts } from "./path_counts.ts";
 
-/** What is known of an agent, at a glance. */
+/** An agent's state, at a glance. */
 export type State = "online" | "lags" | "offline" | "without peer";
 
 /** One agent, or several that are drawn as one. */
@@ -11,32 +11,32 @@ export interface GraphNode {
   readonly state: State;
 }
 
-/** Who may reach whom, and where. */
+/** Which agents may reach which others, at which ports. */
 export interface GraphEdge {
   readonly from: GraphNode;
   readonly to: GraphNode;
   /** Such as `tcp 443`. */
   readonly ports: readonly string[];
-  /** Of the paths between these agents. */
+  /** The paths between these agents. */
   readonly paths: PathCounts;
 }
 
 export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
-  /** Whether agents are drawn as one that do not all have the same rules. */
+  /** Whether one node may stand for agents that have different rules. */
   readonly isCoarse: boolean;
 }
 
-/** What a person can follow. */
+/** More edges than this nobody can follow. */
 const MOST_EDGES = 100;
-/** What Mermaid draws where nobody has set it up otherwise. */
+/** How many edges Mermaid draws with its default configuration. */
 export const MOST_DRAWN_EDGES = 500;
 
 /**
- * The mesh as a picture. Agents in the same state that may reach the same others at the same ports,
- * and be reached by the same, are one node. Where that leaves too many edges, so are all agents
- * whose names begin alike: `ci-1` and `ci-2`.
+ * The mesh as a picture. Agents become one node if they are in the same state, may reach the same
+ * others at the same ports, and may be reached by the same. If that leaves too many edges, agents
+ * in the same state become one node if their names begin alike: `ci-1` and `ci-2`.
  */
 export function graphOf(
   peers: readonly PeerRow[],
@@ -63,7 +63,7 @@ function statesOf(peers: readonly PeerRow[], rules: readonly RuleRow[]): Map<str
   return new Map(Array.from(states).sort(([one], [other]) => one < other ? -1 : 1));
 }
 
-/** What each agent may reach and be reached by, as sorted text that can be compared. */
+/** What each agent may reach and be reached by, as sorted texts that can be compared. */
 function connectionsOf(rules: readonly RuleRow[]): Map<string, string[]> {
   const connections = new Map<string, string[]>();
   for (const rule of rules) {
@@ -107,7 +107,7 @@ function grouped(
   };
 }
 
-/** How a name begins: all before its last separator and what follows that. */
+/** The beginning of a name: everything before its last separator. */
 export function stemOf(agentId: string): string {
   return agentId.replace(/[-._:@][^-._:@]*$/, "");
 }

@@ -3,7 +3,7 @@ import type { GraphEdge, GraphNode, State } from "./graph.ts";
 const NAMES_SHOWN = 4;
 const PORTS_SHOWN = 4;
 
-/** What the states look like, in every picture. */
+/** The colours of the states, in every picture. */
 export const COLOURS: Readonly<Record<State, { readonly fill: string; readonly line: string }>> = {
   online: { fill: "#d3f9d8", line: "#2b8a3e" },
   lags: { fill: "#fff3bf", line: "#e67700" },

@@ -5,33 +5,33 @@ import {
 import type { Sides } from "../reads/paths.ts";
 import type { RuleRow } from "../reads/rows.ts";
 
-/** What is known of each path, by its two agents: a key of `pathKey`. */
+/** What is known about each path, by its `pathKey`. */
 export type KnownPaths = ReadonlyMap<string, PathDescription>;
 
 /** How many paths an arrow stands for, and how many of them work. */
 export interface PathCounts {
   readonly paths: number;
   readonly working: number;
-  /** How many do not work, or are not clear; the rest is unknown. */
+  /** How many do not work or are unclear. The rest is unknown. */
   readonly broken: number;
-  /** What is said of them, such as `does not work`; empty: nobody knows of a path. */
+  /** What to say about them, such as `does not work`; empty if nothing is known about any path. */
   readonly text: string;
 }
 
 export function knownPaths(pairs: readonly Sides[]): KnownPaths {
   return new Map(pairs.map((sides) => [
     pathKey(sides[0].agent_id, sides[1].agent_id),
-    // A picture tells no reasons.
+    // Null, because a picture shows no reasons.
     describePath(sides, null),
   ]));
 }
 
-/** The same for both directions. No agent's name has a blank. */
+/** The same key for both directions. No agent's name has a blank. */
 export function pathKey(one: string, other: string): string {
   return [one, other].sort().join(" ");
 }
 
-/** The paths that rules are for, each once. An agent without a peer has none. */
+/** Counts the paths that the rules use, each once. An agent without a peer has none. */
 export function countPaths(
   rules: readonly Pick<RuleRow, "from_agent" | "to_agent">[],
   paths: KnownPaths,

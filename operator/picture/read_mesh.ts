@@ -5,12 +5,12 @@ import type { PeerRow, RuleRow } from "../reads/rows.ts";
 import { readMeshParameters } from "../reads/settings.ts";
 import { type KnownPaths, knownPaths } from "./path_counts.ts";
 
-/** What one picture is made of at most. */
+/** The most rows of each kind in one picture. */
 const MOST_ROWS = 5_000;
 
 /**
- * The peers, the rules and the paths of the mesh, or those around one agent. Throws CommandError
- * where they are more than anybody could look at.
+ * The peers, rules and paths of the mesh, or those around one agent. Throws CommandError if there
+ * are too many for one picture.
  */
 export async function readMesh(
   agentId: string | null,
@@ -31,7 +31,7 @@ async function allOf<Row>(
   functionName: string,
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<Row[]> {
-  // One more tells that there are too many.
+  // Ask for one more, which shows that there are too many.
   const rows = await Array.fromAsync(
     rowsOf<Row>(functionName, { parameters, limit: MOST_ROWS + 1 }),
   );

@@ -3,7 +3,7 @@ import { callAsOperator } from "../operator_call.ts";
 import type { Policy } from "./policy_file.ts";
 import { agentsInTests, runTests, type TagsOfAgents, type TestResult } from "./policy_tests.ts";
 
-/** What `plan_policy` answers; its comment says what each field means. */
+/** The answer of `plan_policy`. The SQL function's comment says what each field means. */
 export interface Plan {
   readonly fingerprint: string;
   readonly in_force: {
@@ -41,7 +41,9 @@ export function asArgument(policy: Policy) {
   return { source: policy.source, rules: policy.rules, agents: agentsInTests(policy) };
 }
 
-/** Looks at what a policy would do, and runs its tests in the same state. Throws CommandError. */
+/**
+ * Computes what a policy would change, and runs its tests on the same state. Throws CommandError.
+ */
 export async function planPolicy(
   policy: Policy,
   mostEntries: number,
@@ -53,13 +55,13 @@ export async function planPolicy(
   return { plan, tests: runTests(policy, plan.tags) };
 }
 
-/** `gains 3 rules and 1 pair of peers, loses …`: what agents may do afterwards, in a line. */
+/** What agents gain and lose, in a line: `gains 3 rules and 1 pair of peers, loses …`. */
 export function summaryOf({ gained, lost, changed_agents }: Plan): string {
   return `The project gains ${counted(gained)} and loses ${counted(lost)}. ` +
     `Configurations that change: ${changed_agents}.`;
 }
 
-/** The whole plan for a person. */
+/** The whole plan, for a person to read. */
 export function describePlan(plan: Plan, tests: readonly TestResult[]): string {
   const { in_force, rules, gained, lost } = plan;
   return [

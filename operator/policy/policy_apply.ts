@@ -59,7 +59,7 @@ await runTask({
     const policy = await readPolicyFile(file!);
     const { plan, tests } = await planPolicy(policy, 0);
     refuseFailed(tests);
-    // The database decides it again. Here, nobody is asked about what cannot be applied.
+    // The database checks this again. Here it avoids a question about what cannot be applied.
     if (plan.fingerprint !== expect && plan.in_force?.fingerprint !== expect) {
       throw new CommandError(
         "policy_changed: nothing was changed. The file, the policy in force or the tags of agents " +

@@ -10,9 +10,9 @@ import { CommandError } from "../../local/command/command_error.ts";
 import { readNamedFile } from "../reads/named_file.ts";
 import { policyFile, type PolicyRule, type PolicyTest } from "./schema.ts";
 
-/** What a file says. */
+/** The content of a policy file. */
 export interface Policy {
-  /** The file as it was written. */
+  /** The file's text, unchanged. */
   readonly source: string;
   readonly rules: readonly PolicyRule[];
   readonly tests: readonly PolicyTest[];
@@ -20,7 +20,9 @@ export interface Policy {
 
 const MOST_BYTES = 256 * 1024;
 
-/** Reads a policy; `-` is standard input. Throws CommandError, with every fault and its place. */
+/**
+ * Reads a policy file; `-` is standard input. Throws CommandError with every fault and its place.
+ */
 export async function readPolicyFile(file: string): Promise<Policy> {
   return parsePolicy(await readNamedFile(file), file === "-" ? "standard input" : file);
 }
@@ -42,7 +44,7 @@ export function parsePolicy(source: string, name: string): Policy {
     if (parsed.success && faults.length === 0) return { source, ...parsed.data };
     for (const issue of parsed.error?.issues ?? []) {
       const path = issue.path as (string | number)[];
-      // A field that nobody knows stands where its name does.
+      // An unknown field is located by its name.
       const [unknown] = issue.code === "unrecognized_keys" ? issue.keys : [];
       faults.push({
         offset: offsetOf(tree, unknown === undefined ? path : [...path, unknown]),
@@ -65,7 +67,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** Of two fields of one name, a reader would see the one and the parser take the other. */
+/** Refuses a field that appears twice: a reader might see one, while the parser takes the other. */
 function repeatedFields(node: Node): Fault[] {
   const seen = new Set<string>();
   const faults: Fault[] = [];
@@ -80,7 +82,7 @@ function repeatedFields(node: Node): Fault[] {
   return faults;
 }
 
-/** Where a value begins; if the value is missing, where its nearest parent begins. */
+/** Where a value begins. If the value is missing, where its nearest parent begins. */
 function offsetOf(tree: Node, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length--) {
     const node = findNodeAtLocation(tree, path.slice(0, length));

@@ -1,4 +1,4 @@
-/** What `read_policy` answers; its comment says what each field means. */
+/** The answer of `read_policy`. The SQL function's comment says what each field means. */
 export interface PolicyInForce {
   readonly source: string;
   readonly fingerprint: string;

@@ -11,7 +11,7 @@ await runTask({
   async run(_arguments, output) {
     const policy = await callAsOperator("read_policy", {}) as PolicyInForce | null;
     if (policy === null) throw new CommandError("No policy was ever applied.");
-    // As it was written, without a line's end of its own: its fingerprint depends on each byte.
+    // Print the source unchanged, without an added newline: its fingerprint depends on each byte.
     if (output.json) await output.value(policy, () => policy.source);
     else await write(policy.source);
     if (policy.finished_at === null) {

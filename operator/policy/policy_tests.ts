@@ -2,22 +2,22 @@ import { CommandError } from "../../local/command/command_error.ts";
 import type { Policy } from "./policy_file.ts";
 import type { PolicyRule, PolicyTest } from "./schema.ts";
 
-/** The tags that agents have; an agent that is not in it has none. */
+/** The tags of agents. An agent that is missing here has none. */
 export type TagsOfAgents = Readonly<Record<string, readonly string[]>>;
 
 export interface TestResult extends PolicyTest {
   readonly passed: boolean;
 }
 
-/** The agents whose tags the tests depend on, in their order. */
+/** The agents whose tags the tests depend on, in the order of the tests. */
 export function agentsInTests({ tests }: Policy): string[] {
   const names = tests.flatMap(({ from, to }) => [from, to]).filter((name) => !isTag(name));
   return Array.from(new Set(names));
 }
 
 /**
- * What each test of a policy comes to. A tag stands for an agent that has this tag and no other.
- * What agents have agreed among themselves does not count.
+ * The result of each test of a policy. A tag stands for an agent that has this tag and no other.
+ * Rules that agents have agreed on themselves do not count.
  */
 export function runTests({ rules, tests }: Policy, tags: TagsOfAgents): TestResult[] {
   return tests.map((test) => {
@@ -27,7 +27,7 @@ export function runTests({ rules, tests }: Policy, tags: TagsOfAgents): TestResu
   });
 }
 
-/** Throws CommandError where a test has failed. */
+/** Throws CommandError if a test has failed. */
 export function refuseFailed(results: readonly TestResult[]): void {
   const failed = results.filter(({ passed }) => !passed);
   if (failed.length === 0) return;
@@ -51,7 +51,7 @@ function allows(
     rule.from.some((name) => from.includes(name)) && rule.to.some((name) => to.includes(name));
 }
 
-/** Everything in a rule that means this agent, or an agent with this tag. */
+/** Everything in a rule that matches this agent, or an agent with this tag. */
 function namesOf(name: string, tags: TagsOfAgents): readonly string[] {
   return isTag(name) ? [name] : [name, ...Object.hasOwn(tags, name) ? tags[name]! : []];
 }

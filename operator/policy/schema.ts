@@ -1,11 +1,13 @@
 import * as z from "zod";
 import { AGENT_ID, TAG } from "../../supabase/functions/_shared/named_ids.ts";
 
-/** What one rule may open at most: what is longer is better two rules. */
+/** The most ports that one rule may open. A longer list is better split into two rules. */
 const MOST_PORTS = 64;
 const MOST_ENTRIES = 1000;
 
-/** What begins with `tag:` is a tag, and a misspelled one is no agent. */
+/**
+ * A name that begins with `tag:` is always a tag, so a misspelled tag is not taken for an agent.
+ */
 const name = z.string().refine(
   (text) => text.startsWith("tag:") ? TAG.test(text) : AGENT_ID.test(text),
   {
@@ -47,7 +49,9 @@ const test = z.strictObject({
   error: "Must be another agent: none has a rule with itself.",
 });
 
-/** A policy's file, and what it is read as. No field may be unknown: it may be a misspelled one. */
+/**
+ * A policy file, and what it is parsed into. Unknown fields are refused: they may be misspelled.
+ */
 export const policyFile = z.strictObject({
   rules: z.array(rule).max(MOST_ENTRIES),
   tests: z.array(test).max(MOST_ENTRIES).default([]),

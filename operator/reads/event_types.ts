@@ -1,7 +1,7 @@
 import { ARTIFACT_EVENT_TYPES } from "../../supabase/functions/agent-artifacts/routes/events.ts";
 import { MESH_EVENT_TYPES } from "../../supabase/functions/agent-mesh/routes/events.ts";
 
-/** Every type of event: those that agents are shown, and those that the operator alone sees. */
+/** Every type of event: those that agents see, and those that only the operator sees. */
 export const EVENT_TYPES: readonly string[] = [
   ...ARTIFACT_EVENT_TYPES,
   ...MESH_EVENT_TYPES,

@@ -3,10 +3,13 @@ import type { EventRow } from "./rows.ts";
 
 /** The most events that one call is asked for. */
 export const PAGE_SIZE = 1000;
-/** The most events that a search for the newest looks at, beside those that it finds. */
+/** The most events that a search for the newest ones reads, beside those that it finds. */
 const MOST_LOOKED_AT = 100_000;
 
-/** What the SQL function find_events is asked; what is left out does not narrow. */
+/**
+ * The arguments of the SQL function find_events. A field that is left out does not narrow the
+ * search.
+ */
 export interface EventsQuestion {
   readonly max_entries: number;
   readonly after?: string | null;
@@ -22,26 +25,28 @@ export interface EventsPage {
   readonly events: readonly EventRow[];
   /** The `after` of the next page. */
   readonly latest: string;
-  /** Whether the next page is there already. */
+  /** Whether the next page has events already. */
   readonly more: boolean;
-  /** The `before` of the page of older events; null if none are left, or the page goes forwards. */
+  /**
+   * The `before` of the page of older events. Null if none are left, or if this page goes forwards.
+   */
   readonly earlier: string | null;
-  /** How many events the page looked at, of every type. */
+  /** How many events the search read for this page, of every type. */
   readonly looked_at: number;
-  /** When the oldest of these happened. */
+  /** When the oldest event that was read happened. */
   readonly looked_back_to: string | null;
 }
 
-/** The newest events, oldest first, and how far they were looked for. */
+/** The newest events, oldest first, and how far back the search went. */
 export interface NewestEvents {
   readonly events: readonly EventRow[];
-  /** From here on, nothing newer is missed. */
+  /** The position from which to go on without missing a newer event. */
   readonly latest: string;
   readonly lookedAt: number;
   readonly lookedBackTo: string | null;
-  /** Whether it stopped before it had found enough, with older events left to look at. */
+  /** Whether the search stopped before it found enough, though older events are left. */
   readonly hasStopped: boolean;
-  /** Whether older events are left to look at. */
+  /** Whether older events are left to read. */
   readonly hasOlder: boolean;
 }
 
@@ -50,7 +55,7 @@ export async function findEvents(question: EventsQuestion): Promise<EventsPage> 
   return await callAsOperator("find_events", { ...question }) as EventsPage;
 }
 
-/** Goes back through the log, page by page, until `limit` events are found. Throws CommandError. */
+/** Reads the log backwards, page by page, until `limit` events are found. Throws CommandError. */
 export async function findNewestEvents(
   question: Pick<EventsQuestion, "agent_id" | "artifact_id" | "types" | "until">,
   limit: number,

@@ -3,7 +3,7 @@ import { CommandError } from "../../local/command/command_error.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { findEvents } from "./find_events.ts";
 
-/** Throws CommandError where neither a row nor an event names one of these agents. */
+/** Throws CommandError if neither a row nor an event names one of these agents. */
 export async function assertAgentIsNamed(
   ...agents: readonly (string | null | undefined)[]
 ): Promise<void> {
@@ -12,7 +12,10 @@ export async function assertAgentIsNamed(
   }
 }
 
-/** An agent that is to come may be given something. Says on standard error that it is not there. */
+/**
+ * Notes on standard error that nothing names the agent yet. That is allowed: the agent may come
+ * later.
+ */
 export async function noteUnlessNamed(agentId: string): Promise<void> {
   if (!await isNamed(agentId)) note(`${nothingNames(agentId).message} This is for one to come.`);
 }

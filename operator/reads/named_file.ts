@@ -5,8 +5,8 @@ import process from "node:process";
 import { CommandError } from "../../local/command/command_error.ts";
 
 /**
- * The text of a file that an argument names, from where the task was called; `-` is standard input.
- * Throws CommandError.
+ * The text of the file that an argument names, relative to where the task was called; `-` is
+ * standard input. Throws CommandError.
  */
 export async function readNamedFile(file: string): Promise<string> {
   try {

@@ -3,7 +3,7 @@ import { readConnection } from "../operator_call.ts";
 /** How long agent-mesh may take to answer. */
 const PATIENCE_MILLISECONDS = 5_000;
 
-/** Whether agents are given a relay; null: agent-mesh does not tell. Throws CommandError. */
+/** Whether agents get a relay; null if agent-mesh does not tell. Throws CommandError. */
 export async function readRelayIsSet(): Promise<boolean | null> {
   const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: apikey } = await readConnection();
   try {

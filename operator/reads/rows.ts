@@ -20,21 +20,21 @@ export interface AgentRow {
   readonly pending: number;
   readonly artifacts: number;
   readonly bytes: number;
-  /** Its own; null: the project's. 0: any number. */
+  /** The agent's own quota. Null: the project's. 0: any number of bytes. */
   readonly quota_bytes: number | null;
   readonly grants: number;
   readonly has_peer: boolean;
   readonly last_seen: string | null;
-  /** Those that are not revoked. */
+  /** The agent keys that are not revoked. */
   readonly keys: readonly KeyRow[];
 }
 
 export interface DescribedAgent extends AgentRow {
   readonly grants_given: number;
   readonly grants_received: number;
-  /** Those whose grants its inbox hides, a hundred at most. */
+  /** Senders whose grants the inbox hides, a hundred at most. */
   readonly blocked_senders: readonly string[];
-  /** The revoked ones too. */
+  /** All agent keys, including the revoked ones. */
   readonly keys: readonly KeyRow[];
   readonly peer: PeerRow | null;
 }
@@ -46,7 +46,7 @@ export interface UsageRow {
   readonly refusals: number;
   readonly artifacts: number;
   readonly bytes: number;
-  /** Its own; null: the project's. */
+  /** The agent's own quota; null: the project's. */
   readonly quota_bytes: number | null;
   readonly grants: number;
 }
@@ -74,11 +74,11 @@ export interface GrantRow {
   readonly key: string;
   readonly from_agent: string;
   readonly to_agent: string | null;
-  /** Of a grant to a tag, and of no other. */
+  /** Only present in a grant to a tag. */
   readonly to_tag?: string;
   readonly granted_at: string;
   readonly expires_at: string;
-  /** Null: any number. */
+  /** Null: any number of downloads. */
   readonly max_downloads: number | null;
   readonly downloads: number;
 }
@@ -105,7 +105,7 @@ export interface RuleRow {
   readonly proto: "tcp" | "udp";
   readonly active: boolean;
   readonly waiting_for: string | null;
-  /** `policy`: the policy keeps it, and it cannot be revoked. */
+  /** `policy`: the policy keeps the rule, which cannot be revoked. */
   readonly origin: "agents" | "policy";
 }
 

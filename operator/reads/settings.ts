@@ -10,19 +10,22 @@ import { readConnection } from "../operator_call.ts";
 /** How long a function may take to tell its settings. */
 const PATIENCE_MILLISECONDS = 5_000;
 
-/** What an agent may hold; 0 bytes: any number. */
+/** How much an agent may hold. 0 bytes: any number. */
 export interface Limits {
   readonly max_artifacts: number;
   readonly quota_bytes: number;
 }
 
-/** What SQL functions about the mesh take beside what they are asked. */
+/** The parameters that SQL functions about the mesh need in addition. */
 export interface MeshParameters {
   readonly online_seconds: number;
   readonly rendering_revision: number;
 }
 
-/** As agent-artifacts tells the operator, else as this environment says. Throws SettingsError. */
+/**
+ * The limits that agent-artifacts tells the operator, else those in this environment. Throws
+ * SettingsError.
+ */
 export async function readLimits(): Promise<Limits> {
   const { artifactsMaxArtifacts, artifactsQuotaBytes } = ARTIFACTS_VARIABLES;
   const settings = readVariables(
@@ -35,12 +38,15 @@ export async function readLimits(): Promise<Limits> {
   };
 }
 
-/** As agent-mesh tells the operator, else as this environment says. Throws SettingsError. */
+/**
+ * The parameters that agent-mesh tells the operator, else those in this environment. Throws
+ * SettingsError.
+ */
 export async function readMeshParameters(): Promise<MeshParameters> {
   return meshParameters(await settingsOf("agent-mesh"));
 }
 
-/** As an environment says. Throws SettingsError. */
+/** The parameters in an environment. Throws SettingsError. */
 export function meshParameters(environment: Environment = Deno.env): MeshParameters {
   const { meshOnlineSeconds } = MESH_VARIABLES;
   const settings = readVariables({ meshOnlineSeconds }, environment);
@@ -53,7 +59,10 @@ async function settingsOf(functionName: string): Promise<Environment> {
   return { get: (name) => told[name]?.toString() ?? Deno.env.get(name) };
 }
 
-/** What its /health tells the operator; nothing where it does not, or does not answer. */
+/**
+ * The settings that the function's /health tells the operator; empty if it tells none or does not
+ * answer.
+ */
 async function askForSettings(functionName: string): Promise<Readonly<Record<string, number>>> {
   const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: apikey } = await readConnection();
   try {

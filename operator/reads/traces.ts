@@ -22,13 +22,13 @@ export interface ArtifactRow {
   readonly live_grants: number;
 }
 
-/** What a name (`key`) stood for. */
+/** An artifact that had the traced name (`key`). */
 export interface NamedArtifact {
   readonly artifact_id: string;
   readonly agent_id: string;
   readonly key: string;
   readonly registered_at: string;
-  /** Null: not even a tombstone is left. */
+  /** Null if not even a tombstone is left. */
   readonly artifact: ArtifactRow | null;
 }
 
@@ -44,7 +44,7 @@ export type Trace =
       readonly kind: "name";
       readonly key: string;
       readonly versions: readonly NamedArtifact[];
-      /** Whether an agent has this name, too. */
+      /** Whether an agent has this name too. */
       readonly is_agent_too: boolean;
     }
     | { readonly kind: "agent"; readonly agent_id: string; readonly agent: DescribedAgent | null }
@@ -53,17 +53,17 @@ export type Trace =
   );
 
 export interface TraceOptions {
-  /** The agent whose files a name means. Default: of any. */
+  /** The agent whose files to look for. Default: the files of any agent. */
   readonly of?: string | undefined;
-  /** A name means an agent, even if a file has it. */
+  /** Take the name for an agent's, even if a file has it. */
   readonly isAgent: boolean;
-  /** How many of the newest events. */
+  /** How many of the newest events to show. */
   readonly limit: number;
 }
 
 const VERSIONS = 10;
 
-/** Throws CommandError where nothing on record names the target. */
+/** Throws CommandError if nothing on record names the target. */
 export async function readTrace(target: string, options: TraceOptions): Promise<Trace> {
   const [, kind] = /^(art|grant|key)_[0-9a-f]{32}$/.exec(target) ?? [];
   switch (kind) {
@@ -120,7 +120,7 @@ async function nameTrace(name: string, options: TraceOptions): Promise<Trace> {
   return { kind: "name", key: name, versions, is_agent_too, events, earlier_events };
 }
 
-/** Null: nothing on record names the agent. */
+/** Null if nothing on record names the agent. */
 async function agentTrace(agent_id: string, limit: number): Promise<Trace | null> {
   const agent = await callAsOperator("read_agent", {
     agent_id,
@@ -135,7 +135,7 @@ async function readArtifact(artifact_id: string): Promise<ArtifactRow | null> {
   return await callAsOperator("read_artifact", { artifact_id }) as ArtifactRow | null;
 }
 
-/** The newest events, oldest first; with `isMeant`, of the newest thousand. */
+/** The newest events, oldest first. With `isMeant`, only the newest thousand are searched. */
 async function newest(
   question: { readonly agent_id?: string; readonly artifact_id?: string },
   limit: number,

@@ -3,7 +3,7 @@ import { endOf, type Enrolment } from "../enrolment/enrolment.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { rowsOf } from "../pages.ts";
 
-/** An agent key that the restored database takes. */
+/** An agent key that the restored database accepts. */
 export interface LiveKey {
   readonly key_id: string;
   readonly agent_id: string;
@@ -23,8 +23,8 @@ export async function revokeKey({ key_id }: LiveKey): Promise<void> {
 }
 
 /**
- * The enrolments with which agents can enrol, and those of a list that have merely expired: their
- * agents go on. Throws CommandError.
+ * The open enrolments, and those in `revoked` that have merely expired: their agents are still
+ * active. Throws CommandError.
  */
 export async function* liveEnrolments(
   revoked: ReadonlySet<string>,
@@ -36,8 +36,8 @@ export async function* liveEnrolments(
 }
 
 /**
- * Ends an enrolment, and the keys, peers and rules of all its agents, as
- * /enrolment/revoke does: the functions need not run yet. Throws CommandError.
+ * Ends an enrolment, and the keys, peers and rules of all its agents, like /enrolment/revoke. Does
+ * not need the functions, which may not run yet. Throws CommandError.
  */
 export async function revokeEnrolment({ enrolment_id }: Enrolment): Promise<void> {
   const caller = { kind: "operator" };

@@ -1,10 +1,10 @@
 import { readNamedFile } from "../reads/named_file.ts";
 
-/** A line of the functions' log, as far as it is read here. */
+/** A line of the functions' log: the fields that are read here. */
 interface LogLine {
   readonly time: string;
   readonly path: string | null;
-  /** The operations that a message of an MCP client called. */
+  /** The operations that an MCP client's message called. */
   readonly operations?: readonly string[];
   readonly status: number;
   readonly error?: string;
@@ -14,22 +14,22 @@ interface LogLine {
   readonly ids?: Readonly<Record<string, string>>;
 }
 
-/** What a request changed that the restored database may not know. */
+/** A request whose change may be missing from the restored database. */
 export interface LostRequest {
   readonly time: string;
   /** The operation. */
   readonly path: string;
-  /** Who asked: an agent, the operator, or none for what nobody has to sign in for. */
+  /** Who asked: an agent or the operator; empty for operations that need no credential. */
   readonly by: string;
   readonly key_id: string | null;
   readonly ids: Readonly<Record<string, string>>;
-  /** Of a message of an MCP client: what one of its operations was refused with. */
+  /** Only in an MCP client's message: the error of one of its operations. */
   readonly error: string | null;
 }
 
 /**
- * What a restore loses nothing of that anybody has to look at. Every other path is listed, so that
- * one that is new is not forgotten.
+ * Operations whose loss in a restore needs no attention. Every other path is listed, so that a new
+ * one is not forgotten.
  */
 export const PASSED_OVER: ReadonlySet<string> = new Set([
   // These read.
@@ -38,18 +38,18 @@ export const PASSED_OVER: ReadonlySet<string> = new Set([
   "/.well-known/oauth-protected-resource",
   // These count downloads.
   ...["/open", "/fetch", "/d/:grant_token"],
-  // These are repeated by themselves.
+  // Agents and timers repeat these by themselves.
   ...["/wait", "/peer/heartbeat", "/wg_config", "/sweep"],
-  // What was only registered is in nobody's hands before /commit.
+  // Before /commit, nobody else holds what was registered.
   "/register",
 ]);
 
-/** It is answered with 200 whatever its operations do. */
+/** This path is always answered with 200, whatever its operations do. */
 const ENVELOPE = "/mcp";
 
 /**
- * The successful changes in a log of the functions since then, in its order. What is no line of the
- * functions is passed over. Throws CommandError.
+ * The successful changes after `since` in a log of the functions, in its order. Other lines are
+ * skipped. Throws CommandError.
  */
 export async function readLostRequests(file: string, since: string): Promise<LostRequest[]> {
   const text = await readNamedFile(file);

@@ -5,7 +5,7 @@ import { readNamedFile } from "../reads/named_file.ts";
 export interface Revoked {
   readonly keys: ReadonlySet<string>;
   readonly enrolments: ReadonlySet<string>;
-  /** How many events of the file are no revocations. */
+  /** How many events of the file are not revocations. */
   readonly ignored: number;
 }
 
@@ -13,15 +13,15 @@ export const NOTHING_REVOKED: Revoked = { keys: new Set(), enrolments: new Set()
 
 const ID = /^(key|enr)_[0-9a-f]{32}$/;
 
-/** The field of an event that names what it revoked. */
+/** The field that names what an event revoked. */
 const REVOKED_ID: Readonly<Record<string, "key_id" | "enrolment_id">> = {
   "key.revoked": "key_id",
   "enrolment.revoked": "enrolment_id",
 };
 
 /**
- * The revoked ids in a file: an id a line, or events as `deno task events --json` prints them, of
- * which only revocations count. Any other event names keys that are in use. Throws CommandError.
+ * The revoked ids in a file: one id a line, or events as `deno task events --json` prints them.
+ * Only revocation events count: other events name keys that are in use. Throws CommandError.
  */
 export async function readRevoked(file: string): Promise<Revoked> {
   const lines = (await readNamedFile(file)).split("\n").map((line) => line.trim());
@@ -45,7 +45,7 @@ export async function readRevoked(file: string): Promise<Revoked> {
   return { keys: startingWith("key_"), enrolments: startingWith("enr_"), ignored };
 }
 
-/** Null: an event that revokes nothing; undefined: neither an id nor an event. */
+/** Null for an event that revokes nothing; undefined for neither an id nor an event. */
 function revokedIn(line: string): string | null | undefined {
   if (ID.test(line)) return line;
   const { type, ...facts } = parseObject(line) ?? {};

@@ -1,7 +1,7 @@
-/** What an action is done to, such as `{agent_id}`. Its values stand in links and hidden fields. */
+/** What an action acts on, such as `{agent_id}`. Links and hidden form fields carry its values. */
 export type Target = Readonly<Record<string, string>>;
 
-/** What a person fills in before an action. */
+/** A form field that a person fills in before an action. */
 export interface Input {
   readonly name: string;
   readonly label: string;
@@ -16,7 +16,7 @@ export interface Plan {
   readonly effects: readonly string[];
   /** Whether and how it can be undone. */
   readonly undo: string;
-  /** On the button. */
+  /** The button's label. */
   readonly verb: string;
   readonly isDangerous?: boolean;
   readonly inputs?: readonly Input[];
@@ -31,9 +31,9 @@ export interface Offer {
 
 /** What an action did. */
 export interface Outcome {
-  /** Sentences. */
+  /** The effects, as sentences. */
   readonly done: readonly string[];
-  /** Shown once, such as a new agent key. */
+  /** A secret that is shown once, such as a new agent key. */
   readonly secret?: { readonly label: string; readonly value: string };
   readonly undo?: Offer;
 }
@@ -61,7 +61,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
-/** The agent whose page an action was opened from, or would be; null: none. */
+/** The agent whose page the action belongs to; null if it belongs to none. */
 export function homeOf(target: Target): string | null {
   return target["agent_id"] || target["from_agent"] || target["a"] || null;
 }

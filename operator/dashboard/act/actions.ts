@@ -28,7 +28,7 @@ export function findAction(name: string): Action | null {
   return ACTIONS.get(name) ?? null;
 }
 
-/** The values that an action takes, of those of a link or a form. */
+/** Picks the values that an action takes from those of a link or a form. */
 export function targetOf({ takes }: Action, values: URLSearchParams): Target {
   return Object.fromEntries(takes.map((name) => [name, (values.get(name) ?? "").trim()]));
 }

@@ -4,14 +4,14 @@ import type { DescribedAgent } from "../../reads/rows.ts";
 import { nothingNames } from "../../reads/known_agent.ts";
 import { CommandError } from "../../../local/command/command_error.ts";
 
-/** An agent that something names. Throws CommandError. */
+/** Reads an agent. Throws CommandError if nothing names it. */
 export async function readKnownAgent(agent_id: string): Promise<DescribedAgent> {
   const agent = await readAnyAgent(agent_id);
   if (agent === null) throw nothingNames(agent_id);
   return agent;
 }
 
-/** Null: nothing names this agent yet. Throws CommandError if the name is no agent's. */
+/** Null if nothing names this agent yet. Throws CommandError if `agent_id` is malformed. */
 export async function readAnyAgent(agent_id: string): Promise<DescribedAgent | null> {
   if (!AGENT_ID.test(agent_id)) {
     throw new CommandError(

@@ -52,7 +52,7 @@ export const createEnrolment: Action = {
   },
 };
 
-/** What the service refuses, it refuses for what was filled in: nothing was made. */
+/** Turns a 422 of the service into an InputError: a form field was wrong and nothing was made. */
 async function asInput<Answer>(asked: Promise<Answer>): Promise<Answer> {
   try {
     return await asked;

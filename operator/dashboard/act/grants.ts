@@ -4,12 +4,12 @@ import { rowsOf } from "../../pages.ts";
 import type { GrantRow } from "../../reads/rows.ts";
 import { type Action, counted, type Offer } from "./action.ts";
 
-/** How many live grants of one artifact are looked through for one of them. */
+/** How many live grants of one artifact are searched for a given grant. */
 const MOST_GRANTS = 5_000;
 
 /** Ends one grant. */
 export const endGrant: Action = {
-  // The agent alone says where to go back to.
+  // `agent_id` only says which page to go back to.
   takes: ["grant_id", "artifact_id", "agent_id"],
   async plan({ grant_id = "", artifact_id = "" }) {
     const { grant, others } = await findGrant(grant_id, artifact_id);
@@ -49,7 +49,7 @@ export const endGrant: Action = {
   },
 };
 
-/** Grants an artifact as a grant did that was ended. */
+/** Grants an artifact again, on the terms of a grant that was ended. */
 export const grantAgain: Action = {
   takes: ["artifact_id", "from_agent", "to_agent", "to_tag", "expires_at", "max_downloads"],
   plan({ from_agent = "", to_agent = "", to_tag = "", expires_at = "", max_downloads = "" }) {
@@ -95,7 +95,7 @@ export const grantAgain: Action = {
   },
 };
 
-/** Throws CommandError if it has ended. */
+/** Throws CommandError if the grant has ended. */
 async function findGrant(
   grantId: string,
   artifact_id: string,
@@ -111,7 +111,7 @@ async function findGrant(
   return { grant, others };
 }
 
-/** Null where the same cannot be granted again: a link, and a grant that was used up. */
+/** Null if the grant cannot be repeated: it was a link, or it was used up. */
 function offerAgain(grant: GrantRow): Offer | null {
   const { artifact_id, from_agent, to_agent, to_tag, expires_at, max_downloads, downloads } = grant;
   const isLink = to_agent === null && to_tag === undefined;
@@ -130,12 +130,15 @@ function offerAgain(grant: GrantRow): Offer | null {
   };
 }
 
-/** At the beginning of a sentence. An agent's identifier, which has no space, stays as it is. */
+/**
+ * Capitalizes a grantee for the beginning of a sentence. An agent's identifier, which has no space,
+ * stays as it is.
+ */
 function capitalized(grantee: string): string {
   return grantee.includes(" ") ? grantee[0]!.toUpperCase() + grantee.slice(1) : grantee;
 }
 
-/** Of a target, where the one that is not there is empty. */
+/** The grantee of a target. The absent one of `to_agent` and `to_tag` is an empty string. */
 function granteeOfTarget({ to_agent, to_tag }: { to_agent: string; to_tag: string }): string {
   return granteeOf(to_tag === "" ? { to_agent } : { to_agent: null, to_tag });
 }

@@ -135,7 +135,7 @@ function labelOf({ label = "" }: Target): string | null {
   return label.trim() === "" ? null : label.trim();
 }
 
-/** In the same form as in a request: PostgreSQL would take `tomorrow`, too. */
+/** Accepts the same form as a request does: PostgreSQL would also accept `tomorrow`. */
 function expiryOf({ expires_at = "" }: Target): string | null {
   if (expires_at.trim() === "") return null;
   const parsed = timestamp.safeParse(expires_at.trim());

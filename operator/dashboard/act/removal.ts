@@ -15,7 +15,7 @@ interface Removal {
   readonly remaining: boolean;
 }
 
-/** Ends everything of an agent, once its name was typed. */
+/** Ends everything that belongs to an agent, once the person has typed the agent's name. */
 export const removeAgent: Action = {
   takes: ["agent_id"],
   async plan({ agent_id = "" }) {

@@ -1,7 +1,7 @@
 import { reasonOf } from "../../../local/command/command_error.ts";
 import type { Outcome } from "./action.ts";
 
-/** The oldest is forgotten first. */
+/** How many results are kept. The oldest is forgotten first. */
 const MOST_KEPT = 100;
 
 /** What an action did, or why it failed. `home`: the agent whose page to go back to. */
@@ -9,11 +9,11 @@ export type Result =
   | { readonly home: string | null; readonly outcome: Outcome; readonly wasShown: boolean }
   | { readonly home: string | null; readonly failure: string };
 
-/** What actions did, for the pages that forms lead to. */
+/** Keeps what actions did, for the pages that the forms lead to. */
 export class Results {
   readonly #kept = new Map<string, Promise<Result>>();
 
-  /** Keeps what is being done, so that whoever sends the form twice finds it, too. */
+  /** Keeps the running action, so that sending the form twice leads to the same result. */
   async keep(id: string, home: string | null, doing: Promise<Outcome>): Promise<void> {
     const result = doing.then(
       (outcome): Result => ({ home, outcome, wasShown: false }),
@@ -27,7 +27,7 @@ export class Results {
     await result;
   }
 
-  /** Waits until it is done. A secret in it is there the first time, and never again. */
+  /** Waits until the action is done. Only the first call returns the result's secret. */
   async take(id: string): Promise<Result | null> {
     const kept = this.#kept.get(id);
     if (kept === undefined) return null;

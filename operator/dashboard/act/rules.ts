@@ -5,7 +5,7 @@ import type { RuleRow } from "../../reads/rows.ts";
 import { type Action, type Plan, type Target } from "./action.ts";
 import { readAnyAgent } from "./agent.ts";
 
-/** How many rules of one agent are looked through. */
+/** How many rules of one agent are searched. */
 const MOST_RULES = 10_000;
 const TAKES = ["from_agent", "to_agent", "port", "proto"];
 
@@ -106,7 +106,7 @@ export const endRule: Action = {
   },
 };
 
-/** Throws CommandError if it is no rule. */
+/** Throws CommandError if the target is not a valid rule. */
 function describe({ from_agent = "", to_agent = "", port = "", proto = "" }: Target) {
   if (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535) {
     throw new CommandError("A port is a whole number from 1 to 65535.");
@@ -136,7 +136,7 @@ async function countRules(target: Target): Promise<number> {
   return (await rulesBetween(target)).filter(({ active }) => active).length;
 }
 
-/** In either direction. */
+/** The rules between the two agents, in either direction. */
 async function rulesBetween({ from_agent = "", to_agent = "" }: Target): Promise<RuleRow[]> {
   const rules = await Array.fromAsync(
     rowsOf<RuleRow>("list_mesh_rules", {

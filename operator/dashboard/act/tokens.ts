@@ -3,25 +3,25 @@ import type { Target } from "./action.ts";
 
 /** How long a person may look at a form before it is sent. */
 const LIFETIME_MILLISECONDS = 10 * 60_000;
-/** The oldest is forgotten first. */
+/** How many tokens are kept. The oldest is forgotten first. */
 const MOST_KEPT = 1_000;
 
 interface Issued {
   readonly purpose: string;
   readonly expiresAt: number;
-  /** Where the result of the form is; null: it was not sent yet. */
+  /** Where the form's result is kept; null until the form is sent. */
   resultId: string | null;
 }
 
 /** What became of a token that a form brought. */
 export type Redemption =
   | { readonly isValid: true; readonly resultId: string }
-  /** `resultId`: this token was valid once, and there is what was done by it then. */
+  /** `resultId`: the result of the form that used this token up; null if no form did. */
   | { readonly isValid: false; readonly resultId: string | null };
 
 /**
- * One token per form: for one action on one target, once, for a short time. Nobody can send a form
- * that this process did not show.
+ * Issues one token per form. A token is valid once, for one action on one target, for a short time.
+ * So nobody can send a form that this process did not show.
  */
 export class ActionTokens {
   readonly #issued = new Map<string, Issued>();

@@ -1,24 +1,25 @@
 /**
- * Where the nodes of the mesh stand: around the peers that most others share rules with, group
- * beside group. The same mesh gives the same picture, so that nothing jumps when it is drawn again.
+ * Places the nodes of the mesh in groups, side by side. Each group is a ring around a hub: a peer
+ * that shares rules with many others. The same mesh always gives the same picture, so nothing jumps
+ * when it is drawn again.
  *
  * Cytoscape's own layouts were compared with this one on 3, 20 and 200 peers. In `cose`, names
  * overlap from 20 peers on, and each run gives another picture; in `concentric`, the names of 200
  * peers cannot be read.
  */
 
-/** From one name to the one below it. */
+/** The vertical distance between two names. */
 const LINE_HEIGHT = 22;
 const SMALLEST_RADIUS = 110;
 const CHARACTER_WIDTH = 8;
-/** A longer name reaches over what is beside it. */
+/** The most characters that get room. A longer name overlaps what is beside it. */
 const LONGEST_NAME = 32;
 const GAP = 40;
 
 /**
- * Positions by agent: `{x, y, side, isHub}`, `side` telling where there is room for the name, or
- * for a longer `label` instead.
- * `aspect` is the picture's width divided by its height.
+ * Returns each agent's position: `{x, y, side, isHub}`. `side` is where there is room for the
+ * agent's name, or for its `label` if it has one. `aspect` is the picture's width divided by its
+ * height.
  */
 export function arrange({ nodes, edges }, aspect) {
   const lengths = new Map(
@@ -37,7 +38,10 @@ export function arrange({ nodes, edges }, aspect) {
   );
 }
 
-/** Groups in rows, of the first so many in the first row that the picture shows them largest. */
+/**
+ * Packs the groups into rows. Tries every length of the first row and keeps the one with which the
+ * picture can be shown largest.
+ */
 function packed(groups, aspect) {
   const sizeOf = ({ width, height }) => Math.max(width, height * aspect);
   let firstRow = 0;
@@ -73,7 +77,10 @@ function neighboursOf(nodes, edges) {
   return neighbours;
 }
 
-/** Lists of agents, each beginning with its hub. The last list has no hub: it has all other agents. */
+/**
+ * Lists of agents, each beginning with its hub. The last list has no hub and holds all other
+ * agents.
+ */
 function groupsOf(neighbours) {
   const byWeight = Array.from(neighbours)
     .toSorted(([one, ofOne], [other, ofOther]) =>
@@ -93,12 +100,13 @@ function groupsOf(neighbours) {
 }
 
 /**
- * A group as a ring around its hub: its size, and where each stands from its middle. On each side
- * the names stand below each other, a line apart.
+ * Lays a group out as a ring around its hub. Returns the group's size, and each agent's position
+ * relative to the middle. On each side the names are one line apart.
  */
 function ringOf([hub, ...members], lengths) {
   const half = Math.ceil(members.length / 2);
-  // Of two members, both stand beside the hub's name, which is in bold and below it.
+  // A single member on a side is level with the hub, so the ring must leave room for the hub's
+  // name, which is bold and below the hub.
   const besideName = half === 1 ? (lengths.get(hub) ?? 0) * (CHARACTER_WIDTH + 1) / 2 + GAP : 0;
   const radius = Math.max(SMALLEST_RADIUS, half * LINE_HEIGHT / 2, besideName);
   const places = members.map((agent_id, index) => {

@@ -1,10 +1,13 @@
-/** A page that is open: fetched again when something happened, and every now and then. */
+/** Keeps an open page up to date: fetches it again after an event, and at regular intervals. */
 import { createMesh } from "./mesh_view.js";
 
 const REFRESH_MILLISECONDS = 15_000;
-/** What happens at once is shown at once, and not once each. */
+/** Events within this time cause one refresh together. */
 const GATHER_MILLISECONDS = 500;
-/** Where events never end, a page is fetched for a third of the time at most. */
+/**
+ * How much longer than a refresh the pause after it is. Even if events never end, refreshing takes
+ * at most a third of the time.
+ */
 const REST_FACTOR = 2;
 
 const state = document.querySelector("#state");
@@ -12,8 +15,8 @@ const picture = document.querySelector("#picture");
 const mesh = picture === null ? null : createMesh(picture);
 
 /**
- * The document that a path answers. By XMLHttpRequest, whose documents have nothing that runs: what
- * is taken over from them is no script, whatever is in it.
+ * Fetches a path as a document. In a document from XMLHttpRequest no script runs, so nothing that
+ * is copied from it can run as one.
  */
 function load(path) {
   return new Promise((resolve, reject) => {
@@ -29,7 +32,7 @@ function load(path) {
   });
 }
 
-/** Takes over what the page's parts show now. Who is in one of them stays where they were. */
+/** Replaces the page's parts by their current state. Keeps the focus and the scroll positions. */
 async function fillPage() {
   const { pathname, search } = location;
   const fresh = await load(pathname + search);
@@ -49,7 +52,7 @@ async function fillPage() {
   }
 }
 
-/** What puts the focus back to where it is in an element, once that has other children. */
+/** Returns a function that restores the focus in `target` after its children were replaced. */
 function focusIn(target) {
   const { activeElement } = document;
   if (!target.contains(activeElement)) return () => {};
@@ -78,7 +81,7 @@ let fillMilliseconds = 0;
 let isFilling = false;
 let isOutOfDate = false;
 
-/** Refreshes everything, and once more if something changed meanwhile. */
+/** Refreshes everything, and once more if something changed during the refresh. */
 async function refresh() {
   isOutOfDate = true;
   if (isFilling) return;
@@ -103,7 +106,7 @@ function refreshSoon() {
 
 let events;
 
-/** A browser opens few connections to one host: pages that nobody sees must not hold them. */
+/** A browser opens only a few connections to one host, so a hidden page must not hold one. */
 function listenWhileSeen() {
   if (document.hidden) {
     events?.close();
@@ -115,7 +118,7 @@ function listenWhileSeen() {
   events.addEventListener("message", refreshSoon);
 }
 
-/** A panel asks all parts of the deployment: only whoever opens it waits for that. */
+/** A panel asks all parts of the deployment, which is slow. So it is loaded only when opened. */
 async function openPanel(details) {
   const target = details.querySelector("div");
   if (!details.open) return;

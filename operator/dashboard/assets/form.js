@@ -5,7 +5,7 @@ for (const form of document.querySelectorAll("form[method=post]")) {
     form.dataset.sent = "yes";
   });
 }
-// A page may come back from memory when the person goes back.
+// The browser may restore this page from memory when the person goes back.
 addEventListener("pagehide", () => {
   for (const field of document.querySelectorAll("[data-secret]")) field.remove();
   for (const form of document.querySelectorAll("form")) delete form.dataset.sent;

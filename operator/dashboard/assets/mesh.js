@@ -2,10 +2,10 @@
 import { arrange } from "./arrange.js";
 import cytoscape from "cytoscape";
 
-/** The same in the light and in the dark; the others are the page's. */
+/** These colours are the same in light and dark mode. All others come from the page's style. */
 const COLOURS = { online: "#2f9e44", lags: "#f08c00", offline: "#868e96", broken: "#e03131" };
 
-/** By the colours that the page has now. */
+/** Cytoscape's style, in the page's current colours. */
 function styleOf(container) {
   const colour = (name) => getComputedStyle(container).getPropertyValue(name).trim();
   const [paper, ink, line] = ["--paper", "--ink", "--line-strong"].map(colour);
@@ -141,7 +141,7 @@ export function createPicture(container, { onOpen }) {
   }
 
   return {
-    /** Draws the current mesh. It is arranged again if a node or an edge appeared or disappeared. */
+    /** Draws the current mesh. Arranges it again if a node or an edge appeared or disappeared. */
     show({ nodes, edges }) {
       const shape = JSON.stringify([
         nodes.map(({ id }) => id),
@@ -153,7 +153,7 @@ export function createPicture(container, { onOpen }) {
       for (const edge of edges) cy.getElementById(edgeId(edge)).data(edgeDataOf(edge));
       select(opened);
     },
-    /** Brings out what is around an agent; "": everything alike. */
+    /** Highlights an agent and what is around it; "" shows everything alike. */
     select,
   };
 }
@@ -169,12 +169,12 @@ function dataOf({ id, prefix, states }) {
   return { id, prefix, label: `${prefix}* (${online} of ${count})`, state: null, shares };
 }
 
-/** The ports, and below them what is known of the path. */
+/** The edge's label: the ports and, below them, what is known about the path. */
 function edgeDataOf({ ports, path, isBroken }) {
   return { label: path === "" ? ports : `${ports}\n${path}`, isBroken };
 }
 
-/** Tells one pair of nodes from every other. */
+/** Identifies a pair of nodes. */
 function edgeId({ from, to }) {
   return JSON.stringify([from, to]);
 }

@@ -1,7 +1,7 @@
-/** The picture of the mesh and what is said of it: which part is drawn, and its groups as links. */
+/** The picture of the mesh, the summary of what is drawn, and the groups as links. */
 import { countsOf, createPicture } from "./mesh.js";
 
-/** Draws into `container`; around one agent, if `data-agent` names it. */
+/** Draws into `container`. If `data-agent` names an agent, draws only what is around that agent. */
 export function createMesh(container) {
   const { agent } = container.dataset;
   const summary = document.querySelector("#summary");
@@ -36,7 +36,7 @@ export function createMesh(container) {
   };
 }
 
-/** The same groups by links, for those who do not use a pointer. */
+/** Lists the drawn groups as links, for people who do not use a pointer. */
 function listGroups(list, grouped) {
   const entries = grouped.map(({ prefix, states }) => {
     const { count, online } = countsOf(states);
@@ -59,7 +59,7 @@ function listGroups(list, grouped) {
   if (focused >= 0) list.querySelectorAll("a")[focused]?.focus({ preventScroll: true });
 }
 
-/** `#/web-`: apart from the places in the page that other hashes name. */
+/** Such as `#/web-`. The slash keeps it apart from hashes that name an element of the page. */
 function hashOf(prefix) {
   return `#/${encodeURIComponent(prefix)}`;
 }

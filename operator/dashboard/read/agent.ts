@@ -19,7 +19,7 @@ const SHOWN_EVENTS = 20;
 const USAGE_DAYS = 7;
 const DAY_MILLISECONDS = 86_400_000;
 
-/** As /list answers it. */
+/** An artifact, as /list answers it. */
 interface ArtifactRow {
   readonly artifact_id: string;
   readonly key: string;
@@ -29,13 +29,13 @@ interface ArtifactRow {
   readonly expires_at: string;
 }
 
-/** Everything that the page has of one agent. */
+/** Everything that the page shows about one agent. */
 export interface ShownAgent {
   readonly described: DescribedAgent;
   readonly artifacts: readonly ArtifactRow[];
   /** The live grants of each artifact that is shown, by its id. */
   readonly grantsOf: ReadonlyMap<string, readonly GrantRow[]>;
-  /** Live grants that it gave. */
+  /** Live grants that the agent gave. */
   readonly given: readonly GrantRow[];
   readonly received: readonly GrantRow[];
   readonly rules: readonly RuleRow[];
@@ -48,7 +48,7 @@ export interface ShownAgent {
   readonly events: readonly EventRow[];
 }
 
-/** Null: nothing names this agent. Throws CommandError. */
+/** Null if nothing names this agent. Throws CommandError. */
 export async function readShownAgent(agent_id: string): Promise<ShownAgent | null> {
   const described = await callAsOperator("read_agent", {
     agent_id,

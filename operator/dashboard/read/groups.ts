@@ -1,22 +1,23 @@
 import { stemOf } from "../../picture/graph.ts";
 
-/** More names nobody reads in one picture. */
+/** With more names than this, a picture is unreadable. */
 const MOST_SEPARATE = 100;
-/** The most groups, where names allow it. */
+/** The most groups, if the names allow it. */
 const MOST_GROUPS = 60;
 const LONGEST_BEGINNING = 12;
 
 /**
- * The prefix that each name is drawn under, where there are too many to draw each: by the part
- * before the last separator, else by as many first characters as few enough groups allow. A name
- * that no other shares a prefix with has none, and neither have names that begin with `open`.
+ * Maps each name to the prefix that it is drawn under, if there are too many names to draw each.
+ * The prefix is the part up to the last separator. If that makes too many groups, the prefix is the
+ * longest beginning that makes few enough. A name that shares its prefix with no other has none. A
+ * name that begins with `open` gets a longer prefix than `open`, or none.
  */
 export function prefixesOf(names: readonly string[], open: string): ReadonlyMap<string, string> {
   const closed = open === "" ? names : names.filter((name) => !name.startsWith(open));
   const opened = names.length - closed.length;
   if (names.length <= MOST_SEPARATE) return new Map();
   const prefixes = shared(closed);
-  // What was opened may be too much for one picture, too.
+  // The opened group may itself be too large for one picture.
   if (opened <= MOST_SEPARATE) return prefixes;
   const deeper = shared(names.filter((name) => open !== "" && name.startsWith(open)), open.length);
   return new Map([...prefixes, ...deeper]);
@@ -31,7 +32,7 @@ function shared(names: readonly string[], least = 0): ReadonlyMap<string, string
   let chosen = new Map<string, string[]>();
   for (const way of ways) {
     chosen = Map.groupBy(names, way);
-    // A group that is all of what was opened opens nothing.
+    // Opening a group with a prefix no longer than `open` would show the same group again.
     const leadsOn = Array.from(chosen.keys()).every((prefix) => prefix.length > least);
     if (chosen.size <= MOST_GROUPS && leadsOn) break;
   }
@@ -42,7 +43,7 @@ function shared(names: readonly string[], least = 0): ReadonlyMap<string, string
   );
 }
 
-/** `web-` of `web-17`; a name without a separator is all of itself. */
+/** `web-` for `web-17`; the whole name if it has no separator. */
 function withSeparator(name: string): string {
   return name.slice(0, stemOf(name).length + 1);
 }

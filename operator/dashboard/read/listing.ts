@@ -2,16 +2,16 @@ import { type PagesOptions, rowsOf } from "../../pages.ts";
 
 /** What one page of a list shows. */
 export const ROWS_PER_PAGE = 50;
-/** What a list is sorted from; a prefix finds those beyond it. */
+/** How many rows a list reads and sorts. A prefix finds rows beyond that. */
 const MOST_ROWS = 5_000;
 
-/** What a person asks of a list, as it stands in the page's URL. */
+/** What a person asks of a list; the page's URL holds it. */
 export interface Question {
   /** How the names begin. */
   readonly prefix: string;
   /** The name of a filter; "": all. */
   readonly show: string;
-  /** The name of an order, behind `-` backwards; "": by name. */
+  /** The name of an order; a leading `-` reverses it; "": by name. */
   readonly sort: string;
   /** From 1. */
   readonly page: number;
@@ -33,7 +33,7 @@ export interface Listed<Row> {
   /** How many there are on all pages. */
   readonly total: number;
   readonly pages: number;
-  /** Whether there are more with this prefix than are sorted. */
+  /** Whether more rows have this prefix than were read. */
   readonly isCut: boolean;
 }
 
@@ -47,7 +47,7 @@ export function questionOf(values: URLSearchParams): Question {
   };
 }
 
-/** The query of a URL that asks this, behind `?`. */
+/** This question as a URL's query, without the `?`. */
 export function queryOf(question: Question): string {
   const { prefix, show, sort, page } = question;
   const wanted = { prefix, show, sort, page: page === 1 ? "" : String(page) };
@@ -62,7 +62,7 @@ export async function readNamed<Row extends { readonly agent_id: string }>(
 ): Promise<{ readonly rows: readonly Row[]; readonly isCut: boolean }> {
   const rows: Row[] = [];
   for await (const row of rowsOf<Row>(functionName, { ...options, after: justBefore(prefix) })) {
-    // In the order of names: nothing with this prefix follows.
+    // Rows come in the order of names, so no later row has this prefix.
     if (!row.agent_id.startsWith(prefix)) break;
     if (rows.length === MOST_ROWS) return { rows, isCut: true };
     rows.push(row);
@@ -70,15 +70,15 @@ export async function readNamed<Row extends { readonly agent_id: string }>(
   return { rows, isCut: false };
 }
 
-/** A text behind every name that comes before those with this prefix. */
+/** A position after every name that sorts before the names with this prefix. */
 function justBefore(prefix: string): string {
   if (prefix === "") return "";
   const last = prefix.charCodeAt(prefix.length - 1);
-  // No name has a character behind "~".
+  // No name has a character above "~".
   return `${prefix.slice(0, -1)}${String.fromCharCode(Math.max(last - 1, 1))}~`;
 }
 
-/** The page that is asked for, or the last one there is. */
+/** The requested page, or the last one if there are fewer. */
 export function listed<Row extends { readonly agent_id: string }>(
   { rows, isCut }: { readonly rows: readonly Row[]; readonly isCut: boolean },
   { filters, orders }: Kind<Row>,

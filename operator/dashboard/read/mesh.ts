@@ -5,17 +5,17 @@ import type { PeerRow, RuleRow } from "../../reads/rows.ts";
 import { readMeshParameters } from "../../reads/settings.ts";
 import { prefixesOf } from "./groups.ts";
 
-/** More would take longer to read than a picture is worth. */
+/** Reading more would take longer than a picture is worth. */
 const MOST_PEERS = 2_000;
 const MOST_RULES = 10_000;
-/** Of the ports between two groups. */
+/** How many of the ports between two groups are named. */
 const PORTS_SHOWN = 4;
 
-/** An agent, or all whose names begin with `prefix`. */
+/** An agent, or all agents whose names begin with `prefix`. */
 export interface PictureNode {
   readonly id: string;
   readonly prefix: string | null;
-  /** How many agents are in which state: one of one agent. */
+  /** How many of the node's agents are in each state. A single agent counts as one. */
   readonly states: Readonly<Partial<Record<NodeState, number>>>;
 }
 
@@ -28,9 +28,9 @@ export interface MeshPicture {
     readonly to: string;
     /** Such as `tcp 443, udp 53`. */
     readonly ports: string;
-    /** What is said of the paths, such as `does not work`; may be empty. */
+    /** What is known about the paths, such as `does not work`; may be empty. */
     readonly path: string;
-    /** Whether one of them does not work. */
+    /** Whether one of the paths does not work. */
     readonly isBroken: boolean;
   }[];
   readonly peers: number;
@@ -38,16 +38,21 @@ export interface MeshPicture {
   /** The paths between peers, and how many of them work. */
   readonly paths: number;
   readonly working: number;
-  /** False: there is more than a picture can show; that of one agent has all of its own. */
+  /**
+   * False if the whole mesh is too large for one picture. Then look at the picture of one agent.
+   */
   readonly complete: boolean;
 }
 
 type NodeState = "online" | "lags" | "offline" | "never" | "absent";
 
 export interface Part {
-  /** Null: of all agents. */
+  /** Null: all agents. */
   readonly agentId: string | null;
-  /** What is drawn agent by agent, however many there are. */
+  /**
+   * Agents whose names begin with this are drawn one by one, or in smaller groups if they are too
+   * many.
+   */
   readonly prefix: string;
 }
 
@@ -93,7 +98,7 @@ export function drawn(
   );
   for (const peer of peers) states.set(peer.agent_id, stateOf(peer));
   const prefixes = prefixesOf(Array.from(states.keys()), open);
-  // No agent's name has a blank, so that no agent is taken for a group.
+  // No agent's name has a blank, so a group's id never equals an agent's.
   const idOf = (agentId: string) => {
     const prefix = prefixes.get(agentId);
     return prefix === undefined ? agentId : `${prefix} *`;

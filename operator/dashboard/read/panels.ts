@@ -7,11 +7,11 @@ export const PANELS = { doctor: "Doctor", sweep: "Sweep", storage: "Storage" } a
 
 export type PanelName = keyof typeof PANELS;
 
-/** What the project holds, of `read_artifacts_metrics`. */
+/** What the project holds: the part of `read_artifacts_metrics` that the panels show. */
 export interface Holdings {
   readonly artifacts: Readonly<Record<string, number>>;
   readonly bytes: Readonly<Record<string, number>>;
-  /** Uploaded beyond the registered sizes. */
+  /** Bytes uploaded beyond the registered sizes. */
   readonly surplus_bytes: number;
   readonly grants: number;
   /** What waits for the sweep, by kind. */
@@ -21,16 +21,16 @@ export interface Holdings {
   readonly swept_at: number | null;
 }
 
-/** What the doctor found, and what there is to show beside it. */
+/** What the doctor found, and what to show beside it. */
 export interface Panel {
   readonly findings: readonly Finding[];
-  /** Null where the database did not tell: the findings say why. */
+  /** Null if the database did not answer; the findings say why. */
   readonly holdings: Holdings | null;
 }
 
 /**
- * Asks all parts of the deployment, which takes as long as the slowest of them. The doctor, which
- * knows the functions' contract, is loaded by the first panel.
+ * Asks all parts of the deployment, and takes as long as the slowest of them. The doctor is loaded
+ * with the first panel: it brings in the functions' contract.
  */
 export async function readPanel(name: PanelName): Promise<Panel> {
   const connection = await readConnection();

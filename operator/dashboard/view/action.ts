@@ -55,7 +55,10 @@ function field({ name, label, hint, choices }: Input, value: string): Markup {
   }</p>`;
 }
 
-/** What an action did. A secret is in it once. `undo`: the form that undoes it, with its token. */
+/**
+ * What an action did, and its secret if the result still has it. `undo`: the action that undoes it,
+ * with a token for its form.
+ */
 export function resultPage(
   result: Result,
   undo: (Offer & { readonly token: string }) | null,
@@ -85,7 +88,7 @@ export function resultPage(
   }${back}</section>`;
 }
 
-/** A form that is not answered, or cannot be shown. */
+/** Says why a form was refused or cannot be shown. */
 export function refusalPage(
   { title, reason, resultId = null }: {
     readonly title: string;

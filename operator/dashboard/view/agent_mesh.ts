@@ -56,7 +56,7 @@ function rules({ rules }: ShownAgent): Markup {
   });
 }
 
-/** Whether it reaches each peer that it shares a rule with. */
+/** Whether the agent reaches each peer that it shares a rule with. */
 function paths({ paths, relayIsSet, described: { agent_id } }: ShownAgent): Markup {
   return table(paths, {
     name: "paths",
@@ -66,7 +66,7 @@ function paths({ paths, relayIsSet, described: { agent_id } }: ShownAgent): Mark
         head: "to",
         cell: ([one, other]) => agent(one.agent_id === agent_id ? other.agent_id : one.agent_id),
       },
-      // Identifiers and endpoints in it are of others.
+      // The sentence holds identifiers and endpoints that other agents chose.
       {
         head: "path",
         isLong: true,
@@ -76,7 +76,10 @@ function paths({ paths, relayIsSet, described: { agent_id } }: ShownAgent): Mark
   });
 }
 
-/** A pair has a PSK if both have a peer and share an active rule. The other may have no peer. */
+/**
+ * A pair has a PSK if both agents have a peer and share an active rule. Whether the other agent has
+ * a peer is unknown here.
+ */
 function psks({ rules, described: { agent_id, has_peer } }: ShownAgent): Markup {
   const others = new Set(
     rules.filter(({ active }) => active && has_peer)

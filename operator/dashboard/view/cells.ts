@@ -7,22 +7,22 @@ export type Markup = ReturnType<typeof html>;
 /** What a column holds. */
 export interface Column<Row> {
   readonly head: string;
-  /** Numbers stand under each other by their last digit. */
+  /** Numbers are aligned by their last digit. */
   readonly isNumber?: boolean;
-  /** Texts of any length, which may be broken anywhere. */
+  /** Texts of any length, which may be broken at any character. */
   readonly isLong?: boolean;
-  /** Where the list can be sorted by this column. */
+  /** Set if the list can be sorted by this column. */
   readonly order?: Order;
   readonly cell: (row: Row) => Markup | string | number;
 }
 
-/** A link that sorts by a column, and how it is sorted now. */
+/** The link that sorts by a column, and how the column is sorted now. */
 export interface Order {
   readonly href: string;
   readonly now: "ascending" | "descending" | "none";
 }
 
-/** A table of `rows`, or `none` if it is empty. `name` is for those who cannot see where it is. */
+/** A table of `rows`, or the text `none` if there are no rows. `name` is for screen readers. */
 export function table<Row>(
   rows: readonly Row[],
   { name, columns, none }: {
@@ -64,24 +64,27 @@ function head<Row>({ head, order }: Column<Row>, kind: string): Markup {
   `;
 }
 
-/** A text that somebody else chose: it may have no end, or try to steer how it is shown. */
+/**
+ * A text that somebody else chose: it may be very long, or contain characters that steer how it is
+ * displayed.
+ */
 export function foreign(text: string): Markup {
   return html`<bdi>${plain(text)}</bdi>`;
 }
 
-/** An agent's name, which leads to its page. */
+/** An agent's name, as a link to its page. */
 export function agent(agentId: string | null): Markup | string {
   return agentId === null
     ? ""
     : html`<a href="${agentPath(agentId)}" title="${agentId}">${agentId}</a>`;
 }
 
-/** Every page is as deep as every other, so that the same path leads there from each. */
+/** All pages have the same depth, so this relative path works from each of them. */
 export function agentPath(agentId: string): string {
   return `../agents/${encodeURIComponent(agentId)}`;
 }
 
-/** A link to what an action would do. `about` tells it from the others on the page. */
+/** A link to what an action would do. `about` tells it apart from similar links on the page. */
 export function act(
   action: string,
   target: Readonly<Record<string, string>>,
@@ -101,7 +104,7 @@ export function bytes(count: number): Markup {
 
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]] as const;
 
-/** How long ago, or in how long; the instant itself is its title. */
+/** How long ago, or how far ahead. The title shows the timestamp itself. */
 export function instant(timestamp: string | null, otherwise = ""): Markup | string {
   if (timestamp === null) return otherwise;
   const seconds = Math.round((Date.parse(timestamp) - Date.now()) / 1000);

@@ -16,7 +16,7 @@ export function eventsFragment(events: readonly EventRow[]): Markup {
   });
 }
 
-/** What the columns show, or nobody needs here. */
+/** Fields that other columns show, or that nobody needs here. */
 const ELSEWHERE = new Set([
   "event_id",
   "type",
@@ -28,7 +28,7 @@ const ELSEWHERE = new Set([
   "sha256",
 ]);
 
-/** What an event has besides, in a line, each thing once: `artifact_id art_…, key notes.md`. */
+/** The event's other fields in one line, each value once: `artifact_id art_…, key notes.md`. */
 function describe(event: EventRow): string {
   const shown = new Set<unknown>([event.actor, event.agent_id, null]);
   return Object.entries(event)

@@ -98,7 +98,7 @@ function found<Row>(
   }</div>`;
 }
 
-/** A column's link sorts by it, and then the other way round. */
+/** A column's link sorts by that column; the next click reverses the order. */
 function orderOf(question: Question): (name: string) => Order {
   return (name) => {
     const now = question.sort === name || (name === "agent" && question.sort === "")
@@ -106,7 +106,7 @@ function orderOf(question: Question): (name: string) => Order {
       : question.sort === `-${name}`
       ? "descending"
       : "none";
-    // Of numbers and times, the largest are what one looks for.
+    // For numbers and times, people look for the largest, so these sort in descending order first.
     const first = name === "agent" ? name : `-${name}`;
     const second = name === "agent" ? `-${name}` : name;
     const isFirst = first === question.sort || (name === "agent" && now === "ascending");

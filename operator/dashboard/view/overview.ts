@@ -3,7 +3,7 @@ import { PANELS } from "../read/panels.ts";
 import type { Markup } from "./cells.ts";
 import { section } from "./page.ts";
 
-/** The first page: the mesh, what happens, and the panels, which are read once they are opened. */
+/** The first page: the mesh, the newest events, and the panels, which load when they are opened. */
 export function overview(
   { events, usage }: { readonly events: Markup; readonly usage: Markup },
 ): Markup {

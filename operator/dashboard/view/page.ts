@@ -1,9 +1,9 @@
 import { html } from "hono/html";
 import type { Markup } from "./cells.ts";
 
-/** What every page is told. */
+/** What every page needs. */
 export interface Frame {
-  /** Whose page it is: the project's URL. */
+  /** The project's URL. */
   readonly project: string;
   readonly nonce: string;
 }
@@ -12,7 +12,7 @@ export interface PageOptions extends Frame {
   readonly title: string;
   /** The part that the page belongs to. */
   readonly here: "overview" | "agents" | "peers" | "enrolments" | "action";
-  /** Brought up to date while it is open. Never a page with a form that is being filled in. */
+  /** Whether the open page keeps itself up to date. Not for a page with a form to fill in. */
   readonly isLive?: boolean;
   readonly body: Markup;
 }
@@ -25,8 +25,8 @@ const PARTS = [
 ] as const;
 
 /**
- * A page, complete without its script. The script of a live page fetches it again when something
- * happened, and takes over what `data-fragment` names.
+ * A page that is complete without its script. The script of a live page fetches the page again when
+ * something happened, and replaces the parts that `data-fragment` names.
  */
 export function page({ project, nonce, title, here, isLive = false, body }: PageOptions): Markup {
   return html`

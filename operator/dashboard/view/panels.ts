@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { Holdings, Panel, PanelName } from "../read/panels.ts";
 import { bytes, instant, type Markup, table } from "./cells.ts";
 
-/** What a panel shows: findings, and what the project holds. */
+/** What a panel shows: findings and, if known, what the project holds. */
 export function panelFragment(name: PanelName, { findings, holdings }: Panel): Markup {
   return html`<ul class="findings">${
     findings.map(({ check, level, message, remedy }) =>

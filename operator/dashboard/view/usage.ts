@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { RefusalRow, UsageRow } from "../../reads/rows.ts";
 import { agent, bytes, instant, type Markup, table } from "./cells.ts";
 
-/** What agents did today and what they were refused, in the order in which they are given. */
+/** What agents did today and what they were refused, in the order given. */
 export function usageFragment(
   { usage, refusals }: {
     readonly usage: readonly UsageRow[];

@@ -4,7 +4,7 @@ import { fault, type Finding, ok, shell } from "../findings/finding.ts";
 
 const TOLERANCE_MILLISECONDS = 5_000;
 
-/** How far a clock is ahead of this machine's, in milliseconds: somewhere between the two. */
+/** How far a clock is ahead of this machine's: between `least` and `most` milliseconds. */
 interface Offset {
   readonly whose: string;
   readonly least: number;
@@ -44,7 +44,7 @@ export function checkClocks(facts: Facts): Finding[] {
   return [ok("clocks", "The database, the functions and this machine agree.")];
 }
 
-/** What a timestamp within a reply says of the clock that it is from. */
+/** What a reply's timestamp tells about the clock that made it. */
 function offsetOf(whose: string, time: unknown, { sentAt, receivedAt }: Reply): Offset[] {
   const at = typeof time === "string" ? Date.parse(time) : NaN;
   return Number.isNaN(at) ? [] : [{ whose, least: at - receivedAt, most: at - sentAt }];

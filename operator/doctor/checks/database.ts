@@ -12,9 +12,12 @@ import { fieldOf, wordsOf } from "../facts/reply.ts";
 import { fault, type Finding, note, ok, sql } from "../findings/finding.ts";
 import { checkStructure } from "./structure.ts";
 
-/** PostgreSQL's, where PostgREST has not noticed yet that a function is gone. */
+/**
+ * PostgreSQL's code, which a call gets while PostgREST still believes that a dropped function
+ * exists.
+ */
 const UNDEFINED_FUNCTION = "42883";
-/** There is no function of this name with these parameters. */
+/** The codes for: no function has this name and these parameters. */
 const NO_SUCH_FUNCTION: readonly unknown[] = ["PGRST202", UNDEFINED_FUNCTION];
 
 /** Whether the database is the one that this checkout makes, and closed to outsiders. */
@@ -23,14 +26,14 @@ export function checkDatabase(facts: Facts): Finding[] {
   if (database === null) return [whyNotInspected(facts)];
   const foreign = findForeignMigrations(database, facts.checkout);
   if (foreign.length > 0) {
-    // Functions that are missing are then those of the other schema: nothing mends them one by one.
+    // Missing functions then belong to the other schema: making them one by one would not help.
     return [reportForeignMigrations(foreign), ...checkOutsiders(database)];
   }
   const migrations = checkMigrations(database, facts.checkout);
   const lacksMigrations = migrations.some(({ level }) => level === "fault");
   return [
     ...migrations,
-    // What a migration that is missing would make is no fault of its own.
+    // If a migration is missing, what it would make is missing too: do not report that as well.
     ...(lacksMigrations ? [] : checkStructure(facts)),
     ...checkOperations(database),
     ...checkOutsiders(database),
@@ -64,7 +67,7 @@ function whyNotInspected(facts: Facts): Finding {
   );
 }
 
-/** No migration was applied yet, or somebody dropped the one function that tells. */
+/** No migration was applied yet, or somebody dropped the function that reports on the database. */
 function whyUnknown({ checkout, functions }: Facts): Finding {
   const definition = checkout.functions.find(({ name }) => name === "public.inspect_deployment");
   if (definition !== undefined && functions.some(({ openHealth }) => openHealth.status === 200)) {
@@ -84,9 +87,9 @@ function whyUnknown({ checkout, functions }: Facts): Finding {
 }
 
 /**
- * The migrations of this checkout whose version was applied with another name or text. A project in
- * use has migrations of its own, and those that are newer than this checkout's look the same: what
- * they did to our functions shows in the other checks.
+ * The migrations of this checkout whose version was applied with another name or text. Migrations
+ * that only the database has are not reported: they may be the project's own, or newer than this
+ * checkout. What they did to our functions shows in the other checks.
  */
 function findForeignMigrations(
   { migrations }: DatabaseFacts,
@@ -145,7 +148,7 @@ function checkMigrations({ migrations }: DatabaseFacts, checkout: Checkout): Fin
 }
 
 function checkOperations({ missing_operations, functions }: DatabaseFacts): Finding[] {
-  // Those that are not there are told of as such.
+  // Missing functions are reported by another check.
   const uncallable = missing_operations.filter((name) => functions[`public.${name}`] !== undefined);
   if (uncallable.length > 0) return [notCallable(uncallable)];
   if (missing_operations.length > 0) return [];
@@ -161,7 +164,9 @@ function notCallable(operations: readonly string[]): Finding {
   );
 }
 
-/** SQL functions believe what they are told about the caller: only Edge Functions may call them. */
+/**
+ * SQL functions trust what they are told about the caller, so only Edge Functions may call them.
+ */
 function checkOutsiders({ open_operations, open_schemas }: DatabaseFacts): Finding[] {
   const open = [...open_schemas.map((name) => `the schema ${name}`), ...open_operations];
   if (open.length === 0) return [ok("privileges", "anon and authenticated may use nothing.")];
@@ -182,7 +187,7 @@ function fileOf({ version, name }: MigrationRecord): string {
   return `${version}_${name}`;
 }
 
-/** The first few, and how many more. */
+/** The first three names, and how many more there are. */
 function listed(names: readonly string[]): string {
   const more = names.length - 3;
   return names.slice(0, 3).join(", ") + (more > 0 ? ` and ${more} more` : "");

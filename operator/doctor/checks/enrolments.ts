@@ -3,9 +3,9 @@ import { type Finding, note, ok } from "../findings/finding.ts";
 import { runOwnTask } from "../findings/remedies.ts";
 import { endOf, type Enrolment } from "../../enrolment/enrolment.ts";
 
-/** Which enrolment keys stay usable for good by anyone who finds them. */
+/** Which enrolment keys stay usable forever by anyone who finds them. */
 export function checkEnrolments({ enrolments: { status, body }, inspection }: Facts): Finding[] {
-  // An older deployment has none; another check says so.
+  // An older deployment has no enrolments; another check reports its age.
   if (status !== 200) return [];
   const open = (body as { enrolments: Enrolment[] }).enrolments.filter((enrolment) =>
     endOf(enrolment, nowOf(inspection.body)) === null

@@ -7,7 +7,7 @@ import { fault, type Finding, ok } from "../findings/finding.ts";
 
 const DEPLOY_AGAIN = `Deploy this checkout. ${LOCALLY}`;
 
-/** Whether each function is there, open to agents, healthy, and of this checkout. */
+/** Whether each function is deployed, open to agents, healthy, and from this checkout. */
 export function checkFunctions(facts: Facts): Finding[] {
   const { version } = facts.checkout;
   return facts.functions.map((found) => {
@@ -21,7 +21,7 @@ export function checkFunctions(facts: Facts): Finding[] {
   });
 }
 
-/** What keeps a function from answering anybody. */
+/** A fault because of which the function answers nobody. */
 function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | null {
   if (openHealth.status === 401) {
     return fault(
@@ -63,7 +63,7 @@ function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | nul
   return null;
 }
 
-/** Where the project takes the secret key, and a function does not. */
+/** A fault if a function refuses the secret key that the project accepts. */
 function findRefusal({ name, health, whoami }: FunctionFacts): Finding | null {
   if (isRefusedLegacyKey(whoami)) {
     return fault(
@@ -84,7 +84,7 @@ function findRefusal({ name, health, whoami }: FunctionFacts): Finding | null {
   return null;
 }
 
-/** Where a function does not do what this checkout's would. */
+/** A fault if a function behaves differently from this checkout's. */
 function findOtherRelease(
   { name, health, document, expectedDocument }: FunctionFacts,
   version: string,

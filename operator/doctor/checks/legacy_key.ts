@@ -14,14 +14,17 @@ const REMEDIES: Readonly<Record<string, readonly [words: string, paste: Paste]>>
   only_key: ["Make a secret key under Settings, API Keys, then deploy again.", DEPLOY],
 };
 
-/** Whether the functions take the service_role key for the operator's, as far as they tell. */
+/**
+ * Whether the functions accept the service_role key as the operator's. Silent about functions that
+ * do not tell.
+ */
 export function checkLegacyKey({ functions }: Facts): Finding[] {
   const uses = functions.map(({ name, health }) => [name, fieldOf(health, "legacy_key")] as const);
   const findings = uses.flatMap(([name, use]) => {
     const remedy = REMEDIES[String(use)];
     return remedy === undefined ? [] : [note("legacy key", `${name} ${DANGER}`, ...remedy)];
   });
-  // Functions that do not answer the operator do not tell.
+  // Functions that do not accept the operator do not tell.
   if (functions.every(({ health }) => fieldOf(health, "settings") === undefined)) return findings;
   return orOk(findings, "legacy key", "Only secret keys are the operator's.");
 }

@@ -2,7 +2,7 @@ import { setVariable } from "../findings/remedies.ts";
 import { type Facts, settingsOf } from "../facts/facts.ts";
 import { fault, type Finding, note, orOk } from "../findings/finding.ts";
 
-/** Where settings of the functions contradict each other. */
+/** Whether settings of the functions contradict each other. */
 export function checkLimits(facts: Facts): Finding[] {
   const settings = settingsOf(facts);
   if (Object.keys(settings).length === 0) return [];
@@ -12,7 +12,7 @@ export function checkLimits(facts: Facts): Finding[] {
 
 type Settings = Readonly<Record<string, number>>;
 
-/** What is not known contradicts nothing: NaN is neither larger nor smaller. */
+/** An unknown value is NaN, which is neither larger nor smaller, so it contradicts nothing. */
 function value(settings: Settings, name: string): number {
   return settings[name] ?? NaN;
 }

@@ -10,8 +10,8 @@ const STORAGE: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Whether row level security lets anyone but service_role reach the bucket or our tables. The app
- * may have had policies for all buckets before this one was made.
+ * Whether row level security lets anyone but service_role reach the bucket or our tables. The
+ * project may have had policies for all buckets before this bucket was made.
  */
 export function checkPolicies(facts: Facts): Finding[] {
   const database = inspected(facts);
@@ -62,7 +62,7 @@ function isForOutsiders({ is_for_everybody, roles }: Policy): boolean {
   return is_for_everybody || roles.length > 0;
 }
 
-/** An update must neither begin nor end in the bucket. */
+/** An update must exclude the bucket both in the row it reads and in the row it writes. */
 function excludes({ command, using, check }: Policy, named: NamedBucket): boolean {
   const keepsFromReading = command === "insert" || excludesBucket(using, named);
   const keepsFromWriting = command === "select" || command === "delete" ||
@@ -70,14 +70,14 @@ function excludes({ command, using, check }: Policy, named: NamedBucket): boolea
   return keepsFromReading && keepsFromWriting;
 }
 
-/** Whether a restrictive policy keeps everybody from what a permissive one would allow. */
+/** Whether a restrictive policy forbids everybody what a permissive policy would allow. */
 function forbids(other: Policy, policy: Policy, named: NamedBucket): boolean {
   if (other.is_permissive || !other.is_for_everybody || other.table !== policy.table) return false;
   if (other.command !== "all" && other.command !== policy.command) return false;
   return excludes({ ...other, command: policy.command }, named);
 }
 
-/** The policy with one more condition, which its conditions stay beside. */
+/** The policy with one more condition beside its own. */
 function narrowed({ table, name, using, check }: Policy, column: string): string {
   const and = (expression: string) => `(${column} <> '${BUCKET}' and ${expression})`;
   return [

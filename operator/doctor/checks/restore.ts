@@ -18,7 +18,7 @@ const REMEDY =
 
 /** Whether the database is older than what agents and Storage have seen. */
 export function checkRestore({ restoreSigns }: Facts): Finding[] {
-  // What keeps it from being called, the other checks tell.
+  // The other checks report why it cannot be called.
   if (restoreSigns.status !== 200) return [];
   const signs = restoreSigns.body as RestoreSigns;
   const { peers_ahead, unknown_objects } = signs;

@@ -4,10 +4,10 @@ import { fieldOf, wordsOf } from "../facts/reply.ts";
 import { fault, type Finding, note, ok, orOk, sql } from "../findings/finding.ts";
 
 const BUCKET = "agent-artifacts";
-/** What a project's Storage takes until somebody changes it. */
+/** The size limit of a project's Storage, until somebody changes it. */
 const DEFAULT_LIMIT_BYTES = 50 * 1024 ** 2;
 
-/** Whether the bucket is there, private, and takes what /register lets in. */
+/** Whether the bucket exists, is private, and accepts every size that /register accepts. */
 export function checkStorage(facts: Facts): Finding[] {
   const { bucket } = facts;
   if (refusesSecretKey(facts)) return [];
@@ -78,7 +78,8 @@ function checkSizeLimit(facts: Facts): Finding[] {
   const { ARTIFACTS_MAX_SIZE_BYTES: largest } = settingsOf(facts);
   if (largest === undefined) return [];
   const ofBucket = bytesIn(fieldOf(facts.bucket, "file_size_limit"));
-  // TUS 1.0.0: the server tells the largest upload that it takes; here, of the whole project.
+  // TUS 1.0.0: Tus-Max-Size is the largest upload that the server accepts; here, in the whole
+  // project.
   const ofProject = bytesIn(Number(facts.uploads.headers.get("tus-max-size")) || null);
   for (const [limit, where] of [[ofBucket, "the bucket"], [ofProject, "the project"]] as const) {
     if (limit === null || limit >= largest) continue;
@@ -103,7 +104,9 @@ function checkSizeLimit(facts: Facts): Finding[] {
   return [ok("file size", `Storage takes the ${largest} bytes that /register lets in.`)];
 }
 
-/** PostgreSQL's bigint may come as text. Null: no limit. A limit of 0 takes empty files alone. */
+/**
+ * PostgreSQL's bigint may come as text. Null: no limit. With a limit of 0, only empty files fit.
+ */
 function bytesIn(value: unknown): number | null {
   const bytes = Number(value ?? NaN);
   return Number.isNaN(bytes) ? null : bytes;

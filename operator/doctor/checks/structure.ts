@@ -3,10 +3,12 @@ import { type Facts, inspected } from "../facts/facts.ts";
 import { fault, type Finding, note, orOk, sql } from "../findings/finding.ts";
 import { DEPLOY, PUSH } from "../findings/remedies.ts";
 
-/** Of more functions than that, another release of the schema is the likelier reason. */
+/** If more functions than this differ, another release of the schema is the likelier reason. */
 const MOST_FUNCTIONS = 5;
 
-/** Whether what the migrations made is still there, and does what this checkout's would. */
+/**
+ * Whether everything that the migrations made still exists, and does what this checkout's would.
+ */
 export function checkStructure(facts: Facts): Finding[] {
   const database = inspected(facts);
   if (database === null) return [];
@@ -59,7 +61,10 @@ function checkFunctions(
   );
 }
 
-/** A rollback of the functions, or a checkout that is behind. Both work: nothing was taken away. */
+/**
+ * The functions were rolled back, or this checkout is behind. Both work: the newer schema removed
+ * nothing.
+ */
 function reportNewer(unknown: readonly string[]): Finding {
   return note(
     "schema",

@@ -4,20 +4,22 @@ import { lastRunBefore } from "../reading/cron.ts";
 
 const MINUTE_MILLISECONDS = 60_000;
 const HOUR_MILLISECONDS = 3_600_000;
-/** Without a schedule: who repeats it until nothing remains may do so daily; an hour of grace. */
+/** Without a schedule, sweeping once a day until nothing remains is enough. One hour of grace. */
 const PATIENCE_HOURS = 25;
-/** How long pg_cron, pg_net and a sweep may take until the database knows of it. */
+/**
+ * How long pg_cron, pg_net and a sweep may take until the database records that the sweep ended.
+ */
 const GRACE_MILLISECONDS = 5 * MINUTE_MILLISECONDS;
 const WAYS =
   "docs/retention.md, Schedule it. With pg_cron and pg_net: select public.schedule_sweep();";
-/** The database knows what pg_cron was given; what else calls /sweep again, it cannot know. */
+/** The database knows only what pg_cron was given, not who else calls /sweep regularly. */
 const SEE_WHO_SWEEPS =
   `If nothing calls /sweep regularly, schedule it: ${WAYS} (The local stack sweeps by itself.)`;
 const LOOK =
   "select * from net._http_response order by id desc limit 5; says what the last calls were answered. To sweep now:";
 const SCHEDULE = `Schedule it, or call /sweep from elsewhere: ${WAYS} To sweep now:`;
 
-/** Whether anybody sweeps, and will again: otherwise nothing that has ended is removed. */
+/** Whether sweeps have run and will run again. Without them, nothing that has ended is removed. */
 export function checkSweep(facts: Facts): Finding[] {
   const database = inspected(facts);
   if (database === null) return [];
@@ -42,7 +44,7 @@ export function checkSweep(facts: Facts): Finding[] {
   ];
 }
 
-/** How long no sweep has ended, in milliseconds. */
+/** The milliseconds since the last sweep ended. */
 function silenceIn({ time, installed_at, swept_at }: DatabaseFacts): number {
   return Date.parse(time) - Date.parse(swept_at ?? installed_at);
 }

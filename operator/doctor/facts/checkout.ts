@@ -11,7 +11,7 @@ import { readSchemaFunctions, type SchemaFunction } from "./schema_functions.ts"
 export interface Checkout {
   readonly version: string;
   readonly migrations: readonly MigrationRecord[];
-  /** The SQL functions of its API, by their names. */
+  /** The names of the SQL functions that the API exposes. */
   readonly operations: readonly string[];
   readonly functions: readonly SchemaFunction[];
 }

@@ -14,7 +14,7 @@ export interface DatabaseFacts {
   readonly missing_operations: readonly string[];
   readonly open_operations: readonly string[];
   readonly open_schemas: readonly string[];
-  /** DISABLED, ENABLED or SUSPENDED; null where there is no bucket. */
+  /** DISABLED, ENABLED or SUSPENDED; null if there is no bucket. */
   readonly bucket_versioning: string | null;
   /** The MD5 of each body, by the function's name with its schema. */
   readonly functions: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export interface Policy {
   readonly command: "select" | "insert" | "update" | "delete" | "all";
   readonly is_permissive: boolean;
   readonly is_for_everybody: boolean;
-  /** Those that no privilege lets past policies. */
+  /** The named roles, without superusers and those that bypass row level security. */
   readonly roles: readonly string[];
   readonly using: string | null;
   readonly check: string | null;
@@ -41,53 +41,53 @@ export interface Policy {
 
 export interface FunctionFacts {
   readonly name: FunctionName;
-  /** GET /health of somebody without a credential. */
+  /** GET /health without a credential. */
   readonly openHealth: Reply;
-  /** GET /health of the operator. */
+  /** GET /health as the operator. */
   readonly health: Reply;
-  /** GET /whoami of the operator. */
+  /** GET /whoami as the operator. */
   readonly whoami: Reply;
   /** GET /openapi.json. */
   readonly document: Reply;
-  /** What this checkout would answer to that with the function's settings. */
+  /** The document that this checkout would serve with the function's settings. */
   readonly expectedDocument: ContractDocument;
 }
 
-/** Everything that the doctor judges by. */
+/** Everything that the checks judge by. */
 export interface Facts {
   readonly url: string;
   readonly usesPublishableKey: boolean;
   readonly checkout: Checkout;
-  /** Of `inspect_deployment`. */
+  /** The answer of `inspect_deployment`. */
   readonly inspection: Reply;
   readonly functions: readonly FunctionFacts[];
   /** Storage's description of the bucket. */
   readonly bucket: Reply;
-  /** What Storage says of resumable uploads; `tus-max-size` among it is the project's limit. */
+  /** Storage's answer about resumable uploads. Its `tus-max-size` is the project's limit. */
   readonly uploads: Reply;
   /** POST /psk/keys. */
   readonly pskKeys: Reply;
   readonly relay: RelayFacts;
-  /** POST /enrolment/list: the first thousand. */
+  /** POST /enrolment/list: the first thousand enrolments. */
   readonly enrolments: Reply;
-  /** Of `read_policy`. */
+  /** The answer of `read_policy`. */
   readonly policy: Reply;
-  /** Of `list_psks_to_reencrypt`; null where the functions have no key. */
+  /** The answer of `list_psks_to_reencrypt`; null if the functions have no encryption key. */
   readonly oldPsks: Reply | null;
-  /** Of `find_restore_signs`. */
+  /** The answer of `find_restore_signs`. */
   readonly restoreSigns: Reply;
 }
 
 const FUNCTION_NAMES: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
-/** How many PSKs under older keys are looked at. */
+/** How many PSKs under older keys are read. */
 const OLD_PSKS = 500;
-/** How many signs of a restore are looked at, of each kind. */
+/** How many signs of a restore are read, of each kind. */
 const SIGNS = 100;
 
-/** Of the project, and its secret key. */
+/** The project's URL and secret key. */
 export type Connection = Awaited<ReturnType<typeof readConnection>>;
 
-/** Looks at a deployment, and changes nothing there. */
+/** Reads a deployment. Changes nothing there. */
 export async function gatherFacts(connection: Connection): Promise<Facts> {
   const checkout = await readCheckout();
   const [inspection, restoreSigns, functions, bucket, uploads, pskKeys, enrolments, policy] =
@@ -102,7 +102,7 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
         ask(at(connection, "/storage/v1/bucket/agent-artifacts"), {
           headers: asOperator(connection),
         }),
-        // Without an Origin, so that no gateway takes it for a browser's question.
+        // Without an Origin, so that no gateway takes this for a browser's preflight request.
         ask(at(connection, "/storage/v1/upload/resumable"), { method: "OPTIONS" }),
         ask(at(connection, "/functions/v1/agent-mesh/psk/keys"), {
           method: "POST",
@@ -127,7 +127,7 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
     bucket,
     uploads,
     pskKeys,
-    // After the others: the trials would disturb how the clocks are compared.
+    // After the others: these trials take long, which would disturb how the clocks are compared.
     relay: await tryRelay(
       await ask(at(connection, "/functions/v1/agent-mesh/relay"), {
         method: "POST",
@@ -146,7 +146,7 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
   };
 }
 
-/** What the `inspect_deployment` of an older schema does not tell. */
+/** Defaults for what an older schema's `inspect_deployment` does not return. */
 const UNTOLD = {
   bucket_versioning: null,
   functions: {},
@@ -155,7 +155,7 @@ const UNTOLD = {
   unprotected_storage: [],
 };
 
-/** What the database told, or null. */
+/** The database's answer, or null if there is none. */
 export function inspected({ inspection }: Facts): DatabaseFacts | null {
   if (inspection.status !== 200) return null;
   return { ...UNTOLD, ...inspection.body as Omit<DatabaseFacts, keyof typeof UNTOLD> };
@@ -164,21 +164,21 @@ export function inspected({ inspection }: Facts): DatabaseFacts | null {
 /** PostgreSQL's insufficient_privilege. */
 const NOT_GRANTED = "42501";
 
-/** The database knows the operator, and does not let service_role inspect it. */
+/** Whether the database accepts the operator, but does not let service_role inspect it. */
 export function mayNotInspect({ inspection }: Facts): boolean {
   return inspection.status === 403 && fieldOf(inspection, "code") === NOT_GRANTED;
 }
 
 /**
- * Whether the project does not take the secret key. Then everything that only the operator is told
- * is unknown, and no fault of its own.
+ * Whether the project refuses the secret key. Then everything that only the operator may see is
+ * unknown, and is not reported as a fault of its own.
  */
 export function refusesSecretKey(facts: Facts): boolean {
   const { status } = facts.inspection;
   return facts.usesPublishableKey || status === 401 || status === 403 && !mayNotInspect(facts);
 }
 
-/** The settings of both functions, by the names of their variables; empty where they tell none. */
+/** The settings of both functions, by the names of their variables; empty if they tell none. */
 export function settingsOf({ functions }: Facts): Readonly<Record<string, number>> {
   return Object.assign({}, ...functions.map(({ health }) => fieldOf(health, "settings") ?? {}));
 }
@@ -210,7 +210,7 @@ async function lookAtFunction(connection: Connection, name: FunctionName): Promi
   };
 }
 
-/** Storage shows it no bucket, as if there were none. */
+/** Whether this is a publishable key. Storage hides every bucket from it, as if none existed. */
 function isPublishable(key: string): boolean {
   if (key.startsWith("sb_publishable_")) return true;
   const [, claims] = /^eyJ[\w-]+\.([\w-]+)\.[\w-]+$/.exec(key) ?? [];

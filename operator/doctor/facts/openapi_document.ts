@@ -3,7 +3,7 @@ import { meshApp } from "../../../supabase/functions/agent-mesh/app.ts";
 
 export type FunctionName = "agent-artifacts" | "agent-mesh";
 
-/** The parts of an OpenAPI document that types are made from. */
+/** The parts of an OpenAPI document from which types are made. */
 export interface ContractDocument {
   readonly openapi: string;
   readonly info: object;
@@ -18,14 +18,14 @@ interface DescribedOperation {
   readonly responses: Readonly<Record<string, { readonly description: string; content?: object }>>;
 }
 
-/** What no function is called for: enough for it to describe itself. */
+/** Placeholders: enough for a function to describe itself. Nothing is called there. */
 const ENVIRONMENT = [
   ["SUPABASE_URL", "http://127.0.0.1:1"],
   ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_none"}'],
 ] as const;
 
 /**
- * The OpenAPI document of a function, as `GET /openapi.json` of this checkout answers it where
+ * The OpenAPI document of a function, as this checkout's `GET /openapi.json` answers when
  * `variables` are set.
  */
 export async function readDocument(
@@ -33,7 +33,7 @@ export async function readDocument(
   variables: Readonly<Record<string, string>> = {},
 ): Promise<ContractDocument> {
   const environment = new Map([...ENVIRONMENT, ...Object.entries(variables)]);
-  // The line of the request would be for the log of a deployment, not for standard output.
+  // Drop the request's log line, which would otherwise go to standard output.
   const log = () => {};
   const app = name === "agent-mesh" ? meshApp(environment, log) : artifactsApp(environment, log);
   const response = await app.fetch(new Request(`http://127.0.0.1/${name}/openapi.json`));

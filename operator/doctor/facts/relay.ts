@@ -4,7 +4,7 @@ import { tryTurnUrl, type TurnTrial } from "./turn_trial.ts";
 export interface RelayFacts {
   /** POST /relay, for the operator's own credentials. */
   readonly reply: Reply;
-  /** What came of these at each TURN server. */
+  /** What came of these credentials at each TURN server. */
   readonly trials: readonly TurnTrial[];
 }
 
@@ -14,7 +14,7 @@ interface IceServer {
   readonly credential: string;
 }
 
-/** Tries what `/relay` answered. */
+/** Tries every TURN server in an answer of `/relay`. */
 export async function tryRelay(reply: Reply): Promise<RelayFacts> {
   const servers = reply.status === 200 ? fieldOf(reply, "ice_servers") as IceServer[] : [];
   const trials = servers.flatMap(({ urls, ...credentials }) =>
@@ -23,7 +23,7 @@ export async function tryRelay(reply: Reply): Promise<RelayFacts> {
   return { reply, trials: await Promise.all(trials) };
 }
 
-/** Whether the function signs credentials by itself, for servers of the operator's. */
+/** Whether the function itself signs the credentials, for the operator's own TURN servers. */
 export function isOwnRelay({ reply }: RelayFacts): boolean {
   const servers = fieldOf(reply, "ice_servers") as IceServer[];
   return servers.every(({ username }) => /^\d+:operator$/.test(username));

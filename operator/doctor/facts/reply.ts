@@ -1,11 +1,11 @@
 import { reasonOf } from "../../../local/command/command_error.ts";
 
-/** What came back of one request; times are this machine's, in milliseconds since 1970. */
+/** The outcome of one request. Times are this machine's, in milliseconds since 1970. */
 export interface Reply {
   /** 0: there was no answer. */
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed where it was JSON, else its beginning; the reason where there was no answer. */
+  /** Parsed if it is JSON, else its beginning. Without an answer, the reason. */
   readonly body: unknown;
   readonly sentAt: number;
   readonly receivedAt: number;
@@ -14,7 +14,7 @@ export interface Reply {
 /** Long enough for a function's cold start and for a call of the database. */
 const DEADLINE_MILLISECONDS = 20_000;
 
-/** Sends a request. That nobody answers is a fact like others. */
+/** Sends a request. A missing answer is a fact like any other, not an error. */
 export async function ask(url: URL, request: RequestInit = {}): Promise<Reply> {
   const sentAt = Date.now();
   try {
@@ -37,14 +37,14 @@ export async function ask(url: URL, request: RequestInit = {}): Promise<Reply> {
   }
 }
 
-/** A field of a reply's body; undefined where that is no object, or has no such field. */
+/** A field of a reply's body; undefined if the body is no object or lacks the field. */
 export function fieldOf({ body }: Reply, name: string): unknown {
   return body !== null && typeof body === "object"
     ? (body as Record<string, unknown>)[name]
     : undefined;
 }
 
-/** What a reply said, in words: an error of a function, of PostgREST, Storage or a gateway. */
+/** A reply's error in words, whether from a function, PostgREST, Storage or a gateway. */
 export function wordsOf(reply: Reply): string {
   if (reply.status === 0) return `nobody answered (${String(reply.body)})`;
   const error = fieldOf(reply, "error");

@@ -5,9 +5,9 @@ import type { SchemaFile } from "../../../local/postgres/schema_files.ts";
 export interface SchemaFunction {
   /** With its schema, such as `mesh.lags`. */
   readonly name: string;
-  /** MD5 of its body; null where PostgreSQL keeps no text of it (an SQL-standard body). */
+  /** MD5 of its body; null for an SQL-standard body, whose text PostgreSQL does not keep. */
   readonly digest: string | null;
-  /** What makes it what it should be, privileges included. */
+  /** The statements that restore it, privileges included. */
   readonly statement: string;
 }
 
@@ -28,7 +28,7 @@ export function readSchemaFunctions(files: readonly SchemaFile[]): SchemaFunctio
           ...(impatient.has(name!) && /^volatile$/m.test(definition)
             ? [`alter function ${name} set lock_timeout = '1s';`]
             : []),
-          // PostgREST looks for new functions only when it is told.
+          // PostgREST reloads its schema cache only when it is notified.
           ...(name!.startsWith("public.") ? ["notify pgrst, 'reload schema';"] : []),
         ].join("\n"),
       };
@@ -44,7 +44,7 @@ function definitionAt(text: string, index: number): string {
   return rest.slice(0, rest.indexOf(end) + end.length).trimEnd();
 }
 
-/** Those that give up soon where they wait for a lock, as `privileges.sql` lists them. */
+/** Functions with a short lock timeout, as `privileges.sql` lists them. */
 function namesOfImpatient(files: readonly SchemaFile[]): ReadonlySet<string> {
   const { text = "" } = files.find(({ path }) => path.endsWith("/privileges.sql")) ?? {};
   const list = /impatient constant regproc\[\] := array\[(.*?)\]/s.exec(text)?.[1] ?? "";

@@ -5,17 +5,17 @@ import { openNodeSocket } from "../../../clients/typescript/src/wireguard/socket
 import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
 import { reasonOf } from "../../../local/command/command_error.ts";
 
-/** What came of asking a TURN server for an allocation. */
+/** The outcome of asking a TURN server for an allocation. */
 export interface TurnTrial {
   readonly url: string;
-  /** Null: it gave one. */
+  /** Null: the server gave an allocation. */
   readonly failure: string | null;
 }
 
-/** Long enough for a handshake with a server on another continent, and for a datagram again. */
+/** Long enough for a handshake with a server on another continent, with one lost datagram. */
 const PATIENCE_MILLISECONDS = 10_000;
 
-/** Asks for an allocation, and gives it back. */
+/** Asks for an allocation, and releases it. */
 export async function tryTurnUrl(
   url: string,
   credentials: { readonly username: string; readonly credential: string },
@@ -32,7 +32,7 @@ export async function tryTurnUrl(
       onDatagram: () => {},
       onEnd: () => {},
     });
-    // What is opened too late is given back as well.
+    // Release the allocation even if it comes after the timeout.
     opening.then((allocation) => allocation.close()).catch(() => {});
     await Promise.race([opening, rejectedAfter(PATIENCE_MILLISECONDS, ended.signal)]);
     return { url, failure: null };

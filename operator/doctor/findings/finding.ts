@@ -1,20 +1,20 @@
 /**
- * What the doctor says of one thing. A `note` is to be looked at; a `fault` keeps the deployment,
+ * What the doctor says about one thing. A `note` deserves a look. A `fault` keeps the deployment,
  * or a part of it, from working as it should.
  */
 export interface Finding {
-  /** What was looked at, in a word. */
+  /** What was checked, in a word. */
   readonly check: string;
   readonly level: "ok" | "note" | "fault";
   /** A sentence. */
   readonly message: string;
-  /** What mends it, in words; null where all is well. */
+  /** How to fix it, in words; null if all is well. */
   readonly remedy: string | null;
-  /** The statements or commands that mend it as they are; null where a person has to decide. */
+  /** The statements or commands that fix it as they are; null if a person has to decide. */
   readonly paste: Paste | null;
 }
 
-/** What is pasted into the SQL editor of the project, or into a shell in this folder. */
+/** Text to paste into the project's SQL editor, or into a shell in this folder. */
 export interface Paste {
   readonly into: "sql" | "shell";
   readonly text: string;
@@ -61,7 +61,7 @@ export function describeFindings(findings: readonly Finding[]): string {
   const lines = findings.flatMap(({ check, level, message, remedy, paste }) => [
     `${level.padEnd(5)}  ${check.padEnd(width)}  ${message}`,
     ...(remedy === null ? [] : [`${" ".repeat(width + 9)}→ ${remedy}${placeOf(paste)}`]),
-    // From the first column on: a function's body that is pasted indented would be another one.
+    // Not indented: an indented function body would have another digest.
     ...(paste === null ? [] : ["", paste.text, ""]),
   ]);
   return [...lines, "", summarise(findings)].join("\n");

@@ -1,22 +1,22 @@
-/** What mends a deployment, as docs/ has it too. */
+/** The remedies for a deployment's faults, as docs/ gives them too. */
 import { type Paste, shell, sql } from "./finding.ts";
 
 /** The Supabase CLI that the documentation and the remedies name, and that the tests run. */
 export const SUPABASE_CLI_VERSION = "3.1.0";
 
 const CLI = `npx supabase@${SUPABASE_CLI_VERSION}`;
-/** It applies migrations, and takes code and settings, when it starts. */
+/** At its start, the local stack applies migrations and loads code and settings. */
 export const LOCALLY = "(The local stack: start it again.)";
 
 export const PUSH = shell(`${CLI} db push --remote`);
 export const DEPLOY = shell(`${CLI} functions deploy agent-artifacts agent-mesh --use-api`);
 
-/** Asks for the secret key, which then stands neither on the screen nor in the history. */
+/** Asks for the secret key, so that it appears neither on the screen nor in the shell's history. */
 export const ENTER_SECRET_KEY = shell(
   "read -rsp 'secret key: ' SUPABASE_SECRET_KEY; export SUPABASE_SECRET_KEY",
 );
 
-/** A file, for an encryption key must not stand in the shell's history. */
+/** Uses a file, because an encryption key must not be in the shell's history. */
 export const MAKE_ENCRYPTION_KEY = shell(
   `(umask 077; set -C; echo "PSK_ENCRYPTION_KEYS=$(openssl rand -base64 32)" > ~/psk.env) &&\n` +
     `  ${CLI} secrets set --env-file ~/psk.env`,
@@ -31,7 +31,7 @@ export function setText(name: string, text: string): Paste {
   return shell(`${CLI} secrets set ${name}='${text}'`);
 }
 
-/** Then the function has its default. */
+/** Makes the function use the default. */
 export function unsetVariable(name: string): Paste {
   return unsetVariables(name);
 }
@@ -40,7 +40,7 @@ export function unsetVariables(...names: readonly string[]): Paste {
   return shell(`${CLI} secrets unset ${names.join(" ")}`);
 }
 
-/** Asks for the secret, which then stands neither on the screen nor in the history. */
+/** Asks for the secret, so that it appears neither on the screen nor in the shell's history. */
 export const ENTER_TURN_SECRET = shell(
   `read -rsp 'static-auth-secret: ' SECRET &&\n` +
     `  (umask 077; echo "MESH_TURN_SECRET=$SECRET" > ~/turn.env) &&\n` +
@@ -51,7 +51,7 @@ export function runOwnTask(task: string): Paste {
   return shell(`npx -y deno@${Deno.version.deno} task ${task}`);
 }
 
-/** The file of the policy in force, applied again: what is there already stays. */
+/** Applies the source of the policy in force again. Rules that exist stay. */
 export function resumePolicy(fingerprint: string): Paste {
   const task = `npx -y deno@${Deno.version.deno} task`;
   return shell(

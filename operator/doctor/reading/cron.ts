@@ -3,8 +3,8 @@ const MINUTE_MILLISECONDS = 60_000;
 const MOST_MINUTES = 366 * 24 * 60;
 
 /**
- * The last time at or before `now` at which pg_cron ran a schedule, in milliseconds since 1970:
- * five fields in UTC, or a number of seconds. Null where that is not known.
+ * The last time at or before `now` at which pg_cron ran a schedule, in milliseconds since 1970. A
+ * schedule is five fields in UTC, or a number of seconds. Null if the schedule is not understood.
  */
 export function lastRunBefore(schedule: string, now: number): number | null {
   const seconds = /^([1-9]|[1-5][0-9]) seconds?$/i.exec(schedule.trim())?.[1];
@@ -22,7 +22,7 @@ export function lastRunBefore(schedule: string, now: number): number | null {
   const isDay = (date: Date) => {
     const weekday = date.getUTCDay();
     const isWeekday = weekdays.has(weekday) || weekday === 0 && weekdays.has(7);
-    // As in cron: where both fields are restricted, one of them is enough.
+    // As in cron: if both fields are restricted, a day that matches one of them is enough.
     const isEither = !fields[2]!.startsWith("*") && !fields[4]!.startsWith("*");
     const isDate = days.has(date.getUTCDate());
     return months.has(date.getUTCMonth() + 1) &&
@@ -38,7 +38,7 @@ export function lastRunBefore(schedule: string, now: number): number | null {
   return null;
 }
 
-/** The values that a field names; null where it is not understood. */
+/** The values that a field names; null if the field is not understood. */
 function valuesOf(field: string, least: number, most: number): Set<number> | null {
   const values = new Set<number>();
   for (const part of field.split(",")) {

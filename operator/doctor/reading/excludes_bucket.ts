@@ -1,13 +1,13 @@
-/** A bucket, and the columns of a table that name it. */
+/** A bucket, and the columns of a table that can name it. */
 export interface NamedBucket {
   readonly bucket: string;
   readonly columns: readonly string[];
 }
 
 /**
- * Whether an expression of a policy can never be true for the bucket. It is read as `pg_get_expr`
- * writes it: in parentheses around each AND and OR, and with the types of constants. What is not
- * understood excludes nothing.
+ * Whether a policy's expression can never be true for the bucket. Expects the form of
+ * `pg_get_expr`: parentheses around each AND and OR, and constants with their types. An expression
+ * that is not understood excludes nothing.
  */
 export function excludesBucket(expression: string | null, named: NamedBucket): boolean {
   if (expression === null) return false;
@@ -38,7 +38,7 @@ function constantIn(text: string): string | null {
   return quoted === undefined ? null : quoted.replaceAll("''", "'");
 }
 
-/** Takes away parentheses around the whole. */
+/** Removes parentheses around the whole text. */
 function withoutParentheses(text: string): string {
   let bare = text;
   while (bare.startsWith("(") && closingAt(bare, 0) === bare.length - 1) {
@@ -47,7 +47,7 @@ function withoutParentheses(text: string): string {
   return bare;
 }
 
-/** Splits at a separator that stands outside of all parentheses and quotes. */
+/** Splits at a separator that is outside of all parentheses and quotes. */
 function partsBetween(text: string, separator: string): string[] {
   const parts: string[] = [];
   let from = 0;
@@ -61,7 +61,7 @@ function partsBetween(text: string, separator: string): string[] {
   return [...parts, text.slice(from)];
 }
 
-/** Where the parenthesis or the quote at `index` is closed; the end where it is not. */
+/** Where the parenthesis or quote at `index` closes; the end of the text if it does not. */
 function closingAt(text: string, index: number): number {
   let depth = 0;
   for (let at = index; at < text.length; at++) {

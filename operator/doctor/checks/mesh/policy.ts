@@ -3,9 +3,9 @@ import type { Facts } from "../../facts/facts.ts";
 import { fault, type Finding, ok } from "../../findings/finding.ts";
 import { resumePolicy } from "../../findings/remedies.ts";
 
-/** Whether the policy in force has all of its rules. */
+/** Whether all rules of the policy in force are made. */
 export function checkPolicy({ policy: { status, body } }: Facts): Finding[] {
-  // An older schema has none; another check says so.
+  // An older schema has no policies; another check reports its age.
   if (status !== 200 || body === null) return [];
   const { fingerprint, finished_at, rules } = body as PolicyInForce;
   if (finished_at !== null) {

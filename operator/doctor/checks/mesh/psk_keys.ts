@@ -4,13 +4,13 @@ import { type Facts, keyIdsOf } from "../../facts/facts.ts";
 import { wordsOf } from "../../facts/reply.ts";
 import { fault, type Finding, note, orOk } from "../../findings/finding.ts";
 
-/** Whether the functions have keys for PSKs, and those that PSKs are encrypted under. */
+/** Whether the functions have encryption keys for PSKs, including those of the stored PSKs. */
 export function checkPskKeys({ pskKeys, oldPsks, functions }: Facts): Finding[] {
   if (
     functions.some(({ name, health }) => name === "agent-mesh" && health.status !== 200) ||
     pskKeys.status === 401
   ) {
-    // Said of the function or of the secret key already.
+    // Another check reports this fault of the function or of the secret key.
     return [];
   }
   if (pskKeys.status !== 200) {
@@ -47,7 +47,7 @@ export function checkPskKeys({ pskKeys, oldPsks, functions }: Facts): Finding[] 
   );
 }
 
-/** How many of the PSKs that `list_psks_to_reencrypt` gave are under which key. */
+/** How many of the PSKs from `list_psks_to_reencrypt` are encrypted under each key. */
 function countByKey(psks: unknown): Map<string, number> {
   const counts = new Map<string, number>();
   if (!Array.isArray(psks)) return counts;

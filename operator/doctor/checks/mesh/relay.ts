@@ -5,7 +5,7 @@ import type { TurnTrial } from "../../facts/turn_trial.ts";
 import { fault, type Finding, orOk, type Paste } from "../../findings/finding.ts";
 import { ENTER_TURN_SECRET, setText, unsetVariables } from "../../findings/remedies.ts";
 
-/** Where a relay is set: whether each of its TURN servers gives an allocation. */
+/** If a relay is set: whether each of its TURN servers gives an allocation. */
 export function checkRelay({ relay }: Facts): Finding[] {
   const { reply, trials } = relay;
   if (reply.status !== 200) return isRelayTrouble(relay) ? [faultOfService(relay)] : [];
@@ -18,7 +18,10 @@ export function checkRelay({ relay }: Facts): Finding[] {
   );
 }
 
-/** Others say it where the function does not answer at all, or is of a release without a relay. */
+/**
+ * Whether the fault is the relay's. Other checks report a function that does not answer at all, or
+ * whose release has no relay.
+ */
 function isRelayTrouble({ reply }: RelayFacts): boolean {
   if (reply.status !== 503) return false;
   const { code, details, message } = Object(fieldOf(reply, "error"));
@@ -58,7 +61,7 @@ function remedyFor(url: string): string {
   return `See whether the server runs, and ${port}: docs/relay.md. Or leave it out:`;
 }
 
-/** What leaves agents with the servers that work. */
+/** Leaves agents only the servers that work. */
 function withoutServer(
   { working, isOwn }: { readonly working: readonly string[]; readonly isOwn: boolean },
 ): Paste {
