@@ -5,7 +5,7 @@ import { publicKeyOf, type SigningKey } from "./signing_key.ts";
 
 export interface AuthOptions {
   readonly signingKey: SigningKey;
-  /** The project's legacy secret: tokens that it signs (HS256) are users' too. */
+  /** The project's legacy secret. Tokens signed with it (HS256) are users' tokens too. */
   readonly jwtSecret: string;
 }
 
@@ -22,10 +22,11 @@ const API_VERSION = "2024-01-01";
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Starts a stand-in for Supabase Auth, which answers what verifying a user's token takes, and what
- * supabase-js asks when it is given a session: the public keys, and who the user of a token is; and
- * what an OAuth client asks. It keeps no users and no sessions: a user is whom a token names, as
- * long as the token lasts. It stands behind the gateway, so paths come without `/auth/v1`.
+ * Starts a stand-in for Supabase Auth. It answers three kinds of requests: what verifying a user's
+ * token takes (the public keys), what supabase-js asks when it is given a session (who a token's
+ * user is), and what an OAuth client asks. It keeps no users and no sessions: a user is whoever a
+ * token names, as long as the token lasts. It is behind the gateway, so paths come without
+ * `/auth/v1`.
  */
 export function startAuth(options: AuthOptions): AuthServer {
   const app = new Hono();
@@ -69,7 +70,7 @@ export function startAuth(options: AuthOptions): AuthServer {
   return { port: server.addr.port, stop: () => server.shutdown() };
 }
 
-/** Null where the token is not signed by one of the project's keys, or its time is over. */
+/** Null if none of the project's keys signed the token, or the token has expired. */
 async function verifiedClaims(
   token: string,
   { signingKey, jwtSecret }: AuthOptions,
@@ -84,7 +85,7 @@ async function verifiedClaims(
   }
 }
 
-/** The user object (internal/models/user.go), as far as a token tells. */
+/** The user object (internal/models/user.go), with the fields that a token holds. */
 function userOf(claims: Claims): object {
   const since = new Date(Number(claims["iat"]) * 1000 || 0).toISOString();
   return {

@@ -14,12 +14,12 @@ export interface SigningKey {
   readonly alg: "ES256";
 }
 
-/** What everybody may know of it. */
+/** The part of the key that may be public. */
 export type PublicKey = Omit<SigningKey, "d">;
 
 /**
- * The key that signs the tokens of users. It is made by the first start, readable by this user
- * alone, then kept. Throws CommandError if it does not exist, unless `make` is set.
+ * The key that signs the tokens of users. The first start makes it, readable by this user alone.
+ * Throws CommandError if the key does not exist, unless `make` is set.
  */
 export async function readSigningKey(
   stateDir: string,

@@ -1,7 +1,7 @@
 import { sign } from "hono/jwt";
 import type { SigningKey } from "./signing_key.ts";
 
-/** As long as the tokens of a new Supabase project last. */
+/** The lifetime of tokens in a new Supabase project. */
 export const DEFAULT_SECONDS = 3600;
 
 export interface User {

@@ -12,15 +12,15 @@ import { reasonOf } from "./command_error.ts";
 const defineTask = defineCommandFor<Output>();
 
 interface Task<Own extends Options> extends Omit<Definition<Own, Output>, "options"> {
-  /** Its name in deno.json. */
+  /** The task's name in deno.json. */
   readonly task: string;
   readonly options?: Own;
 }
 
 /**
- * Runs a task of deno.json with this program's arguments, to its end. Every one takes `--help`, and
- * `--json` for one JSON value per line. An error becomes one sentence on standard error and exit
- * code 1, a wrong usage exit code 2.
+ * Runs a task of deno.json with this program's arguments, to its end. Every task takes `--help`,
+ * and `--json` for one JSON value per line. An error becomes one sentence on standard error and
+ * exit code 1. Wrong usage ends with exit code 2.
  */
 export async function runTask<const Own extends Options = Record<never, never>>(
   { task, options, ...definition }: Task<Own>,
@@ -32,7 +32,7 @@ export async function runTask<const Own extends Options = Record<never, never>>(
 }
 
 /**
- * Runs a program that hands its arguments on, such as to `deno test`, to its end: errors and exit
+ * Runs a program that passes its arguments on, such as to `deno test`, to its end. Errors and exit
  * codes are as in `runTask`.
  */
 export async function runProgramTask(main: () => Promise<number | void>): Promise<void> {

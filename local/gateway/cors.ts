@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 const METHODS = "GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS,TRACE,CONNECT";
 
 /**
- * Lets pages of any origin use the services behind the gateway, as the `cors` plugin of Supabase's
- * gateway does. Returns whether the request was a preflight, which is answered then. The functions
- * answer for themselves.
+ * Lets pages of any origin use the services behind the gateway, like the `cors` plugin of
+ * Supabase's gateway. Returns whether the request was a preflight, and answers it then. The
+ * functions handle CORS themselves.
  */
 export function allowAnyOrigin(request: IncomingMessage, response: ServerResponse): boolean {
   response.setHeader("access-control-allow-origin", "*");

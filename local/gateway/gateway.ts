@@ -31,12 +31,15 @@ export interface GatewayOptions {
 }
 
 /**
- * How long a connection may rest. Longer than clients pause between two requests: with Node's 5
- * seconds, a gateway that is busy resets connections that a client takes up again just then.
+ * How long a connection may stay idle. It must be longer than clients pause between two requests:
+ * with Node's 5 seconds, a busy gateway resets connections that a client is just reusing.
  */
 const KEEP_ALIVE_MILLISECONDS = 75_000;
 
-/** How many connections may begin while the gateway is busy. The system resets those beyond. */
+/**
+ * The listen backlog: how many connections may wait to be accepted while the gateway is busy. The
+ * system resets any beyond.
+ */
 const MAX_NOT_ACCEPTED = 4096;
 
 /**
@@ -64,7 +67,7 @@ export function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
 }
 
-/** Says why a port cannot be listened on and what to do, by the code of the system's error. */
+/** Says why a port cannot be used and what to do, by the code of the system's error. */
 export function portRefusal(port: number, { code, message }: NodeJS.ErrnoException): string {
   const refused = `Port ${port} on 127.0.0.1 cannot be used`;
   if (code === "EADDRINUSE") {
@@ -129,7 +132,7 @@ function route(
 
 /**
  * OAuth clients put the well-known path before an issuer's own path (RFC 8414, section 3.1). The
- * platform serves Auth's metadata there, too.
+ * platform serves Auth's metadata there too.
  */
 function authMetadata(url: string): string {
   return url.replace(
@@ -138,11 +141,11 @@ function authMetadata(url: string): string {
   );
 }
 
-/** What browsers and OAuth clients open, which have no key of the project. */
+/** The paths that browsers and OAuth clients open without a key of the project. */
 const OPEN_AUTH_PATHS =
   /^\/(?:\.well-known\/|oauth\/(?:authorize|consent|token|clients\/register)\b)/;
 
-/** Storage judges keys itself. */
+/** Whether the gateway checks the key. Storage checks keys itself. */
 function isKeyRequired(prefix: string, path: string): boolean {
   return prefix === "rest" || (prefix === "auth" && !OPEN_AUTH_PATHS.test(path));
 }
@@ -152,7 +155,9 @@ function portOf(prefix: string, { postgrest, storage, auth }: Upstreams): number
   return prefix === "auth" ? auth : storage;
 }
 
-/** In the shape of the functions' own errors, so that callers need to know one shape only. */
+/**
+ * Answers in the shape of the functions' own errors, so that callers need to know only one shape.
+ */
 function functionIsDown(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader("retry-after", "1");
   answer(response, 503, {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { ProjectKeys } from "../state/project_keys.ts";
 
-/** What the gateway makes of a request's keys: the headers to pass on, or the body of a 401. */
+/** The result of checking a request's keys: the headers to pass on, or the body of a 401. */
 export type KeyVerdict =
   | { readonly headers: IncomingHttpHeaders }
   | { readonly refusal: { readonly message: string; readonly hint: string } };
@@ -18,10 +18,10 @@ const NO_KEY = {
 };
 
 /**
- * Translates `sb_` keys, for PostgREST and Storage know only JWTs. As in Supabase's gateway, an
- * `sb_` key in `apikey` becomes its role's JWT in `authorization`, unless a token of another kind
- * stands there. With `keyRequired`, a request without a known key is refused. Storage judges keys
- * itself: a signed URL needs none and works beside a wrong one.
+ * Translates `sb_` keys, because PostgREST and Storage know only JWTs. As in Supabase's gateway, an
+ * `sb_` key in `apikey` becomes its role's JWT in `authorization`, unless `authorization` holds a
+ * token of another kind. With `keyRequired`, a request without a known key is refused. Storage
+ * checks keys itself: a signed URL needs none, and works beside a wrong one.
  */
 export function translateKeys(
   headers: IncomingHttpHeaders,

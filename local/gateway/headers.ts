@@ -13,7 +13,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** What the upstream is told: `headers`, and where the request came to. */
+/** The headers for the upstream: `headers`, and where the request was sent to. */
 export function forwardedHeaders(
   request: IncomingMessage,
   headers: IncomingHttpHeaders,

@@ -21,8 +21,8 @@ export interface ForwardOptions {
 }
 
 /**
- * Passes a request on and its answer back, byte for byte. When one side goes away, the connection
- * to the other is closed.
+ * Passes a request on and its answer back, byte for byte. When one side closes its connection, the
+ * other connection is closed too.
  */
 export function forward(
   request: IncomingMessage,
@@ -33,7 +33,7 @@ export function forward(
   else forwardStream(request, response, options);
 }
 
-/** Passes on a body of any length as its bytes arrive, on a connection of its own. */
+/** Passes on a body of any length as its bytes arrive, on its own connection. */
 function forwardStream(
   request: IncomingMessage,
   response: ServerResponse,
@@ -47,7 +47,7 @@ function forwardStream(
     path: options.path,
     headers: {
       ...forwardedHeaders(request, options.headers ?? request.headers),
-      // A body without a length stays one.
+      // Keep a chunked body chunked.
       ...(isChunked ? { "transfer-encoding": "chunked" } : {}),
     },
     agent: false,
@@ -72,7 +72,10 @@ function forwardStream(
   });
   request.pipe(upstream);
 
-  /** Some senders read an answer that comes early only when they have sent the whole body. */
+  /**
+   * Reads and drops the rest of the body: some senders read an early answer only after they have
+   * sent all.
+   */
   function takeRest(): void {
     request.unpipe(upstream);
     request.resume();

@@ -6,13 +6,13 @@ import type { ForwardOptions } from "./proxy.ts";
 
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** Connections to upstreams, which stay open between two requests. */
+/** Keep-alive connections to the upstreams. */
 export type Connections = Agent;
 
 /**
- * They end long before an upstream ends them: PostgREST does after 30 seconds. By undici, because
- * the agent of Deno's node:http sends a POST once more when its connection breaks, though the
- * upstream may have done what it asks for.
+ * The connections are closed long before an upstream closes them: PostgREST does so after 30
+ * seconds. This uses undici, because the agent of Deno's node:http sends a POST again when its
+ * connection breaks, though the upstream may already have processed it.
  */
 export function openConnections(): Connections {
   return new Agent({
@@ -29,7 +29,7 @@ export function isShort({ headers }: IncomingMessage): boolean {
     Number(headers["content-length"] ?? 0) <= MAX_BODY_BYTES;
 }
 
-/** Passes on a request that `isShort`, on a connection that may have served others before. */
+/** Passes on a request that `isShort`, on a connection that may have been used before. */
 export async function forwardShort(
   request: IncomingMessage,
   response: ServerResponse,
@@ -57,8 +57,8 @@ export async function forwardShort(
     }, ({ statusCode, headers }) => response.writeHead(statusCode, withoutHopByHop(headers)));
   try {
     await send().catch((error) => {
-      // The upstream may have ended the connection just before. Any other request than these is
-      // not sent twice: nobody knows whether it arrived.
+      // The upstream may have closed the connection just before. Only GET and HEAD are sent again:
+      // nobody knows whether another request has already arrived.
       const isRepeatable = request.method === "GET" || request.method === "HEAD";
       if (!isRepeatable || !isBroken(error) || response.headersSent) throw error;
       return send();

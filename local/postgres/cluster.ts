@@ -22,7 +22,7 @@ export interface PostgresCluster {
 export interface PostgresOptions {
   readonly stateDir: string;
   readonly superuserPassword: string;
-  /** False only for throw-away clusters: then a crash of the machine may lose everything. */
+  /** False only for throw-away clusters: a crash of the machine may then lose everything. */
   readonly durable: boolean;
   /** Default: the embedded PostgreSQL. */
   readonly binaries?: PostgresBinaries;
@@ -30,7 +30,7 @@ export interface PostgresOptions {
 
 /**
  * The cluster of a state directory, initialised at its first use. It is UTF-8 and sorts by ICU
- * en-US, as Supabase's databases do: there a forgotten `collate "C"` shows. Throws CommandError.
+ * en-US, like Supabase's databases, so that a forgotten `collate "C"` shows. Throws CommandError.
  */
 export async function openCluster(options: PostgresOptions): Promise<PostgresCluster> {
   const user = await postgresUser();
@@ -91,14 +91,14 @@ export interface RunningPostgres {
 }
 
 /**
- * Starts the server on a loopback port and waits until it takes connections. Throws CommandError.
+ * Starts the server on a loopback port and waits until it accepts connections. Throws CommandError.
  */
 export async function startPostgres(
   cluster: PostgresCluster,
   options: { readonly durable: boolean; readonly port?: number },
 ): Promise<RunningPostgres> {
   await removeForeignPidFile(cluster.directory);
-  // The processes of a server that was killed may hold its shared memory for a moment.
+  // The processes of a killed server may hold its shared memory for a moment, so retry.
   for (let attempt = 1;; attempt++) {
     const port = options.port ?? await freePort();
     const child = await startChild({
@@ -124,7 +124,7 @@ function serverSettings(port: number, durable: boolean): string[] {
     unix_socket_directories: "",
     timezone: "UTC",
     log_timezone: "UTC",
-    // Statements and details may quote what must not be in a log.
+    // Statements and details may quote secrets, which must not be in a log.
     log_min_error_statement: "panic",
     log_error_verbosity: "terse",
     ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
@@ -138,7 +138,7 @@ async function isReady(child: Child, directory: string): Promise<boolean> {
       (text) => text.split("\n"),
       () => [],
     );
-    // As pg_ctl does: the first line has the server's process id, the eighth its state.
+    // As pg_ctl does: the first line is the server's process id, the eighth its state.
     if (lines[0] === String(child.pid) && lines[7]?.trim() === "ready") return true;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -6,11 +6,11 @@ import { openCluster, startPostgres, SUPERUSER } from "./cluster.ts";
 import type { ProcessRecords } from "../state/process_records.ts";
 import type { ProjectKeys } from "../state/project_keys.ts";
 
-/** What a database needs of the options of its stack. */
+/** The stack options that a database needs. */
 export interface DatabaseOptions {
   readonly stateDir: string;
   readonly durable: boolean;
-  /** Null: the project's own. */
+  /** Null: the project's own migrations. */
   readonly migrationsDirectory: string | URL | null;
   readonly onProgress: (line: string) => void;
 }
@@ -23,7 +23,7 @@ export interface Database {
 
 /**
  * Starts PostgreSQL with Supabase's roles and schemas, and applies the project's migrations. Throws
- * CommandError. A database that another schema made stays as it is.
+ * CommandError. Does not change a database that another schema made.
  */
 export async function startDatabase(
   options: DatabaseOptions,

@@ -5,15 +5,15 @@ import { CommandError } from "../command/command_error.ts";
 import { stateFiles, writePrivateFile } from "../state/state_files.ts";
 import { isOpenToOthers, type SystemUser } from "./system_user.ts";
 
-/** Where another user than root can keep PostgreSQL's files, in the order of preference. */
+/** Where a user other than root can keep PostgreSQL's files, in order of preference. */
 const PLACES_OUTSIDE = ["/var/lib", "/var/tmp"];
 
 /**
- * The directory of PostgreSQL's files, made if need be. It lies in the state directory, unless
- * PostgreSQL runs as a user who cannot get there (a state directory under /root). Then it lies
- * outside, under a random name. The state directory remembers that home, and the home remembers its
- * state directory, so that it belongs to this one alone. Throws CommandError, for a copy of a state
- * directory too.
+ * The directory of PostgreSQL's files, made if it does not exist. It is in the state directory,
+ * unless PostgreSQL's user cannot enter that (a state directory under /root). Then it is outside,
+ * under a random name. The state directory records this home, and the home records its state
+ * directory, so that it belongs to only one. Throws CommandError, also if `stateDir` is a copy of
+ * the home's state directory.
  */
 export async function openPostgresHome(stateDir: string, user: SystemUser | null): Promise<string> {
   const outside = await readRememberedHome(stateDir) ??
@@ -31,9 +31,9 @@ export async function openPostgresHome(stateDir: string, user: SystemUser | null
 }
 
 /**
- * Removes PostgreSQL's files, wherever they lie. When `stateDir` is a copy of a state directory
- * whose files lie outside, these stay and only the copy's reference to them goes: then this returns
- * the state directory that they belong to, else null.
+ * Removes PostgreSQL's files, wherever they are. If `stateDir` is a copy of a state directory whose
+ * files are outside, only the copy's reference to them is removed. Then this returns the state
+ * directory that the files belong to, else null.
  */
 export async function removePostgresHome(stateDir: string): Promise<string | null> {
   const { postgres, postgresHome } = stateFiles(stateDir);
@@ -46,12 +46,12 @@ export async function removePostgresHome(stateDir: string): Promise<string | nul
 }
 
 /**
- * The state directory that a home outside belongs to, or null when that is `stateDir`. A state
- * directory that is gone, or no longer remembers the home, was moved here.
+ * The state directory that an outside home belongs to, or null if that is `stateDir`. If the
+ * recorded state directory is gone, or no longer records this home, it was moved to `stateDir`.
  */
 async function findOtherOwner(home: string, stateDir: string): Promise<string | null> {
-  // Without an owner, the home was only chosen when the start died: `stateDir` alone knows its
-  // random name.
+  // A home without an owner file was chosen by a start that died. Only `stateDir` knows its random
+  // name.
   const owner = await readIfThere(ownerFile(home));
   if (owner === null || owner === await realpath(stateDir)) return null;
   return await readRememberedHome(owner) === home ? owner : null;
@@ -67,7 +67,7 @@ async function chooseHomeOutside(stateDir: string): Promise<string> {
   for (const place of PLACES_OUTSIDE) {
     if (!await isOpenToOthers(place).catch(() => false)) continue;
     const home = join(place, `agent-mesh-postgres-${randomBytes(8).toString("hex")}`);
-    // Remembered first: a crash in between must not leave a directory that nobody knows of.
+    // Record the home before it is made: a crash in between must not leave an unknown directory.
     await writePrivateFile(stateFiles(stateDir).postgresHome, home);
     return home;
   }
@@ -80,7 +80,7 @@ function readRememberedHome(stateDir: string): Promise<string | null> {
   return readIfThere(stateFiles(stateDir).postgresHome);
 }
 
-/** Null only when the file is not there: a file that merely cannot be read may name an owner. */
+/** Null only if the file does not exist: a file that cannot be read may name an owner. */
 async function readIfThere(file: string): Promise<string | null> {
   try {
     return (await readFile(file, "utf8")).trim();

@@ -14,7 +14,7 @@ export interface MigrationFile {
   readonly text: string;
 }
 
-// The same rule as the Supabase CLI's; it passes over other files too.
+// The same rule as the Supabase CLI's, which also skips other files.
 const MIGRATION_FILE = /^([0-9]+)_(.*)\.sql$/;
 
 /** The migrations of a directory, in the order in which they are applied. */
@@ -31,14 +31,14 @@ export async function readMigrationFiles(
   }));
 }
 
-/** A migration as a database records it, and as `inspect_deployment` tells of it. */
+/** A migration as a database records it, and as `inspect_deployment` reports it. */
 export interface MigrationRecord {
   readonly version: string;
   readonly name: string;
   /**
-   * The MD5 of its text without white space and semicolons; null where nobody recorded the text.
-   * Equal for equal texts, whether a whole file was recorded or the statements that the Supabase
-   * CLI cuts it into.
+   * The MD5 of its text without white space and semicolons; null if the text was not recorded.
+   * Equal for equal texts, whether a whole file was recorded or the statements into which the
+   * Supabase CLI splits it.
    */
   readonly digest: string | null;
 }
@@ -48,7 +48,7 @@ export function recordOf({ version, name, text }: MigrationFile): MigrationRecor
   return { version, name, digest: digestOf(text) };
 }
 
-/** Whether two records of one version are of the same migration, as far as they tell. */
+/** Whether two records of one version may be of the same migration. An unknown text matches any. */
 export function isSameMigration(one: MigrationRecord, other: MigrationRecord): boolean {
   return one.name === other.name &&
     (one.digest === other.digest || one.digest === null || other.digest === null);

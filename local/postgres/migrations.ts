@@ -9,16 +9,16 @@ import {
 } from "./migration_files.ts";
 
 export interface MigrationOptions {
-  /** As the role that migrates a hosted project: `postgres`. */
+  /** For the role that migrates a hosted project: `postgres`. */
   readonly databaseUrl: string;
   /** Default: the project's own migrations. */
   readonly directory?: string | URL | null;
 }
 
 /**
- * Applies every migration that the database has no record of, in order, each in one transaction
- * with its record, and returns their file names. A migration that fails leaves nothing behind.
- * Throws CommandError.
+ * Applies every migration that the database has no record of, in order, and returns their file
+ * names. Each runs in one transaction with its record, so a migration that fails leaves nothing
+ * behind. Throws CommandError.
  */
 export async function applyMigrations(options: MigrationOptions): Promise<string[]> {
   const migrations = await readMigrationFiles(options.directory);
@@ -30,7 +30,7 @@ export async function applyMigrations(options: MigrationOptions): Promise<string
     const known = new Set(records.map((record) => record["version"]));
     for (const migration of migrations) {
       if (known.has(migration.version)) continue;
-      // One migration's `set` is not the next one's.
+      // A migration's `set` must not affect the next one.
       await sql`reset all`;
       await applyMigration(sql, migration);
       applied.push(migration.file);
@@ -43,11 +43,10 @@ export async function applyMigrations(options: MigrationOptions): Promise<string
 }
 
 /**
- * The first migration that was applied to the database and that the directory does not have, or has
- * with another name or text: `<version>_<name>`. Such a database was made by another schema, and no
- * migration leads from there to here. Null if there is no such migration. Changes nothing. The
- * local stack's database has no other migrations; a hosted project may, and the doctor passes over
- * those.
+ * The first migration that was applied to the database and that the directory lacks, or has with
+ * another name or text: `<version>_<name>`. Another schema made such a database, and no migration
+ * leads from there to here. Null if there is no such migration. Changes nothing. The local stack's
+ * database has no other migrations. A hosted project may have some, which the doctor ignores.
  */
 export async function findForeignMigration(options: MigrationOptions): Promise<string | null> {
   const migrations = await readMigrationFiles(options.directory);
@@ -71,7 +70,7 @@ export async function findForeignMigration(options: MigrationOptions): Promise<s
   }
 }
 
-/** The Supabase CLI's own table, so that it sees what was applied here. */
+/** Creates the Supabase CLI's own table, so that the CLI sees what was applied here. */
 async function createRecords(sql: postgres.Sql): Promise<void> {
   await sql.begin(async (transaction) => {
     await transaction`create schema if not exists supabase_migrations`;

@@ -4,10 +4,10 @@ import { ensureEnd, sendSignal } from "../processes/end_process.ts";
 import { readProcess } from "../processes/process_table.ts";
 
 /**
- * Makes PostgreSQL's own pid file tell the truth after a crash. When the process that it names is
- * another program by now, PostgreSQL would refuse to start for ever: the file is removed. When that
- * process is a server of this cluster, it is ended. When there is no such process, the file stays:
- * by it PostgreSQL sees whether parts of the old server are still there.
+ * Corrects PostgreSQL's own pid file after a crash. If another program now has the recorded process
+ * id, PostgreSQL would refuse to start forever, so the file is removed. If the process is a server
+ * of this cluster, it is ended. If there is no such process, the file stays: PostgreSQL uses it to
+ * see whether parts of the old server are still running.
  */
 export async function removeForeignPidFile(clusterDirectory: string): Promise<void> {
   const file = join(clusterDirectory, "postmaster.pid");
@@ -16,7 +16,7 @@ export async function removeForeignPidFile(clusterDirectory: string): Promise<vo
   const entry = await readProcess(pid);
   if (entry === null) return;
   const identity = { pid, startedAt: entry.startedAt };
-  // The words are joined, because `ps` does not tell where one ends.
+  // The words are joined, because `ps` does not show where one ends.
   if (` ${entry.command.join(" ")} `.includes(` ${clusterDirectory} `)) {
     sendSignal(identity, "SIGINT");
     await ensureEnd(identity);

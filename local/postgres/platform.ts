@@ -2,8 +2,8 @@ import postgres from "postgres";
 import { readFile } from "node:fs/promises";
 
 /**
- * Who may use what a migration creates and grants to nobody: this differs between older and newer
- * projects.
+ * Which roles may use what a migration creates and grants to nobody. Older and newer projects
+ * differ.
  */
 export type DefaultPrivileges = "older" | "newer";
 
@@ -15,7 +15,7 @@ export interface ProjectDatabaseOptions {
   readonly defaultPrivileges: DefaultPrivileges;
 }
 
-/** The roles that log in. All have the cluster's one password. */
+/** The roles that can log in. All have the cluster's one password. */
 const LOGIN_ROLES = ["postgres", "authenticator", "supabase_storage_admin"];
 
 /** Makes the cluster's database `postgres` a stock Supabase database, unless it is one already. */

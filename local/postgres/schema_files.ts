@@ -12,7 +12,7 @@ export interface SchemaFile {
 }
 
 /**
- * The files that `schema_paths` in a project's `config.toml` names, in its order. Throws
+ * The files that `schema_paths` in a project's `config.toml` names, in that order. Throws
  * CommandError.
  */
 export async function readSchemaFiles(project: string = PROJECT): Promise<SchemaFile[]> {

@@ -10,9 +10,8 @@ export interface SystemUser {
 }
 
 /**
- * The user that PostgreSQL is to run as, because this process is root and PostgreSQL refuses to run
- * as root. Null when this process is not root: then PostgreSQL runs as the same user. Throws
- * CommandError.
+ * The user to run PostgreSQL as if this process is root, because PostgreSQL refuses to run as root.
+ * Null if this process is not root: PostgreSQL then runs as the same user. Throws CommandError.
  */
 export async function postgresUser(): Promise<SystemUser | null> {
   if (Deno.uid() !== 0) return null;
@@ -30,9 +29,7 @@ export async function postgresUser(): Promise<SystemUser | null> {
   );
 }
 
-/**
- * Whether any user may enter `directory`: it and every directory above it is searchable by others.
- */
+/** Whether any user may enter `directory`: others may search it and every directory above it. */
 export async function isOpenToOthers(directory: string): Promise<boolean> {
   for (let current = directory;; current = dirname(current)) {
     if (((await stat(current)).mode & 0o001) === 0) return false;

@@ -6,26 +6,26 @@ export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly environment: Record<string, string>;
-  /** Standard output and standard error are appended to it. */
+  /** Standard output and standard error are appended to this file. */
   readonly logFile: string;
   readonly workingDirectory?: string;
-  /** The user that the process runs as, when another one: only root can do that. */
+  /** The user to run as, if it is another one: only root can do that. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
 }
 
 export interface Child {
   readonly pid: number;
-  /** Resolves when the process has ended, with a few words that tell how. */
+  /** Resolves when the process has ended, with a few words that say how. */
   readonly ended: Promise<string>;
   hasEnded(): boolean;
   signal(name: NodeJS.Signals): void;
-  /** Sends `name`, then SIGKILL if the process is still there after `patienceMilliseconds`. */
+  /** Sends `name`, then SIGKILL if the process still runs after `patienceMilliseconds`. */
   terminate(name?: NodeJS.Signals, patienceMilliseconds?: number): Promise<void>;
 }
 
 /**
- * Starts a process in a session of its own. A Ctrl-C at the terminal then reaches the stack alone,
- * which ends its children in order.
+ * Starts a process in its own session. A Ctrl-C at the terminal then reaches only the stack, which
+ * ends its children in order.
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const log = openSync(options.logFile, "a", 0o600);
@@ -66,7 +66,9 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   return { pid, ended, hasEnded: () => hasEnded, signal, terminate };
 }
 
-/** The line of a log that best tells why its process ended: its last error, else its last line. */
+/**
+ * The line of a log that best explains why its process ended: the last error, else the last line.
+ */
 export async function logTail(file: string): Promise<string> {
   const lines = (await readFile(file, "utf8").catch(() => "")).split("\n").filter((line) =>
     line.trim()

@@ -20,8 +20,8 @@ export async function ensureEnd(
 }
 
 /**
- * Sends a signal to a process that may have ended just now. Throws CommandError when it is another
- * user's.
+ * Sends a signal to a process that may just have ended. Throws CommandError if the process belongs
+ * to another user.
  */
 export function sendSignal(identity: ProcessIdentity, signal: Deno.Signal): void {
   try {

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 
 /**
  * The processes that have one of `marks` in their command line or environment, each as its number
- * and command: what tests forgot to end. Empty except on Linux.
+ * and command. Tests use it to find processes that they forgot to end. Empty except on Linux.
  */
 export async function findProcessesWith(marks: readonly string[]): Promise<string[]> {
   const found: string[] = [];

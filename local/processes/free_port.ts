@@ -1,14 +1,14 @@
 import { createServer } from "node:net";
 
-// Below the range that Linux and macOS give to outgoing connections. One of these could otherwise
-// take a port after it was found free and before its server binds it.
+// Below the range from which Linux and macOS take ports for outgoing connections. An outgoing
+// connection could otherwise take a port after it was found free and before its server binds it.
 const LOWEST = 15_000;
 const COUNT = 15_000;
 
-/** What this process was given. Its server may bind it only seconds later. */
+/** The ports that this process has given out. A server may bind its port only seconds later. */
 const given = new Set<number>();
 
-/** A loopback TCP port that nobody listens on now, another one each time. */
+/** A loopback TCP port that nobody listens on now. Every call returns another port. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = LOWEST + crypto.getRandomValues(new Uint32Array(1))[0]! % COUNT;

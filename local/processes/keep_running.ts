@@ -7,7 +7,7 @@ export interface RunningProcess {
 
 export interface KeepRunningOptions {
   readonly name: string;
-  /** Starts the process; called again, after a pause, whenever it has ended. */
+  /** Starts the process. Called again, after a pause, whenever the process has ended. */
   readonly start: () => Promise<RunningProcess>;
   readonly onProgress: (line: string) => void;
 }
@@ -16,7 +16,7 @@ const FIRST_PAUSE_MILLISECONDS = 100;
 const LONGEST_PAUSE_MILLISECONDS = 5_000;
 const LONG_ENOUGH_MILLISECONDS = 10_000;
 
-/** Starts a process and keeps it running until `stop`. Rejects when the first start fails. */
+/** Starts a process and keeps it running until `stop`. Rejects if the first start fails. */
 export async function keepRunning(options: KeepRunningOptions): Promise<{ stop(): Promise<void> }> {
   const stopping = Promise.withResolvers<void>();
   let isStopping = false;

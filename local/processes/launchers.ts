@@ -10,9 +10,9 @@ interface Ancestor {
 
 /**
  * The processes that exist only to start this one: `deno task` and, above it, npx or npm with their
- * shells. npx does not pass a signal on to what it started, so the stack itself has to watch
- * whether they still run. The shell or program that called them does not count: it may start the
- * stack in the background and end.
+ * shells. npx does not forward signals to its child, so the stack itself has to watch whether these
+ * processes still run. The shell or program that called them does not count: it may start the stack
+ * in the background and end.
  */
 export async function findLaunchers(): Promise<ProcessIdentity[]> {
   const ancestors: Ancestor[] = [];
@@ -26,7 +26,7 @@ export async function findLaunchers(): Promise<ProcessIdentity[]> {
   let count = 0;
   for (const [index, { command }] of ancestors.entries()) {
     if (isLauncher(command)) count = index + 1;
-    // npm runs its commands through a shell. A shell counts only when npm stands above it.
+    // npm runs its commands through a shell. A shell counts only if npm is above it.
     else if (!isShellCommand(command)) break;
   }
   return ancestors.slice(0, count).map(({ identity }) => identity);

@@ -12,7 +12,10 @@ export interface LogRotationOptions {
   readonly milliseconds?: number;
 }
 
-/** Keeps logs short until `stop`: each has at most about `maxBytes`, and as much in `<name>.1`. */
+/**
+ * Keeps logs short until `stop`. Each log has at most about `maxBytes`, and as much again in
+ * `<name>.1`.
+ */
 export function startLogRotation(
   { directory, onProgress, maxBytes = 16 * 1024 ** 2, milliseconds = 10_000 }: LogRotationOptions,
 ): { stop(): Promise<void> } {
@@ -31,9 +34,9 @@ export function startLogRotation(
 }
 
 /**
- * Moves the text of every log that is longer than `maxBytes` to `<name>.1`, in place of what was
- * there. It is copied and cut, because the process goes on appending to the same file. What it
- * writes between the two is lost.
+ * Moves the text of every log that is longer than `maxBytes` to `<name>.1`, replacing the old one.
+ * The text is copied and the log truncated, because the process keeps appending to the same file.
+ * What the process writes between the copy and the truncation is lost.
  */
 export async function rotateLogs(directory: string, maxBytes: number): Promise<void> {
   for (const name of await readdir(directory)) {

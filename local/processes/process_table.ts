@@ -2,20 +2,20 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
-/** What the system knows of a running process. */
+/** What the system knows about a running process. */
 export interface ProcessEntry {
-  /** The number of its parent. */
+  /** The parent's process number. */
   readonly parent: number;
-  /** When it began, in the system's own notation. Only to be compared. */
+  /** When it began, in the system's own notation. Compare it, do not parse it. */
   readonly startedAt: string;
-  /** Its program and arguments. Without /proc an argument with a space in it is several. */
+  /** Its program and arguments. Without /proc, an argument that contains spaces is split. */
   readonly command: readonly string[];
 }
 
 /** Null if there is no such process. A zombie counts as none. */
 export type ReadProcess = (pid: number) => Promise<ProcessEntry | null>;
 
-/** From /proc if the system has it, as Linux does, else from `ps`. */
+/** Reads /proc if the system has it, as Linux does, else asks `ps`. */
 export async function readProcess(pid: number): Promise<ProcessEntry | null> {
   return await (await hasProc() ? readFromProc : readFromPs)(pid);
 }
@@ -43,10 +43,7 @@ export const readFromPs: ReadProcess = async (pid) => {
   return { parent: Number(parent), startedAt: startedAt!, command: command!.split(" ") };
 };
 
-/**
- * The signals that this process ignores: a mask, whose lowest bit is signal 1. 0 if the system does
- * not tell.
- */
+/** The signals that this process ignores, as a mask whose lowest bit is signal 1. 0 if unknown. */
 export async function ignoredSignals(): Promise<bigint> {
   const hex = await hasProc()
     // proc(5)
@@ -55,7 +52,7 @@ export async function ignoredSignals(): Promise<bigint> {
   return BigInt(`0x${hex ?? "0"}`);
 }
 
-/** Hex digits; undefined where `ps` does not know the column. */
+/** Hex digits; undefined if `ps` does not know the column. */
 export async function ignoredSignalsFromPs(pid: number): Promise<string | undefined> {
   return /^\s*([0-9a-f]+)\s*$/.exec(await ps(["-o", "ignored=", "-p", String(pid)]))?.[1];
 }
@@ -64,7 +61,7 @@ function hasProc(): Promise<boolean> {
   return readFile("/proc/self/stat").then(() => true, () => false);
 }
 
-/** Resolves to "" if it fails: without such a process, it exits with 1. */
+/** Resolves to "" if `ps` fails: it exits with 1 if there is no such process. */
 function ps(args: string[]): Promise<string> {
   const environment = { ...Deno.env.toObject(), LC_ALL: "C" };
   return promisify(execFile)("ps", args, { env: environment })

@@ -1,5 +1,5 @@
 export interface ProgramOptions extends Pick<Deno.CommandOptions, "args" | "cwd" | "env"> {
-  /** What its standard input has. Default: nothing. */
+  /** The text on its standard input. Default: nothing. */
   readonly input?: string;
 }
 

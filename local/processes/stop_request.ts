@@ -6,13 +6,13 @@ const LOOK_AGAIN_MILLISECONDS = 500;
 const SIGHUP_NUMBER = 1n;
 
 /**
- * Waits for a reason to stop: SIGINT, SIGTERM, the end of the terminal, or the end of what started
- * this process. Resolves to a sentence that tells which.
+ * Waits for a reason to stop: SIGINT, SIGTERM, the end of the terminal, or the end of the processes
+ * that started this one. Resolves to a sentence that names the reason.
  */
 export async function stopRequest(): Promise<string> {
   const launchers = await findLaunchers();
   const signals: Deno.Signal[] = ["SIGINT", "SIGTERM"];
-  // Under nohup, SIGHUP is to be ignored. Deno does not do that by itself.
+  // nohup ignores SIGHUP, but Deno does not keep that setting.
   if (await ignoresHangup()) Deno.addSignalListener("SIGHUP", () => {});
   else signals.push("SIGHUP");
   return new Promise((resolve) => {

@@ -3,22 +3,25 @@ import { ARTIFACTS_VARIABLES } from "../../supabase/functions/agent-artifacts/se
 import { MESH_VARIABLES } from "../../supabase/functions/agent-mesh/settings.ts";
 import type { ProjectKeys } from "../state/project_keys.ts";
 
-/** What the operator may set of each function, by the function's name. */
+/** The variables that the operator may set for each function, by the function's name. */
 const VARIABLES: Readonly<Record<string, Readonly<Record<string, { readonly name: string }>>>> = {
   "agent-artifacts": { ...PLATFORM_VARIABLES, ...ARTIFACTS_VARIABLES },
   "agent-mesh": { ...PLATFORM_VARIABLES, ...MESH_VARIABLES },
 };
 
-/** What a function may read of its environment, set or not: any other name raises an error. */
+/**
+ * The environment variables that a function may read, set or not. Reading any other raises an
+ * error.
+ */
 export function readableVariables(functionName: string): string[] {
   return ["SUPABASE_*", ...variableNames(VARIABLES[functionName] ?? {})];
 }
 
-/** The environment of the edge functions: what Supabase gives, and what the operator has set. */
+/** The environment of the edge functions: Supabase's variables and the operator's. */
 export function functionEnvironment({ url, keys, variables }: {
   readonly url: string;
   readonly keys: ProjectKeys;
-  /** By name. Those that no function knows are left out. */
+  /** By name. Variables that no function knows are left out. */
   readonly variables: Readonly<Record<string, string>>;
 }): Record<string, string> {
   return {

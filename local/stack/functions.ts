@@ -10,15 +10,17 @@ export interface FunctionOptions {
   readonly name: string;
   /** Default: a free port. */
   readonly port?: number;
-  /** Hosts that it may reach beside SUPABASE_URL, with or without a port. Default: none. */
+  /**
+   * Hosts that the function may reach beside SUPABASE_URL, with or without a port. Default: none.
+   */
   readonly reachableHosts?: readonly string[];
-  /** Everything that the function may read of its environment. */
+  /** All environment variables of the function. */
   readonly environment: Readonly<Record<string, string>>;
   readonly logFile: string;
-  /** Default: the project's own. */
+  /** Default: the project's own functions. */
   readonly functionsDirectory?: string;
   /**
-   * Which Deno runs what: the arguments after the permissions. Default: this Deno, the function's
+   * The Deno to run, and its arguments after the permissions. Default: this Deno, the function's
    * index.ts and its deno.json.
    */
   readonly program?: { readonly deno: string; readonly args: readonly string[] };
@@ -30,21 +32,19 @@ export interface RunningFunction {
   readonly port: number;
   /** `http://127.0.0.1:<port>`. Paths begin with the function's name. */
   readonly url: string;
-  /** Resolves when the process has ended, with a few words that tell how. */
+  /** Resolves when the process has ended, with a few words that say how. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
   /** `kill -9`. */
   kill(): Promise<void>;
 }
 
-/** Enough to download the packages that a function imports. */
+/** Long enough to download the packages that a function imports. */
 const PATIENCE_MILLISECONDS = 120_000;
 
 const FUNCTIONS_DIRECTORY = fileURLToPath(new URL("../../supabase/functions/", import.meta.url));
 
-/**
- * What Deno itself needs to find its cache and to download the packages that a function imports.
- */
+/** What Deno itself needs to find its cache and to download packages. */
 const RUNTIME_VARIABLES = [
   "HOME",
   "PATH",
@@ -64,13 +64,12 @@ const RUNTIME_VARIABLES = [
   "no_proxy",
 ];
 
-/** The variables with the addresses that a function asks. */
+/** The variables whose URLs a function requests. */
 const ADDRESSES = ["SUPABASE_URL", "MESH_TURN_CREDENTIALS_URL"];
 
 /**
- * Starts an edge function in a Deno process of its own, which may only listen on its port, reach
- * ADDRESSES and `reachableHosts`, and read its variables. Resolves when it listens. Throws
- * CommandError.
+ * Starts an edge function in its own Deno process. It may only listen on its port, reach ADDRESSES
+ * and `reachableHosts`, and read its variables. Resolves when it listens. Throws CommandError.
  */
 export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
   const port = options.port ?? await freePort();
@@ -82,12 +81,12 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   const program = options.program ?? {
     deno: Deno.execPath(),
     args: [
-      // As when it is deployed: with the imports of its own deno.json, not of this project's.
+      // As in a deployment: use the imports of the function's own deno.json, not of this project's.
       `--config=${join(directory, "deno.json")}`,
-      // Without it, this Deno warns of every request whose end is watched.
+      // Without it, this Deno warns about every request whose abort signal is used.
       "--unstable-no-legacy-abort",
-      // A worker of the platform has 256 MB. With all the memory of a machine, V8 would let a
-      // function that is busy grow to a gibibyte before it clears up.
+      // A worker of the platform has 256 MB. Without a limit, V8 would let a busy function grow to
+      // a gibibyte before it collects garbage.
       "--v8-flags=--max-old-space-size=512,--max-semi-space-size=4",
       join(directory, "index.ts"),
     ],
@@ -132,7 +131,7 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   };
 }
 
-/** Whether there is any HTTP answer, an error included. */
+/** Whether there is any HTTP answer, even an error. */
 async function answers(url: string): Promise<boolean> {
   try {
     await (await fetch(url)).body?.cancel();

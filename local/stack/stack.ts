@@ -25,7 +25,7 @@ export interface Stack {
   readonly publishableKey: string;
   readonly serviceRoleKey: string;
   readonly anonKey: string;
-  /** As the role `postgres`, which migrates. */
+  /** For the role `postgres`, which runs the migrations. */
   readonly databaseUrl: string;
   readonly superuserDatabaseUrl: string;
   /** The exact environment of an edge function, for starting another instance of it. */
@@ -34,7 +34,7 @@ export interface Stack {
 }
 
 /**
- * Starts the whole service, after ending what a killed stack left running. Resolves when the
+ * Starts the whole service. First ends what a killed stack left running. Resolves when the
  * functions are healthy. Throws CommandError, with nothing left running.
  */
 export async function startStack(request: StackRequest): Promise<Stack> {

@@ -7,7 +7,7 @@ async function main(): Promise<void> {
   const stopRequested = stopRequest();
   const options = readStackOptions();
   console.log(`Starting the service with its state in ${options.stateDir} …`);
-  // Loaded only now: at the first run, this downloads packages.
+  // Import this late: on the first run, it downloads packages.
   const { startStack } = await import("./stack.ts");
   const stack = await startStack({ ...options, onProgress: console.log });
   console.log(`The URL and the secret key are in ${stateFiles(options.stateDir).env}`);
@@ -22,5 +22,5 @@ await runTask({
   example: "deno task start",
   run: main,
 });
-// What still keeps the event loop going has been told to end.
+// Everything that still keeps the event loop alive has been told to end.
 Deno.exit(0);

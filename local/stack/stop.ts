@@ -9,8 +9,8 @@ import { stateDirectory } from "./options.ts";
 const PATIENCE_MILLISECONDS = 30_000;
 
 /**
- * Ends the stack of `stateDir`, and what a stack that was killed left running, and waits until they
- * are gone. Returns a sentence that tells what there was to end.
+ * Ends the stack of `stateDir`, and whatever a killed stack left running, and waits until all of it
+ * has ended. Returns a sentence that says what was ended.
  */
 export async function stopStack(stateDir: string): Promise<string> {
   const pid = await runningStack(stateDir);

@@ -15,8 +15,8 @@ interface Swept {
 }
 
 /**
- * Sweeps every `sweepSeconds` until `stop`, as pg_cron does for a hosted project. It only reports a
- * sweep that fails.
+ * Sweeps every `sweepSeconds` until `stop`, as pg_cron does in a hosted project. A failed sweep is
+ * only reported.
  */
 export function startSweepTimer(
   { sweepSeconds, onProgress }: SweepTimerOptions,
@@ -62,7 +62,7 @@ async function sweep(
     held = Math.max(held, swept.orphans_held);
     remainingBefore = remaining;
     remaining = swept.remaining;
-    // When a round removes nothing, the rest is left to the next sweep.
+    // If a round removes nothing, leave the rest to the next sweep.
   } while (remaining > 0 && remaining < remainingBefore);
   if (held > 0) onProgress(`The sweep held back ${held} orphans: see docs/retention.md.`);
 }

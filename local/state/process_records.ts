@@ -8,14 +8,15 @@ export const STACK = "stack";
 
 interface ProcessRecord extends ProcessIdentity {
   /**
-   * The real path of the state directory that recorded it: a copy of that directory has another.
+   * The real path of the state directory that recorded the process. A copy of that directory has
+   * another path.
    */
   readonly stateDir: string;
 }
 
 /**
- * Which processes belong to a state directory, kept on disk. When a stack was killed with SIGKILL,
- * the next start (or `stop`, or `reset`) can so end what it left running, and nothing else.
+ * Records on disk which processes belong to a state directory. After a stack was killed with
+ * SIGKILL, the next start (or `stop`, or `reset`) can end what it left running, and nothing else.
  */
 export class ProcessRecords {
   readonly #stateDir: string;
@@ -26,7 +27,7 @@ export class ProcessRecords {
     this.#stateDir = stateDir;
   }
 
-  /** Records `pid` under `name`, in place of an earlier process of that name. */
+  /** Records `pid` under `name`, replacing an earlier process of that name. */
   async set(name: string, pid: number): Promise<void> {
     const identity = await identifyProcess(pid);
     if (identity === null) this.#records.delete(name);
@@ -49,8 +50,8 @@ export async function hasRecords(stateDir: string): Promise<boolean> {
 }
 
 /**
- * The processes of `stateDir` that run now, by name. When `stateDir` is a copy of another state
- * directory, the processes of that one are left out.
+ * The processes of `stateDir` that run now, by name. If `stateDir` is a copy of another state
+ * directory, omits the processes of the other.
  */
 export async function runningProcesses(stateDir: string): Promise<Map<string, ProcessIdentity>> {
   const running = new Map<string, ProcessIdentity>();
@@ -61,7 +62,7 @@ export async function runningProcesses(stateDir: string): Promise<Map<string, Pr
   return running;
 }
 
-/** Whether another state directory recorded the process, and still knows it. */
+/** Whether another state directory recorded the process, and still records it. */
 async function isCopied(stateDir: string, name: string, record: ProcessRecord): Promise<boolean> {
   if (record.stateDir === await realpath(stateDir)) return false;
   const original = (await readRecords(record.stateDir))?.[name];
@@ -69,21 +70,21 @@ async function isCopied(stateDir: string, name: string, record: ProcessRecord): 
 }
 
 /**
- * Ends every recorded process of `stateDir` except the stack itself. Returns the names of those
- * that ran.
+ * Ends every recorded process of `stateDir` except the stack itself. Returns the names of the
+ * processes that were running.
  */
 export async function endLeftovers(stateDir: string): Promise<string[]> {
   const leftovers = await runningProcesses(stateDir);
   leftovers.delete(STACK);
   for (const [name, identity] of leftovers) {
-    // To PostgreSQL, SIGINT is the "fast" shutdown, which does not wait for clients.
+    // For PostgreSQL, SIGINT is the "fast" shutdown, which does not wait for clients.
     sendSignal(identity, name === "postgres" ? "SIGINT" : "SIGTERM");
   }
   for (const identity of leftovers.values()) await ensureEnd(identity);
   return [...leftovers.keys()];
 }
 
-/** Null when there is no such file, or the file is another program's. */
+/** Null if there is no such file, or another program wrote it. */
 async function readRecords(stateDir: string): Promise<Record<string, ProcessRecord> | null> {
   try {
     const records = JSON.parse(await readFile(stateFiles(stateDir).processRecords, "utf8"));

@@ -4,10 +4,7 @@ import { sign } from "hono/jwt";
 import { CommandError } from "../command/command_error.ts";
 import { stateFiles, writePrivateFile } from "./state_files.ts";
 
-/**
- * The secrets of one state directory: made at its first start, readable by this user alone, then
- * kept.
- */
+/** The secrets of one state directory. The first start makes them, readable by this user alone. */
 export interface ProjectKeys {
   /** `sb_secret_…`: the operator. */
   readonly secretKey: string;
@@ -35,8 +32,8 @@ const NAMES: readonly (keyof ProjectKeys)[] = [
 const TEN_YEARS_IN_SECONDS = 315_360_000;
 
 /**
- * Reads the keys of `stateDir`, or makes them if there are none. Throws CommandError when the file
- * is damaged.
+ * Reads the keys of `stateDir`, or makes them if there are none. Throws CommandError if the file is
+ * damaged.
  */
 export async function readOrMakeKeys(stateDir: string): Promise<ProjectKeys> {
   const file = stateFiles(stateDir).keys;

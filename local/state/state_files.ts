@@ -2,8 +2,8 @@ import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * Every file and folder that a state directory may hold: absolute paths. No other module names
- * them.
+ * The absolute paths of every file and folder that a state directory may hold. No other module
+ * names them.
  */
 export interface StateFiles {
   /** What programs and tests need to reach the running stack, as KEY=VALUE lines. */
@@ -12,7 +12,7 @@ export interface StateFiles {
   readonly keys: string;
   /** The key that signs the tokens of users. */
   readonly authKey: string;
-  /** Locked as long as a stack runs here. It is empty and stays when the stack ends. */
+  /** Locked while a stack runs here. It is empty, and stays when the stack ends. */
   readonly lock: string;
   /** The process id of the stack, for `stop` and for people. */
   readonly pid: string;
@@ -22,9 +22,9 @@ export interface StateFiles {
   readonly logs: string;
   /** The folder of the objects' bytes. */
   readonly storage: string;
-  /** The folder of PostgreSQL's files, where these lie in the state directory. */
+  /** The folder of PostgreSQL's files, if these are in the state directory. */
   readonly postgres: string;
-  /** Tells where PostgreSQL's files lie, where that is elsewhere. */
+  /** Says where PostgreSQL's files are, if they are elsewhere. */
   readonly postgresHome: string;
   /** The report of a test run. Only a state directory that the test runner made has one. */
   readonly testReport: string;
@@ -50,7 +50,7 @@ export function stateFiles(stateDir: string): StateFiles {
   };
 }
 
-/** Where `file` is written before it takes its name, so that nobody reads half of it. */
+/** Where `file` is written before it is renamed, so that nobody reads half of it. */
 export function unfinishedFile(file: string): string {
   return `${file}.new`;
 }
@@ -63,8 +63,8 @@ export async function writePrivateFile(path: string, text: string): Promise<void
 }
 
 /**
- * What `reset` removes, in this order, when PostgreSQL's files are gone and before the lock. The
- * process records go last: by them a reset that was broken off can be done again.
+ * What `reset` removes, in this order, after PostgreSQL's files and before the lock. The process
+ * records go last, so that an interrupted reset can be repeated.
  */
 export function filesToReset(stateDir: string): string[] {
   const { authKey, env, keys, logs, pid, processRecords, storage } = stateFiles(stateDir);
@@ -72,7 +72,7 @@ export function filesToReset(stateDir: string): string[] {
     .flatMap((file) => [unfinishedFile(file), file]);
 }
 
-/** What a start leaves that died before it recorded itself: nothing but these, and no log. */
+/** All that remains of a start that died before it recorded itself. Its folder of logs is empty. */
 export function filesOfBareStart(stateDir: string): string[] {
   const { lock, logs, pid, processRecords } = stateFiles(stateDir);
   return [lock, logs, pid, unfinishedFile(processRecords)];

@@ -5,19 +5,20 @@ import { type StateFiles, stateFiles } from "./state_files.ts";
 
 export interface StateLock {
   release(): Promise<void>;
-  /** Releases the lock and removes its file, which else stays. */
+  /** Releases the lock and removes its file, which `release` keeps. */
   remove(): Promise<void>;
 }
 
 /**
- * Makes `stateDir` this process's own until `release` or the end of the process, however it ends:
- * the operating system holds the lock. Writes this process's id to the file `pid`. Throws
- * CommandError when another process has the lock or nothing can be written.
+ * Locks `stateDir` for this process until `release` or the end of the process, however it ends: the
+ * operating system holds the lock. Writes this process's id to the file `pid`. Throws CommandError
+ * if another process has the lock or nothing can be written.
  */
 export async function lockState(stateDir: string): Promise<StateLock> {
   const files = stateFiles(stateDir);
   try {
-    // A directory that is there already may be somebody's, with other things in it: it stays so.
+    // The mode applies only to a new directory. An existing one may hold other things and stays as
+    // it is.
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
     await mkdir(files.logs, { recursive: true, mode: 0o700 });
     const lock = await tryLock(files);
@@ -45,14 +46,14 @@ export async function lockState(stateDir: string): Promise<StateLock> {
   }
 }
 
-/** The process id of the stack that runs with `stateDir`, or null. */
+/** The process id of the stack that runs in `stateDir`, or null. */
 export async function runningStack(stateDir: string): Promise<number | null> {
   const pid = Number(await readFile(stateFiles(stateDir).pid, "utf8").catch(() => ""));
   const recorded = (await runningProcesses(stateDir)).get(STACK);
   return recorded?.pid === pid && pid !== Deno.pid ? pid : null;
 }
 
-/** The locked file, or null when another process has it. Closing the file frees the lock. */
+/** The locked file, or null if another process has the lock. Closing the file frees the lock. */
 async function tryLock({ lock }: StateFiles): Promise<Deno.FsFile | null> {
   for (;;) {
     const file = await Deno.open(lock, { create: true, write: true, mode: 0o644 });
@@ -60,7 +61,8 @@ async function tryLock({ lock }: StateFiles): Promise<Deno.FsFile | null> {
       file.close();
       return null;
     }
-    // `reset` may have removed the file after it was opened here: then the lock keeps nobody out.
+    // `reset` may have removed the file after it was opened here. A lock on it would then exclude
+    // nobody.
     if (await isAt(lock, file)) return file;
     file.close();
   }
@@ -72,7 +74,7 @@ async function isAt(path: string, file: Deno.FsFile): Promise<boolean> {
   return present?.ino === opened.ino && present?.dev === opened.dev;
 }
 
-/** A stack that has the lock may not have recorded itself yet: then its process id is not known. */
+/** The process id is unknown while a stack has the lock but has not recorded itself yet. */
 async function refusal(stateDir: string): Promise<string> {
   const pid = await runningStack(stateDir);
   const process = pid === null ? "" : ` (process ${pid})`;

@@ -2,8 +2,8 @@ import type { Context } from "hono";
 import { storageErrors } from "./storage_error.ts";
 
 /**
- * Answers what a key without rights may ask: row level security has no policies, so there is
- * nothing to see for it, and nothing may be added. Throws StorageError.
+ * Answers a key without rights. There are no policies for row level security, so such a key sees
+ * nothing and may add nothing. Throws StorageError.
  */
 export function answerWithoutRights({ req, json }: Context): Response {
   if (req.method === "DELETE" || req.path.startsWith("/object/list/")) return json([]);

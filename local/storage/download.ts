@@ -6,13 +6,13 @@ export interface DownloadOptions {
   readonly address: ObjectAddress;
   readonly rows: ObjectRows;
   readonly files: ObjectFiles;
-  /** When the signed URL ends. Left out: the request has a key. */
+  /** When the signed URL expires. Left out if the request has a key instead. */
   readonly expiresAt?: Date;
 }
 
 /**
- * Answers a GET or HEAD of an object: whole, a range (206), or not modified (304). Throws
- * StorageError.
+ * Answers a GET or HEAD of an object: the whole object, a range (206), or not modified (304).
+ * Throws StorageError.
  */
 export async function sendObject(request: Request, options: DownloadOptions): Promise<Response> {
   const row = await options.rows.findInBucket(options.address);
@@ -35,9 +35,9 @@ export async function sendObject(request: Request, options: DownloadOptions): Pr
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     const current = await options.rows.find(options.address);
-    // The row is the same: its file is lost, and would be missing the next time too.
+    // The row has not changed, so its file is lost, and trying again would not help.
     if (current?.version === row.version) throw cause;
-    // A new version took its place after the row was read.
+    // A new version replaced the object after the row was read.
     return await sendObject(request, options);
   }
 }
@@ -48,7 +48,7 @@ function objectHeaders(
 ): Headers {
   const headers = new Headers({
     "accept-ranges": "bytes",
-    // Nothing that was uploaded is shown as a page of the project's own.
+    // Never show an upload as an HTML page of the project.
     "content-type": metadata.mimetype.includes("text/html") ? "text/plain" : metadata.mimetype,
     etag: metadata.eTag,
     "last-modified": new Date(metadata.lastModified).toUTCString(),
@@ -66,7 +66,9 @@ function contentDisposition(name: string): string {
   return `attachment; filename=${encoded}; filename*=UTF-8''${encoded}`;
 }
 
-/** By the very text of the etag, so that `*` and weak tags match nothing; or by whole seconds. */
+/**
+ * Compares the etag as text, so that `*` and weak tags match nothing, or the time in whole seconds.
+ */
 function isNotModified(headers: Headers, { metadata }: ObjectRow): boolean {
   if (headers.get("if-none-match") === metadata.eTag) return true;
   const since = Date.parse(headers.get("if-modified-since") ?? "");
@@ -81,7 +83,7 @@ interface ByteRange {
 
 /**
  * Reads a Range header for an object of `size` bytes: `bytes=0-4`, `bytes=5-` or `bytes=-3`. Null
- * without the header. Anything else, several ranges and junk included, is a StorageError of HTTP
+ * if there is no header. Anything else, such as several ranges or junk, is a StorageError of HTTP
  * 416, as on the real server.
  */
 function parseRange(header: string | undefined, size: number): ByteRange | null {

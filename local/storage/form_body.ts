@@ -5,18 +5,18 @@ import { reasonOf } from "../command/command_error.ts";
 import { storageErrors } from "./storage_error.ts";
 import { parseUserMetadata, SenderGone, type UploadBody } from "./upload_body.ts";
 
-/** As the real server sets it: further fields are passed over. */
+/** The real server's limit. It ignores further fields. */
 const MAX_FIELDS = 10;
 
 interface FilePart {
   readonly stream: BusboyFileStream;
-  /** In lower case, without parameters; `text/plain` when the part names none. */
+  /** In lower case, without parameters; `text/plain` if the part names none. */
   readonly mimetype: string;
 }
 
 /**
- * Whether the body is multipart/form-data: what supabase-js makes of a Blob, a File or FormData,
- * and HTML of a form.
+ * Whether the body is multipart/form-data. supabase-js sends a Blob, a File or FormData this way,
+ * and browsers send forms this way.
  */
 export function isForm(request: Request): boolean {
   return request.headers.get("content-type")?.startsWith("multipart/form-data") ?? false;
@@ -24,11 +24,12 @@ export function isForm(request: Request): boolean {
 
 /**
  * Reads a form up to its file: the first part with a file name or of type
- * `application/octet-stream`, whatever the part's own name. Only fields before the file count.
- * Further files are passed over. The rest of the form is read with the file's bytes, which end with
- * EntityTooLarge when there are more than `sizeLimit`. Throws StorageError when there is no file.
+ * `application/octet-stream`, whatever the part is called. Only fields before the file count.
+ * Further files are ignored. The rest of the form is read together with the file's bytes, which
+ * fail with EntityTooLarge if there are more than `sizeLimit`. Throws StorageError if there is no
+ * file.
  *
- * All of this is as the real server does it (storage-api, `fileUploadFromRequest`).
+ * All of this is as on the real server (storage-api, `fileUploadFromRequest`).
  */
 export async function readForm(
   request: Request,
@@ -40,7 +41,7 @@ export async function readForm(
   const source = Readable.from(request.body ?? []);
   const whole = pipeline(source, parser);
   const { stream, mimetype } = await firstFile(parser, whole);
-  // A form that breaks off has to end its file too.
+  // If the form breaks off, its file must end too.
   whole.catch((cause) => stream.destroy(cause));
 
   async function* bytes(): AsyncGenerator<Uint8Array> {
@@ -74,18 +75,17 @@ function openParser(request: Request, sizeLimit: number): BusboyInstance {
       limits: { fields: MAX_FIELDS, files: 1, fileSize: sizeLimit },
     });
   } catch (cause) {
-    // No boundary is named.
+    // The content type names no boundary.
     throw storageErrors.noContentProvided(reasonOf(cause));
   }
 }
 
-/**
- * Resolves when the file begins. `whole` settles when the form has been read, or has broken off.
- */
+/** Resolves when the file begins. `whole` settles when the form was read or broke off. */
 function firstFile(parser: BusboyInstance, whole: Promise<unknown>): Promise<FilePart> {
   return new Promise((resolve, reject) => {
     parser.once("file", (_name, stream, _fileName, _encoding, mimetype) => {
-      // A form that breaks off at once says so here, before anybody reads. `whole` tells it again.
+      // If the form breaks off at once, the error arrives here before anybody reads. `whole`
+      // reports it again.
       stream.on("error", () => {});
       resolve({ stream, mimetype });
     });

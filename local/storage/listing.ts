@@ -1,6 +1,6 @@
 import type { ObjectRow } from "./object_rows.ts";
 
-/** What supabase-js sends to `list`. */
+/** The body that supabase-js sends for `list`. */
 export interface ListRequest {
   readonly prefix?: string;
   readonly search?: string;
@@ -11,7 +11,7 @@ export interface ListRequest {
 
 type Column = "name" | "created_at" | "updated_at" | "last_accessed_at";
 
-/** An object directly under the folder; or a folder there, for which only the name is set. */
+/** An object directly in the folder, or a folder there, for which only the name is set. */
 export type ListEntry =
   & { readonly name: string }
   & Record<
@@ -19,13 +19,13 @@ export type ListEntry =
     unknown
   >;
 
-/** The prefix of all names in the folder. supabase-js sends it without its last slash. */
+/** The prefix of all names in the folder. supabase-js sends it without the final slash. */
 export function folderPrefix(request: ListRequest): string {
   const prefix = request.prefix ?? "";
   return prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;
 }
 
-/** One page of what lies directly under a folder. `rows`: everything below it. */
+/** One page of what is directly in a folder. `rows`: everything below the folder. */
 export function listFolder(rows: readonly ObjectRow[], request: ListRequest): ListEntry[] {
   const prefix = folderPrefix(request);
   const entries = new Map<string, ListEntry>();

@@ -6,9 +6,9 @@ export interface MoveContext {
   readonly rows: ObjectRows;
   readonly files: ObjectFiles;
   /**
-   * Null: a move is made at once. Else the bytes are copied, which takes this long; nothing is
-   * locked meanwhile, it goes on when the caller has gone, and of two moves of one object the later
-   * one fails and leaves its copy behind. All of this is as on the real server.
+   * Null: a move happens at once. Otherwise the bytes are copied, which takes this long. During the
+   * copy nothing is locked, and it continues if the caller goes away. If one object is moved twice,
+   * the later move fails and leaves its copy behind. All of this is as on the real server.
    */
   readonly copyMilliseconds: number | null;
 }

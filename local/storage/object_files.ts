@@ -2,8 +2,8 @@ import { copyFile, link, mkdir, open, readdir, rename, rm, stat } from "node:fs/
 import { join } from "node:path";
 
 /**
- * The bytes of the objects: one file per version of an object, named by the version. Which versions
- * count, the rows of `storage.objects` say.
+ * The bytes of the objects: one file per version of an object, named after the version. The rows of
+ * `storage.objects` decide which versions are live.
  */
 export class ObjectFiles {
   readonly #objects: string;
@@ -17,8 +17,8 @@ export class ObjectFiles {
   }
 
   /**
-   * Opens `directory`, made if need be. Removes uploads that were under way when the stack was
-   * killed.
+   * Opens `directory`, and makes it if needed. Removes uploads that were under way when the stack
+   * was killed.
    */
   static async open(
     directory: string,
@@ -32,8 +32,8 @@ export class ObjectFiles {
   }
 
   /**
-   * Writes a new version, as its bytes arrive, and returns its size in bytes. Throws what `bytes`
-   * throws, with nothing left of the version.
+   * Writes a new version as its bytes arrive, and returns its size in bytes. Throws what `bytes`
+   * throws, and then leaves nothing of the version.
    */
   async receive(version: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
     const unfinished = join(this.#uploads, version);
@@ -54,7 +54,7 @@ export class ObjectFiles {
     }
   }
 
-  /** The bytes of `range`. Rejects with Deno.errors.NotFound when there is no such version. */
+  /** The bytes of `range`. Rejects with Deno.errors.NotFound if there is no such version. */
   async read(
     version: string,
     range: { readonly start: number; readonly length: number },
@@ -64,12 +64,12 @@ export class ObjectFiles {
     return streamOf(file, range.length);
   }
 
-  /** Gives the bytes of `version` a second version. */
+  /** Makes the bytes of `version` available as another version too. */
   async duplicate(version: string, newVersion: string): Promise<void> {
     await link(this.#path(version), this.#path(newVersion));
   }
 
-  /** As `duplicate`, byte by byte. */
+  /** Like `duplicate`, but copies the bytes. */
   async copy(version: string, newVersion: string): Promise<void> {
     await copyFile(this.#path(version), this.#path(newVersion));
   }
@@ -78,7 +78,10 @@ export class ObjectFiles {
     await rm(this.#path(version), { force: true });
   }
 
-  /** Removes every version that is not in `live`: a crash between file and row leaves such. */
+  /**
+   * Removes every version that is not in `live`. A crash between writing a file and its row leaves
+   * one.
+   */
   async keepOnly(live: ReadonlySet<string>): Promise<void> {
     for (const version of await readdir(this.#objects)) {
       if (!live.has(version)) await this.remove(version);

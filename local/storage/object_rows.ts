@@ -7,7 +7,7 @@ export interface ObjectMetadata {
   readonly eTag: string;
   /** Bytes. */
   readonly size: number;
-  /** As the uploader declared it. */
+  /** As declared by the uploader. */
   readonly mimetype: string;
   readonly cacheControl: string;
   /** ISO 8601. */
@@ -42,7 +42,7 @@ export interface NewVersion {
   readonly userMetadata: unknown;
 }
 
-/** As rows of `storage.buckets` have them. */
+/** A row of `storage.buckets`. */
 export interface BucketRow {
   readonly id: string;
   readonly name: string;
@@ -55,25 +55,25 @@ export interface BucketRow {
   readonly allowed_mime_types: readonly string[] | null;
 }
 
-/** PostgreSQL's error of a value that a unique index has already. */
+/** PostgreSQL's error code for a duplicate value in a unique index. */
 const UNIQUE_VIOLATION = "23505";
 
 /**
- * The tables `storage.buckets` and `storage.objects`, used by their owner as the real server does,
- * and by the client of the real server: `postgres`, which the tests use, throws where nobody can
- * catch it when PostgreSQL dies in the middle of a transaction.
+ * The tables `storage.buckets` and `storage.objects`, used as their owner, like the real server. It
+ * also uses the real server's client, pg. The client `postgres`, which the tests use, throws an
+ * error that nobody can catch if PostgreSQL dies during a transaction.
  */
 export class ObjectRows {
   readonly #pool: pg.Pool;
 
   constructor(databaseUrl: string) {
     this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
-    // PostgreSQL has ended a connection that nobody uses. The next query opens another.
+    // PostgreSQL closed an idle connection. The next query opens another.
     this.#pool.on("error", (cause) => {
       if (!this.#pool.ending) console.error("storage: PostgreSQL:", reasonOf(cause));
     });
-    // PostgreSQL may end a connection as soon as there is one, between two queries, and while a
-    // failed one is closed. The next query fails, and says so.
+    // PostgreSQL may close a connection right after it was opened, between two queries, or while a
+    // failed one is being closed. The next query fails and reports that.
     this.#pool.on("connect", (client) => {
       client.on("error", () => {});
     });
@@ -100,7 +100,7 @@ export class ObjectRows {
     return rows[0] ?? null;
   }
 
-  /** As `find`. Throws StorageError where there is nothing, or not even the bucket. */
+  /** Like `find`. Throws StorageError if there is no object, or no bucket. */
   async findInBucket(address: ObjectAddress): Promise<ObjectRow> {
     const row = await this.find(address);
     if (row !== null) return row;
@@ -111,7 +111,7 @@ export class ObjectRows {
   /** Puts `uploaded` at the address. Returns the version that it replaced, or null. */
   put({ bucket, path }: ObjectAddress, uploaded: NewVersion): Promise<string | null> {
     return this.#transaction(async (client) => {
-      // Uploads to one address end one after the other: else one that inserts would not see what it
+      // Serialize uploads to one address. Otherwise an upload that inserts would not see what it
       // replaces.
       await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
         `${bucket}/${path}`,
@@ -142,8 +142,8 @@ export class ObjectRows {
 
   /**
    * Gives the object of `source` the name `target` and a new version. `duplicate` provides the
-   * bytes of that version before anybody sees it. Returns the new row and the version that the
-   * object had. Throws StorageError.
+   * bytes of that version before the new row is visible. Returns the new row and the object's old
+   * version. Throws StorageError.
    */
   async move(
     { source, target, newVersion, duplicate }: {
@@ -179,9 +179,7 @@ export class ObjectRows {
     }
   }
 
-  /**
-   * Removes the objects at `paths` and returns their rows. Paths without an object are passed over.
-   */
+  /** Removes the objects at `paths` and returns their rows. Ignores paths without an object. */
   remove(bucket: string, paths: readonly string[]): Promise<ObjectRow[]> {
     return this.#transaction(async (client) => {
       await client.query("select set_config('storage.allow_delete_query', 'true', true)");
@@ -222,7 +220,7 @@ export class ObjectRows {
       failure = cause;
       throw cause;
     } finally {
-      // One that failed is closed, which rolls its transaction back.
+      // A client whose transaction failed is closed, which rolls the transaction back.
       client.release(failure !== undefined);
     }
   }

@@ -14,19 +14,19 @@ import { StorageError, storageErrors } from "./storage_error.ts";
 import { isValidPath, receiveUpload } from "./upload.ts";
 import { SenderGone } from "./upload_body.ts";
 
-/** What Storage needs of the options of its stack. */
+/** The stack options that Storage needs. */
 export interface StorageOptions {
   /** Bytes, for buckets without a limit of their own. */
   readonly storageSizeLimit: number;
   /** Whether an upload is flushed to the disk before it is answered. */
   readonly durable: boolean;
-  /** For tests: every move copies, and takes this long. Null: a move is made at once. */
+  /** For tests: every move copies the bytes and takes this long. Null: a move happens at once. */
   readonly storageCopyMilliseconds: number | null;
 }
 
 export interface StoragePlace {
   readonly directory: string;
-  /** As the role `supabase_storage_admin`. */
+  /** For the role `supabase_storage_admin`. */
   readonly databaseUrl: string;
   readonly jwtSecret: string;
 }
@@ -38,8 +38,8 @@ export interface StorageServer {
 
 /**
  * Starts a stand-in for Supabase Storage. It knows only the calls that the service and its callers
- * make, and answers them as the real server does. It stands behind the gateway, so paths come
- * without `/storage/v1`.
+ * make, and answers them like the real server. It is behind the gateway, so paths come without
+ * `/storage/v1`.
  */
 export async function startStorage(
   options: StorageOptions,
@@ -71,7 +71,8 @@ export async function startStorage(
     return sendObject(context.req.raw, { address, rows, files, expiresAt });
   });
 
-  // What a client of resumable uploads asks first; the rest of that protocol nobody needs here.
+  // The first request of a client of resumable uploads. The rest of that protocol is not needed
+  // here.
   app.options(
     "/upload/resumable",
     (context) =>
@@ -177,10 +178,10 @@ export async function startStorage(
     return storageErrors.internal().toResponse();
   });
 
-  // By node:http: of a body in chunks, Deno.serve takes in all that comes, however slowly it is
-  // read, and then takes longer for each chunk the more there are.
+  // Uses node:http, because Deno.serve buffers all of a chunked body, however slowly the body is
+  // read, and takes longer per chunk the more chunks it holds.
   const server = createServer(
-    // However long an upload takes.
+    // No limit: an upload may take any time.
     { requestTimeout: 0 },
     getRequestListener(app.fetch, { overrideGlobalObjects: false }),
   );

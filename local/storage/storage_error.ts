@@ -1,7 +1,4 @@
-/**
- * An error as Storage answers it: HTTP 400 in most cases, with the real status as a string in the
- * body.
- */
+/** An error in Storage's format: mostly HTTP 400, with the real status as a string in the body. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
 

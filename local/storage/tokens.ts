@@ -1,7 +1,7 @@
 import { sign, verify } from "hono/jwt";
 import { storageErrors } from "./storage_error.ts";
 
-/** As hosted and under the CLI. A caller cannot choose it. */
+/** As on the hosted platform and in the CLI. A caller cannot choose it. */
 const UPLOAD_TOKEN_SECONDS = 7200;
 
 /** Makes and checks every token of the stand-in: HS256 under the project's JWT secret. */
@@ -39,7 +39,7 @@ export class Tokens {
     return { upsert: claims["upsert"] === true, expiresAt: new Date(Number(claims["exp"]) * 1000) };
   }
 
-  /** The role that a key's JWT names, by which row level security decides. Throws StorageError. */
+  /** The role that a key's JWT names, which row level security uses. Throws StorageError. */
   async roleOf(authorization: string | undefined): Promise<unknown> {
     if (authorization === undefined) {
       throw storageErrors.invalidRequest("headers must have required property 'authorization'");
@@ -56,7 +56,7 @@ export class Tokens {
     try {
       return await verify(token, this.#secret, "HS256");
     } catch (cause) {
-      // The library's own message may quote the token.
+      // Use own words: the library's message may quote the token.
       const expired = cause instanceof Error && cause.name === "JwtTokenExpired";
       throw storageErrors.invalidJwt(
         expired ? '"exp" claim timestamp check failed' : "Invalid Compact JWS",

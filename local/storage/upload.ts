@@ -11,16 +11,18 @@ export interface UploadContext {
   readonly sizeLimit: number;
 }
 
-/** What the real server takes in a path, and refuses only when the bytes come. */
+/**
+ * The characters that the real server accepts in a path. It checks them only when the bytes come.
+ */
 const VALID_PATH = /^[A-Za-z0-9_/!.*'() &$=@;:+,?-]+$/;
 
-/** RFC 9110, section 8.3.1. What stands behind the subtype is not looked at. */
+/** RFC 9110, section 8.3.1. Whatever follows the subtype is not checked. */
 const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+ *(;|$)/;
 
 /**
- * Stores the object of a signed PUT. An object that is there when the request begins refuses it.
- * One that appears while the bytes arrive is replaced: of overlapping uploads, all succeed, and the
- * last one to end wins. Throws StorageError.
+ * Stores the object of a signed PUT. The PUT is refused if the object exists when the request
+ * begins. An object that appears while the bytes arrive is replaced: overlapping uploads all
+ * succeed, and the last one to end wins. Throws StorageError.
  */
 export async function receiveUpload(
   request: Request,
@@ -47,7 +49,7 @@ async function storeUpload(
   const bucket = await rows.findBucket(address.bucket);
   if (bucket === null) throw storageErrors.noSuchBucket();
   const limit = Number(bucket.file_size_limit ?? sizeLimit);
-  // A raw body without a declared length gets past the limit, as it may on the real server.
+  // A raw body without a declared length passes the limit, as it may on the real server.
   if (!isForm(request) && Number(request.headers.get("content-length") ?? 0) > limit) {
     throw storageErrors.entityTooLarge();
   }
@@ -75,9 +77,9 @@ async function storeUpload(
 }
 
 /**
- * Takes in the rest of a refused body: a connection that is closed with bytes under way may lose
- * the refusal. A body that is being read already ends by itself. One of no declared length may
- * never end, and is left.
+ * Reads the rest of a refused body, because closing a connection with bytes under way may lose the
+ * answer. Skips a body that is already being read, which ends by itself, and one without a declared
+ * length, which may never end.
  */
 async function drain({ body, headers }: Request): Promise<void> {
   if (body === null || body.locked || !headers.has("content-length")) return;

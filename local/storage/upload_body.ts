@@ -1,8 +1,6 @@
 import { Buffer } from "node:buffer";
 
-/**
- * What an upload brings: the object's bytes, as they arrive, and what the uploader says of them.
- */
+/** An upload: the object's bytes as they arrive, and what the uploader says about them. */
 export interface UploadBody {
   /** Throws SenderGone, or the StorageError that answers a body which turns out to be wrong. */
   readonly bytes: AsyncIterable<Uint8Array>;
@@ -12,7 +10,7 @@ export interface UploadBody {
   readonly userMetadata: unknown;
 }
 
-/** An upload was broken off: nobody is there to read an answer. */
+/** The sender broke off the upload, so nobody reads an answer. */
 export class SenderGone extends Error {
   override readonly name = "SenderGone";
 }
@@ -30,7 +28,7 @@ export function readRawBody(request: Request): UploadBody {
   };
 }
 
-/** The uploader's own metadata; null when it is not JSON, which the real server passes over too. */
+/** The uploader's own metadata; null if it is not JSON, which the real server ignores too. */
 export function parseUserMetadata(json: string): unknown {
   try {
     return JSON.parse(json);

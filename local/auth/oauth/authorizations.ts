@@ -1,4 +1,7 @@
-/** What OAuth clients may do for a user (internal/models/oauth_authorization.go). */
+/**
+ * The authorizations that OAuth clients request from a user
+ * (internal/models/oauth_authorization.go).
+ */
 import { createHash, randomBytes } from "node:crypto";
 import type { User } from "../user_token.ts";
 
@@ -28,7 +31,7 @@ export class Authorizations {
   readonly #codes = new Map<string, Approved>();
   readonly #refreshTokens = new Map<string, User>();
 
-  /** The id of a request that waits for a user. */
+  /** Registers a request that waits for a user. Returns its id. */
   begin(request: AuthorizationRequest): string {
     const id = secret();
     this.#pending.set(id, { ...request, endsAt: Date.now() + LIFE_MILLISECONDS });
@@ -39,7 +42,10 @@ export class Authorizations {
     return living(this.#pending.get(id));
   }
 
-  /** Where a request that waits leads, with a code for this user; null: it does not wait. */
+  /**
+   * Approves a waiting request. Returns the client's URL with a code for this user; null if no such
+   * request waits.
+   */
   approve(id: string, user: User): URL | null {
     const request = this.#take(id);
     if (request === undefined) return null;
@@ -56,7 +62,10 @@ export class Authorizations {
     });
   }
 
-  /** The user for whom a code was made; null: not for this client, or not any more. */
+  /**
+   * The user for whom a code was made; null if the code was used, has expired, or belongs to
+   * another request.
+   */
   redeem(
     code: string,
     given: { clientId: string; redirectUri: string | undefined; verifier: string },
@@ -79,7 +88,9 @@ export class Authorizations {
     return token;
   }
 
-  /** The user of a refresh token of this client, which is then used up; null: it is none. */
+  /**
+   * Uses up a refresh token. Returns its user; null if the token is unknown or another client's.
+   */
   refresh(token: string, clientId: string): User | null {
     const user = this.#refreshTokens.get(token);
     if (user === undefined || user.clientId !== clientId) return null;
@@ -94,7 +105,7 @@ export class Authorizations {
   }
 }
 
-/** The client's address, which learns what became of its request. */
+/** The client's redirect URI, with the outcome of the request. */
 export function leadBack(
   { redirect_uri, state }: Pick<AuthorizationRequest, "redirect_uri" | "state">,
   outcome: Readonly<Record<string, string>>,

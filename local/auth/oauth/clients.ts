@@ -8,7 +8,7 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 const UNSAFE_SCHEMES = ["javascript:", "data:", "file:", "vbscript:", "about:", "blob:"];
 
-/** Absolute, without a fragment; http for this machine alone. */
+/** Absolute, without a fragment; http only for this machine. */
 const redirectUri = z.string().refine((text) => {
   const url = URL.parse(text);
   if (url === null || url.host === "" || UNSAFE_SCHEMES.includes(url.protocol)) return false;
@@ -33,7 +33,7 @@ export interface OAuthClient extends z.output<typeof registration> {
 export class OAuthClients {
   readonly #clients = new Map<string, OAuthClient>();
 
-  /** What a client is answered that registers itself; null: it sent what is invalid. */
+  /** Registers a client. Returns the answer for it; null if its request is invalid. */
   register(given: unknown): object | null {
     const parsed = registration.safeParse(given).data;
     if (parsed === undefined) return null;
@@ -59,7 +59,7 @@ export class OAuthClients {
     return this.#clients.get(clientId);
   }
 
-  /** The client that a request to /token authenticates; undefined: none. */
+  /** The client that a request to /token authenticates; undefined if it authenticates none. */
   authenticate(
     authorization: string | undefined,
     form: Readonly<Record<string, string>>,

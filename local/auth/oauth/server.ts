@@ -7,15 +7,15 @@ import { type OAuthClient, OAuthClients } from "./clients.ts";
 
 interface OAuthOptions {
   readonly signingKey: SigningKey;
-  /** Null where the token is no user's. */
+  /** Null if the token is not a user's. */
   readonly verifiedClaims: (token: string) => Promise<Readonly<Record<string, unknown>> | null>;
 }
 
 /**
  * Auth's OAuth 2.1 server (internal/api/oauthserver), in memory: metadata, dynamic registration,
- * the authorization code with PKCE, refresh tokens. In a real project, the page on which a user
- * consents is the project's own; here, it is `/oauth/consent`. There a user is signed in who pastes
- * a token of `deno task user:token`.
+ * the authorization code with PKCE, refresh tokens. In a real project, the project itself serves
+ * the page on which a user consents. Here that page is `/oauth/consent`, where a user signs in by
+ * pasting a token from `deno task user:token`.
  */
 export function addOAuthServer(app: Hono, options: OAuthOptions): void {
   const clients = new OAuthClients();
@@ -37,7 +37,7 @@ export function addOAuthServer(app: Hono, options: OAuthOptions): void {
     const { client_id = "", redirect_uri = "", state = "", ...asked } = context.req.query();
     const client = clients.find(client_id);
     if (client === undefined || !client.redirect_uris.includes(redirect_uri)) {
-      // Nobody knows where else it would lead.
+      // Do not redirect to an address that no client has registered.
       const message = client === undefined ? "invalid client_id" : "invalid redirect_uri";
       return context.json({ code: "validation_failed", message }, 400);
     }
@@ -132,7 +132,7 @@ function challengeOf(
   return { code_challenge, code_challenge_method: code_challenge_method.toLowerCase() };
 }
 
-/** What is wrong with a request that can be told to the client; null: nothing. */
+/** What is wrong with a request, in words for the client; null: nothing. */
 function problemOf(asked: Readonly<Record<string, string>>): string | null {
   const { code_challenge, code_challenge_method } = challengeOf(asked);
   if ((asked["response_type"] ?? "code") !== "code") return "only response_type=code is supported";

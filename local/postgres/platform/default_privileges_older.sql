@@ -1,5 +1,5 @@
--- Older projects: whatever a migration creates in public, every API role may use, unless the
--- migration revokes it.
+-- Older projects: every API role may use whatever a migration creates in public, unless the
+-- migration revokes that.
 
 alter default privileges for role postgres in schema public
   grant all on tables to postgres, anon, authenticated, service_role;

@@ -1,5 +1,5 @@
--- The schemas of a stock Supabase database, before storage's own tables and before any migration of
--- the project.
+-- The schemas of a stock Supabase database, before storage's own tables and the project's
+-- migrations.
 
 create schema extensions authorization postgres;
 create extension pgcrypto with schema extensions;

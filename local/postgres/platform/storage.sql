@@ -47,7 +47,8 @@ create index name_prefix_search on storage.objects (name text_pattern_ops);
 alter table storage.buckets enable row level security;
 alter table storage.objects enable row level security;
 
--- A row without its bytes, or bytes without their row, help nobody: only Storage itself may delete.
+-- A row without its bytes, or bytes without their row, are useless, so only Storage itself may
+-- delete.
 create function storage.protect_delete() returns trigger
   language plpgsql
   set search_path = ''
