@@ -3,7 +3,7 @@ import { runProgramTask } from "../../local/command/run_task.ts";
 import { readConnection } from "../../operator/operator_call.ts";
 import { addCounts, describeCounts } from "./test_counts.ts";
 
-/** Keys that a deployment may have. The checks that need a missing one are skipped. */
+/** Keys that a deployment may lack. The checks that need a missing key are skipped. */
 const OPTIONAL_KEYS = [
   "SUPABASE_PUBLISHABLE_KEY",
   "SUPABASE_SERVICE_ROLE_KEY",
@@ -11,7 +11,8 @@ const OPTIONAL_KEYS = [
 ];
 
 /**
- * Runs the black-box suite against a deployment, over HTTP alone. `deno test` gets the arguments.
+ * Runs the black-box suite against a deployment, over HTTP alone. Passes its arguments on to `deno
+ * test`.
  */
 await runProgramTask(async () => {
   const sections = await runConformance({

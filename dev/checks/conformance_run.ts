@@ -22,13 +22,13 @@ const SECTIONS: readonly { readonly title: string; readonly files: RegExp }[] = 
 
 export interface ConformanceOptions {
   /**
-   * SUPABASE_URL, SUPABASE_SECRET_KEY and the other keys that are known. The suite sees no other
-   * variable whose name begins with SUPABASE_.
+   * SUPABASE_URL, SUPABASE_SECRET_KEY and the other known keys. The suite sees no other variable
+   * whose name begins with SUPABASE_.
    */
   readonly connection: Readonly<Record<string, string>>;
-  /** Further arguments of `deno test`. */
+  /** Further arguments for `deno test`. */
   readonly testArguments?: readonly string[];
-  /** Is given what `deno test` prints, section by section. */
+  /** Receives the output of `deno test`, section by section. */
   readonly onOutput: (text: string) => void;
 }
 
@@ -71,7 +71,7 @@ async function runFiles(
     const text = new TextDecoder();
     onOutput(text.decode(stdout) + text.decode(stderr));
     const counts = countTests(await readFile(report, "utf8"));
-    // A file that cannot be loaded has no test to count.
+    // A file that cannot be loaded counts as one failed test.
     return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
   } finally {
     await rm(report, { force: true });

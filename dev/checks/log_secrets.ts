@@ -15,8 +15,8 @@ const SECRET_FORMS: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * One sentence for each log file in `directory` and form of secret that it holds. The secret itself
- * is not repeated.
+ * One sentence for each log file in `directory` and each form of secret in it. Does not repeat the
+ * secret itself.
  */
 export async function findSecretsInLogs(directory: string): Promise<string[]> {
   const found: string[] = [];

@@ -9,21 +9,22 @@ import { addCounts, describeCounts, type TestCounts } from "./test_counts.ts";
 import { unitsOf, withTestFiles } from "./test_files.ts";
 import { writeQueue } from "./test_queue.ts";
 
-/** What `deno test` writes when it has run the files that it was given. */
+/** The line that `deno test` writes after it has run all its files. */
 const END_OF_UNIT = /^(?:ok|FAILED) \| .*\n$/m;
 const TEST = fileURLToPath(new URL("./test.ts", import.meta.url));
 
 /**
- * Runs test files on several stacks at once, because tests mostly wait. Each stack takes the next
- * unit, a folder's files, when it is done with one. Shows what the first one prints as it comes,
- * that of the others unit by unit, and then the sum of all. Resolves to the exit code.
+ * Runs test files on several stacks at once, because tests mostly wait. A unit is the test files of
+ * one folder. Each stack takes the next unit when it has finished one. Shows the output of the
+ * first stack as it comes, that of the others unit by unit, and then the sum of all. Resolves to
+ * the exit code.
  *
  *   side_by_side.ts --stacks=3 --ignore=tests/database/sweep tests/database tests/unit
  *
- *   --stacks=<n>        how many
- *   --each              a unit is one file
+ *   --stacks=<n>        how many stacks
+ *   --each              makes each file a unit
  *   --ignore=<folder>   leaves out the tests below a folder; may be given more than once
- *   --filter=<text>     as of `deno test`
+ *   --filter=<text>     as in `deno test`
  */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -59,7 +60,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** One run. It ends by itself when this process does. */
+/** Runs tests on one stack. The run ends by itself when this process does. */
 async function run(args: readonly string[], { isLive }: { isLive: boolean }) {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-all", TEST, ...args],
@@ -85,13 +86,13 @@ async function run(args: readonly string[], { isLive }: { isLive: boolean }) {
   show();
   const counts = countsIn(output);
   return {
-    // What ended without counts has failed.
+    // A run that ends without counts has failed.
     code: counts === null ? code || 1 : code,
     counts: counts ?? { passed: 0, failed: 1, skipped: 0 },
   };
 }
 
-/** What the last line of counts says. */
+/** The counts in the last line that has any. */
 function countsIn(output: string): TestCounts | null {
   const lines = [...output.matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm)];
   const [, passed, failed, skipped = 0] = lines.at(-1) ?? [];

@@ -4,31 +4,36 @@ import { runTask } from "../../local/command/run_task.ts";
 import { type Dependencies, readDependencies } from "../deploy/npm_packages.ts";
 import { type PackedFunction, packFunctions } from "../deploy/pack.ts";
 
-/** What one function may be made of. */
+/** The largest size that a function may have. */
 const LIMITS = {
-  /** Of its packed files; about a quarter more than the larger function has. */
+  /** Bytes of its packed files. About a quarter above the size of the larger function. */
   ownBytes: 480 * 1024,
-  /** Of its own, likewise. Operations are a module each, which only who asks it loads. */
+  /**
+   * Its own modules, with the same margin. Each operation is a module, which only its requests
+   * load.
+   */
   modules: 155,
-  /** Of those that every cold start loads; hardly more than the larger function has. */
+  /** Bytes of the modules that every cold start loads. Hardly above the larger function's. */
   startBytes: 73 * 1024,
   /**
-   * Of all files of its npm packages. A quarter are the MCP SDK's, another quarter supabase-js's,
-   * and most of both are source maps. The platform's limit for a bundle is 20 MB, and what is
-   * uploaded is compressed (the CLI does so by Brotli).
+   * Bytes of all files of its npm packages. A quarter is the MCP SDK's, another quarter
+   * supabase-js's, and most of both is source maps. The platform's limit for a bundle is 20 MB,
+   * after compression (the CLI uses Brotli).
    */
   packageBytes: 25 * 1024 ** 2,
 };
 
 type Size = typeof LIMITS;
 
-/** How many of its own modules each function may load at every cold start: as many as it does. */
+/**
+ * How many of its own modules each function may load at every cold start: exactly as many as now.
+ */
 const START_MODULES: Readonly<Record<string, number>> = { "agent-artifacts": 22, "agent-mesh": 25 };
 
-/** The npm packages that every cold start may load. The larger ones are loaded when used. */
+/** The npm packages that every cold start may load. Larger packages are loaded when used. */
 const START_PACKAGES: readonly string[] = ["hono"];
 
-/** Reports what each function packs. Throws CommandError when one packs more than LIMITS. */
+/** Reports what each function packs. Throws CommandError if a function exceeds LIMITS. */
 async function checkSizes(): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "agent-mesh-size-" });
   try {

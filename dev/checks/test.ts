@@ -15,15 +15,15 @@ import { takeUnits } from "./test_queue.ts";
 const QUEUE = "--queue=";
 
 /**
- * Runs `deno test` with this program's arguments against a stack of its own; a folder stands for
- * the test files below it. With `--queue=<folder>`, it runs units from there until all are taken
- * (see side_by_side.ts). Resolves to the exit code.
+ * Runs `deno test` with this program's arguments against its own stack. A folder means the test
+ * files below it. With `--queue=<folder>`, runs units from that queue until all are taken (see
+ * side_by_side.ts). Resolves to the exit code.
  */
 async function main(): Promise<number> {
   const stopRequested = stopRequest();
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-test-" });
   try {
-    // Open to other users: when this is root, PostgreSQL runs as another user.
+    // Open to other users, because PostgreSQL runs as another user if this process is root.
     await chmod(stateDir, 0o711);
     const stack = await startStack({ ...THROW_AWAY, stateDir });
     const { code, counts } = await runAll(stack, stopRequested);
@@ -76,7 +76,7 @@ async function runTests(
     args: [
       "test",
       "--allow-all",
-      // `deno task ok` and `.ci/run` check the types of all files, once.
+      // No type checks: `deno task ok` and `.ci/run` check all files once.
       "--no-check",
       `--junit-path=${testReport}`,
       ...await withTestFiles(args),
@@ -86,14 +86,14 @@ async function runTests(
   stopRequested.then(() => tests.kill("SIGTERM")).catch(() => {});
   const { code } = await tests.status;
   const counts = countTests(await readFile(testReport, "utf8").catch(() => ""));
-  // What ended without a report has failed, and would not be counted.
+  // A run that ended without a report has failed, but would not be counted.
   const isUncounted = code !== 0 && counts.failed === 0;
   return { code, counts: isUncounted ? { ...counts, failed: 1 } : counts };
 }
 
 /**
- * What still runs or listens after three seconds: a process may take a moment to see that its
- * parent has gone.
+ * Processes and ports of the stack that are still in use after three seconds. A process may take a
+ * moment to notice that its parent has ended.
  */
 async function findLeftovers(stack: Stack): Promise<string[]> {
   for (let attempt = 1;; attempt++) {

@@ -1,6 +1,6 @@
 import { XMLParser } from "fast-xml-parser";
 
-/** What a test run came to. */
+/** The result of a test run. */
 export interface TestCounts {
   readonly passed: number;
   readonly failed: number;
@@ -23,12 +23,12 @@ interface TestCase {
   readonly skipped?: unknown;
 }
 
-/** Stands between the names of a test and of its step. */
+/** Separates the names of a test and of its step. */
 const STEP_OF = " > ";
 
 /**
- * Counts the tests of a JUnit report of `deno test`. Their steps, which it lists too, are not
- * tests.
+ * Counts the tests in a JUnit report of `deno test`. The report also lists the tests' steps, which
+ * do not count.
  */
 export function countTests(report: string): TestCounts {
   const parser = new XMLParser({
@@ -36,7 +36,7 @@ export function countTests(report: string): TestCounts {
     attributeNamePrefix: "",
     trimValues: false,
     parseTagValue: false,
-    // Also where there is only one.
+    // Parse as a list even if there is only one.
     isArray: (tag) => tag === "testsuite" || tag === "testcase",
   });
   const { testsuites }: JUnitReport = parser.parse(report);
@@ -52,7 +52,8 @@ function countSuite({ testcase: cases = [] }: TestSuite): TestCounts {
 }
 
 /**
- * Whether a test, or a step, of the same file has the name that stands before the last separator.
+ * Whether the part of the name before the last separator is the name of a test or step in the same
+ * file.
  */
 function isStep(name: string, names: ReadonlySet<string>): boolean {
   const end = name.lastIndexOf(STEP_OF);
@@ -61,7 +62,7 @@ function isStep(name: string, names: ReadonlySet<string>): boolean {
   return names.has(parent) || isStep(parent, names);
 }
 
-/** What several runs came to together. */
+/** The sum of several runs. */
 export function addCounts(runs: readonly TestCounts[]): TestCounts {
   const sum = (of: keyof TestCounts) => runs.reduce((total, counts) => total + counts[of], 0);
   return { passed: sum("passed"), failed: sum("failed"), skipped: sum("skipped") };

@@ -5,9 +5,9 @@ import type { Unit } from "./test_queue.ts";
 const IGNORE = "--ignore=";
 
 /**
- * Arguments of `deno test` with every folder replaced by the test files below it, and without
- * `--ignore`. No file is named twice. Deno 2.9.6 does not apply that option to each of several
- * folders.
+ * The arguments of `deno test`, with every folder replaced by the test files below it, and without
+ * `--ignore`. No file is named twice. This is done here because Deno 2.9.6 does not apply
+ * `--ignore` to each of several folders.
  */
 export async function withTestFiles(args: readonly string[]): Promise<string[]> {
   const ignored = args.filter((argument) => argument.startsWith(IGNORE))
@@ -23,7 +23,7 @@ export async function withTestFiles(args: readonly string[]): Promise<string[]> 
   return [...expanded];
 }
 
-/** Test files by their folder, which become one unit; or each as a unit of its own. */
+/** Groups test files into units: one unit per folder, or one per file with `each`. */
 export function unitsOf(files: readonly string[], { each }: { readonly each: boolean }): Unit[] {
   const units = Map.groupBy(files, (file) => each ? file : dirname(file));
   return [...units.values()];

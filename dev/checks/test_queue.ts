@@ -1,19 +1,19 @@
 import { mkdir, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Test files that one `deno test` runs. */
+/** Test files that one `deno test` runs together. */
 export type Unit = readonly string[];
 
 /**
- * A folder from which several processes take units, each of them once and in their order. What
- * takes long belongs to the front: then no process is left with it at the end.
+ * Writes a queue folder, from which several processes take units, each unit once and in order. Put
+ * slow units first, so that no process is still busy with one at the end.
  */
 export async function writeQueue(directory: string, units: readonly Unit[]): Promise<void> {
   await mkdir(directory, { recursive: true });
   await writeFile(unitsFile(directory), JSON.stringify(units));
 }
 
-/** Takes units until all are taken. */
+/** Takes units until none are left. */
 export async function* takeUnits(directory: string): AsyncGenerator<Unit> {
   const units: readonly Unit[] = JSON.parse(await readFile(unitsFile(directory), "utf8"));
   for (const [index, unit] of units.entries()) {
@@ -21,7 +21,7 @@ export async function* takeUnits(directory: string): AsyncGenerator<Unit> {
   }
 }
 
-/** Whether this process is the one that may have what the file stands for. */
+/** Whether this process is the first to claim what the file stands for. */
 async function claim(path: string): Promise<boolean> {
   try {
     await (await open(path, "wx")).close();

@@ -10,7 +10,7 @@ import { CLIENT, copySources } from "./client_sources.ts";
 
 const TARGET = join(CLIENT, "dist");
 
-/** So that the declarations of a file follow from it alone. */
+/** Isolated: the declarations of a file depend on that file alone. */
 const DECLARATION_OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2022,
   module: ts.ModuleKind.ESNext,
@@ -21,8 +21,8 @@ const DECLARATION_OPTIONS: ts.CompilerOptions = {
 
 /**
  * Makes `dist/` of the TypeScript client: bundled JavaScript, the library's declarations, and the
- * licences of what is bundled. A release needs the TCP/IP stack of the sandbox peer. Without it,
- * everything else works. Throws CommandError.
+ * licences of the bundled packages. A release requires the TCP/IP stack of the sandbox peer.
+ * Without that stack, everything else works. Throws CommandError.
  */
 export async function buildClient(
   { isRelease = false }: { readonly isRelease?: boolean } = {},
@@ -34,7 +34,7 @@ export async function buildClient(
   const licences = await bundlePackage(sources.path, TARGET);
   await writeFile(join(TARGET, "THIRD-PARTY-LICENSES.txt"), licences);
   for (const file of await libraryFiles()) await declare(file);
-  // What npm makes a command of.
+  // npm turns this file into a command.
   await chmod(join(TARGET, "cli/main.js"), 0o755);
   console.log(`The client is in ${relative(PROJECT, TARGET)}`);
 }

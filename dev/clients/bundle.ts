@@ -4,12 +4,12 @@ import * as esbuild from "esbuild";
 import { CommandError } from "../../local/command/command_error.ts";
 import { LWIP } from "../mesh/build_lwip.ts";
 
-/** Node 20 is the oldest platform that the package names. */
+/** Node 20 is the oldest platform that the package supports. */
 const COMMON = {
   bundle: true,
   format: "esm",
   target: "node20",
-  // What is not installed is one of Node's own, for platforms that have it.
+  // Node's own modules are not bundled. They are for platforms that have them.
   external: ["node:*"],
   loader: { ".wasm": "binary" },
   legalComments: "none",
@@ -25,8 +25,8 @@ interface Bundled {
 }
 
 /**
- * The MCP SDK validates what a person fills in for a server with a library of its own, a third of
- * its size. The server of the command line asks for nothing to be filled in.
+ * The MCP SDK validates form input (elicitation) with a library that makes up a third of the SDK's
+ * size. The server of the command line never asks for form input.
  */
 const WITHOUT_FORMS: esbuild.Plugin = {
   name: "without-forms",
@@ -47,12 +47,12 @@ export class DefaultJsonSchemaValidator {
   },
 };
 
-/** Where `deno task mesh:build` puts the TCP/IP stack, below the sources. */
+/** Where `deno task mesh:build` puts the TCP/IP stack, relative to the folder of the sources. */
 const BUILT = "src/ip/built";
 
 /**
- * The TCP/IP stack is in the bundle: there is no file that a bundler would have to find. If it has
- * not been built, the bundle says how to make it as soon as somebody joins the mesh.
+ * Puts the TCP/IP stack into the bundle, so that no bundler has to find a file. If the stack has
+ * not been built, the bundle says how to build it when somebody joins the mesh.
  */
 const WITH_LWIP: esbuild.Plugin = {
   name: "with-lwip",
@@ -71,7 +71,7 @@ export function readLwip() {
   },
 };
 
-/** Some packages are CommonJS, and load Node's modules by `require`. */
+/** Some packages are CommonJS and load Node's modules with `require`. */
 const FOR_NODE = {
   platform: "node",
   plugins: [WITHOUT_FORMS, WITH_LWIP],
@@ -83,14 +83,13 @@ const FOR_NODE = {
 
 /**
  * Writes the package's modules to `target`: the library as `index.js`, the sandbox peer as
- * `mesh/index.js` with the program of its thread, the command line as `cli/main.js`, and what each
- * of them loads later in a folder `chunks/` beside it. They import
- * nothing but Node's own modules. Resolves to the licences of what they contain, as text. Throws
- * CommandError.
+ * `mesh/index.js` with the program of its thread, and the command line as `cli/main.js`. What each
+ * of them loads later goes into a folder `chunks/` beside it. They import only Node's own modules.
+ * Resolves to the licences of what they contain, as text. Throws CommandError.
  */
 export async function bundlePackage(sources: string, target: string): Promise<string> {
   const split = { splitting: true, chunkNames: "chunks/[name]-[hash]" };
-  // The library runs in browsers and workers, too, so it shares nothing with the command line.
+  // The library also runs in browsers and workers, so it shares no chunks with the command line.
   const library = await bundle(sources, {
     ...split,
     entryPoints: ["src/index.ts"],
@@ -113,7 +112,7 @@ export async function bundlePackage(sources: string, target: string): Promise<st
   return licencesText([...library, ...sandboxPeer, ...commandLine]);
 }
 
-/** Writes the command line as one file, which needs Node alone. Otherwise as `bundlePackage`. */
+/** Writes the command line as one file, which needs only Node. Otherwise like `bundlePackage`. */
 export async function bundleCommandLine(sources: string, file: string): Promise<string> {
   const packages = await bundle(sources, {
     ...FOR_NODE,
@@ -137,7 +136,7 @@ async function bundle(sources: string, options: esbuild.BuildOptions): Promise<B
   }
 }
 
-/** lwIP, if the bundle contains it. It is no package of npm. */
+/** lwIP, if the bundle contains it. lwIP is not an npm package. */
 async function lwipIn(sources: string, inputs: readonly string[]): Promise<Bundled[]> {
   if (!inputs.some((file) => file.endsWith("lwip.wasm"))) return [];
   const licence = await readFile(join(sources, BUILT, "lwip.LICENSE.txt"), "utf8");

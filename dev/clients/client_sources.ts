@@ -8,7 +8,7 @@ import { runProgram } from "../../local/processes/run_program.ts";
 /** The folder of the TypeScript client's package. */
 export const CLIENT = join(PROJECT, "clients/typescript");
 
-/** What is read of the package's `package.json`. */
+/** The fields of the package's `package.json` that are read here. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -23,8 +23,9 @@ export async function readManifest(): Promise<Manifest> {
 
 /**
  * A temporary folder with the client's sources (`src/`) and, in `node_modules/`, the packages that
- * they import: a bundler finds nothing in Deno's own cache. The versions are those of
- * `dev/clients/deno.lock`. Throws CommandError when they cannot be installed, or are others.
+ * they import, because a bundler cannot read Deno's own cache. The versions are those of
+ * `dev/clients/deno.lock`. Throws CommandError if the packages cannot be installed, or have other
+ * versions.
  */
 export async function copySources(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await mkdtemp(join(tmpdir(), "agent-files-"));

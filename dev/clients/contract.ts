@@ -3,13 +3,13 @@ import ts from "typescript";
 import { runProgram } from "../../local/processes/run_program.ts";
 import type { ContractDocument } from "../../operator/doctor/facts/openapi_document.ts";
 
-/** The functions whose contract the TypeScript client is typed by, and where its types are. */
+/** The functions with a typed contract in the TypeScript client, and the files of these types. */
 export const CONTRACTS = [
   { name: "agent-artifacts", file: "clients/typescript/src/contract/artifacts.ts" },
   { name: "agent-mesh", file: "clients/typescript/src/contract/mesh.ts" },
 ] as const;
 
-/** The TypeScript of a contract: what each operation takes and answers, and the error codes. */
+/** The TypeScript of a contract: the input and output of each operation, and the error codes. */
 export async function contractTypes(document: ContractDocument): Promise<string> {
   const withoutExamples = JSON.stringify(
     essential(document),
@@ -17,13 +17,13 @@ export async function contractTypes(document: ContractDocument): Promise<string>
   );
   const types = astToString((await openapiTypescript(withoutExamples)).map(withoutNothing));
   const source = `// Made by \`deno task client:types\` of the OpenAPI document.\n\n${types}`;
-  // Twice: what the formatter makes of a long union, it changes once more.
+  // Format twice: the formatter changes its own output for a long union once more.
   return await format(await format(source));
 }
 
 /**
- * Without headers, examples and the answers of errors, which all have one body; and without links,
- * which are for browsers and answer a program with nothing.
+ * Drops headers, examples, and the answers of errors, which all have one body. Also drops links,
+ * which are for browsers and return nothing that a program can use.
  */
 function essential({ openapi, info, paths, components }: ContractDocument): object {
   const called = Object.entries(paths).filter(([, methods]) => !("head" in methods));
@@ -49,7 +49,10 @@ function essential({ openapi, info, paths, components }: ContractDocument): obje
   };
 }
 
-/** A declaration without what it says there is nothing of: parameters, headers, other methods. */
+/**
+ * Drops members of a declaration that only say that something is absent: parameters, headers, other
+ * methods.
+ */
 function withoutNothing(declaration: ts.Node): ts.Node {
   const visit = (node: ts.Node): ts.Node | undefined => {
     const visited = ts.visitEachChild(node, visit, undefined);
@@ -61,7 +64,7 @@ function withoutNothing(declaration: ts.Node): ts.Node {
 function saysNothing({ name, type }: ts.PropertySignature): boolean {
   if (type === undefined) return false;
   if (!ts.isTypeLiteralNode(type)) return type.kind === ts.SyntaxKind.NeverKeyword;
-  // Of every answer it is said that it may have any headers.
+  // The generator says of every answer that it may have any headers.
   const isOfHeaders = ts.isIdentifier(name) && name.text === "headers";
   return type.members.every((member) => isOfHeaders && ts.isIndexSignatureDeclaration(member));
 }

@@ -5,7 +5,9 @@ import { runTask } from "../../local/command/run_task.ts";
 import { CONTRACTS, contractTypes } from "./contract.ts";
 import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 
-/** Writes the types that the TypeScript client has of the contract. A test compares them. */
+/**
+ * Writes the contract's types for the TypeScript client. A test checks that they are up to date.
+ */
 await runTask({
   task: "client:types",
   summary: "Write the types that the TypeScript client has of the contract.",

@@ -1,14 +1,14 @@
 import { CommandError } from "../../local/command/command_error.ts";
 import { locatePackageFile } from "./package_file.ts";
 
-/** What the platform's edge runtime is compatible with. */
+/** The Deno version with which the platform's edge runtime is compatible. */
 const VERSION = "2.1.4";
 
 const PLATFORMS = ["linux-x64-glibc", "linux-arm64-glibc", "darwin-x64", "darwin-arm64"];
 
 /**
- * The path of the Deno that hosted functions run on. Throws CommandError where npm has none for
- * this machine.
+ * The path of the Deno that hosted functions run on. Throws CommandError if npm has none for this
+ * machine.
  */
 export function locateHostedDeno(): Promise<string> {
   const architecture = Deno.build.arch === "aarch64" ? "arm64" : "x64";
@@ -19,7 +19,7 @@ export function locateHostedDeno(): Promise<string> {
   return locatePackageFile(`@deno/${platform}@${VERSION}`, "deno");
 }
 
-/** Trusts the system's certificate authorities too: by default this Deno knows only its own. */
+/** Also trusts the system's certificate authorities. By default, this Deno knows only its own. */
 export const HOSTED_DENO_ENVIRONMENT: Readonly<Record<string, string>> = {
   DENO_TLS_CA_STORE: Deno.env.get("DENO_TLS_CA_STORE") ?? "mozilla,system",
 };

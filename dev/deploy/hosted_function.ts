@@ -10,10 +10,13 @@ import type { PackedFunction } from "./pack.ts";
 
 const SERVE_ON_PORT = fileURLToPath(new URL("./serve_on_port.ts", import.meta.url));
 
-/** What running a packed function takes. */
+/** What is needed to run a packed function. */
 export type Runnable = Pick<PackedFunction, "name" | "directory" | "entryPoint" | "configFile">;
 
-/** `startFunction` for packed files alone, by the Deno and the deno.json that the platform uses. */
+/**
+ * Like `startFunction`, but with only the packed files, and with the Deno and the deno.json that
+ * the platform uses.
+ */
 export async function startHostedFunction(
   packed: Runnable,
   options: FunctionOptions,
@@ -28,9 +31,9 @@ export async function startHostedFunction(
 }
 
 /**
- * The arguments of `deno run`, behind the permissions, that make a packed function listen on a
- * loopback port. The hosted Deno reads only lock files that it wrote itself. Without one, the exact
- * pins decide which packages it gets.
+ * The arguments of `deno run`, after the permissions, that make a packed function listen on a
+ * loopback port. The hosted Deno reads only lock files that it wrote itself. Without a lock file,
+ * the exact pins decide which packages are loaded.
  */
 export function hostedArguments(packed: Runnable, port: number, lockFile?: string): string[] {
   return [

@@ -5,7 +5,7 @@ export interface Deployment {
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }
 
-/** What the platform is told about a function, as far as this project sets it. */
+/** The fields of a function's metadata that this project sets. */
 export interface DeploymentMetadata {
   readonly name: string;
   readonly entrypoint_path: string;
@@ -22,8 +22,8 @@ export interface ManagementApi extends AsyncDisposable {
 }
 
 /**
- * Stands for the platform's management API, on loopback, as far as `supabase functions deploy
- * --use-api` needs it: it takes each function's files, then one update that makes them live.
+ * A stand-in for the platform's management API, on loopback. It does what `supabase functions
+ * deploy --use-api` needs: it accepts each function's files, then one update that makes them live.
  */
 export function startManagementApi(accessToken: string): ManagementApi {
   const deployments = new Map<string, Deployment>();

@@ -3,22 +3,22 @@ import { join } from "node:path";
 import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "./hosted_deno.ts";
 import type { Runnable } from "./hosted_function.ts";
 
-/** What a function loads beside its own files. */
+/** What a function loads. */
 export interface Dependencies {
-  /** Modules of its own. */
+  /** How many of them are the function's own modules. */
   readonly modules: number;
-  /** What every cold start loads: the rest is loaded when used. */
+  /** What every cold start loads. The rest is loaded when used. */
   readonly atStart: StartDependencies;
-  /** By size, largest first. */
+  /** The npm packages by size, largest first. */
   readonly packages: readonly { readonly name: string; readonly bytes: number }[];
 }
 
 interface StartDependencies {
-  /** Modules of its own. */
+  /** How many of them are the function's own modules. */
   readonly modules: number;
-  /** Of those modules. */
+  /** The size of those modules. */
   readonly bytes: number;
-  /** Names, without versions, of the packages and of what they depend on; sorted. */
+  /** The names, without versions, of the packages and their dependencies; sorted. */
   readonly packages: readonly string[];
 }
 
@@ -27,7 +27,7 @@ interface Module {
   readonly local?: string;
   /** In bytes. */
   readonly size?: number;
-  /** Of a package's module: the key of the package in `npmPackages`. */
+  /** For a package's module: the package's key in `npmPackages`. */
   readonly npmPackage?: string;
   readonly dependencies?: readonly {
     readonly isDynamic?: boolean;
@@ -38,7 +38,7 @@ interface Module {
 interface Graph {
   readonly roots: readonly string[];
   readonly modules: readonly Module[];
-  /** From a specifier as it is written to a module's. */
+  /** Maps a specifier as written to a module's specifier. */
   readonly redirects: Readonly<Record<string, string>>;
   readonly npmPackages: Readonly<Record<string, NpmPackage>>;
 }
@@ -50,7 +50,7 @@ interface NpmPackage {
   readonly dependencies: readonly string[];
 }
 
-/** The modules and npm packages of a function. The platform bundles whole packages. */
+/** The modules and npm packages of a function. The platform bundles packages whole. */
 export async function readDependencies(packed: Runnable): Promise<Dependencies> {
   const graph = await info<Graph>(packed, [packed.entryPoint]);
   const { npmCache } = await info<{ readonly npmCache: string }>(packed, []);
@@ -74,7 +74,7 @@ export async function readDependencies(packed: Runnable): Promise<Dependencies> 
   };
 }
 
-/** What the roots import, and what that imports, and so on, except for what is imported late. */
+/** The roots and everything that they import statically, directly or not. */
 function modulesAtStart({ roots, modules, redirects }: Graph): Module[] {
   const known = new Map(modules.map((module) => [module.specifier, module]));
   const loaded = new Set<Module>();
@@ -90,7 +90,7 @@ function modulesAtStart({ roots, modules, redirects }: Graph): Module[] {
   return [...loaded];
 }
 
-/** The packages of these modules, with all that they depend on: they may load it at once. */
+/** The packages of these modules with all their dependencies, which may load at once. */
 function packagesOf(modules: readonly Module[], npmPackages: Graph["npmPackages"]): string[] {
   const names = new Set<string>();
   const pending = modules.flatMap(({ npmPackage }) => npmPackage ?? []);
@@ -113,7 +113,9 @@ async function info<Answer>(packed: Runnable, args: readonly string[]): Promise<
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-/** The cache has a folder for each registry, with the packages in it. */
+/**
+ * The size of a package's files. The cache has a folder for each registry, with the packages in it.
+ */
 async function sizeInCache(cache: string, packageFolder: string): Promise<number> {
   for (const registry of await readdir(cache)) {
     const folder = join(cache, registry, packageFolder);

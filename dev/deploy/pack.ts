@@ -7,18 +7,20 @@ import { runSupabase } from "./supabase_cli.ts";
 
 const PROJECT_REF = "abcdefghijklmnopqrst";
 
-/** A function as it was uploaded, written into a folder that has nothing else. */
+/** A function as uploaded, written into a folder that contains nothing else. */
 export interface PackedFunction {
   readonly name: string;
   readonly directory: string;
-  /** The absolute path of what is run. */
+  /** The absolute path of the module to run. */
   readonly entryPoint: string;
   /** The absolute path of the packed deno.json. */
   readonly configFile: string;
   readonly deployment: Deployment;
 }
 
-/** Copies what the CLI reads of this project, without secrets: the CLI writes notes beside it. */
+/**
+ * Copies the part of this project that the CLI reads, without secrets. The CLI writes notes there.
+ */
 export async function copyProject(directory: string): Promise<void> {
   await cp(join(PROJECT, "supabase"), join(directory, "supabase"), {
     recursive: true,
@@ -27,8 +29,8 @@ export async function copyProject(directory: string): Promise<void> {
 }
 
 /**
- * Deploys every function by the real CLI to a stand-in for the management API, and writes what the
- * CLI uploaded into folders below `directory`. Throws CommandError.
+ * Deploys every function with the real CLI to a stand-in for the management API, and writes what
+ * the CLI uploaded into folders below `directory`. Throws CommandError.
  */
 export async function packFunctions(directory: string): Promise<PackedFunction[]> {
   const projectDirectory = join(directory, "project");
@@ -53,7 +55,7 @@ export async function packFunctions(directory: string): Promise<PackedFunction[]
       environment: { SUPABASE_ACCESS_TOKEN: accessToken },
     },
   );
-  // It warns of an import that it could not follow, whose file is then missing from the upload.
+  // The CLI only warns about an import that it cannot follow, but the upload then lacks that file.
   if (code !== 0 || output.includes("WARN")) {
     const reasons = output.split("\n").filter((line) => !/^(?:Deploy|Upload|$)/.test(line));
     throw new CommandError(`supabase functions deploy did not go well: ${reasons.join(" ")}`);

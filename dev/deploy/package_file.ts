@@ -7,7 +7,7 @@ const located = new Map<string, Promise<string>>();
 
 /**
  * The path of a file of an npm package in Deno's cache. The package is downloaded at first use.
- * `npmPackage` has its exact version: `@scope/name@1.2.3`.
+ * `npmPackage` includes its exact version: `@scope/name@1.2.3`.
  */
 export function locatePackageFile(npmPackage: string, file: string): Promise<string> {
   const key = `${npmPackage}/${file}`;
@@ -17,9 +17,9 @@ export function locatePackageFile(npmPackage: string, file: string): Promise<str
 }
 
 /**
- * Asks a process that has a lock file of its own. Deno downloads everything that a lock file lists
- * before it runs anything. These packages are larger than all others together, and starting the
- * service does not need them.
+ * Asks another process, which has its own lock file. Deno downloads everything that a lock file
+ * lists before it runs anything. These packages are larger than all others together, and starting
+ * the service does not need them.
  */
 async function locate(npmPackage: string, file: string): Promise<string> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

@@ -1,6 +1,6 @@
 /**
- * Runs a module whose `Deno.serve` then listens on a loopback port. Arguments: the port, and the
- * module's path. The platform's older Deno takes no address from the environment.
+ * Runs a module and makes its `Deno.serve` listen on a loopback port. Arguments: the port, and the
+ * module's path. The platform's older Deno does not read an address from the environment.
  */
 const [port, entryPoint] = Deno.args;
 const serve = Deno.serve;

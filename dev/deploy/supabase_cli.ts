@@ -3,9 +3,9 @@ import { SUPABASE_CLI_VERSION } from "../../operator/doctor/findings/remedies.ts
 import { locatePackageFile } from "./package_file.ts";
 
 export interface CliOptions {
-  /** Has the `supabase` folder. The CLI writes its notes there. */
+  /** Contains the `supabase` folder, where the CLI writes its notes. */
   readonly projectDirectory: string;
-  /** Where the CLI keeps what it remembers of its user. */
+  /** Where the CLI keeps its user's settings. */
   readonly homeDirectory: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -16,7 +16,7 @@ export interface CliRun {
   readonly output: string;
 }
 
-/** Runs the real Supabase CLI, which npm has, without an account and without questions. */
+/** Runs the real Supabase CLI from npm, without an account and without prompts. */
 export async function runSupabase(args: readonly string[], options: CliOptions): Promise<CliRun> {
   const { code, stdout, stderr } = await new Deno.Command(await locateCli(), {
     args: ["--workdir", options.projectDirectory, "--yes", ...args],

@@ -10,10 +10,10 @@ import { licencesOf } from "./licences.ts";
 
 export const LWIP = { name: "lwip", version: "2.1.3+dfsg1-2" } as const;
 
-/** Our own C, beside the sources of lwIP while they are compiled. */
+/** Our own C, which is beside lwIP's sources while they are compiled. */
 const OWN = join(PROJECT, "dev/mesh/lwip");
 
-/** Where the package looks for it. Neither is in the tree. */
+/** Where the package looks for the compiled file and its licence. Neither is in the tree. */
 export const TARGET: string = join(PROJECT, "clients/typescript/src/ip/built");
 
 const DIGEST_FILE = join(PROJECT, "dev/mesh/lwip.wasm.sha256");
@@ -22,7 +22,7 @@ export const PACKAGES = "clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32 dpk
 
 const PROGRAMS = ["clang-14", "wasm-ld-14", "dpkg-source", "patch"];
 
-/** What of lwIP is compiled: IP in both versions and TCP, for one interface. */
+/** The parts of lwIP to compile: IPv4, IPv6 and TCP, for one interface. */
 export const SOURCES: readonly string[] = [
   ...["def", "inet_chksum", "init", "ip", "mem", "memp", "netif", "pbuf"],
   ...["tcp", "tcp_in", "tcp_out", "timeouts"],
@@ -38,7 +38,7 @@ const FLAGS = [
   "-std=c99",
   "-O2",
   "-flto",
-  // lwIP has warnings of its own.
+  // Ignore the warnings in lwIP's own code.
   "-w",
   "-Iown",
   "-Isrc/include",
@@ -49,8 +49,8 @@ const FLAGS = [
 
 /**
  * Compiles lwIP to a file among the client's sources, beside lwIP's licence. The same tree gives
- * the same bytes on every machine. Throws CommandError, also if the bytes are others than the
- * digest in the tree says, unless `isNew`: then the digest is written.
+ * the same bytes on every machine. Throws CommandError, also if the bytes do not match the digest
+ * in the tree. With `isNew`, writes the digest instead.
  */
 export async function buildLwip({ isNew }: { readonly isNew: boolean }): Promise<void> {
   await requirePrograms();
@@ -71,7 +71,7 @@ export async function buildLwip({ isNew }: { readonly isNew: boolean }): Promise
   }
 }
 
-/** Throws CommandError unless it is there, with the digest of this tree. */
+/** Throws CommandError unless the compiled file exists and matches the digest of this tree. */
 export async function requireLwip(): Promise<void> {
   const bytes = await readFile(join(TARGET, "lwip.wasm")).catch(() => null);
   if (bytes !== null) return await compareDigest(bytes, false);
@@ -81,7 +81,10 @@ export async function requireLwip(): Promise<void> {
   );
 }
 
-/** Extracts lwIP to a folder, and puts what is ours into it. Resolves to where it is compiled. */
+/**
+ * Extracts lwIP to a folder, and adds our own sources and patch. Resolves to the folder in which to
+ * compile.
+ */
 export async function prepareLwip(folder: string): Promise<string> {
   const source = await extractSource(folder, LWIP);
   await normalizeLines(source);
@@ -102,7 +105,7 @@ async function requirePrograms(): Promise<void> {
   }
 }
 
-/** Some of lwIP's files end their lines in CR and LF; a patch names lines by their bytes. */
+/** Some of lwIP's files have CRLF line ends, on which the patch would fail. */
 async function normalizeLines(source: string): Promise<void> {
   for (const file of await readdir(join(source, "src"), { recursive: true })) {
     if (!/\.[ch]$/.test(file)) continue;

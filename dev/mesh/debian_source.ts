@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { CommandError } from "../../local/command/command_error.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 
-/** A source package of Debian, in the version of a stable release. */
+/** A Debian source package, in the version of a stable release. */
 export interface SourcePackage {
   readonly name: string;
   readonly version: string;
 }
 
 /**
- * Downloads a source package to a folder, and extracts it to `source/` in it, with Debian's patches
- * applied. apt verifies it by Debian's signatures. The machine's own apt configuration may have no
- * sources of this kind, and is not changed: apt gets a list of its own, with the same mirrors.
- * Returns the path of the sources. Throws CommandError.
+ * Downloads a source package to a folder, and extracts it to `source/` there, with Debian's patches
+ * applied. apt verifies the package by Debian's signatures. The machine's own apt configuration may
+ * lack such sources and is not changed: apt gets a separate list with the same mirrors. Returns the
+ * path of the sources. Throws CommandError.
  */
 export async function extractSource(folder: string, source: SourcePackage): Promise<string> {
   const apt = join(folder, "apt");
@@ -26,7 +26,7 @@ export async function extractSource(folder: string, source: SourcePackage): Prom
     `Dir::Etc::sourceparts=${join(apt, "parts")}`,
     `Dir::State::lists=${join(apt, "lists")}`,
     `Dir::Cache=${join(apt, "cache")}`,
-    // Files below a private folder cannot be read by apt's own user.
+    // apt's own user cannot read files below a private folder.
     "APT::Sandbox::User=root",
   ].flatMap((option) => ["-o", option]);
   await run("apt-get", [...options, "-qq", "update"], folder);
@@ -38,7 +38,7 @@ export async function extractSource(folder: string, source: SourcePackage): Prom
   return join(folder, "source");
 }
 
-/** Writes the machine's list of mirrors for sources, in both of the forms that apt reads. */
+/** Writes the machine's list of mirrors as source lists, in both formats that apt reads. */
 async function copySourceLists(target: string): Promise<void> {
   const parts = "/etc/apt/sources.list.d";
   const names = await readdir(parts).catch((): string[] => []);
@@ -53,7 +53,7 @@ async function copySourceLists(target: string): Promise<void> {
   }
 }
 
-/** `deb …` lines as `deb-src …`; those that are there already are not repeated. */
+/** Turns `deb …` lines into `deb-src …`, without repeating existing ones. */
 export function sourcesOfList(text: string): string {
   const lines = text.split("\n").flatMap((line) =>
     /^\s*deb(?:-src)?\s/.test(line) ? [line.trim().replace(/^deb\s/, "deb-src ")] : []
@@ -61,12 +61,12 @@ export function sourcesOfList(text: string): string {
   return [...new Set(lines), ""].join("\n");
 }
 
-/** Every stanza with `Types: deb-src`. */
+/** Turns every stanza into one with `Types: deb-src`. */
 export function sourcesOfDeb822(text: string): string {
   return text.replaceAll(/^Types:.*$/gim, "Types: deb-src");
 }
 
-/** Runs a program that must succeed. Throws CommandError with the last line that it wrote. */
+/** Runs a program that must succeed. Throws CommandError with the last line of its output. */
 export async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
   const { code, errors, output } = await runProgram(program, { args: [...args], cwd });
   if (code === 0) return;

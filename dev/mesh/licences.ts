@@ -1,13 +1,14 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Where Debian says what the parts of a package may be used for. */
+/** Where Debian states the licences of these packages. */
 const OF_LIBRARIES = ["wasi-libc", "libclang-rt-14-dev-wasm32"]
   .map((name) => `/usr/share/doc/${name}/copyright`);
 
 /**
- * The licences of what is compiled: of the files of lwIP by their own comments, which name more
- * holders than its COPYING, and of the libraries that the linker takes parts of, by Debian.
+ * The licences of what is compiled. For lwIP's files, these are in their own comments, which name
+ * more holders than lwIP's COPYING. For the libraries that the linker takes parts of, Debian states
+ * them.
  */
 export async function licencesOf(
   { source, files }: { readonly source: string; readonly files: readonly string[] },
@@ -15,7 +16,7 @@ export async function licencesOf(
   const headers = (await readdir(join(source, "src/include"), { recursive: true }))
     .filter((file) => /^(?:lwip|compat)\/.*\.h$/.test(file))
     .map((file) => `src/include/${file}`);
-  /** The holders, by the terms. */
+  /** The copyright holders, by licence terms. */
   const holders = new Map<string, Set<string>>();
   for (const file of [...files, ...headers].toSorted()) {
     const text = await readFile(join(source, file), "utf8");
@@ -36,10 +37,10 @@ export async function licencesOf(
     .join(`\n${"-".repeat(80)}\n\n`);
 }
 
-/** Lines that name a holder, and what follows them, to the end of the disclaimer. */
+/** Matches lines that name a holder, and the terms after them, up to the end of the disclaimer. */
 const NOTICE = /^((?:(?:Copyright|All rights)[^\n]*\n)+)\s*(Redistribution[\s\S]*?DAMAGE\.)/im;
 
-/** The text of a comment, in which only the words matter. */
+/** The words of a comment, without its marks and layout. */
 function withoutMarks(comment: string): string {
   return comment.replaceAll("\r", "").replaceAll(/^[ /*]+|[ */]+$/gm, "").replaceAll(/ {2,}/g, " ");
 }

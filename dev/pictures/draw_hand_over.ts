@@ -1,5 +1,5 @@
 /**
- * Runs the README's hand-over on the local stack, which has to be new, and draws what it printed:
+ * Runs the README's hand-over on a new local stack, and draws its output:
  *
  *   deno run --allow-all dev/pictures/draw_hand_over.ts
  */
@@ -10,7 +10,7 @@ import { runProgram } from "../../local/processes/run_program.ts";
 import { stateDirectory } from "../../local/stack/options.ts";
 import { drawHandOver, pictureFile, THEMES, transcribed } from "./hand_over.ts";
 
-/** Runs tasks with this Deno. Each takes INIT_CWD, if it is set, for the folder of the files. */
+/** Runs tasks with this Deno. If INIT_CWD is set, a task uses it as the folder of the files. */
 const NPX =
   `unset INIT_CWD; npx() { '${Deno.execPath()}' task --quiet --cwd '${PROJECT}' "\${@:4}"; }\n`;
 

@@ -1,6 +1,6 @@
 /**
- * The picture of the README's hand-over: what its two agents typed, and what was printed. It is
- * written as `deno fmt` formats it.
+ * The picture of the README's hand-over: what its two agents typed, and what was printed. The file
+ * has the format that `deno fmt` gives it.
  */
 
 export const THEMES = ["light", "dark"] as const;
@@ -15,18 +15,18 @@ const PROMPT = "$ ";
 const [WIDTH, PANEL_WIDTH, LINE_HEIGHT, GAP] = [760, 600, 22, 84];
 const [SANS, MONO] = ["system-ui, sans-serif", "ui-monospace, Menlo, Consolas, monospace"];
 
-/** What one agent typed and read. */
+/** What one agent typed and saw. */
 interface Panel {
   readonly agent: string;
   readonly lines: string[];
 }
 
-/** The path of a picture, from the project's folder. */
+/** The path of a picture, relative to the project's folder. */
 export function pictureFile(theme: Theme): string {
   return `docs/pictures/hand-over-${theme}.svg`;
 }
 
-/** The block with each of its commands printed before it runs: its output is a transcript. */
+/** The block with an echo of each command before it, so that its output is a transcript. */
 export function transcribed(block: string): string {
   return block.trim().split("\n").flatMap((command) => [
     `echo '${PROMPT}${command.replaceAll("'", `'\\''`)}'`,
@@ -34,7 +34,7 @@ export function transcribed(block: string): string {
   ]).join("\n") + "\n";
 }
 
-/** Draws the transcript of the hand-over. An artifact's id differs from run to run. */
+/** Draws the transcript of the hand-over. Artifact ids differ from run to run. */
 export function drawHandOver(transcript: string, theme: Theme): string {
   const [sender, receiver, ...others] = panelsOf(transcript);
   if (sender === undefined || receiver === undefined || others.length > 0) {
@@ -59,7 +59,9 @@ export function drawHandOver(transcript: string, theme: Theme): string {
   ].join("\n");
 }
 
-/** From the first command that has an agent's key: each key begins a panel. */
+/**
+ * Skips everything before the first command with an agent's key. Each such command begins a panel.
+ */
 function panelsOf(transcript: string): Panel[] {
   const panels: Panel[] = [];
   for (const line of transcript.trimEnd().split("\n")) {
@@ -93,7 +95,7 @@ function drawPanel(panel: Panel, { x, y }: { x: number; y: number }, theme: Them
   ];
 }
 
-/** Spaces are kept as many as they are. */
+/** Keeps consecutive spaces. */
 function escape(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("  ", "\u00a0 ");
 }

@@ -15,7 +15,7 @@ const TARGET = join(PROJECT, "dist");
 const FUNCTIONS = ["agent-artifacts", "agent-mesh"] as const;
 
 /**
- * Writes to `dist/` everything that a release offers to download. The same tree gives the same
+ * Writes everything that a release offers to download to `dist/`. The same tree gives the same
  * bytes. Publishes nothing.
  */
 async function release(): Promise<void> {
@@ -46,7 +46,10 @@ async function release(): Promise<void> {
   }
 }
 
-/** A function names its own path alone. Away from it, a document has to say where functions are. */
+/**
+ * A function's own document names only a path. A document that is read elsewhere also has to say
+ * where the functions are.
+ */
 function hostedServer(name: string) {
   return {
     url: `https://{project}.supabase.co/functions/v1/${name}`,
@@ -60,13 +63,13 @@ async function writeCommandLine(): Promise<void> {
   await using sources = await copySources();
   const file = join(TARGET, "agentfiles.mjs");
   const licences = await bundleCommandLine(sources.path, file);
-  // The file travels alone, so it has the licences in it.
+  // The file is distributed alone, so it includes the licences.
   const comment = `/*\n${licences.replaceAll("*/", "* /")}*/\n`;
   await writeFile(file, `${await readFile(file, "utf8")}${comment}`);
   await chmod(file, 0o755);
 }
 
-/** As `sha256sum --check` reads it. */
+/** Writes the digests in the format of `sha256sum --check`. */
 async function writeDigests(): Promise<void> {
   const lines = [];
   for (const file of (await listFiles(TARGET)).sort()) {
@@ -83,7 +86,10 @@ async function listFiles(folder: string): Promise<string[]> {
     .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1));
 }
 
-/** npm's provenance wants the repository in which the package is built. GitHub's jobs name it. */
+/**
+ * npm's provenance needs the repository in which the package is built. GitHub's jobs set these
+ * variables.
+ */
 function repositoryUrl(): string | null {
   const [server, name] = [Deno.env.get("GITHUB_SERVER_URL"), Deno.env.get("GITHUB_REPOSITORY")];
   return server && name ? `${server}/${name}.git` : null;

@@ -4,19 +4,19 @@ import { CLIENT, readManifest } from "../clients/client_sources.ts";
 import { succeed } from "./succeed.ts";
 
 export interface NpmPackageOptions {
-  /** Where to put the package. */
+  /** The folder for the package. */
   readonly target: string;
-  /** An empty folder for what goes into it. */
+  /** An empty folder for the package's content. */
   readonly staging: string;
-  /** A clone URL, if it is known. */
+  /** The clone URL, if it is known. */
   readonly repository: string | null;
   /** The path of the project's licence, if it has one. */
   readonly licence: string | null;
 }
 
 /**
- * Packs the client, which must have been built, as `<name>-<version>.tgz`. In the source tree the
- * package is private, so that nobody publishes it from there by mistake. Throws CommandError.
+ * Packs the client, which must already be built, as `<name>-<version>.tgz`. The package is private
+ * in the source tree, so that nobody publishes it from there by mistake. Throws CommandError.
  */
 export async function packNpmPackage(options: NpmPackageOptions): Promise<void> {
   const { target, staging, repository, licence } = options;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # require_releasable.sh <tag>: fails, and says why, unless this tree can be released under the tag.
-# Run in the root of the repository.
+# Run it in the root of the repository.
 set -euo pipefail
 
 tag=$1

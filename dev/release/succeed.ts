@@ -1,7 +1,7 @@
 import { CommandError } from "../../local/command/command_error.ts";
 import { type ProgramOptions, runProgram } from "../../local/processes/run_program.ts";
 
-/** Runs a program to its end, and resolves to what it wrote. Throws CommandError if it fails. */
+/** Runs a program to its end, and resolves to its output. Throws CommandError if it fails. */
 export async function succeed(
   program: string,
   args: string[],

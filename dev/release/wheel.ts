@@ -7,10 +7,10 @@ import { PROJECT } from "../../local/command/project.ts";
 
 const FOLDER = join(PROJECT, "clients/python");
 const MODULE = "agent_files.py";
-/** The first moment that a zip archive can name, so that the same files make the same archive. */
+/** The earliest time that a zip archive can store. A fixed time makes the archive reproducible. */
 const EARLIEST = new Date(1980, 0, 1);
 
-/** What is read of `pyproject.toml`. */
+/** The fields of `pyproject.toml` that are read here. */
 interface Project {
   readonly name: string;
   readonly version: string;
@@ -20,9 +20,9 @@ interface Project {
 }
 
 /**
- * Writes the Python module as a wheel, `<name>-<version>-py3-none-any.whl`, into `target`. A wheel
- * of one module is an archive of that file and of three about it, so building one needs no Python
- * (packaging.python.org, "Binary distribution format").
+ * Writes the Python module as a wheel, `<name>-<version>-py3-none-any.whl`, into `target`. The
+ * wheel of a single module is an archive of that file and three metadata files, so no Python is
+ * needed (packaging.python.org, "Binary distribution format").
  */
 export async function writeWheel(
   { target, licence }: { target: string; licence: string | null },

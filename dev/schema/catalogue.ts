@@ -1,14 +1,14 @@
 import type postgres from "postgres";
 
 /**
- * What a database has of the project: by what it is, such as `column mesh.peers.pubkey`, all that
- * defines it, one property on a line.
+ * The project's part of a database. Maps each object, such as `column mesh.peers.pubkey`, to
+ * everything that defines it, one property per line.
  */
 export type Catalogue = ReadonlyMap<string, string>;
 
 /**
- * The schemas of the platform and of the Supabase CLI. Every other one is the project's. In
- * `public`, only the functions are.
+ * The schemas of the platform and of the Supabase CLI. Every other schema is the project's. In
+ * `public`, only the functions are the project's.
  */
 const OTHER_SCHEMAS = [
   "extensions",
@@ -21,14 +21,14 @@ const OTHER_SCHEMAS = [
 /**
  * Reads everything that the project defines: schemas, tables, composite types, columns, domains,
  * constraints, indexes, sequences, functions and triggers, each with its owner, privileges and
- * comment. Nothing in it depends on the order in which things were made: neither the place of a
- * column in its table nor the order of grants. Only in a composite type do places count: rows of it
- * are made by them.
+ * comment. The result does not depend on the order in which things were made: neither on the
+ * position of a column in its table nor on the order of grants. Only in a composite type do
+ * positions count, because its rows are built by position.
  */
 export async function readCatalogue(
   sql: postgres.Sql | postgres.TransactionSql,
 ): Promise<Catalogue> {
-  /** The privileges that an owner gave, or those that hold where nobody stated any. */
+  /** The privileges that were granted, or the defaults if none were. */
   const privileges = (acl: string, kind: string, owner: string) =>
     sql.unsafe(`(
       select 'privileges: ' || string_agg(item::text, ', ' order by item::text)

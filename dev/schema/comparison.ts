@@ -7,8 +7,8 @@ import { compareCatalogues } from "./differences.ts";
 import { readSchemaFiles } from "../../local/postgres/schema_files.ts";
 
 /**
- * Builds one database from the migrations and one from the schema files, on a cluster that runs,
- * and drops both. Resolves to where they differ, as `compareCatalogues` says it.
+ * Builds one database from the migrations and one from the schema files, on a running cluster, and
+ * drops both. Resolves to their differences in the form of `compareCatalogues`.
  */
 export async function compareSchema(superuserUrl: string): Promise<string[]> {
   const migrations = await catalogueOf(

@@ -8,13 +8,13 @@ import { preparePlatform } from "../../local/postgres/platform.ts";
 import { compareSchema } from "./comparison.ts";
 
 /**
- * Shows where a database made by the migrations differs from supabase/schemas, on a cluster that is
- * thrown away. Throws CommandError where they differ.
+ * Shows where a database made by the migrations differs from supabase/schemas, on a throw-away
+ * cluster. Throws CommandError if they differ.
  */
 async function diffSchema(): Promise<void> {
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-schema-" });
   try {
-    // Others may pass through: as root, PostgreSQL runs as another user.
+    // Searchable by other users, because PostgreSQL runs as another user if this process is root.
     await Deno.chmod(stateDir, 0o711);
     await Deno.mkdir(join(stateDir, "logs"));
     const password = crypto.randomUUID().replaceAll("-", "");

@@ -2,8 +2,8 @@ import type { Catalogue } from "./catalogue.ts";
 import { type DifferingLine, diffLines } from "./line_diff.ts";
 
 /**
- * Where two databases differ, one text for each thing that does, in order; empty where they do not.
- * Its lines begin with `-` for what the migrations make, and with `+` for what the schemas say.
+ * The differences of two databases, one text for each object that differs, in order. Lines begin
+ * with `-` for what the migrations make, and with `+` for what the schemas say.
  */
 export function compareCatalogues(
   { migrations, schemas }: { readonly migrations: Catalogue; readonly schemas: Catalogue },
@@ -24,9 +24,9 @@ export function compareCatalogues(
 }
 
 /**
- * Two things of a function are said in words, with the statement that a migration needs: who may
- * execute it, which `drop` and `create` set to the default, and its settings, which `create or
- * replace` takes away too.
+ * Describes two properties of a function in words, with the statement that a migration needs. They
+ * are the roles that may execute it, which `drop` and `create` reset to the default, and its
+ * settings, which `create or replace` also removes.
  */
 function describe(name: string, lines: readonly DifferingLine[]): string[] {
   const isFunction = name.startsWith("function ");
@@ -41,7 +41,7 @@ function describe(name: string, lines: readonly DifferingLine[]): string[] {
 }
 
 const EXECUTABLE = /^executable for: (.*)$/;
-/** As pg_get_functiondef writes a setting. */
+/** A setting, as pg_get_functiondef writes it. */
 const SETTING = /^ SET (\S+) TO (.*)$/;
 
 function describePrivileges(name: string, lines: readonly DifferingLine[]): string[] {

@@ -4,7 +4,7 @@ export interface DifferingLine {
   readonly text: string;
 }
 
-/** The fewest lines to remove from `before`, and to add, that make `after` of it; in order. */
+/** The fewest lines to remove from `before` and to add, so that it becomes `after`; in order. */
 export function diffLines(before: readonly string[], after: readonly string[]): DifferingLine[] {
   const common = commonLengths(before, after);
   const lines: DifferingLine[] = [];

@@ -7,23 +7,23 @@ import { type MigrationFile, readMigrationFiles } from "../../local/postgres/mig
 
 /** A release, and the migrations that it added. */
 export interface Release {
-  /** As in CHANGELOG.md. The tag is this with a `v` before it. */
+  /** As in CHANGELOG.md. The tag is this version with a leading `v`. */
   readonly version: string;
   /**
-   * The SHA-256 of each migration's file, by the file's name: no byte of it may change. Digests of
-   * what a database recorded (`MigrationRecord`) leave out what the Supabase CLI does not record.
+   * The SHA-256 of each migration file, by file name: no byte may change. `MigrationRecord` digests
+   * would not do, because they omit what the Supabase CLI does not record.
    */
   readonly migrations: Readonly<Record<string, string>>;
 }
 
-/** What was released, oldest first. A file and not a tag, so that every clone knows it. */
+/** All releases, oldest first. They are in a file instead of tags, so that every clone has them. */
 export async function readReleases(project: string = PROJECT): Promise<Release[]> {
   return JSON.parse(await readFile(releasesFile(project), "utf8"));
 }
 
 /**
- * Records a release: from now on nobody may change the migrations that are there. Returns the file
- * names of those that it adds. Throws CommandError.
+ * Records a release. From then on, nobody may change its migrations. Returns the file names of the
+ * migrations that the release adds. Throws CommandError.
  */
 export async function recordRelease(project: string, version: string): Promise<string[]> {
   if (version === "unreleased") {
@@ -46,8 +46,8 @@ export async function recordRelease(project: string, version: string): Promise<s
 }
 
 /**
- * What must not be done to released migrations: one sentence for each that is gone or was changed,
- * and for each new one that would have to be applied before them. Empty where all is well.
+ * Violations of the rules for released migrations: one sentence for each that is missing or was
+ * changed, and for each new one that would have to be applied before them. Empty if there are none.
  */
 export async function findReleaseMistakes(project: string = PROJECT): Promise<string[]> {
   const released = digestsOf(await readReleases(project));

@@ -7,15 +7,15 @@ import { readReleases } from "./releases.ts";
 import { readSchemaFiles } from "../../local/postgres/schema_files.ts";
 
 /**
- * The file of the one migration until the first release. Its version stays the same, so that two
- * branches change one file, and a database that has an earlier text of it shows as such.
+ * The file of the only migration until the first release. Its version stays the same. So two
+ * branches change the same file, and a database with an earlier text of it is recognised as such.
  */
 export const RELEASE_MIGRATION = "20261121120000_release.sql";
 
 /**
- * Writes the migration that makes the whole schema in an empty project, in place of all that are
- * there. Throws CommandError, with nothing changed, once there is a release: then its migrations
- * have been applied somewhere.
+ * Writes the migration that makes the whole schema in an empty project, replacing all existing
+ * ones. Throws CommandError, with nothing changed, once there is a release: databases have then
+ * applied its migrations.
  */
 export async function squashMigrations(project: string): Promise<void> {
   const [release] = await readReleases(project);

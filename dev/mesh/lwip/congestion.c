@@ -1,20 +1,22 @@
 /*
- * How much may be in flight, and what is sent again. lwIP repairs one loss a round trip and halves
- * its window at each. Here, a sender knows by SACK what is lost (RFC 6675), and after a loss it
- * keeps as much in flight as the path was seen to deliver in the shortest round trip, but never
- * less than Reno would (Westwood+: Mascolo et al., 2001).
+ * How much may be in flight, and what is sent again. lwIP itself repairs one loss per round trip
+ * and halves its window at each loss. With this file, a sender learns by SACK what is lost (RFC
+ * 6675). After a loss, it keeps as much in flight as the path was seen to deliver in the shortest
+ * round trip, but never less than Reno would (Westwood+: Mascolo et al., 2001).
  */
 #include "hooks.h"
 
 #include "lwip/priv/tcp_priv.h"
 
-/* As many later segments must have arrived before one counts as lost (RFC 5681). */
+/* A segment counts as lost after this many later segments have arrived (RFC 5681). */
 #define LATER_SEGMENTS 3
 
-/* A path may change to a longer one: an older shortest round trip is forgotten. */
+/* An older shortest round trip is forgotten, because the path may have become longer. */
 #define PERIOD_US 10000000U
 
-/* A path may become slower: an older rate is forgotten after this many round trips. */
+/*
+ * An older rate is forgotten after this many round trips, because the path may have become slower.
+ */
 #define PERIOD_ROUNDS 10
 
 static u32_t begin_of(const struct tcp_seg *seg) {
@@ -32,7 +34,7 @@ static u32_t delivered(const struct tcp_pcb *pcb) {
 void mesh_sack_block(struct tcp_pcb *pcb, u32_t left, u32_t right) {
   struct mesh_congestion *state = &pcb->congestion;
   struct tcp_seg *seg;
-  /* A block outside of what is in flight is a duplicate's (RFC 2883), or nonsense. */
+  /* A block outside of what is in flight reports a duplicate (RFC 2883), or is invalid. */
   if (TCP_SEQ_LEQ(left, pcb->lastack) || TCP_SEQ_GEQ(left, right) ||
       TCP_SEQ_GT(right, pcb->snd_nxt)) {
     return;
@@ -101,7 +103,7 @@ static void measure(struct tcp_pcb *pcb) {
   state->highest_rate = LWIP_MAX(state->highest_rate, rate);
 }
 
-/* What may be in flight after a loss. */
+/* The window after a loss. */
 static tcpwnd_size_t window_after_loss(const struct tcp_pcb *pcb) {
   const struct mesh_congestion *state = &pcb->congestion;
   tcpwnd_size_t flight = LWIP_MIN(LWIP_MIN(pcb->cwnd, pcb->snd_wnd), pcb->snd_nxt - pcb->lastack);
@@ -117,8 +119,9 @@ static tcpwnd_size_t window_after_loss(const struct tcp_pcb *pcb) {
 }
 
 /*
- * Sends again what is lost, as far as the window allows, and lets new data be sent if there is room
- * beyond. lwIP counts everything since pcb->lastack as in flight, so pcb->cwnd has what is not.
+ * Sends lost data again, as far as the window allows, and permits new data if there is room left.
+ * lwIP counts everything since pcb->lastack as in flight. So pcb->cwnd also includes what is lost
+ * or has already arrived.
  */
 static void repair(struct tcp_pcb *pcb, int first) {
   const struct mesh_congestion *state = &pcb->congestion;
@@ -165,7 +168,9 @@ void mesh_duplicate_ack(struct tcp_pcb *pcb) {
     repair(pcb, 0);
     return;
   }
-  /* What was sent before a time-out may still arrive, and tells nothing of a new loss. */
+  /*
+   * Segments sent before a time-out may still arrive, so their duplicates do not show a new loss.
+   */
   if (pcb->dupacks < LATER_SEGMENTS || pcb->unacked == NULL || (pcb->flags & TF_RTO) ||
       (state->recovered_once && TCP_SEQ_LT(pcb->lastack, state->recover))) {
     return;
@@ -180,14 +185,14 @@ void mesh_duplicate_ack(struct tcp_pcb *pcb) {
   repair(pcb, 1);
 }
 
-/* A larger window is earned by filling the one there is. */
+/* The window grows only while it is used fully. */
 static void grow(struct tcp_pcb *pcb, u32_t acked) {
   u32_t flight = pcb->snd_nxt - pcb->lastack + acked;
   if (flight + 2U * pcb->mss < pcb->cwnd || pcb->cwnd >= TCP_SND_BUF) {
     return;
   }
   if (pcb->cwnd < pcb->ssthresh) {
-    /* By bytes, not by acknowledgements: the other side may send one for many segments. */
+    /* Count bytes, not acknowledgements: the other side may send one for many segments. */
     pcb->cwnd += LWIP_MIN(acked, pcb->cwnd);
   } else {
     pcb->bytes_acked += acked;
@@ -214,7 +219,7 @@ void mesh_acknowledged(struct tcp_pcb *pcb, u32_t acked) {
 void mesh_timed_out(struct tcp_pcb *pcb) {
   struct mesh_congestion *state = &pcb->congestion;
   struct tcp_seg *seg;
-  /* Of several time-outs for the same data, the first decides (RFC 5681). */
+  /* If the same data times out repeatedly, only the first time-out sets ssthresh (RFC 5681). */
   if (pcb->nrtx == 0) {
     pcb->ssthresh = window_after_loss(pcb);
   }

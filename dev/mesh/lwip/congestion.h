@@ -1,4 +1,4 @@
-/* What a connection's control block holds for congestion.c. */
+/* The state in a connection's control block for congestion.c. */
 #ifndef MESH_CONGESTION_H
 #define MESH_CONGESTION_H
 
@@ -7,13 +7,16 @@
 struct mesh_congestion {
   /* Loss recovery ends when everything up to here is acknowledged (RFC 6582). */
   u32_t recover;
-  /* The bytes of segments that are reported by SACK and not acknowledged. */
+  /* The bytes of segments that SACK has reported and that are not yet acknowledged. */
   u32_t sacked;
-  /* The part of them that the segment in hand reported first. */
+  /* How many of them the current segment reported first. */
   u32_t newly_sacked;
-  /* The end of what SACK reported. */
+  /* The highest end that SACK has reported. */
   u32_t highest_sacked;
-  /* One measurement of the round trip at a time: of what, since when, and what had arrived then. */
+  /*
+   * The current measurement of a round trip: the end of the data that is measured, when it was
+   * sent, and how much had been delivered by then. Only one measurement runs at a time.
+   */
   u32_t timed_end;
   u32_t timed_at;
   u32_t timed_delivered;

@@ -1,6 +1,7 @@
 /*
- * What the host calls, and what it is told. The host holds control blocks as numbers: it forgets
- * one when it is told `ended` with 1 or `failed`, and when it closes or aborts it.
+ * The functions that the host calls, and those that notify it. The host holds control blocks as
+ * numbers. It forgets a block when it receives `ended` with 1 or `failed`, and when it closes or
+ * aborts the block.
  */
 #include <string.h>
 
@@ -57,7 +58,7 @@ EXPORT(scratch) u8_t *scratch_bytes(void) {
   return scratch;
 }
 
-/* An address from the scratch: 4 bytes or 16. */
+/* Reads an address from the scratch buffer: 4 or 16 bytes. */
 static void read_address(ip_addr_t *address, u32_t length) {
   if (length == 4) {
     IP_SET_TYPE_VAL(*address, IPADDR_TYPE_V4);
@@ -92,7 +93,10 @@ EXPORT(set_address) void set_address(u32_t length) {
   }
 }
 
-/* Where the host is to put a packet of this length; 0 if there is no memory. `input` follows. */
+/*
+ * Where the host must put a packet of this length, before it calls `input`; 0 if there is no
+ * memory.
+ */
 EXPORT(input_buffer) void *input_buffer(u32_t length) {
   now = host_clock();
   incoming = pbuf_alloc(PBUF_RAW, (u16_t)length, PBUF_RAM);
@@ -100,8 +104,8 @@ EXPORT(input_buffer) void *input_buffer(u32_t length) {
 }
 
 /*
- * Whether a packet is TCP or ICMP behind a header without options or extensions. There is no use
- * for others, and lwIP reads a header before it looks whether there is one.
+ * Whether a packet is TCP or ICMP behind a header without options or extensions. Others are not
+ * needed, and lwIP reads a header before it checks that there is one.
  */
 static int is_plain(const struct pbuf *packet) {
   const u8_t *bytes = packet->payload;
@@ -145,7 +149,7 @@ static err_t on_received(void *id, struct tcp_pcb *pcb, struct pbuf *packets, er
   } else if (pcb->state == CLOSE_WAIT) {
     host_ended((u32_t)id, 0);
   } else {
-    /* Both sides have ended. lwIP does the rest alone, and frees the block at some time. */
+    /* Both sides have ended. lwIP finishes the connection by itself and frees the block later. */
     forget(pcb);
     host_ended((u32_t)id, 1);
   }
@@ -178,7 +182,7 @@ static void watch(struct tcp_pcb *pcb, u32_t id) {
   ip_set_option(pcb, SOF_KEEPALIVE);
 }
 
-/* Leaves the remote address in the scratch, with its port behind it, least significant first. */
+/* Writes the remote address to the scratch buffer, followed by its port in little-endian order. */
 static void show_remote(const struct tcp_pcb *pcb) {
   u32_t length = IP_IS_V6_VAL(pcb->remote_ip) ? 16 : 4;
   scratch[0] = (u8_t)length;
@@ -202,7 +206,7 @@ static err_t on_accepted(void *listener, struct tcp_pcb *pcb, err_t error) {
   return ERR_OK;
 }
 
-/* Connects to the address in the scratch. Returns 0 if there is no memory, port or way. */
+/* Connects to the address in the scratch buffer. Returns 0 if there is no memory, port or route. */
 EXPORT(connect) struct tcp_pcb *connect_to(u32_t id, u32_t length, u32_t port) {
   ip_addr_t address;
   struct tcp_pcb *pcb;
@@ -247,20 +251,20 @@ EXPORT(unlisten) void unlisten(struct tcp_pcb *listener) {
   tcp_close(listener);
 }
 
-/* Queues bytes from the scratch, as many as there is room for. Returns how many. */
+/* Queues as many bytes from the scratch buffer as there is room for. Returns how many. */
 EXPORT(write) u32_t write_bytes(struct tcp_pcb *pcb, u32_t length) {
   u32_t room = tcp_sndbuf(pcb);
   now = host_clock();
   length = LWIP_MIN(length, LWIP_MIN(room, 0xffffU));
   while (length > 0 && tcp_write(pcb, scratch, (u16_t)length, TCP_WRITE_FLAG_COPY) != ERR_OK) {
-    /* Too many pieces, or no memory. */
+    /* There are too many pieces, or there is no memory: try fewer bytes. */
     length /= 2;
   }
   tcp_output(pcb);
   return length;
 }
 
-/* The application has taken bytes: as many more may come. */
+/* The application has read bytes, so the receive window grows by as many. */
 EXPORT(taken) void taken(struct tcp_pcb *pcb, u32_t length) {
   now = host_clock();
   for (; length > 0; length -= LWIP_MIN(length, 0xffffU)) {
@@ -273,7 +277,7 @@ EXPORT(end) void end(struct tcp_pcb *pcb) {
   tcp_shutdown(pcb, 0, 1);
 }
 
-/* Ends both directions: what is queued is still sent; what comes is answered with a reset. */
+/* Ends both directions. Queued data is still sent; data that arrives is answered with a reset. */
 EXPORT(close) void close_both(struct tcp_pcb *pcb) {
   now = host_clock();
   forget(pcb);

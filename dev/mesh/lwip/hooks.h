@@ -1,4 +1,7 @@
-/* What the patched sources of lwIP call. The patch adds calls; what they do is in congestion.c. */
+/*
+ * The functions that the patched sources of lwIP call. The patch only adds the calls; congestion.c
+ * has the functions.
+ */
 #ifndef MESH_HOOKS_H
 #define MESH_HOOKS_H
 
@@ -8,25 +11,27 @@ struct tcp_pcb;
 struct tcp_seg;
 struct netif;
 
-/* The host's monotonic clock, as it was when the host called. It wraps. */
+/* The host's monotonic clock at the time of the host's call. It wraps around. */
 u32_t mesh_microseconds(void);
 
-/* A block of a SACK option that came in. */
+/* A block of a SACK option has arrived. */
 void mesh_sack_block(struct tcp_pcb *pcb, u32_t left, u32_t right);
-/* How many bytes this segment's SACK option reported for the first time. Called once a segment. */
+/*
+ * How many bytes this segment's SACK option reported for the first time. Called once per segment.
+ */
 u32_t mesh_take_newly_sacked(struct tcp_pcb *pcb);
 /* A segment was acknowledged and is about to be freed. */
 void mesh_segment_acked(struct tcp_pcb *pcb, const struct tcp_seg *seg);
-/* Data was sent for the first time, up to a sequence number. */
+/* New data was sent, up to this sequence number. */
 void mesh_sent_new(struct tcp_pcb *pcb, u32_t end);
-/* An acknowledgement moved pcb->lastack by a number of bytes; the queues are up to date. */
+/* An acknowledgement moved pcb->lastack by this many bytes; the queues are up to date. */
 void mesh_acknowledged(struct tcp_pcb *pcb, u32_t acked);
-/* One more duplicate acknowledgement. */
+/* Another duplicate acknowledgement has arrived. */
 void mesh_duplicate_ack(struct tcp_pcb *pcb);
-/* The retransmission timer ran out: everything is about to be sent again. */
+/* The retransmission timer expired: everything is about to be sent again. */
 void mesh_timed_out(struct tcp_pcb *pcb);
 
-/* Sends a segment of pcb->unacked again, where it is. In the patched tcp_out.c. */
+/* Sends a segment again while it stays in pcb->unacked. Defined in the patched tcp_out.c. */
 s8_t mesh_resend(struct tcp_pcb *pcb, struct tcp_seg *seg);
 
 #endif

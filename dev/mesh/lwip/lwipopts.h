@@ -5,7 +5,7 @@
 #ifndef MESH_LWIPOPTS_H
 #define MESH_LWIPOPTS_H
 
-/* No operating system: the host calls, and everything happens within its call. */
+/* No operating system: everything happens within a call of the host. */
 #define NO_SYS 1
 #define LWIP_TIMERS 0
 #define SYS_LIGHTWEIGHT_PROT 0
@@ -15,14 +15,14 @@
 #define LWIP_STATS 0
 #define LWIP_NETIF_LOOPBACK 0
 
-/* Memory grows with what is used, up to the limit that the linker sets. */
+/* Memory grows as needed, up to the linker's limit. */
 #define MEM_LIBC_MALLOC 1
 #define MEMP_MEM_MALLOC 1
 #define MEM_ALIGNMENT 4
-/* A segment may be referenced by more than 255 acknowledgements that wait. */
+/* More than 255 waiting acknowledgements may reference one segment. */
 #define LWIP_PBUF_REF_T u16_t
 
-/* IP: no link layer, no fragments in either direction, nothing that configures itself. */
+/* IP: no link layer, no fragments in either direction, no autoconfiguration. */
 #define LWIP_ARP 0
 #define LWIP_ETHERNET 0
 #define LWIP_IPV4 1
@@ -47,12 +47,14 @@
 
 /* TCP. The interface has an MTU of 1280, the smallest that IPv6 allows. */
 #define TCP_MSS 1240
-/* A segment has room for its options and for data, whatever the other side asks for. */
+/* A segment has room for its options and for data, whatever MSS the other side asks for. */
 #define MESH_LEAST_MSS 64
 #define LWIP_WND_SCALE 1
 #define TCP_RCV_SCALE 7
 #define TCP_WND (2 * 1024 * 1024)
-/* A larger one made uploads slower: slow start then overshoots by more than is repaired quickly. */
+/*
+ * A larger buffer made uploads slower: slow start then overshoots by more than is repaired quickly.
+ */
 #define TCP_SND_BUF (384 * 1024)
 #define TCP_SND_QUEUELEN (4 * TCP_SND_BUF / TCP_MSS)
 #define TCP_SNDLOWAT (32 * 1024)
@@ -61,16 +63,16 @@
 #define LWIP_TCP_SACK_OUT 1
 #define TCP_QUEUE_OOSEQ 1
 #define TCP_OOSEQ_MAX_BYTES TCP_WND
-/* A peer that sends single bytes out of order cannot fill the memory with their headers. */
+/* A peer that sends single bytes out of order must not fill the memory with their headers. */
 #define TCP_OOSEQ_MAX_PBUFS 4096
 #define TCP_LISTEN_BACKLOG 1
-/* A port can be listened on again while connections of the listener before are open. */
+/* A port can be listened on again while connections of the earlier listener are open. */
 #define SO_REUSE 1
-/* The unit of TCP's clock is two of these. */
+/* TCP's clock advances every two of these. */
 #define TCP_TMR_INTERVAL 50
-/* A minute in TIME-WAIT, as Linux has it. */
+/* TIME-WAIT lasts a minute, as on Linux. */
 #define TCP_MSL 30000UL
-/* A SYN is sent every second, twelve times: a path may need eight seconds to be found. */
+/* A SYN is sent every second, twelve times, because finding a path may take eight seconds. */
 #define TCP_SYNMAXRTX 12
 /* RFC 6928. */
 #define MESH_INITIAL_WINDOW(mss) ((tcpwnd_size_t)(10 * (mss)))

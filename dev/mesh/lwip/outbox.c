@@ -1,4 +1,6 @@
-/* Collects packets for the host: one call hands over many, and few acknowledgements. */
+/*
+ * Collects packets for the host, so that one call passes on many packets and few acknowledgements.
+ */
 #include <string.h>
 
 #include "lwip/priv/tcp_priv.h"
@@ -6,10 +8,10 @@
 
 IMPORT(output) void host_output(const u8_t *packets, u32_t length);
 
-/* Packets that are on their way out, each after its length in two bytes. */
+/* Packets to send. Each follows its length in two bytes. */
 static u8_t outbox[65536];
 static u32_t outbox_length;
-/* Where in the outbox the last packet begins, if it only acknowledges; else 0. */
+/* Where the last packet begins in the outbox, if it is a pure acknowledgement; else 0. */
 static u32_t last_ack;
 
 EXPORT(flush) void flush(void) {
@@ -21,7 +23,7 @@ EXPORT(flush) void flush(void) {
   }
 }
 
-/* The TCP header of a packet that carries nothing but an acknowledgement, without SACK. */
+/* The TCP header of a packet that is only an acknowledgement, without data or SACK; else NULL. */
 static const struct tcp_hdr *pure_ack(const u8_t *packet, u32_t length) {
   u32_t at = packet[0] >> 4 == 4 ? 20 : 40;
   const struct tcp_hdr *header = (const struct tcp_hdr *)(packet + at);
@@ -33,7 +35,10 @@ static const struct tcp_hdr *pure_ack(const u8_t *packet, u32_t length) {
   return header;
 }
 
-/* Whether a later acknowledgement says all that an earlier one said. Addresses and ports agree. */
+/*
+ * Whether a later acknowledgement makes an earlier one redundant: same addresses and ports, and a
+ * higher number.
+ */
 static int replaces(const u8_t *later, const u8_t *earlier, u32_t length) {
   u32_t at = later[0] >> 4 == 4 ? 12 : 8;
   u32_t addresses = at == 12 ? 8 + 4 : 32 + 4;
@@ -43,7 +48,10 @@ static int replaces(const u8_t *later, const u8_t *earlier, u32_t length) {
          TCP_SEQ_GT(lwip_ntohl(new->ackno), lwip_ntohl(old->ackno));
 }
 
-/* Copies a packet to the outbox, in the place of an acknowledgement that it replaces. */
+/*
+ * Copies a packet to the outbox. If it is an acknowledgement that makes the last one redundant, it
+ * replaces that.
+ */
 err_t put_out(struct pbuf *packet) {
   u32_t length = packet->tot_len;
   u8_t *at;
