@@ -21,10 +21,10 @@ CONFIG=/etc/wireguard/$INTERFACE.conf PRIVATE_KEY=/etc/wireguard/$INTERFACE.key 
 source "$(dirname "$0")/mesh-agent/configuration.sh"
 require_safe_url "$MESH_URL"
 
-# body [--arg <name> <value>]…: these fields and agent_id, as JSON.
+# body [--arg <name> <value>]…: prints these fields and agent_id, as JSON.
 body() { jq --null-input --arg agent_id "$AGENT_ID" "$@" '$ARGS.named'; }
 
-# post <path> <body> [<seconds>]: becomes curl, which prints the answer, and fails unless it is 2xx.
+# post <path> <body> [<seconds>]: becomes curl, which prints the answer. Fails unless it is 2xx.
 post() {
   bounded_curl --silent --show-error --fail-with-body --max-time "$((15 + ${3:-0}))" "$MESH_URL$1" --data "$2" \
     --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")")
@@ -36,14 +36,14 @@ take_down() { wg-quick down "$CONFIG" 2>/dev/null || true; } # nothing is up the
 (post /peer/register "$(body --arg pubkey "$(wg pubkey <"$PRIVATE_KEY")" \
   ${ENDPOINT:+--arg endpoint "$ENDPOINT"})") | head -c 4096 # no server may fill the log
 trap 'kill $(jobs -pr) || true; take_down' EXIT
-ending=$'exit 0\n)' # bash 5.2 may take a trap for a part of a $(…), which this ends
+ending=$'exit 0\n)' # bash 5.2 may parse a trap as part of a $(…), which this ends
 # shellcheck disable=SC2064 # it does not change
 trap "$ending" TERM INT
 running=                                                    # the config_version that runs; none yet
 wait_seconds=$((POLL_SECONDS > 50 ? 50 : POLL_SECONDS - 1)) # the service waits for 50 at most
 while true; do
-  sleep "$POLL_SECONDS" & round=$! # what a round lasts, whether the service waits or not
-  # Keeps this agent online, says which version runs, and learns as soon as another one should.
+  sleep "$POLL_SECONDS" & round=$! # the length of a round, whether the service waits or not
+  # Keeps this agent online, reports its version, and is answered as soon as another one should run.
   post /peer/heartbeat "$(body ${running:+--argjson config_version "$running"} \
     ${wait_seconds:+--argjson wait_seconds "$wait_seconds"})" "$wait_seconds" >"$CONFIG.heartbeat" &
   wait $! || wait_seconds= # in the background, so that a signal need not wait
@@ -51,7 +51,7 @@ while true; do
     (post /wg_config "$(body)") >"$CONFIG.answer" &&
     jq -ej '.config | strings' "$CONFIG.answer" >"$CONFIG.served" && check "$CONFIG.served" >"$CONFIG.new"; then
     take_down                  # with the old file, whose hooks remove the old firewall
-    mv "$CONFIG.new" "$CONFIG" # no line that was served: its data, and hooks of this host's own
+    mv "$CONFIG.new" "$CONFIG" # only the served data, with this host's own hooks
     wg-quick up "$CONFIG"
     running=$(jq .config_version "$CONFIG.answer")
     sleep 1 & round=$! # the next news may be there already

@@ -2,14 +2,14 @@
 # written in one form: an IPv4 address as its number, an IPv6 address as its eight groups, each with
 # four digits and a colon after it.
 
-# The one spelling that is written of an address of either kind; "" where the text is none.
+# The canonical spelling of an IPv4 or IPv6 address; "" if the text is not an address.
 function canonical(text,    groups) {
   if (text !~ /:/) return ipv4_number(text) < 0 ? "" : text
   groups = ipv6_groups(text)
   return groups == "" ? "" : ipv6_text(groups)
 }
 
-# The number of a dotted quad without leading zeros; -1 where the text is none.
+# The number of a dotted quad without leading zeros; -1 if the text is not one.
 function ipv4_number(text,    octets, i, number) {
   if (split(text, octets, ".") != 4) return -1
   for (i = 1; i <= 4; i++) {
@@ -19,7 +19,7 @@ function ipv4_number(text,    octets, i, number) {
   return number
 }
 
-# The groups of an IPv6 address, in lower case and without a dotted quad; "" where the text is none.
+# The groups of an IPv6 address that is in lower case and has no dotted quad; "" for any other text.
 function ipv6_groups(text,    halves, left, right, count, groups) {
   if (text !~ /^[0-9a-f:]+$/ || text ~ /[^:][^:][^:][^:][^:]|:::/ || text ~ /^:[^:]|[^:]:$/) return ""
   count = split(text, halves, "::")
@@ -27,7 +27,7 @@ function ipv6_groups(text,    halves, left, right, count, groups) {
   left = padded(halves[1])
   if (count == 2) {
     right = padded(halves[2])
-    # `::` stands for one group at least.
+    # `::` stands for at least one group.
     if (length(left right) > 35) return ""
     for (groups = left; length(groups right) < 40;) groups = groups "0000:"
   } else groups = left
@@ -35,14 +35,15 @@ function ipv6_groups(text,    halves, left, right, count, groups) {
   return length(groups) == 40 ? groups : ""
 }
 
-# Groups of one to four digits, each with four.
+# Pads groups of one to four digits to four digits each.
 function padded(text,    groups, count, i, result) {
   count = split(text, groups, ":")
   for (i = 1; i <= count; i++) result = result substr("0000", length(groups[i]) + 1) groups[i] ":"
   return result
 }
 
-# As RFC 5952 has it: without leading zeros, and with `::` for the first of the longest runs of zeros.
+# The form of RFC 5952: without leading zeros, and with `::` for the first of the longest runs of
+# zeros.
 function ipv6_text(groups,    text, zeros, at) {
   text = ":" groups
   gsub(/:0000/, ":z", text); gsub(/:0+/, ":", text); gsub(/z/, "0", text)
@@ -62,8 +63,8 @@ function last_ipv4_number(groups,    digits, i, number) {
   return number
 }
 
-# Whether any address from `first` to `last` is one by which no host reaches another one: unspecified,
-# loopback, link-local, multicast or reserved.
+# Whether any address from `first` to `last` cannot be used between hosts: unspecified, loopback,
+# link-local, multicast or reserved.
 function is_special_ipv4(first, last) {
   return first <= ipv4_number("0.255.255.255") || last >= ipv4_number("224.0.0.0") ||
     first <= ipv4_number("127.255.255.255") && last >= ipv4_number("127.0.0.0") ||

@@ -1,14 +1,13 @@
-# Takes the data out of a configuration that was served, and fills it into own.conf. Of the served
-# lines only these data are believed: addresses, port, MTU, peers, endpoints, and who may reach which
-# port. Each is parsed, and written from what was parsed. Hooks and rules of nft are recognised
-# and left out, however they are worded: own.conf has the agent's own. Any other line is refused,
-# and then nothing is written.
+# Extracts the data from a served configuration, and fills it into own.conf. Only this data is used:
+# addresses, port, MTU, peers, endpoints, and who may reach which port. Each value is parsed, and
+# written from its parsed form. Hooks and nft rules are recognised and left out, whatever they say:
+# own.conf has the agent's own. Any other line is refused, and then nothing is written.
 #
 #   awk -v firewall=nftables|none -v private_key=<path> -v names=hook|mark \
 #     -f addresses.awk -f configuration.awk own.conf <served>
 #
-# With names=mark no hook looks up DNS names: they are marked by `#name`, for somebody else to do it.
-# What it writes it also takes in, and writes it again unchanged.
+# With names=mark, no hook looks up DNS names. They are marked by `#name`, for another program to
+# look up. The output is also valid input, and comes out unchanged.
 
 FNR == 1 { file++ }
 file == 1 { if (templates || $0 == "[Interface]") template[++templates] = $0; next }
@@ -41,12 +40,12 @@ function refuse(why) {
 
 function unknown() { refuse("line " FNR " is not one that this agent knows: " $0) }
 
-# Only with them can be told whether a peer is in the mesh.
+# The own addresses are needed to check that a peer is in the mesh.
 function require_own_addresses() {
   if (address == "" || ipv6 == "") refuse("it has no Address or no #address before its first peer")
 }
 
-# Takes a value that a section may have once, if `is_good`.
+# Accepts a value that a section may have once. Refuses the line unless `is_good`.
 function take(name, is_good) {
   if (!is_good || taken[section, peer, name]++) unknown()
 }
@@ -95,7 +94,7 @@ function named_endpoint(line,    words) {
   has_names = 1
 }
 
-# Of the ruleset, the elements of four sets are data. What its chains say is not.
+# In the ruleset, only the elements of four sets are data. The content of chains is ignored.
 function firewall_line(line) {
   if (block == "" && line ~ /^(delete )?table inet <table>$/) return
   if (block == "" && line == "table inet <table> {") block = "table"
@@ -134,7 +133,7 @@ function element(text,    words, of) {
 
 function before(text, mark) { return substr(text, 1, index(text, mark) - 1) }
 
-# In decimal, as a number is written that has one spelling.
+# A decimal number in its canonical spelling.
 function is_number(text, low, high) {
   return text ~ /^(0|[1-9][0-9]*)$/ && length(text) <= 5 && text + 0 >= low && text + 0 <= high
 }
@@ -142,12 +141,12 @@ function is_number(text, low, high) {
 # Canonical base64 of 32 bytes.
 function is_key(text) { return length(text) == 44 && text ~ /^[A-Za-z0-9+\/]*[AEIMQUYcgkosw048]=$/ }
 
-# This host's address, and the range of the mesh with which other addresses are compared.
+# Sets this host's address, and the range of the mesh against which other addresses are checked.
 function parse_ipv4_network(text,    bits, number, size) {
   ipv4 = before(text, "/"); bits = substr(text, length(ipv4) + 2)
   number = ipv4_number(ipv4)
   if (number < 0 || !is_number(bits, 8, 32)) return 0
-  # As a number: awk compares a part of a text as text.
+  # Convert to a number: awk would compare a substring as text.
   bits += 0
   for (size = 1; bits < 32; bits++) size *= 2
   first_in_mesh = number - number % size; last_in_mesh = first_in_mesh + size - 1
@@ -168,7 +167,7 @@ function is_in_ipv4_mesh(number) { return number >= first_in_mesh && number <= l
 
 function is_in_ipv6_mesh(groups) { return substr(groups, 1, 20) == mesh_groups }
 
-# The tunnel addresses of a peer, which no other peer has.
+# Sets the tunnel addresses of a peer. Fails if this host or another peer has one of them.
 function parse_allowed_ips(text,    words, groups) {
   if (split(text, words, ", ") != 2 || text != words[1] ", " words[2]) return 0
   if (!sub(/\/32$/, "", words[1]) || !sub(/\/128$/, "", words[2])) return 0
@@ -181,13 +180,13 @@ function parse_allowed_ips(text,    words, groups) {
   return 1
 }
 
-# The host of <host>:<port>; "" where it is no such text.
+# The host of <host>:<port>; "" if the text has another form.
 function host_of(text) {
   if (!match(text, /:[0-9]+$/) || !is_number(substr(text, RSTART + 1), 1, 65535)) return ""
   return substr(text, 1, RSTART - 1)
 }
 
-# An endpoint to which packets would stay on this host, or go into the tunnel again, is none.
+# Ignores an endpoint whose packets would stay on this host or enter the tunnel again.
 function parse_endpoint(text,    host, port, groups, number) {
   host = host_of(text); port = substr(text, length(host) + 1)
   if (sub(/^\[/, "", host)) {
@@ -205,15 +204,16 @@ function parse_endpoint(text,    host, port, groups, number) {
 function ipv4_leads_astray(number) { return is_in_ipv4_mesh(number) || is_special_ipv4(number, number) }
 
 function ipv6_leads_astray(groups) {
-  # Mapped IPv4: the service writes it as IPv4.
+  # Mapped IPv4: the service would write it as IPv4.
   if (groups ~ /^0000:0000:0000:0000:0000:ffff:/) return 1
-  # An IPv4 address in its last 32 bits: compatible, or for a translator.
+  # Compatible with IPv4, or for a translator: check the IPv4 address in the last 32 bits.
   if (groups ~ /^(0000:0000:0000:0000:0000:0000|0064:ff9b:0000:0000:0000:0000):/)
     return ipv4_leads_astray(last_ipv4_number(groups))
   return is_in_ipv6_mesh(groups) || groups ~ /^(fe[89a-f]|ff)/
 }
 
-# By RFC 1123. Resolvers take a last label that is a number, decimal or 0x…, for an IPv4 address.
+# A DNS name (RFC 1123). Its last label must not be a number, decimal or 0x…: resolvers would read
+# the name as an IPv4 address.
 function is_dns_name(text) {
   return length(text) <= 253 && text ~ /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/ && text !~ /\.\.|\.-|-\./ &&
     text ~ /(^|\.)[a-z0-9-]*[a-z][a-z0-9-]*$/ && text !~ /(^|\.)0x[0-9a-f]*$/

@@ -1,27 +1,28 @@
 # shellcheck shell=bash
-# What an agent takes of what it is served: so much, from there, and of a configuration its data
-# alone. To be sourced, with `pipefail` set: that defines functions and changes nothing on the host.
+# Decides what an agent accepts from the service: how long an answer may be, from which server, and
+# only the data of a configuration. Source this file with `pipefail` set. It only defines functions.
 
 AGENT_FOLDER=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 readonly AGENT_FOLDER
 
-# The most that is taken of one answer: a configuration of a thousand peers has 0.2 MiB.
+# The longest answer that is accepted. A configuration of a thousand peers has 0.2 MiB.
 readonly LONGEST_ANSWER_MIB=16
 
-# bounded_curl <arguments>: becomes curl, which cannot make a file longer than that, and fails with
-# 63 where the length was announced, else with 23. Older versions keep --max-filesize to announced
-# lengths, so the kernel bounds every file that curl writes, headers too. Ignored, its signal ends
-# no process, and leaves no core with an agent key in it. A limit that is lower already stays.
+# bounded_curl <arguments>: replaces this process by curl, which cannot write a longer file. It
+# fails with 63 if the length was announced, else with 23. Older versions of curl apply
+# --max-filesize only to announced lengths, so a kernel limit bounds every file that curl writes,
+# including headers. The limit's signal is ignored, so that it neither ends a process nor leaves a
+# core with an agent key in it. A lower limit that is already set stays.
 bounded_curl() {
   trap '' XFSZ
   ulimit -f "$((LONGEST_ANSWER_MIB * 1024))" 2>/dev/null || true
   exec curl "$@" --max-filesize "$((LONGEST_ANSWER_MIB * 1024 * 1024))"
 }
 
-# require_safe_url <url>: says so and fails, unless the server there has to prove its identity.
-# What a host answers to itself, nobody else has touched.
+# require_safe_url <url>: fails with a message unless the server must prove its identity (HTTPS) or
+# is this host itself. Nobody else can alter what a host answers to itself.
 require_safe_url() {
-  # Any other spelling could be a name to curl, and a name server's to answer.
+  # No other spelling of loopback: curl could take it for a name, which a name server resolves.
   local octet='(0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])'
   local loopback="localhost|127(\\.$octet){3}|\\[::1\\]"
   [[ $1 =~ ^(https://[A-Za-z0-9.:_-]+|https://\[[0-9A-Fa-f:]+\](:[0-9]+)?|http://($loopback)(:[0-9]+)?)(/[^[:space:]]*)?$ ]] && return
@@ -29,17 +30,17 @@ require_safe_url() {
   return 1
 }
 
-# require_hook_path <path>: says so and fails, unless the path can stand in a hook as it is.
+# require_hook_path <path>: fails with a message unless the path can be used unquoted in a hook.
 require_hook_path() {
   [[ $1 =~ ^/[A-Za-z0-9._/@%-]+$ && ! $1 =~ %([^i]|$) ]] && return
   echo "the path of the private key must have nothing but A-Z a-z 0-9 . _ / @ - and %i; it is $1" >&2
   return 1
 }
 
-# own_configuration <served file> <hook|mark>: prints it. Fails, says why, and prints nothing, where
-# a line is neither data of a known form nor a hook or a rule, which are left out. FIREWALL says
-# which firewall it gets, PRIVATE_KEY_FILE where its key is. A line that is refused is shown without
-# the keys in it.
+# own_configuration <served file> <hook|mark>: prints the agent's own configuration. Hooks and rules
+# are left out. If any other line is not data of a known form, it fails with a reason and prints
+# nothing. FIREWALL selects the firewall, and PRIVATE_KEY_FILE is the path of the private key. A
+# refused line is shown without the keys in it.
 own_configuration() {
   local others
   others=$(LC_ALL=C tr -d '\n\040-\176' <"$1" | wc -c) || return
@@ -55,7 +56,7 @@ own_configuration() {
   } 3>&1
 }
 
-# check <served file>: prints the configuration that this agent would run in its place.
+# check <served file>: prints the configuration that this agent would run instead.
 check() {
   FIREWALL=${FIREWALL:-nftables}
   PRIVATE_KEY_FILE=${PRIVATE_KEY_FILE:-/etc/wireguard/%i.key}

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# This host's private key, and its replacement by another one. To be sourced with host/tunnel.sh and
+# This host's private key, and how another key replaces it. Source this file with host/tunnel.sh and
 # service.sh.
 #
-# The next key lies beside the present one until the service knows its public key. Only then it
-# takes the place of the present one, in one step. So whatever ends in between, the next start
-# registers the next key again, which changes nothing more, and goes on from there.
+# The next key is kept beside the current one until the service knows the next public key. Only then
+# does it replace the current key, in one step. If anything ends in between, the next start
+# registers the next key again, which is idempotent, and goes on from there.
 
 readonly NEXT_KEY=$PRIVATE_KEY.new
-# How long `rotate` waits for the agent that runs.
+# How long `rotate` waits for the running agent.
 readonly ROTATION_SECONDS=120
 
 # Prints the path of the private key whose public key the service has to know.
@@ -25,19 +25,20 @@ public_key_to_register() {
   public_key
 }
 
-# Once the service knows the next key.
+# Replaces the current key by the next one. Call this once the service knows the next public key.
 adopt_next_key() {
   [[ -s $NEXT_KEY ]] || return 0
   mv "$NEXT_KEY" "$PRIVATE_KEY" && log "the private key is replaced; the public key is $(public_key)"
 }
 
-# Makes the next key, unless there is one: the service may know it already.
+# Makes the next key. Keeps an existing one, because the service may know it already.
 make_next_key() {
   [[ ! -s $NEXT_KEY ]] || return 0
   wg genkey >"$NEXT_KEY.part" && sync "$NEXT_KEY.part" && mv "$NEXT_KEY.part" "$NEXT_KEY"
 }
 
-# rotate [<endpoint>]: without the endpoint to register, an agent runs, and takes the next key.
+# rotate [<endpoint>]: registers the next key with this endpoint. Without an endpoint, waits until
+# the running agent has registered it.
 rotate() {
   local deadline=$((SECONDS + ROTATION_SECONDS))
   [[ -s $PRIVATE_KEY ]] || {

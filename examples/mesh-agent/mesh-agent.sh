@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Joins this host to the mesh and keeps it there. README.md lists the settings. This file decides
-# when something is done: service.sh talks to the service, host/ does what has to be done on the
-# host, keys.sh replaces its key, and configuration.sh decides what is believed of what was served.
-# `mesh-agent.sh check <file>` does that alone; `mesh-agent.sh rotate` gives the host another key.
+# when something is done: service.sh talks to the service, host/ changes the host, keys.sh replaces
+# the private key, and configuration.sh decides which served data is accepted. `mesh-agent.sh check
+# <file>` only does the last; `mesh-agent.sh rotate` only replaces the private key.
 set -euo pipefail
 export LC_ALL=C
 umask 077
@@ -28,7 +28,7 @@ ENDPOINT=${ENDPOINT:-}
 HOSTS_FILE=${HOSTS_FILE-/etc/hosts}
 POLL_SECONDS=${POLL_SECONDS:-}
 
-# How often the host is looked after.
+# How often the host is checked.
 readonly LOOK_SECONDS=10
 
 # shellcheck source-path=SCRIPTDIR source=host/tunnel.sh
@@ -48,14 +48,14 @@ source "$AGENT_FOLDER/keys.sh"
 
 # The config_version that runs; empty while the tunnel is down.
 applied_version=
-# Empty until the tunnel is known to be all of the last configuration: an agent before this one may
-# have been killed while it changed it.
+# Empty until the tunnel is known to have all of the last configuration: an earlier agent may have
+# been killed while it changed the tunnel.
 is_complete=
-# Whether the configuration may have peers whose names are not known.
+# Set if the configuration may have peers whose names are unknown.
 names_are_due=
 
-# What the service said may be part of it, and is neither to fill the disk nor to command the
-# terminal that shows it.
+# A message may quote the service. So it is cut, and control characters are replaced: it must
+# neither fill the disk nor steer the terminal that shows it.
 log() {
   local text=$*
   text=${text:0:1000}
@@ -64,8 +64,8 @@ log() {
 
 # --- looking after the host ---------------------------------------------------------------------
 
-# Looks after everything that can change on this host by itself, without a request. Fails if the
-# host has moved: the answer to a request that is under way may not find it any more.
+# Checks and repairs everything that can change on this host by itself. Sends no request. Fails if
+# the host has moved: the answer to a pending request may then no longer arrive.
 look_after_host() {
   local has_moved=
   ! follow_network || has_moved=yes
@@ -77,7 +77,7 @@ look_after_host() {
   [[ -z $has_moved ]]
 }
 
-# Whether the service knows this host as it is now.
+# Whether the service knows the current state of this host.
 is_as_told() {
   local pubkey
   [[ -z $takes_paths ]] || ! is_path_news_due || return 1
@@ -114,7 +114,7 @@ meet() {
   learn_names
 }
 
-# The tunnel works without them.
+# Ignores failures, because the tunnel works without names.
 learn_names() {
   if [[ -n $names_are_due ]] && lacks_names; then
     request /netmap "$(jq -n --arg agent_id "$AGENT_ID" '{$agent_id}')" || return 0
@@ -124,8 +124,8 @@ learn_names() {
   keep_names
 }
 
-# While the service gives no usable answer, the last configuration still connects the peers. The
-# tunnel stays down when the answer was that this agent has no place in the mesh any more.
+# Brings up the last configuration, which still connects the peers while the service gives no usable
+# answer. The tunnel stays down if the answer was that this agent is no longer in the mesh.
 fall_back() {
   [[ $status != 40[134] && -e $CONFIG ]] || return 0
   if ! is_up; then
@@ -136,7 +136,8 @@ fall_back() {
   fi
 }
 
-# pause <milliseconds>: until then the host is looked after, and what that finds ends the pause.
+# pause <milliseconds>: checks the host meanwhile, and ends early if a check finds something to
+# tell.
 pause() {
   local left=$1 step
   while ((left > 0)); do
@@ -149,10 +150,10 @@ pause() {
   done
 }
 
-# How many milliseconds to pause after a round that failed: ever longer, up to the service's own
-# interval, so that a service that is back is noticed soon. It may ask for more, but not for more
-# than that either, whatever is added so that agents do not fall into step: nobody would learn of a
-# rule meanwhile.
+# The backoff after a failed round, in milliseconds. It grows up to the heartbeat interval, so that
+# a recovered service is noticed soon. The service may ask for a longer pause. Even with that and
+# with jitter, which keeps agents from falling into step, the pause is never longer than the
+# heartbeat interval: nobody would learn of a rule meanwhile.
 milliseconds_to_back_off() {
   local milliseconds seconds=$((failures < 9 ? 2 ** failures : heartbeat_seconds)) longest asked
   longest=$(($(interval_seconds) < heartbeat_seconds ? $(interval_seconds) : heartbeat_seconds))
@@ -170,10 +171,10 @@ stay() {
     look_after_host || true
     if meet; then
       failures=0
-      # A tenth more or less, so that agents do not fall into step.
+      # Jitter of a tenth, so that agents do not fall into step.
       pause_milliseconds=$(($(seconds_to_pause) * (900 + RANDOM % 201)))
     elif [[ -n $was_cut ]]; then
-      # Not soon again, should what ends the request end each one.
+      # Pause, in case every request is cut short.
       pause_milliseconds=1000
     else
       fall_back || log "the last configuration cannot be brought up"
@@ -184,13 +185,13 @@ stay() {
   done
 }
 
-# A second signal must not end this half-way. Until the configuration that was found at the start
-# is adopted, it may contain foreign hooks, and taking the tunnel down would run them.
+# Ignores further signals, so that none ends this half-way. Taking the tunnel down runs the hooks in
+# the configuration, which may be somebody else's until it is adopted. So it is adopted first.
 leave() {
   trap '' TERM INT
   trap - EXIT
   [[ -n $is_adopted ]] || adopt_configuration
-  # Before its directory goes: a request may be about to write there.
+  # Before $WORK is removed: a request may be about to write there.
   # shellcheck disable=SC2046,SC2086 # one argument for each process
   kill $requesting $(jobs -pr) 2>/dev/null || true
   ! is_up || take_down
@@ -207,9 +208,9 @@ fi
 require_safe_url "$MESH_URL" && require_endpoint && require_firewall_kind "$FIREWALL" &&
   require_hook_path "$PRIVATE_KEY_FILE" && require_privileges && require_tunnels || exit
 
-# Held by this shell until it ends, however it ends. Where it was killed, its subshells hold it for
-# a moment longer, and may still write to its directory. The file stays: removing it would let two
-# agents in, one with the old file and one with a new one.
+# This shell holds the lock until it ends, however it ends. If it was killed, its subshells hold the
+# lock for a moment longer, and may still write to $WORK. The lock file stays: removing it would
+# allow two agents, one with the old file and one with a new file.
 exec 9>>"$CONFIG_DIR/$INTERFACE.lock"
 if [[ ${1:-} == rotate ]] && ! flock -n 9; then
   rotate
@@ -230,12 +231,12 @@ if [[ ${1:-} == rotate ]]; then
   exit
 fi
 
-# From here on a signal stops the agent cleanly, also while it adopts the configuration.
+# Set the traps before the configuration is changed. From here on, a signal stops the agent cleanly.
 is_adopted=
 trap leave EXIT
-# bash 5.2 may run a trap while it reads a command substitution, and takes it for a part of that:
-# without a ")" at its end, the signal is lost, or ends the shell with 2. Where bash does not, the
-# first line ends the shell before the second one is read.
+# bash 5.2 may run a trap while it reads a command substitution, and parses the trap as part of
+# that. Without a ")" at the end of the trap, the signal is lost, or the shell exits with 2. In
+# other cases, the first line exits before the second line is read.
 on_signal=$'trap "" TERM INT; exit 0\n)'
 # shellcheck disable=SC2064 # it does not change
 trap "$on_signal" TERM INT
@@ -246,5 +247,6 @@ is_up || remove_names
 
 [[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY"
 
-# Without the lock for what it starts: a tunnel or a lookup would hold it after this shell's end.
+# Closes the lock for child processes: a tunnel or a lookup would hold it after this shell has
+# ended.
 stay 9>&-

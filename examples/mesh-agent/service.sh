@@ -1,20 +1,21 @@
 # shellcheck shell=bash
-# What an agent says to the service, and how often: registration, heartbeats, and the request that
-# waits for news. To be sourced, after configuration.sh: that defines functions and changes nothing.
+# What an agent sends to the service, and how often: registration, heartbeats, and the request that
+# waits for news. Source this file after configuration.sh. It only defines functions.
 #
 # The caller sets MESH_URL, AGENT_ID, AGENT_KEY_FILE, POLL_SECONDS, LOOK_SECONDS and the directory
-# WORK, and defines `log`, `listen_port`, `look_after_host`, `is_as_told` and what paths.sh does.
+# WORK, and defines `log`, `listen_port`, `look_after_host`, `is_as_told` and the functions of
+# paths.sh.
 
 # The longest that the service keeps a request waiting.
 readonly LONGEST_WAIT_SECONDS=140
-# After this long the service is asked again for what it did not have or take: it may have been
-# updated, or this host have moved.
+# After this long, try again what the service lacked or refused: the service may have been updated,
+# or this host may have moved.
 readonly FORGET_SECONDS=3600
 
-# The last answer's HTTP status, or 000 where there was none, and how many whole seconds it took.
+# The last answer's HTTP status, or 000 if there was none, and how many whole seconds it took.
 status=
 answer_seconds=
-# Whether the last request was ended here, by what was found on the host meanwhile.
+# Set if this agent cut the last request short, because the host had something to tell.
 was_cut=
 # The process of the request that is under way.
 requesting=
@@ -23,26 +24,27 @@ heartbeat_seconds=30
 failures=0
 # The public key and the endpoints that the service knows.
 registered_as=
-# The endpoints of `agentfiles mesh path` that it refused.
+# The endpoints of `agentfiles mesh path` that the service refused.
 refused_endpoints=
-# The config_version that the last heartbeat was told.
+# The config_version in the last heartbeat's answer.
 served_version=
-# How many heartbeats in a row were to wait and did not: they failed, or were answered at once.
-# At most 20, where the pause that is made of it is longer than any interval.
+# How many heartbeats in a row should have waited and did not: they failed, or were answered at
+# once. At most 20, because the resulting pause is then longer than any interval.
 fruitless_waits=0
-# The longest wait that the service takes, or less than what something on the way has cut off.
+# The longest wait that the service accepts. Something on the way may cut off long requests; then
+# this is shorter than those.
 longest_wait_seconds=$LONGEST_WAIT_SECONDS
 shortened_at=0
-# Whether the service takes what is known of the paths to the peers.
+# Empty if the service accepts no path reports.
 takes_paths=yes
-# Empty while the service has /wait; else when to ask for it again.
+# Empty while the service has /wait; else when to try it again.
 wait_missing_until=
 
 # request <path> <json> [<seconds>]: sets status and answer_seconds, leaves the answer in
-# $WORK/answer, and fails unless it is 200. The service may wait for so many seconds: so long the
-# host is looked after, and the request ends early if that finds something to tell.
-# curl replaces its subshell, which would hold the lock until curl ends, even after this shell.
-# Its probes of an idle connection tell whether the other side is still there.
+# $WORK/answer, and fails unless the status is 200. The service may wait for <seconds>. Meanwhile
+# the host is checked, and the request is cut short if the host has something to tell. curl replaces
+# its subshell, which would hold the lock until curl ends, even after this shell. Its keepalive
+# probes show whether the other side is still there.
 request() {
   local ended reason="no answer" answered waits=${3:-0}
   was_cut=
@@ -59,7 +61,7 @@ request() {
   while true; do
     ended=0
     IFS='. ' read -r -t "$LOOK_SECONDS" -u "$answered" status answer_seconds _ || ended=$?
-    # Otherwise it was the time.
+    # A status above 128 is a timeout of `read`. Any other ends the loop.
     ((ended > 128)) || break
     ((waits == 0)) || { look_after_host && is_as_told; } && continue
     kill "$requesting" 2>/dev/null && was_cut=yes
@@ -81,7 +83,7 @@ request() {
   return 1
 }
 
-# answered_number <field>: prints it, in its one spelling, because versions are compared as text.
+# answered_number <field>: prints a number in canonical form, because versions are compared as text.
 # The pattern is needed because older versions of jq succeed on an empty answer.
 answered_number() {
   jq -r ".$1 | numbers" "$WORK/answer" 2>"$WORK/errors" | grep -xE -m 1 '[0-9]{1,15}' || {
@@ -90,28 +92,29 @@ answered_number() {
   }
 }
 
-# Whether the last answer was an error of this code.
+# Whether the last answer was an error with this code.
 was_refused() {
   [[ $(jq -r '.error.code' "$WORK/answer" 2>/dev/null) == "$1" ]]
 }
 
-# Whether the last answer is one of /wait to an agent without a peer: all of it but the version. An
-# answer of something on the way is none.
+# Whether the last answer is that of /wait to an agent without a peer: complete except for the
+# version. An answer from something on the way does not count.
 says_no_peer() {
   [[ $(jq 'has("heartbeat_interval_seconds") and (has("config_version") | not)' \
     "$WORK/answer" 2>/dev/null) == true ]]
 }
 
-# How many seconds the last answer asked to be left alone.
+# The seconds in the last answer's Retry-After; 0 if there were none.
 retry_after() {
   local seconds
   seconds=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]\{1,4\}\).*/\1/p' "$WORK/headers" |
     tail -n 1) || true
-  # In base 10: bash takes a number with a leading zero for an octal one.
+  # In base 10: bash reads a number with a leading zero as octal.
   echo "$((10#${seconds:-0}))"
 }
 
-# register <public key> <endpoint>: with the endpoints of `agentfiles mesh path` after that one.
+# register <public key> <endpoint>: also registers the endpoints of `agentfiles mesh path`, after
+# <endpoint>.
 register() {
   local port=${LISTEN_PORT:-}
   [[ -n $port$2 || -z $path_endpoints ]] || port=$(listen_port)
@@ -121,7 +124,7 @@ register() {
       | {$agent_id, $pubkey, endpoint: $endpoints[0]}
       + if $endpoints[1:] == [] then {} else {$endpoints} end
       + if $listen_port == "" then {} else {listen_port: ($listen_port | tonumber)} end')" || {
-    # The tunnel matters more than what is said besides.
+    # The tunnel matters more than these endpoints.
     if [[ $status == 422 && -n $path_endpoints ]]; then
       log "the endpoints of \`agentfiles mesh path\` are refused; leaving them out"
       refused_endpoints=$path_endpoints
@@ -137,25 +140,25 @@ register() {
   log "registered with $(jq -r '.addresses | map(tostring) | join(", ")' "$WORK/answer")${2:+ at $2}"
 }
 
-# is_registered <public key> <endpoint>: whether the service has been told.
+# is_registered <public key> <endpoint>: whether the service knows all of them.
 is_registered() {
   [[ $path_endpoints != "$refused_endpoints" ]] || path_endpoints=
   [[ $registered_as == "$1 $2 $path_endpoints" ]]
 }
 
-# Another agent has this public key: the host is a copy, or somebody was quicker. The next round
-# registers a new one.
+# Another agent has this public key: this host is a copy, or somebody was quicker. Makes a new key,
+# which the next round registers.
 replace_key_in_use() {
   [[ $status == 409 ]] && was_refused pubkey_in_use || return 0
   wg genkey >"$WORK/key" && mv "$WORK/key" "$(key_to_register)" && log "a new key pair is made"
 }
 
-# Whether the service has /wait, as far as is known.
+# Whether the service has /wait, as far as this agent knows.
 has_wait() {
   [[ -z $wait_missing_until ]] || ((SECONDS >= wait_missing_until))
 }
 
-# How often the service has to hear of this agent: /wait counts until its time is over.
+# How often the service must hear from this agent, in seconds. A /wait counts until it ends.
 interval_seconds() {
   local seconds=$heartbeat_seconds
   if [[ -n $POLL_SECONDS ]]; then
@@ -163,39 +166,43 @@ interval_seconds() {
   elif has_wait && ((fruitless_waits < 3)); then
     seconds=$LONGEST_WAIT_SECONDS
   fi
-  # One report does not name all peers. Each request costs, so not more often than this.
+  # If one report cannot name all peers, report as often as heartbeats are due. Not more often,
+  # because each request costs.
   if [[ -n $takes_paths ]] && ! is_one_report_enough; then
     ((failures > 0 || seconds < heartbeat_seconds)) || seconds=$heartbeat_seconds
   fi
   echo "$seconds"
 }
 
-# How long a heartbeat may wait for news: a little less than the interval, so that the next
-# one is in time, and agents do not fall into step. 0 where asking over and over is as quick.
+# How long a heartbeat may wait for news, in seconds. A little less than the interval, so that the
+# next heartbeat is in time; the difference is random, so that agents do not fall into step. 0 if
+# polling is as quick.
 seconds_to_wait() {
   local seconds=$(($(interval_seconds) * (970 + RANDOM % 30) / 1000))
   ((seconds < longest_wait_seconds)) || seconds=$longest_wait_seconds
   echo "$((seconds < 2 ? 0 : seconds))"
 }
 
-# shorten_wait <seconds>: after a wait that failed within so many. A short one has other reasons.
+# shorten_wait <seconds>: reduces the longest wait after a wait that failed within <seconds>. A
+# failure within 10 s has other reasons.
 shorten_wait() {
   shortened_at=$SECONDS
   if [[ $status == 422 ]]; then
-    ((longest_wait_seconds <= 50)) || longest_wait_seconds=50 # what older services take
+    ((longest_wait_seconds <= 50)) || longest_wait_seconds=50 # the limit of older services
   elif [[ $status =~ ^(000|50[24])$ ]] && (($1 >= 10 && $1 <= longest_wait_seconds)); then
     longest_wait_seconds=$(($1 * 9 / 10))
   fi
 }
 
-# Says which version runs; sets served_version and heartbeat_seconds. A service that waits answers
-# as soon as another version should run. After a failure the question is whether it is back.
+# Reports the running version; sets served_version and heartbeat_seconds. A service that waits
+# answers as soon as another version should run. After a failure, the heartbeat does not wait: it
+# checks whether the service is back.
 heartbeat() {
   local wait_seconds=0 sent_at=$SECONDS path=/wait report=$WORK/report
   ((SECONDS - shortened_at < FORGET_SECONDS)) || longest_wait_seconds=$LONGEST_WAIT_SECONDS
   [[ -z $applied_version ]] || ((failures > 0)) || wait_seconds=$(seconds_to_wait)
   has_wait || path=/peer/heartbeat
-  # Until it is known to have waited.
+  # Counts as fruitless until it is known that the service has waited.
   ((wait_seconds == 0 || fruitless_waits == 20)) || fruitless_waits=$((fruitless_waits + 1))
   if [[ -z $takes_paths || ! -s $WORK/report ]]; then report=/dev/null; fi
   note_paths_told
@@ -206,7 +213,7 @@ heartbeat() {
       + if $wait_seconds == 0 then {} else {$wait_seconds} end
       + if $reports == [] then {} else {paths: $reports[0]} end')" "$wait_seconds"; then
     if [[ -n $was_cut ]]; then
-      # It had waited until then.
+      # The service had waited until then.
       fruitless_waits=0
     elif [[ $status == 404 && $path == /wait ]] && was_refused not_found; then
       log "this service has no /wait; sending heartbeats instead"
@@ -219,7 +226,7 @@ heartbeat() {
       heartbeat
       return
     else
-      # The operator removed this peer. It may register again: it comes back without a rule.
+      # The operator removed this peer. Register it again: it comes back without a rule.
       [[ $status != 404 ]] || registered_as=
       ((wait_seconds == 0)) || shorten_wait "$((SECONDS - sent_at))"
     fi
@@ -237,15 +244,16 @@ heartbeat() {
   local asked
   asked=$(answered_number heartbeat_interval_seconds) || return
   [[ ! $asked =~ ^[1-9][0-9]{0,3}$ ]] || heartbeat_seconds=$asked
-  # News may come at once, but not time after time.
+  # News may come at once, but not every time.
   local expected_seconds=$((wait_seconds - 1))
   [[ $served_version == "$applied_version" ]] || expected_seconds=1
   ((wait_seconds == 0 || answer_seconds < expected_seconds)) || fruitless_waits=0
 }
 
-# How long to pause after a round that went well: the interval, where heartbeats do not wait. Where
-# they do, the next one waits almost at once, unless the last three or more were in vain: so a
-# service that does not wait, or that always names another version, is soon asked as rarely.
+# How long to pause after a successful round, in seconds. If heartbeats do not wait, this is the
+# interval. If they wait, the next one follows almost at once. After three fruitless waits in a row,
+# the pause grows with each further one, up to the interval. So a service that does not wait, or
+# that always names another version, is soon asked no more often.
 seconds_to_pause() {
   local interval seconds
   interval=$(interval_seconds)

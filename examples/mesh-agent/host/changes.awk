@@ -1,6 +1,6 @@
-# Finds what has to change so that a running tunnel has the peers of a configuration. A peer that
-# stays as it is appears in no change. `wg syncconf` would set the addresses of every peer again, and
-# between the removal of the old ones and the addition of the new ones it loses packets.
+# Finds the changes that make the peers of a running tunnel match a configuration. An unchanged peer
+# appears in no change. `wg syncconf` would instead set the addresses of every peer again, and lose
+# packets between removing the old addresses and adding the new ones.
 #
 #   wg show <interface> dump | awk -v folder=<folder> -f changes.awk - <configuration>
 #
@@ -9,15 +9,15 @@
 #   removals   arguments of `wg set`, three for each peer that the configuration does not have
 #   changes    arguments of `wg set`, four for each PSK, addresses or keepalive that differ. A PSK is
 #              named by its file, psks/<number>; this also adds new peers
-#   greetings  the same for the addresses and the keepalive of new peers. These wait until the peer
-#              has its endpoint: a keepalive sends a handshake at once, an address with the first
-#              packet. If there is no endpoint by then, the next handshake is sent after 5 s
+#   greetings  the same for the addresses and the keepalive of new peers. Set them after the peer's
+#              endpoint: a keepalive sends a handshake at once, an address with the first packet. If
+#              the peer has no endpoint by then, the next handshake is sent after 5 s
 #              (REKEY_TIMEOUT)
 
 BEGIN {
   known = folder "/known"; removals = folder "/removals"
   changes = folder "/changes"; greetings = folder "/greetings"
-  # Also empties what an earlier change left there.
+  # Creates all files, and empties those of an earlier change.
   printf "" >known; printf "" >removals; printf "" >changes; printf "" >greetings
 }
 
@@ -51,7 +51,7 @@ END {
   }
 }
 
-# wg takes an empty file as "no PSK".
+# wg reads an empty file as "no PSK".
 function psk_file(key,    name) {
   if (wanted_psk[key] == "") return "/dev/null"
   name = "psks/" ++psks
@@ -60,7 +60,7 @@ function psk_file(key,    name) {
   return name
 }
 
-# Whether both lists, separated by commas, have the same addresses. WireGuard keeps no order.
+# Whether two comma-separated lists have the same addresses. WireGuard keeps no order.
 function same_addresses(one, other,    list, others, i) {
   if (split(one, list, ",") != split(other, others, ",")) return 0
   for (i in list) if (index("," other ",", "," list[i] ",") == 0) return 0

@@ -1,22 +1,22 @@
 # shellcheck shell=bash
-# Where this host and its peers are reached: notices that this host has moved, gives peers their
-# registered endpoints, and looks up names. To be sourced with tunnel.sh.
+# The endpoints of this host and its peers: notices that this host has moved, gives peers their
+# registered endpoints, and looks up names. Source this file with tunnel.sh.
 
 # WireGuard gives up a session after this long (REJECT_AFTER_TIME).
 readonly SESSION_SECONDS=180
 
-# Holds ENDPOINT, once its address was seen to be this host's own.
+# Contains ENDPOINT once its address was found to be this host's own.
 readonly ENDPOINT_NOTE=$CONFIG_DIR/$INTERFACE.endpoint
 # How often the names of silent peers are looked up.
 readonly NAMES_SECONDS=30
 
-# What `agentfiles mesh path` writes, while it runs on this host: its own endpoints, and the peers
-# whose packets it forwards. It writes it again every few seconds; an older file is that of one that
-# was killed.
+# The file that `agentfiles mesh path` writes while it runs on this host: its own endpoints, and the
+# peers whose packets it forwards. It rewrites the file every few seconds. An older file was left
+# behind by a process that was killed.
 readonly PATH_FILE=$CONFIG_DIR/$INTERFACE.path
 readonly PATH_FILE_SECONDS=30
 
-# The process that looks up names, if one was started, and when that was.
+# The process that looks up names, and when it was started; empty if there is none.
 lookups=
 looked_up_at=
 # The addresses from which this host sends, by IPv4 and IPv6, and the endpoint to register.
@@ -25,15 +25,15 @@ own_endpoint=
 # The endpoints to register after that one, separated by spaces.
 path_endpoints=
 
-# require_endpoint: says so and fails, unless ENDPOINT has a form that is understood here. The
-# service decides about the rest.
+# require_endpoint: fails with a message unless ENDPOINT has a form that this agent knows. The
+# service checks the rest.
 require_endpoint() {
   [[ ! $ENDPOINT =~ ^auto || $ENDPOINT =~ ^auto:[1-9][0-9]{0,4}$ ]] && return
   log "ENDPOINT must be <host>:<port> or auto:<port>, not $ENDPOINT"
   return 1
 }
 
-# Sets own_endpoint. Succeeds if this host sends from another address than the last time.
+# Sets own_endpoint. Succeeds if this host now sends from another address than before.
 follow_network() {
   local before=$network ipv4 ipv6
   ipv4=$(source_address 192.0.2.1)
@@ -44,16 +44,17 @@ follow_network() {
   [[ -n $before && $network != "$before" ]]
 }
 
-# source_address <address>: prints the address from which this host would send there, if that is one
-# by which it may be reached.
+# source_address <address>: prints the address from which this host would send to <address>, if
+# other hosts may be able to reach this host there.
 source_address() {
   ip -o route get "$1" 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p' |
     grep -vE '^(127\.|169\.254\.|::1$|fe80:)' || true
 }
 
-# ENDPOINT, unless it is to follow the host: with `auto`, or if its address was this host's own and
-# is not any more. A note of that is kept, for an agent that starts later. An address that was never
-# the host's own belongs to the NAT before it.
+# Sets own_endpoint. This is ENDPOINT, except in two cases, in which it follows the host's address:
+# with `auto`, or if ENDPOINT's address was this host's own and no longer is. ENDPOINT_NOTE records
+# that it was, for an agent that starts later. An address that was never this host's own belongs to
+# the NAT in front of it.
 # shellcheck disable=SC2034 # mesh-agent.sh reads it
 find_own_endpoint() {
   local host=${ENDPOINT%:*} port=${ENDPOINT##*:} ipv4=${network% *} ipv6=${network#* }
@@ -76,14 +77,14 @@ find_own_endpoint() {
   [[ -z $host ]] || own_endpoint=$host:$port
 }
 
-# Whether `agentfiles mesh path` runs, as far as its file tells.
+# Whether `agentfiles mesh path` runs, judging by the age of its file.
 has_paths() {
   local written
   written=$(stat -c %Y "$PATH_FILE" 2>/dev/null) && (($(date +%s) - written < PATH_FILE_SECONDS))
 }
 
-# Sets path_endpoints. Where no port is configured, the present one is registered with them: else
-# the service would take the first of them for that of the tunnel.
+# Sets path_endpoints. If no port is configured, the tunnel's current port is registered with them.
+# Otherwise the service would take the port of the first path endpoint for the tunnel's.
 # shellcheck disable=SC2034 # service.sh reads it
 find_path_endpoints() {
   path_endpoints=
@@ -101,7 +102,7 @@ has_own_endpoint() {
 }
 
 # note_moves <configuration> <new configuration>: leaves in $WORK/moved the public keys of the peers
-# that have registered another endpoint.
+# whose registered endpoint has changed.
 note_moves() {
   awk '
     $1 == "PublicKey" { key = $3; next }
@@ -111,11 +112,11 @@ note_moves() {
   ' "$1" "$2" >"$WORK/moved"
 }
 
-# Gives its registered endpoint to every peer that has another one, unless it has a live session
-# there: it is not silent, and has not just registered that it is elsewhere. Names are looked up
-# again, in the background because one can take a minute, and in random order: slow names must not
-# hold up the same others each time. A peer whose packets a program of this host forwards keeps the
-# port of that program.
+# Sets the endpoint of every peer to its registered endpoint. A peer with a live session keeps its
+# current endpoint, unless it is silent or has just registered another one. Names are looked up
+# again. This runs in the background because one lookup can take a minute, and in random order so
+# that slow names do not delay the same peers each time. If a program on this host forwards a peer's
+# packets, the endpoint stays that program's port.
 refresh_endpoints() {
   [[ -e $CONFIG ]] || return 0
   local forwards=

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What an agent needs of its host to make tunnels, and the firewall of its tunnel. To be sourced
-# with tunnel.sh.
+# Checks that the host allows an agent to make tunnels, and keeps the tunnel's firewall loaded.
+# Source this file with tunnel.sh.
 
 readonly SANDBOX_PEER="the sandbox peer, agentfiles mesh join, needs neither root nor a TUN device"
 
-# Says what is missing and fails, unless this process may make tunnels and firewalls here. The
-# kernel is asked: in a container root may lack the capability, and in a user namespace root may
-# have one that does not count for this network.
+# Fails with a message unless this process may make tunnels and firewalls here. Asks the kernel,
+# because in a container root may lack the capability, and in a user namespace root may have a
+# capability that does not apply to this network.
 require_privileges() {
   if ((EUID != 0)); then
     log "root is needed to make the tunnel and its firewall; this is user $EUID; $SANDBOX_PEER"
@@ -16,7 +16,7 @@ require_privileges() {
   if has_nft; then
     reason=$(nft list tables 2>&1 >/dev/null) && return
   else
-    # A change to what it is already.
+    # Set the MTU to its current value, which changes nothing.
     asked=ip
     reason=$(ip link set dev lo mtu "$(</sys/class/net/lo/mtu)" 2>&1) && return
   fi
@@ -25,8 +25,8 @@ require_privileges() {
   return 1
 }
 
-# Says what is missing and fails, unless a tunnel can be made here, by the kernel or by the program
-# that wg-quick runs where the kernel has no WireGuard.
+# Fails with a message unless a tunnel can be made here, by the kernel, or by the program that
+# wg-quick runs if the kernel has no WireGuard.
 require_tunnels() {
   local trial=mesh-trial$((RANDOM % 10000)) program=${WG_QUICK_USERSPACE_IMPLEMENTATION:-wireguard-go}
   is_up && return
@@ -42,13 +42,13 @@ require_tunnels() {
   fi
 }
 
-# Whether the firewall is nft's to load. Without one, nft need not be there.
+# Whether rules are loaded with nft. With FIREWALL=none, nft may be missing.
 has_nft() {
   [[ $FIREWALL == nftables ]] || command -v nft >/dev/null
 }
 
-# Loads the firewall again when it is gone: after somebody's `nft flush ruleset` every port of this
-# host would be open to every peer.
+# Loads the firewall again if it is missing. After an `nft flush ruleset`, every port of this host
+# would be open to every peer.
 keep_firewall() {
   ! is_up || ! has_nft || nft -t list table inet "$(firewall_table)" >/dev/null 2>&1 && return
   log "the firewall is gone; loading it again"
@@ -57,14 +57,14 @@ keep_firewall() {
   take_down
 }
 
-# nft takes neither + nor = in a name.
+# nft accepts neither + nor = in a name.
 firewall_table() {
   echo "agent_mesh_${INTERFACE//[+=]/_}"
 }
 
-# load_firewall <configuration>: as its hook does. The last line is looked for first, because nft
-# takes an empty input for a ruleset. FIREWALL=none leaves a guard against loops, which a host
-# without nft goes without.
+# load_firewall <configuration>: loads the rules, like the configuration's hook. First checks that
+# their last line is there, because nft accepts empty input as a ruleset. With FIREWALL=none, the
+# rules are only a guard against loops. A host without nft has no such guard.
 load_firewall() {
   has_nft || return 0
   grep -qx '#nft }' "$1" || return

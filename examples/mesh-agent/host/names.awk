@@ -3,9 +3,9 @@
 #   awk -v begin=<marker> -v end=<marker> -v own_name=<name of this host> \
 #     -f names.awk part=rest <file of names> part=names <names> part=registered <configuration>
 #
-# Prints the file with the names of the configuration's peers in its block, or without one if there
-# are none. Each other line stays as it is. A line of `names` has the agent_id and the name of a
-# peer. A name that the file or this host has already is left out, in whatever case.
+# Prints the file with the names of the configuration's peers in the block. Without such names there
+# is no block. Every other line stays as it is. A line of `names` has the agent_id and the name of a
+# peer. A name that is already in the file, or is this host's, is left out; case does not matter.
 
 BEGIN { taken[tolower(own_name)]; sub(/\..*/, "", own_name); taken[tolower(own_name)]; taken["localhost"] }
 
@@ -35,7 +35,7 @@ END {
   print end
 }
 
-# Lines of a block are held back until its end shows that it is one.
+# Holds back the lines after a begin marker, until an end marker shows that they are a block.
 function rest_line(line,    i) {
   if (line == begin) { release(); is_held = 1 }
   else if (line == end && is_held) {
@@ -46,13 +46,14 @@ function rest_line(line,    i) {
   else keep(line)
 }
 
-# Without an end, only what follows the beginning and looks like a line of this agent goes.
+# If the end marker is missing, removes only the first lines after the begin marker, as long as they
+# look like this agent's.
 function release(    i) {
   for (i = 1; i <= held_count; i++) if (i > own_prefix()) keep(held[i])
   held_count = 0
 }
 
-# How many of the lines that are held back are such as this agent writes, before the first other one.
+# How many lines at the beginning of those held back look like this agent's.
 function own_prefix(    i) {
   for (i = 1; i <= held_count && is_own_line(held[i]); i++);
   return i - 1

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# Keeps the names of the peers in this host's /etc/hosts, in a block of its own. names.awk says what
-# stands there. To be sourced with tunnel.sh.
+# Keeps the names of the peers in this host's /etc/hosts, in a separate block that names.awk
+# describes. Source this file with tunnel.sh.
 #
-# The caller sets HOSTS_FILE; empty: no names.
+# The caller sets HOSTS_FILE. If it is empty, no names are kept.
 
-# The names of peers that the service has told: a line has an agent_id and a name, for good.
+# The names of peers from the service: each line has an agent_id and its name, which never changes.
 readonly NAMES=$CONFIG_DIR/$INTERFACE.names
 
-# Whether the block cannot be kept, which is said once.
+# Set once writing the block has failed, so that this is logged only once.
 names_failed=
 
-# take_in_names <answer of /netmap>: keeps the names that are DNS labels.
+# take_in_names <answer of /netmap>: stores the names that are DNS labels.
 take_in_names() {
   jq -r '.peers[] | select(.self | not) | "\(.agent_id) \(.name)"' "$1" 2>/dev/null |
     grep -xE '[A-Za-z0-9][A-Za-z0-9._:@-]{0,127} [a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?' |
@@ -18,7 +18,7 @@ take_in_names() {
   mv "$WORK/names-of-peers" "$NAMES"
 }
 
-# Whether the configuration has a peer whose name is not known.
+# Whether the configuration has a peer whose name is unknown.
 lacks_names() {
   [[ -n $HOSTS_FILE && -e $CONFIG ]] || return 1
   touch "$NAMES"
@@ -29,12 +29,12 @@ lacks_names() {
   ' "$NAMES" "$CONFIG"
 }
 
-# Puts the names of the configuration's peers into the file, where they are not there yet.
+# Writes the names of the configuration's peers into the file, unless they are already there.
 keep_names() {
   [[ -z $HOSTS_FILE || ! -e $CONFIG ]] || write_names "$CONFIG"
 }
 
-# Somebody else may have written the file since.
+# Writes the names again if another program has written the file since.
 keep_names_again() {
   [[ ! -e $WORK/hosts.new || ! $HOSTS_FILE -nt $WORK/hosts.new ]] || keep_names
 }
@@ -43,7 +43,7 @@ remove_names() {
   [[ -z $HOSTS_FILE ]] || write_names /dev/null
 }
 
-# write_names <configuration>: says once why it cannot.
+# write_names <configuration>: logs the reason of a failure once.
 write_names() {
   local reason
   touch "$NAMES"
@@ -55,14 +55,14 @@ write_names() {
   fi
 }
 
-# write_block <configuration>: other agents of this host wait meanwhile. A link is followed: what it
-# leads to is the file.
+# write_block <configuration>: makes other agents of this host wait meanwhile. If the file is a
+# link, writes the link's target.
 write_block() (
   file=$(readlink -e "$HOSTS_FILE") || { echo "there is no such file"; exit 1; }
   exec 8<"$(dirname "$file")"
   flock -w 5 8 || { echo "another program holds its folder"; exit 1; }
   cp "$file" "$WORK/hosts.old" || exit
-  # A byte that ends a text to some programs.
+  # Some programs end a text at a NUL byte.
   if grep -qaP '\0' "$WORK/hosts.old"; then
     echo "it is not a text"
     exit 1
@@ -74,13 +74,13 @@ write_block() (
   if is_mounted "$file" || ! replace_file "$file" 2>/dev/null; then overwrite_file "$file"; fi
 )
 
-# Whether something is mounted at this path, as a container's runtime does: it cannot be replaced.
+# Whether the file is a mount point, as in many containers. A mount point cannot be replaced.
 is_mounted() {
   awk -v file="$1" '$5 == file { found = 1 } END { exit !found }' /proc/self/mountinfo
 }
 
-# replace_file <file>: by a rename, with the same mode, owner and attributes. Whoever changed the
-# file meanwhile wins.
+# replace_file <file>: renames a new file with the same mode, owner and attributes over it. If
+# another program has changed the file meanwhile, it fails and that change stays.
 replace_file() {
   local new=$1.mesh-agent
   if rm -f "$new" && { cp --preserve=all "$1" "$new" 2>/dev/null || cp -p "$1" "$new"; } &&
@@ -91,8 +91,8 @@ replace_file() {
   return 1
 }
 
-# overwrite_file <file>: in one write, with empty lines to where the file ended, which are cut off
-# then. So each other line is there at any moment, whatever ends this one.
+# overwrite_file <file>: writes the new content at once, padded with empty lines to the old length,
+# and then cuts off the padding. So no other line is ever missing, even if this process is killed.
 overwrite_file() {
   local old_size new_size
   cmp -s "$WORK/hosts.old" "$1" || { echo "it has changed meanwhile"; return 1; }

@@ -1,37 +1,38 @@
-# Finds with which peers a tunnel works, and by which way, from what WireGuard knows of them.
+# Finds with which peers a tunnel works, and by which way, from WireGuard's state.
 #
 #   wg show <interface> dump | awk -v now=<unix time> -v folder=<folder> -v has_endpoint=<yes or ""> \
 #     -v told_at=<unix time of the last report> -v next_path=<its place after that> \
 #     -f paths.awk part=state <folder>/paths part=forwarded <file of agentfiles mesh path> \
 #     part=registered <configuration> part=dump -
 #
-# A handshake tells that a peer was there, up to three minutes ago. So a peer from which nothing has
-# come for a while is asked, by any packet: whoever has a session answers within 10 s (WireGuard's
-# passive keepalive). Who does not is silent.
+# A handshake only shows that a peer was there up to three minutes ago. So a peer from which nothing
+# has come for a while is sent any packet. A peer with a session answers within 10 s (WireGuard's
+# passive keepalive). A peer that does not answer is silent.
 #
 # Leaves in the folder:
-#   paths.new  what is known now, to be given the next time as paths
-#   asked      the public keys of the peers to send something to
-#   silent     the public keys of those that have a session, and do not answer
+#   paths.new  the state after this run, which the next run reads as paths
+#   asked      the public keys of the peers to send a packet to
+#   silent     the public keys of the peers that have a session and do not answer
 #   turns      a line for each peer with which the tunnel began or ceased to work
-#   news       the same for people, and where a peer has gone
-#   report     a list for the service, as JSON: first those with which the tunnel has turned since
-#              the last report, then the others, in their turn
+#   news       the same in words, for the log, and where a peer has moved
+#   report     a list for the service, as JSON: first the peers with which the tunnel began or
+#              ceased to work since the last report, then the others, which take turns
 #   turn       the place where the next report goes on, and how many reports name all peers
 
 BEGIN {
   FS = OFS = "\t"
-  # REJECT_AFTER_TIME: a session lasts no longer.
+  # The longest lifetime of a session (REJECT_AFTER_TIME).
   session_seconds = 180
   quiet_seconds = 15
-  # Passive keepalives come after 10 s, and what is asked is looked for every 10 s.
+  # A passive keepalive comes after 10 s, and answers are checked every 10 s.
   answer_seconds = 12
-  # A tunnel that has just come up is not one that does not work. `agentfiles mesh path` takes less
-  # to find a way. The second look, after 10 s, tells.
+  # How long a new peer may take before it counts as not connected. `agentfiles mesh path` finds a
+  # way in less time. The second check, after 10 s, decides.
   patience_seconds = 9
-  # What the service takes.
+  # The longest list that the service accepts.
   most_reported = 64
-  # So many places of a report are for those that have turned. The others go round.
+  # The most places in a report for peers with which the tunnel began or ceased to work. The other
+  # peers take turns.
   most_turned = 32
   count = added = 0
   split("paths.new asked silent turns news report turn", files, " ")
@@ -92,20 +93,21 @@ function add(i) {
   printf "%s%s", (added++ ? ", " : ""), entries[i] >(folder "/report")
 }
 
-# Says what has changed for the peer `key`, and puts it into the report.
+# Logs what has changed for the peer `key`, and puts the peer into the report.
 function tell(works_now, at, handshake,    who, via, is_forwarded) {
   who = name[key] == "" ? key : name[key]
-  # A port of this host: a program here forwards what is sent there, and may have said to where.
+  # A port of this host belongs to a program here that forwards the packets, and that may have told
+  # where to.
   is_forwarded = at ~ /^(127\.|\[::1\])/
   via = !works_now ? "none" : is_forwarded ? "relay" : "direct"
-  # A program may say by which way after the tunnel works.
+  # The program may tell the way only after the tunnel works.
   way_now = ""
   if (is_forwarded && forwarded_at[key] == at) {
     if (works_now && way[key] != "none") via = way[key]
     if (way[key] == "direct") way_now = ", directly"
     if (outer[key] != "-") at = outer[key]
   }
-  # For the next time.
+  # For the next run.
   place = at
   if (works_now && works[key] != "yes") turn("yes", who ": connected, " (is_forwarded ? "by way of a program of this host" way_now : "directly") ", at " at)
   else if (works_now && is_forwarded && (at != endpoint[key] || way_now != told_way[key]))
@@ -129,7 +131,7 @@ function turn(state, text) {
   print text >(folder "/news")
 }
 
-# As far as this host can know.
+# The reason, as far as this host can know.
 function why(at, handshake, is_forwarded) {
   if (is_forwarded) return "no way to it is found: neither punching nor a relay reaches it"
   if (handshake > 0) return "the last handshake was " (now - handshake) " s ago, and nothing comes from " at
@@ -139,7 +141,7 @@ function why(at, handshake, is_forwarded) {
   return "it has no endpoint, and has not called this one"
 }
 
-# Whether another host could be told to send there. The service refuses what it could not.
+# Whether another host could send to this endpoint. The service refuses other endpoints.
 function is_reachable(at) {
   return at != "(none)" && at !~ /%/ &&
     at !~ /^(0|127|169\.254|22[4-9]|2[3-5][0-9])\./ && at !~ /^\[(fe[89a-f]|ff|::|64:ff9b:)/

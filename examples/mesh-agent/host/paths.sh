@@ -1,16 +1,17 @@
 # shellcheck shell=bash
-# Watches whether the tunnel works with each peer. paths.awk says how. To be sourced with tunnel.sh.
+# Watches whether the tunnel works with each peer. paths.awk says how. Source this file with
+# tunnel.sh.
 
-# Whether the tunnel has begun or ceased to work with a peer since the service was told of it.
+# Set if the tunnel has begun or ceased to work with a peer since the last report to the service.
 paths_have_turned=
-# When it was told, by the shell's seconds and in Unix time.
+# When the last report was sent, in the shell's SECONDS and in Unix time.
 paths_told_at=0
 paths_told_since=0
 # A report names up to 64 peers: the place where the next report continues, and the number of
 # reports that it takes to name all of them.
 next_path=0
 path_reports=1
-# At most so often it is told at once: some paths come and go.
+# The shortest time between two reports that do not wait for a heartbeat: some paths come and go.
 readonly PATH_NEWS_SECONDS=30
 
 # Logs with which peers the tunnel begins or ceases to work. Leaves in $WORK/report what to tell the
@@ -30,7 +31,7 @@ watch_paths() {
   ask_peers <"$WORK/asked"
   [[ -s $WORK/turns ]] || return 0
   paths_have_turned=yes
-  # A name may resolve to where a peer is now.
+  # A peer's name may now resolve to another address.
   look_up_soon
 }
 
@@ -45,19 +46,19 @@ note_paths_told() {
   [[ ! -s $WORK/turn ]] || read -r next_path path_reports <"$WORK/turn"
 }
 
-# Whether one report names all peers.
+# Whether one report can name all peers.
 is_one_report_enough() {
   ((path_reports < 2))
 }
 
-# What is known of the peers ends with their tunnel.
+# Forgets what is known about the peers, because it ends with their tunnel.
 forget_paths() {
   rm -f "$WORK/paths" "$WORK/report" "$WORK/silent" "$WORK/turn"
   path_reports=1
 }
 
-# ask_peers: sends a packet to each peer whose public key is read. No rule lets it in there, but
-# WireGuard answers. The port is that of RFC 863, where nothing is done with it.
+# ask_peers: reads public keys, and sends a packet to each of these peers. Their firewalls drop the
+# packet, but WireGuard answers. The port is that of the discard service (RFC 863).
 ask_peers() {
   local ipv4
   awk '
@@ -69,7 +70,7 @@ ask_peers() {
   done
 }
 
-# For a host that has moved: its peers learn where it is from what it sends.
+# Sends a packet to every peer after this host has moved: the peers learn its new address from that.
 ask_all_peers() {
   [[ ! -e $CONFIG ]] || sed -n 's/^PublicKey = //p' "$CONFIG" | ask_peers
 }

@@ -1,10 +1,10 @@
 #!/bin/sh
-# set-endpoint.sh <interface> <public key> <host> <port>: has the interface send to a peer there.
+# set-endpoint.sh <interface> <public key> <host> <port>: sets the endpoint of a peer.
 #
-# The agent that registered a name decides what it resolves to. So the kernel is asked where the
-# address leads: it is not set if that is this host itself, or the tunnel, which would carry its own
-# packets. The kernel does not know that `::` and addresses that begin with it, such as
-# ::ffff:127.0.0.1, may lead here too.
+# The agent that registered a name decides what the name resolves to. So this asks the kernel where
+# the address leads. It does not set an address of this host, or one behind the tunnel, which would
+# then carry its own packets. The kernel does not know that `::` and addresses that begin with it,
+# such as ::ffff:127.0.0.1, may lead to this host too.
 address=$(getent ahosts "$3") || exit
 address=${address%% *}
 route=$(ip -o route get "$address") || exit
