@@ -6,9 +6,9 @@
     for grant in files.inbox(wait=True, timeout=600):
         files.get(grant["artifact_id"], "received.txt")
 
-Methods return an operation's JSON answer as a dictionary. Errors are AgentError; wrong arguments may
-also raise TypeError or ValueError, and local files OSError. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and
-SSL_CERT_FILE are used.
+Methods return an operation's JSON answer as a dictionary. Errors are AgentError. Wrong arguments
+may also raise TypeError or ValueError, and local files OSError. HTTPS_PROXY, HTTP_PROXY, NO_PROXY
+and SSL_CERT_FILE are used.
 
 To wait in asyncio, run a step in a thread, and set `stop` when the task is cancelled:
 
@@ -72,33 +72,33 @@ Path = Union[str, "os.PathLike[str]"]
 _Answer = TypeVar("_Answer")
 
 _CHUNK_BYTES = 256 * 1024
-# Longer than a function may take to answer (150 s), so that its answer is never missed.
+# Longer than a function may take to answer (150 s), so that no answer is missed.
 _ANSWER_SECONDS = 160
-# The same after a wait has ended. Shorter, so that a dead connection is found sooner.
+# The same after a wait has ended. Shorter, so that a dead connection is noticed sooner.
 _ANSWER_AFTER_WAIT_SECONDS = 30
 _IDLE_SECONDS = 60
 _CONNECT_SECONDS = 30
-# How long a commit is retried at least: Storage needs minutes to move gigabytes.
+# How long a commit is retried at least. Storage needs minutes to move gigabytes.
 _COMMIT_RETRY_SECONDS = 900
-# The longest that the service takes: the platform ends a request after 150 s.
+# The longest wait that the service accepts. The platform ends a request after 150 s.
 _WAIT_SECONDS = 140
-# The longest that older deployments take.
+# The longest wait that older deployments accept.
 _WAIT_SECONDS_OF_OLDER = 50
-# A wait that fails sooner was not cut off by something on the way.
+# If a wait fails sooner than this, nothing on the way has cut it off.
 _SHORTEST_CUT_SECONDS = 5
-# After so many waits that nothing cut off, a longer one is tried.
+# After this many waits that nothing cut off, a longer one is tried.
 _WAITS_BEFORE_LONGER = 10
 _POLL_SECONDS = 2
 _UPLOADS = 4
 # Temporary statuses of gateways and Storage. 544 and 546 are Supabase's own.
 _PASSING = {408, 423, 425, 429, 500, 502, 503, 504, 544, 546}
-# The part of an agent key's life after which another one is asked for.
+# The part of an agent key's life after which the next key is requested.
 _RENEWED_AFTER = 0.8
-# What it is taken to live at least: a clock that is wrong must not enrol for each request.
+# The shortest life that is assumed, so that a wrong clock does not cause an enrolment per request.
 _SHORTEST_SESSION_SECONDS = 60
-# Between attempts to replace a key that still works.
+# The pause between attempts to replace a key that still works.
 _RENEWAL_PAUSE_SECONDS = 15
-# A grant ends with its artifact at the latest.
+# Far in the future: a grant ends with its artifact at the latest.
 _AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z"
 _ARTIFACT_ID = re.compile(r"art_[0-9a-f]{32}")
 _GRANT_TOKEN = re.compile(r"g_[A-Za-z0-9_-]{43}")
@@ -107,7 +107,7 @@ _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 _AGENT_ID_RULE = "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."
 _TAG = re.compile(r"tag:[a-z0-9][a-z0-9-]{0,62}")
 _TAG_RULE = "Must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit."
-# The parameter tells a folder that `put_folder` packed from other tars.
+# The parameter distinguishes a folder that `put_folder` packed from other tars.
 _PACKED_FOLDER = "application/x-tar; agent-files=folder"
 _IS_PACKED_FOLDER = re.compile(
     r'application/x-tar *;(?:.*;)? *agent-files="?folder"? *(?:;|$)', re.IGNORECASE
@@ -115,10 +115,10 @@ _IS_PACKED_FOLDER = re.compile(
 
 
 class AgentError(Exception):
-    """An error. `code` is the service's, or `network_error`, `unexpected_answer`, `key_unavailable`,
-    `upload_refused`, `source_size_mismatch`, `download_broken`, `download_mismatch`,
-    `archive_refused`, `target_exists`. `status` is the HTTP status, or 0 if nothing answered. `retryable` says whether the same call
-    can succeed later, unchanged."""
+    """An error. `code` is the service's, or `network_error`, `unexpected_answer`,
+    `key_unavailable`, `upload_refused`, `source_size_mismatch`, `download_broken`,
+    `download_mismatch`, `archive_refused`, `target_exists`. `status` is the HTTP status, or 0 if
+    nothing answered. `retryable` says whether the same call can succeed later, unchanged."""
 
     def __init__(
         self,
@@ -146,12 +146,12 @@ class AgentFiles:
     first request, and again when the service answers 401. Only the operator has to give
     `agent_id`. `retry_seconds` is how long temporary errors are retried.
 
-    In the place of `key`, `enrol` is a proof of origin, which the service gives an agent key for:
+    Instead of `key`, `enrol` is a proof of origin, for which the service returns an agent key:
     `{"enrolment_key": …}` or `{"token": …}`, each a string or a function that is called at each
-    enrolment; and, if need be, `agent_name` and `enrolment_id`. All objects of a process with the
+    enrolment. It may also have `agent_name` and `enrolment_id`. All objects of a process with the
     same proof share the key.
 
-    Raises ValueError for a URL, key or `enrol` that cannot be one."""
+    Raises ValueError for an invalid URL, key or `enrol`."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class AgentFiles:
         mime: str = "application/octet-stream",
         on_progress: Optional[Progress] = None,
     ) -> Json:
-        """Uploads a file under the name `key`, and grants it to the agents in `to`, and to every
+        """Uploads a file under the name `key`. Grants it to the agents in `to`, and to every
         agent that has one of the tags in `to_tags`, such as `tag:builder`. The content is
         `source` (bytes, a path object, or a seekable file object), the file at `path`, or `text`,
         sent as UTF-8. Returns the artifact, with its `grants`.
@@ -219,7 +219,7 @@ class AgentFiles:
 
             left_out = files.put_folder("drawings.tar", "drawings", to=["builder"])["left_out"]
         """
-        # Before the folder is read, which may take long.
+        # Check before the folder is read, which may take long.
         _check_names(key, to, to_tags)
         tar = _FolderTar(folder)
         with io.BufferedReader(tar, _CHUNK_BYTES) as file:
@@ -268,11 +268,11 @@ class AgentFiles:
         max_entries: int = 200_000,
         on_progress: Optional[Progress] = None,
     ) -> Json:
-        """Makes the new folder `destination` of one that `put_folder` packed, or of another tar. It
-        appears only after every byte is verified. Until then, the disk also holds the tar. Raises
-        `archive_refused` for a tar with links, devices or names that lead out of the folder, and
-        `target_exists`; then nothing has changed. Returns the metadata, with the number of
-        `entries`.
+        """Downloads a folder that `put_folder` packed, or another tar, and extracts it to the new
+        folder `destination`. The folder appears only after every byte is verified. Until then, the
+        disk also holds the tar. Raises `archive_refused` for a tar with links, devices or names
+        that lead out of the folder, and `target_exists`; then nothing has changed. Returns the
+        metadata, with the number of `entries`.
 
             files.get_folder("drawings.tar", "drawings", from_agent="planner")
         """
@@ -308,8 +308,8 @@ class AgentFiles:
         position once everything before it was yielded. The iteration ends after `timeout` seconds,
         or within a second after `stop` is set (30 seconds while a connection is being made).
 
-        After a restore of the service, positions have expired: with `wait`, what is there then is
-        yielded once more, from the beginning; without it, AgentError is `position_expired`."""
+        After a restore of the service, positions have expired. With `wait`, all live grants are
+        then yielded once more, from the beginning. Without it, raises `position_expired`."""
         limit = _Limit(timeout, stop)
         try:
             yield from _starting_over(
@@ -329,10 +329,10 @@ class AgentFiles:
         timeout: Optional[float] = None,
         stop: Optional[threading.Event] = None,
     ) -> Iterator[Json]:
-        """Yields what happened to the agent's files and what it did, oldest first: the newest page,
-        or everything since the position `after`. With `wait`, it then yields each new event; after a
-        restore of the service, it goes on with the newest page. The other arguments are those of
-        `inbox`."""
+        """Yields what happened to the agent's files and what the agent did, oldest first: the
+        newest page, or everything since the position `after`. With `wait`, it then yields each new
+        event. After a restore of the service, it goes on with the newest page. The other arguments
+        are those of `inbox`."""
         limit = _Limit(timeout, stop)
         try:
             yield from _starting_over(
@@ -366,8 +366,8 @@ class AgentFiles:
     ) -> Json:
         """Returns which of these positions have something new: the inbox, the events of both
         functions, the mesh configuration. Waits until one has, for `wait_seconds` at most. If the
-        agent has a peer in the mesh, this is its heartbeat, too, with `paths` as /peer/heartbeat
-        takes them.
+        agent has a peer in the mesh, this call is also its heartbeat, with `paths` as in
+        /peer/heartbeat.
 
             if files.wait(inbox_after=position)["inbox"]["changed"]:
                 new = list(files.inbox(after=position))
@@ -385,8 +385,8 @@ class AgentFiles:
         )
 
     def leave(self) -> Json:
-        """Ends the agent: its keys, its peer and its rules. Its files and grants stay until their
-        own end."""
+        """Ends the agent: its keys, its peer and its rules. Its files and grants stay until they
+        expire."""
         return self.call("leave", self._own)
 
     def block(self, from_agent: str) -> Json:
@@ -411,9 +411,9 @@ class AgentFiles:
         expires_at: Optional[str] = None,
         max_downloads: Optional[int] = None,
     ) -> Json:
-        """Gives an agent access to one of your artifacts, or with `to_agent=None` and a `to_tag`
-        such as `tag:builder` every agent that has the tag. With neither, the grant is for anyone
-        who has its token."""
+        """Gives an agent access to one of your artifacts. With `to_agent=None` and a `to_tag` such
+        as `tag:builder`, gives it to every agent that has the tag. With neither, the grant is for
+        anyone who has its token."""
         terms = {"to_agent": to_agent, "to_tag": to_tag, "max_downloads": max_downloads}
         return self.call("grant", {
             "artifact_id": self._own_artifact(target),
@@ -449,7 +449,7 @@ class AgentFiles:
 
     def call(self, path: str, request: Json, *, retry_seconds: Optional[float] = None) -> Json:
         """Calls any operation. Temporary errors are retried, without `wait_seconds`: a service that
-        has no room for another waiting request still answers one that does not wait."""
+        has no room for another waiting request still answers requests that do not wait."""
         return self._call(path, request, retry_seconds, None)
 
     def _call(
@@ -492,7 +492,7 @@ class AgentFiles:
         seconds: float,
         limit: "Optional[_Limit]",
     ) -> Tuple[Json, Optional[float]]:
-        """As `_call_once`. A key that was refused is replaced once, if it can be."""
+        """Like `_call_once`. Replaces a key that was refused once, if possible."""
         url = f"{self._base}/{path}"
         headers, is_new = self._credential.headers(limit)
         try:
@@ -521,7 +521,8 @@ class AgentFiles:
             since: Json = {"after": after} if after else {}
             sent_at = time.monotonic()
             for page in self._pages("inbox", {**request, **since, **waits}, limit):
-                # The first page's: grants made while the other pages are read are newer.
+                # Keep the first page's position: grants made while later pages are read are newer
+                # than it.
                 position = position or page.get("latest")
                 for grant in page["grants"]:
                     seen.add(grant["grant_id"])
@@ -593,7 +594,7 @@ class AgentFiles:
                 "The service answered with an artifact id that cannot be one.",
                 status=200,
             )
-        # The same content, even if the `key` names another one by now.
+        # By id, this is the same content even if the `key` now names another artifact.
         return opened, target if _GRANT_TOKEN.fullmatch(target) else opened["artifact_id"]
 
     def _open(self, target: str, from_agent: Optional[str]) -> Json:
@@ -630,7 +631,7 @@ class AgentFiles:
             try:
                 return self._commit(artifact_id, sha256, size, on_progress)
             except AgentError as error:
-                # The upload was broken. The URL accepts another one.
+                # The upload is broken, but its URL accepts another one.
                 if error.code not in ("upload_missing", "size_mismatch", "checksum_mismatch"):
                     raise
                 if attempt == _UPLOADS:
@@ -651,7 +652,7 @@ class AgentFiles:
             time.sleep(again_after)
 
     def _give_up(self, artifact_id: str) -> None:
-        """Deletes an artifact that will not be uploaded: it would count against limits."""
+        """Deletes an artifact that will not be uploaded, because it would count against limits."""
         try:
             self.call("delete", {"artifact_id": artifact_id}, retry_seconds=0)
         except AgentError:
@@ -692,18 +693,18 @@ class AgentFiles:
 
 
 class _Over(Exception):
-    """The time for a wait is over, or it was stopped."""
+    """A wait has timed out, or was stopped."""
 
 
 class _WaitLength:
-    """How long requests of one client wait: less than what something on the way cuts off."""
+    """How long requests of one client wait: less than waits that something on the way cut off."""
 
     def __init__(self) -> None:
         self.seconds = _WAIT_SECONDS
         self._held = 0
 
     def failed(self, elapsed: float, error: AgentError) -> None:
-        """A request that waited has failed after this time."""
+        """Records that a waiting request has failed after `elapsed` seconds."""
         is_cut = error.retryable and error.code not in ("upstream_unavailable", "rate_limited")
         if is_cut and elapsed >= _SHORTEST_CUT_SECONDS:
             self._held = 0
@@ -718,7 +719,7 @@ class _WaitLength:
             self.seconds = min(_WAIT_SECONDS, math.ceil(self.seconds * 1.5))
 
     def is_too_long(self, error: AgentError) -> bool:
-        """Whether a refusal says that the deployment takes only shorter waits. Then they are."""
+        """Whether the deployment accepts only shorter waits. If so, shortens them."""
         if error.code != "invalid_request" or self.seconds <= _WAIT_SECONDS_OF_OLDER:
             return False
         issues = error.details.get("issues", []) if isinstance(error.details, dict) else []
@@ -729,21 +730,21 @@ class _WaitLength:
 
 
 class _Limit:
-    """How long an iteration may go on."""
+    """How long an iteration may last."""
 
     def __init__(self, timeout: Optional[float], stop: Optional[threading.Event]) -> None:
         self._deadline = math.inf if timeout is None else time.monotonic() + timeout
         self.stop = stop
 
     def left(self) -> float:
-        """Seconds. Raises _Over at the end."""
+        """The seconds that are left. Raises _Over if there are none."""
         left = self._deadline - time.monotonic()
         if left <= 0 or (self.stop is not None and self.stop.is_set()):
             raise _Over
         return left
 
     def waits(self, length: "_WaitLength") -> Json:
-        """How long the service may keep a request."""
+        """How long the service may keep a request waiting."""
         return {"wait_seconds": math.ceil(min(self.left(), length.seconds))}
 
     def pause(self, seconds: float) -> None:
@@ -755,8 +756,8 @@ class _Limit:
         self.left()
 
     def rest(self, sent_at: float) -> None:
-        """After a wait without news. If it ended at once, the service's process ended, or this
-        agent key waits too often."""
+        """Pauses after a wait without news, if the wait ended at once. Then the service's process
+        has ended, or this agent key waits too often."""
         if time.monotonic() - sent_at < 1:
             self.pause(random.uniform(1, 2))
 
@@ -767,8 +768,8 @@ def _starting_over(
     after: Optional[str],
     limit: _Limit,
 ) -> Iterator[Json]:
-    """Follows from a position on. When it has expired, because the service was restored, who waits
-    begins at the beginning."""
+    """Follows from a position on. If the position has expired, because the service was restored,
+    starts over from the beginning with `wait`, else raises."""
     while True:
         started_at = time.monotonic()
         try:
@@ -782,8 +783,8 @@ def _starting_over(
 
 
 class _Exchange:
-    """One request on its own connection, through a proxy if the environment names one. If the
-    connection breaks, it raises `network_error`; if `limit` ends meanwhile, _Over."""
+    """One request on its own connection, through a proxy if the environment names one. Raises
+    `network_error` if the connection breaks, and _Over if `limit` ends meanwhile."""
 
     def __init__(
         self,
@@ -813,7 +814,7 @@ class _Exchange:
             try:
                 self._connection.request(*self._request)
             except (BrokenPipeError, ConnectionResetError):
-                # A server that refuses the body may have answered before all of it was sent.
+                # A server that refuses the body may have answered before the whole body was sent.
                 pass
             return self._connection.getresponse()
         except BaseException as error:
@@ -845,24 +846,24 @@ class _Exchange:
 def _shut_when_stopped(
     connection: socket.socket, stop: threading.Event, is_done: threading.Event
 ) -> None:
-    """Ends a read that another thread waits in."""
+    """Ends a blocking read of another thread."""
     while not is_done.wait(0.2):
         if stop.is_set():
             with contextlib.suppress(OSError):
-                # Of a TLS connection, the socket itself: TLS would wait for the reader.
+                # Shut down the socket itself: shutting down TLS would wait for the reader.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
             return
 
 
 def _parsed(url: str) -> urllib.parse.SplitResult:
-    """Raises ValueError, which names the URL and what is wrong with it."""
+    """Raises ValueError, whose message names the URL and what is wrong with it."""
     try:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https"):
             raise ValueError("it does not begin with https://")
         if not parts.hostname:
             raise ValueError("it names no host")
-        # A host name that cannot be looked up, or an invalid port.
+        # Raises ValueError for a host name that cannot be looked up, or an invalid port.
         parts.hostname.encode("idna")
         if parts.port == 0 or re.search(r"[\x00-\x20\x7f]", parts.netloc):
             raise ValueError("its host or port cannot be one")
@@ -872,12 +873,12 @@ def _parsed(url: str) -> urllib.parse.SplitResult:
 
 
 def _shown(url: str) -> str:
-    """Without a password, and without a query, which may be a credential."""
+    """The URL without its password and its query, either of which may be a credential."""
     return repr(re.sub(r"//[^/@]*@", "//", url.partition("?")[0]))
 
 
 def _proxy_of(parts: urllib.parse.SplitResult) -> Optional[urllib.parse.SplitResult]:
-    """The proxy for a URL, by HTTPS_PROXY, HTTP_PROXY and NO_PROXY or the system's settings."""
+    """The proxy for a URL, from HTTPS_PROXY, HTTP_PROXY and NO_PROXY or the system's settings."""
     proxy = urllib.request.getproxies().get(parts.scheme)
     if not proxy or urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
@@ -916,14 +917,14 @@ def _proxy_credential(proxy: urllib.parse.SplitResult) -> Dict[str, str]:
 def _network_error(
     error: Exception, origin: str, proxy: Optional[urllib.parse.SplitResult]
 ) -> AgentError:
-    """Names the address and the cause. What fails in the same way again is not retryable."""
+    """Names the address and the cause. A lasting failure is not retryable."""
     by = "" if proxy is None else f" through the proxy {proxy.netloc.rpartition('@')[2]}"
     is_lasting = isinstance(error, (ssl.SSLCertVerificationError, http.client.InvalidURL))
     if isinstance(error, socket.gaierror):
-        # Not EAI_AGAIN: the name server did not answer.
+        # EAI_AGAIN is temporary: the name server did not answer.
         is_lasting = error.errno != socket.EAI_AGAIN
     elif isinstance(error, ssl.SSLError):
-        # What answers does not speak TLS.
+        # These reasons mean that the server does not speak TLS.
         is_lasting = is_lasting or error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST")
     elif "Tunnel connection failed: 4" in str(error):
         is_lasting = True
@@ -936,14 +937,14 @@ def _network_error(
 def _credential(key: str) -> Dict[str, str]:
     key = key.strip()
     if not re.fullmatch(r"[\x21-\x7e]+", key):
-        # Checked here, because http.client would repeat the credential in its error.
+        # Check here, because http.client would repeat the credential in its error.
         raise ValueError("`key` is empty, or has characters that no credential has.")
     # Supabase's gateways accept their own `sb_…` keys only in `apikey`.
     return {"apikey": key} if key.startswith("sb_") else {"authorization": f"Bearer {key}"}
 
 
 class _GivenKey:
-    """The credential that the caller gave, or returns when asked."""
+    """The credential that the caller gave, or that the caller's function returns."""
 
     def __init__(self, key: Key) -> None:
         self._key = key
@@ -963,7 +964,7 @@ class _GivenKey:
         return headers, True
 
     def renew(self, refused: Dict[str, str], error: AgentError, limit: "Optional[_Limit]") -> bool:
-        """Returns whether there can be another key than the one that was refused."""
+        """Returns whether the refused key can be replaced."""
         if callable(self._key) and self._headers is refused:
             self._headers = None
         return callable(self._key)
@@ -978,11 +979,12 @@ class _Enrolment:
         self._lock = threading.Lock()
         self._headers: Optional[Dict[str, str]] = None
         self._renew_at = 0.0
-        # Set once another machine has enrolled as the same agent: to enrol again would end its key.
+        # Set once another machine has enrolled as the same agent. Enrolling again would end that
+        # machine's key.
         self._superseded: Optional[AgentError] = None
 
     def headers(self, limit: "Optional[_Limit]") -> Tuple[Dict[str, str], bool]:
-        """As `_GivenKey.headers`. Raises AgentError."""
+        """Like `_GivenKey.headers`. Raises AgentError."""
         with self._lock:
             self._check()
             if self._headers is None:
@@ -991,12 +993,13 @@ class _Enrolment:
                 try:
                     return self._next(limit), True
                 except AgentError:
-                    # The present key works for a while, should the service or the issuer be away.
+                    # If the service or the issuer is unavailable, the current key still works for a
+                    # while.
                     self._renew_at = time.monotonic() + _RENEWAL_PAUSE_SECONDS
             return self._headers, False
 
     def renew(self, refused: Dict[str, str], error: AgentError, limit: "Optional[_Limit]") -> bool:
-        """As `_GivenKey.renew`. Raises AgentError."""
+        """Like `_GivenKey.renew`. Raises AgentError."""
         with self._lock:
             if self._headers is refused:
                 if error.code == "superseded":
@@ -1027,7 +1030,7 @@ class _Enrolment:
         return self._headers
 
 
-# Objects that enrolled on their own would end each other's keys.
+# Shared, because objects that enrolled separately would end each other's keys.
 _ENROLMENTS: Dict[Any, _Enrolment] = {}
 _ENROLMENTS_LOCK = threading.Lock()
 
@@ -1049,9 +1052,9 @@ def _credential_of(
 
 
 def _seconds_until(time_text: str) -> float:
-    """0 for what is not a time."""
+    """0 if the text is not a time."""
     try:
-        # Python 3.9 does not read the Z.
+        # Python 3.9 cannot parse the Z.
         end = datetime.datetime.fromisoformat(re.sub(r"(\.\d+)?Z$", "+00:00", time_text))
     except ValueError:
         return 0
@@ -1083,7 +1086,7 @@ def _exchange(
 
 
 def _check_names(key: str, to: Sequence[str], to_tags: Sequence[str]) -> None:
-    """Before anything is sent: a file that was sent for nobody counts against limits."""
+    """Checks before anything is sent: a file that nobody can get would count against limits."""
     rule = _broken_key_rule(key)
     issues = [] if rule is None else [{"path": "key", "message": rule}]
     for field, names, form, rule in (
@@ -1102,7 +1105,7 @@ def _check_names(key: str, to: Sequence[str], to_tags: Sequence[str]) -> None:
 
 def _broken_key_rule(key: str) -> Optional[str]:
     """The rule that a file's name breaks, as a sentence."""
-    # A lone surrogate becomes three bytes here, and is refused below.
+    # A lone surrogate counts as three bytes here, and is refused below.
     length = len(key.encode("utf-8", "surrogatepass"))
     if not 1 <= length <= _MOST_KEY_BYTES:
         return f"Must have 1 to {_MOST_KEY_BYTES} bytes, and has {length}."
@@ -1115,7 +1118,7 @@ def _broken_key_rule(key: str) -> Optional[str]:
 
 @contextlib.contextmanager
 def _opened(source: Any, path: Optional[Path], text: Optional[str]) -> Iterator[BinaryIO]:
-    """What `put` was given, as a seekable file."""
+    """The content given to `put`, as a seekable file."""
     if sum(given is not None for given in (source, path, text)) != 1:
         raise TypeError("Give either `source`, `path` or `text`.")
     if isinstance(source, str):
@@ -1134,8 +1137,8 @@ def _opened(source: Any, path: Optional[Path], text: Optional[str]) -> Iterator[
 
 
 def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
-    """Uploads a file and returns its SHA-256. It is no error if an upload is already there: the
-    answer to an earlier PUT was lost, and /commit decides whether the bytes are right."""
+    """Uploads a file and returns its SHA-256. An upload that already exists is no error: the answer
+    to an earlier PUT was lost, and /commit decides whether the bytes are right."""
     digest = hashlib.sha256()
     file.seek(0)
     unreadable: List[OSError] = []
@@ -1219,7 +1222,7 @@ def _without_wait(request: Json) -> Json:
 def _with_retries(
     attempt: Callable[[], _Answer], seconds: float, limit: Optional[_Limit] = None
 ) -> _Answer:
-    """Retries until `seconds` after the end of the first failure, which may itself take long."""
+    """Retries until `seconds` after the first failure has ended, since that may take long."""
     deadline = math.inf
     failures = 0
     while True:
@@ -1239,7 +1242,7 @@ def _with_retries(
 
 
 def _pause_seconds(failures: int, retry_after: float) -> float:
-    """At least as long as the service asks for. Random, so that clients do not retry together."""
+    """At least what the service asks for, with jitter, so that clients do not retry together."""
     longest = min(10, 0.25 * 2 ** min(failures, 10))
     return max(retry_after, random.uniform(longest / 2, longest))
 
@@ -1268,7 +1271,7 @@ def _error_of(answer: http.client.HTTPResponse, text: bytes) -> AgentError:
 
 
 def _with_issues(error: Json) -> str:
-    """The message. If the service names fields that break a rule, it consists of these."""
+    """The message, or the messages of the fields that break a rule, if the service names any."""
     issues = (error.get("details") or {}).get("issues") or []
     said = " ".join(f"{issue['path']}: {issue['message']}" for issue in issues)
     return said or str(error["message"])
@@ -1314,9 +1317,9 @@ _BLOCK_BYTES = 512
 _LONGEST_NAME_BYTES = 255
 _LONGEST_PATH_BYTES = 4096
 _DEEPEST = 200
-# A pax or GNU header holds one name; more than this is meant to fill the memory.
+# A pax or GNU header holds one name. A larger header is meant to fill the memory.
 _LONGEST_EXTENSION_BYTES = 1024 ** 2
-# Folders that an archive does not list, as some programs leave them out.
+# How many folders may be missing from an archive's entries: some programs leave them out.
 _UNLISTED_FOLDERS = 1000
 _UNFIT_ON_WINDOWS = re.compile(r'[\x00-\x1f\\:*?"<>|]|[. ]\Z')
 _RESERVED_ON_WINDOWS = re.compile(
@@ -1349,13 +1352,13 @@ class _Found(NamedTuple):
 
 
 class _FolderTar(io.RawIOBase):
-    """A folder as a tar, made while it is read. It begins with a listing, `<folder>.listing.tsv`.
-    It can be read again from the beginning, and tells its size."""
+    """A folder as a tar, which is made while it is read. The tar begins with a listing,
+    `<folder>.listing.tsv`. It can be read again from the beginning, and knows its size."""
 
     def __init__(self, folder: Path) -> None:
         if not stat.S_ISDIR(os.stat(folder).st_mode):
             raise NotADirectoryError(f"{os.fspath(folder)} is not a folder.")
-        # The folder itself may be named by a link.
+        # The folder itself may be given as a link.
         name = os.path.basename(os.path.abspath(folder)) or "root"
         self.entries: List[_Found] = []
         self.left_out: List[Json] = []
@@ -1395,7 +1398,7 @@ class _FolderTar(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """To the beginning or the end only."""
+        """Seeks only to the beginning or the end."""
         if (offset, whence) == (0, os.SEEK_SET):
             self._bytes, self._rest, self._position = self._pack(), memoryview(b""), 0
         elif (offset, whence) == (0, os.SEEK_END):
@@ -1431,7 +1434,7 @@ class _FolderTar(io.RawIOBase):
 
 
 def _unchanged_bytes(entry: _Found) -> Iterator[bytes]:
-    # No link is followed, and nobody is waited for who writes to a pipe. Windows has neither flag.
+    # Do not follow a link, and do not wait for the writer of a pipe. Windows has neither flag.
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with open(os.open(entry.path, flags), "rb") as file:
@@ -1461,7 +1464,7 @@ def _padded(size: int) -> int:
 
 
 def _check_free(target: Path) -> None:
-    # Also a link to nowhere is something.
+    # A dangling link also occupies the path.
     if os.path.lexists(target):
         raise _target_exists(target)
 
@@ -1480,8 +1483,8 @@ def _extract(
     max_entries: int,
     platform: str = sys.platform,
 ) -> int:
-    """Makes the new folder `target` of a tar of `size` bytes: in a temporary folder beside it, which
-    gets the name at the end. Returns the number of files and folders."""
+    """Extracts a tar of `size` bytes to the new folder `target`. Until the end, this is a temporary
+    folder beside it, which is then renamed. Returns the number of files and folders."""
     _check_free(target)
     parent = os.path.dirname(os.path.abspath(target))
     temporary = tempfile.mkdtemp(prefix=".agent-", dir=parent)
@@ -1507,16 +1510,16 @@ def _extract(
 
 
 def _publish(temporary: str, target: Path) -> None:
-    """Gives the folder its name. An empty one takes the name first, which fails where it is
+    """Renames the folder to `target`. First makes an empty folder there, which fails if the name is
     taken."""
     try:
         os.mkdir(target)
     except FileExistsError:
         raise _target_exists(target) from None
     try:
-        # What the user's umask allows; the temporary folder is private.
+        # Set the mode that the user's umask allows: the temporary folder is private.
         os.chmod(temporary, stat.S_IMODE(os.lstat(target).st_mode) & 0o777)
-        # Windows renames onto nothing, not even an empty folder.
+        # Windows cannot rename onto an existing folder, not even an empty one.
         if os.name == "nt":
             os.rmdir(target)
         os.rename(temporary, target)
@@ -1527,7 +1530,7 @@ def _publish(temporary: str, target: Path) -> None:
 
 
 class _Entry(NamedTuple):
-    """A file or folder of a tar, under its name there, which is not checked yet."""
+    """A file or folder of a tar. Its name there is not checked yet."""
 
     name: str
     size: int
@@ -1537,8 +1540,8 @@ class _Entry(NamedTuple):
 
 
 def _write_entry(entry: _Entry, folder: str, new_folders: List[str], path: str) -> None:
-    # Nothing that is there is replaced, and no link is followed: the folder is new, and no link is
-    # made in it. A file system may take two names for one, whatever the platform.
+    # Nothing is replaced and no link is followed: the folder is new, and no link is made in it. On
+    # any platform, a file system may treat two names as one.
     try:
         for name in new_folders:
             os.mkdir(os.path.join(folder, *name.split("/")))
@@ -1555,7 +1558,7 @@ def _write_entry(entry: _Entry, folder: str, new_folders: List[str], path: str) 
 
 
 class _PackedLayout:
-    """`<folder>.listing.tsv` and `<folder>/…`, as `put_folder` packs a folder."""
+    """The layout of `put_folder`: `<folder>.listing.tsv` and `<folder>/…`."""
 
     def __init__(self) -> None:
         self._first: Optional[str] = None
@@ -1580,12 +1583,12 @@ class _PackedLayout:
 
 
 class _Tree:
-    """The files and folders of a tar so far: no two at the same place, none below a file."""
+    """The files and folders of a tar so far. No two share a place, and none is below a file."""
 
     def __init__(self, platform: str, most: int) -> None:
         self._platform = platform
         self._most = most
-        # path, is a folder, is listed; by the text that is the same for the same file
+        # By a text that is equal for names of the same file: (path, is a folder, is listed).
         self._known: Dict[str, Tuple[str, bool, bool]] = {}
 
     def size(self) -> int:
@@ -1632,7 +1635,7 @@ class _Tree:
 
 
 def _segments(name: str, platform: str) -> List[str]:
-    """The names of folders and file that a name consists of; empty for `./`."""
+    """The segments of a name: its folders and its file; empty for `./`."""
     if "\0" in name:
         raise _refusal(name, "has a NUL in its name")
     if name.startswith("/"):
@@ -1654,9 +1657,10 @@ def _segments(name: str, platform: str) -> List[str]:
 
 
 def _read_tar(file: IO[bytes]) -> Iterator[_Entry]:
-    """The files and folders of a tar. Everything else, and every byte that is not as it must be, is
-    `archive_refused`. The standard library's reader takes a damaged header for the end, reads a
-    header of any size into memory and, in versions in use, never ends on some archives."""
+    """The files and folders of a tar. Raises `archive_refused` for anything else, and for every
+    byte that is wrong. The standard library's reader is not used: it takes a damaged header for the
+    end, reads a header of any size into memory and, in versions in use, never ends on some
+    archives."""
     extension: Json = {}
     while True:
         block = _read_blocks(file, _BLOCK_BYTES)
@@ -1698,7 +1702,8 @@ def _read_blocks(file: IO[bytes], size: int) -> bytes:
 
 
 def _check_end(file: IO[bytes], extension: Json) -> None:
-    """A second block of zeros, and then no other byte: other programs might find entries there."""
+    """Requires a second block of zeros, and only zeros after it: other programs might find entries
+    there."""
     if extension:
         raise _refusal(None, "ends with a header of no entry")
     if any(_read_blocks(file, _BLOCK_BYTES)):
@@ -1718,7 +1723,7 @@ def _parse_header(block: bytes) -> Json:
             if is_gzip else "is damaged or is not a tar",
         )
     name, prefix = _text(block[:100]), ""
-    # GNU's own headers, `ustar  `, have other fields where POSIX has the prefix.
+    # GNU's own headers, `ustar  `, have other fields in the place of the prefix.
     if block[257:264] == b"ustar\x000":
         prefix = _text(block[345:500])
     name = f"{prefix}/{name}" if prefix else name
@@ -1730,7 +1735,7 @@ def _parse_header(block: bytes) -> Json:
 
 
 def _text(field: bytes) -> str:
-    """Text that a NUL ends, unless it fills its field."""
+    """Text that ends at a NUL or fills its field."""
     try:
         return field.partition(b"\0")[0].decode()
     except UnicodeDecodeError:
@@ -1738,7 +1743,7 @@ def _text(field: bytes) -> str:
 
 
 def _number(field: bytes) -> Optional[int]:
-    """Octal digits, or, where the first bit is set, GNU's big-endian bytes."""
+    """Octal digits or, if the first bit is set, GNU's big-endian bytes."""
     if field[0] == 0x80:
         value = int.from_bytes(field[1:], "big")
         return value if value < 2 ** 53 else None
@@ -1747,7 +1752,7 @@ def _number(field: bytes) -> Optional[int]:
 
 
 def _read_extension(file: IO[bytes], kind: bytes, size: int) -> Json:
-    """What a header says about the name and size of the entry behind it."""
+    """The name and size that a header gives for the next entry."""
     if size > _LONGEST_EXTENSION_BYTES:
         raise _refusal(None, "has a header that is too long")
     content = _read_blocks(file, _padded(size))[:size]
@@ -1762,7 +1767,7 @@ def _read_extension(file: IO[bytes], kind: bytes, size: int) -> Json:
 
 
 def _parse_pax(content: bytes, is_global: bool) -> Json:
-    """`<length> <keyword>=<value>\\n`, again and again: POSIX pax, "Extended Header"."""
+    """Records of the form `<length> <keyword>=<value>\\n` (POSIX pax, "Extended Header")."""
     found: Json = {}
     while content:
         record = re.match(rb"([1-9][0-9]{0,7}) ([^=]+)=", content)
@@ -1778,7 +1783,7 @@ def _parse_pax(content: bytes, is_global: bool) -> Json:
         if is_global:
             raise _refusal(None, f"has one {keyword.decode()} for all its entries")
         if keyword == b"path":
-            # `partition` would hide what follows a NUL.
+            # `partition` would hide whatever follows a NUL.
             found["name"] = _text(value) if b"\0" not in value else "\0"
         elif re.fullmatch(rb"[0-9]{1,16}", value) and int(value) < 2 ** 53:
             found["size"] = int(value)
