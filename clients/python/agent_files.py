@@ -1222,7 +1222,7 @@ def _without_wait(request: Json) -> Json:
 def _with_retries(
     attempt: Callable[[], _Answer], seconds: float, limit: Optional[_Limit] = None
 ) -> _Answer:
-    """Retries until `seconds` after the first failure has ended, since that may take long."""
+    """Retries until `seconds` after the first attempt failed: the attempt itself may take long."""
     deadline = math.inf
     failures = 0
     while True:

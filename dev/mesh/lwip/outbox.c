@@ -11,7 +11,7 @@ IMPORT(output) void host_output(const u8_t *packets, u32_t length);
 /* Packets to send. Each follows its length in two bytes. */
 static u8_t outbox[65536];
 static u32_t outbox_length;
-/* Where the last packet begins in the outbox, if it is a pure acknowledgement; else 0. */
+/* One more than where the last packet begins, if that is a pure acknowledgement; else 0. */
 static u32_t last_ack;
 
 EXPORT(flush) void flush(void) {

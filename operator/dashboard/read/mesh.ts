@@ -84,7 +84,7 @@ export async function readMesh({ agentId, prefix }: Part): Promise<MeshPicture> 
   );
 }
 
-/** A picture of these peers and active rules, grouped where they are too many. */
+/** A picture of these peers and active rules, grouped if they are too many. */
 export function drawn(
   { peers, rules, paths }: {
     readonly peers: readonly PeerRow[];

@@ -32,7 +32,7 @@ function isOfOtherBuckets(condition: string, { bucket, columns }: NamedBucket): 
   return quantifier === "ANY" && constants.every((value) => value !== null && value !== bucket);
 }
 
-/** The text of a constant; null where it is anything else. */
+/** The text of a constant; null if it is anything else. */
 function constantIn(text: string): string | null {
   const quoted = /^'((?:[^']|'')*)'::text$/s.exec(text)?.[1];
   return quoted === undefined ? null : quoted.replaceAll("''", "'");
