@@ -19,8 +19,8 @@ import { createDatabase } from "./upstream/database.ts";
 import { createCounting } from "./usage/counting.ts";
 
 /**
- * A function: the paths that it answers, each behind the steps of `pipeline.ts`. If its settings
- * cannot be used, the function starts nevertheless, and every answer names the wrong variable.
+ * Creates a function's app: its paths, each behind the steps of `pipeline.ts`. If the settings are
+ * invalid, the app starts anyway, and every answer names the wrong variable.
  */
 export function createApp<Settings extends PlatformSettings>(
   description: AppDescription<Settings>,
@@ -57,7 +57,7 @@ export function createApp<Settings extends PlatformSettings>(
   return app;
 }
 
-/** Nothing is answered before the settings were found to be right. */
+/** Answers no request until `check` has accepted the settings. */
 function addCheck(app: App, check: () => Promise<unknown>): void {
   app.use(async (_context, next) => {
     try {
@@ -102,7 +102,7 @@ function addLinks(
   }
 }
 
-/** What the platform asks of every function, by its method. */
+/** The paths that every function serves, with their methods. */
 const COMMON_PATHS: Readonly<Record<keyof CommonPaths, "GET" | "POST">> = {
   "/whoami": "GET",
   "/health": "GET",
@@ -113,11 +113,11 @@ const COMMON_PATHS: Readonly<Record<keyof CommonPaths, "GET" | "POST">> = {
   "/.well-known/oauth-protected-resource": "GET",
 };
 
-/** They are loaded by the first request for one of them: no other request waits for that. */
+/** The first request for one of these paths loads their code. No other request waits for it. */
 function addCommonPaths(app: App, load: () => Promise<CommonPaths>): void {
   const commonPaths = madeOnce(load);
   for (const [path, method] of Object.entries(COMMON_PATHS)) {
-    // A GET of /mcp is refused, too, but not before its credential was looked at.
+    // GET /mcp is refused too, but only after its credential was checked.
     app.on(path === "/mcp" ? ["GET", method] : [method], path, async (context) => {
       context.set("path", path);
       return await (await commonPaths())[path as keyof CommonPaths](context);

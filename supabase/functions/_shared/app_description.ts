@@ -8,36 +8,36 @@ import type { Environment, Variables } from "./settings/variables.ts";
 import type { CallDatabase } from "./upstream/database.ts";
 import type { ReadMetrics } from "./usage/metrics.ts";
 
-/** What GET /health looks with. */
+/** What `checkHealth` gets. */
 export interface HealthChecked<Settings extends PlatformSettings> {
   readonly settings: Settings;
   readonly callDatabase: CallDatabase;
 }
 
-/** What makes a function out of the pipeline that both functions have. */
+/** What one function adds to the pipeline that both functions share. */
 export interface AppDescription<Settings extends PlatformSettings> {
   /** The function's name, which is also the first segment of every path that it sees. */
   readonly name: "agent-artifacts" | "agent-mesh";
   /** Throws SettingsError. */
   readonly readSettings: (environment: Environment) => Settings;
   /**
-   * What else is wrong with the settings, to be found out by the first request; null: nothing is to
-   * be. For what takes code that no other deployment should load. Throws SettingsError.
+   * A further check of the settings, which the first request runs; null: no check is needed. It may
+   * load code that deployments without these settings never load. The check throws SettingsError.
    */
   readonly laterCheck?: (settings: Settings) => (() => Promise<unknown>) | null;
-  /** What `readSettings` reads beside what every function does, for GET /health. */
+  /** The variables that only this function reads, for GET /health. */
   readonly variables: Variables;
   readonly operations: Operations<Settings>;
-  /** What people open in a browser. */
+  /** The links that people open in a browser. */
   readonly links?: Links<Settings>;
-  /** What GET /health looks at besides the database. Throws what is wrong. */
+  /** What GET /health checks besides the database. Throws if something is wrong. */
   readonly checkHealth?: (platform: HealthChecked<Settings>) => Promise<void>;
-  /** What GET /metrics says of the function's own group, loaded by the first who asks. */
+  /** The function's own part of GET /metrics. The first request for it loads the module. */
   readonly loadMetrics: () => Promise<{ readonly readMetrics: ReadMetrics<Settings> }>;
   /** What only the OpenAPI document needs, loaded with it. */
   readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
-  /** What only MCP clients need, loaded with what serves them. */
+  /** What only MCP clients need. Loaded together with the MCP server. */
   readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;
-  /** What is done with each request that has ended. Default: one line of the log. */
+  /** Called with each request that has ended. Default: writes one line to the log. */
   readonly log?: LogRequest | undefined;
 }

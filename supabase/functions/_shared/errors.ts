@@ -2,7 +2,7 @@
 interface ErrorEntry {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 422 | 429 | 500 | 503;
   readonly message: string;
-  /** Present where the same request can succeed later unchanged. */
+  /** Present if the same request, unchanged, can succeed later. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -135,13 +135,13 @@ export function isErrorCode(text: string): text is ErrorCode {
 }
 
 export interface ServiceErrorOptions {
-  /** Instead of the catalogue's sentence, where a better one can be given. */
+  /** Replaces the catalogue's message by a more precise one. */
   readonly message?: string;
   /** Facts for the caller's program. Never a secret, SQL text or storage path. */
   readonly details?: unknown;
-  /** Instead of the catalogue's, where the time is known. */
+  /** Replaces the catalogue's value if the time is known. */
   readonly retryAfterSeconds?: number;
-  /** What brought it about, for the log alone. */
+  /** The cause. It appears only in the log. */
   readonly cause?: unknown;
 }
 
@@ -149,7 +149,7 @@ export interface ServiceErrorOptions {
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly details: unknown;
-  /** Present where the same request can succeed later unchanged. */
+  /** Present if the same request, unchanged, can succeed later. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(readonly code: ErrorCode, options: ServiceErrorOptions = {}) {

@@ -38,15 +38,18 @@ interface Page {
   readonly more: boolean;
 }
 
-/** /events of one function: `types` are those of its group, `fields` what they have besides. */
+/**
+ * Creates /events of one function. `types` are its event types; `fields` are the fields that its
+ * events have besides the common ones.
+ */
 export function createEventsOperation(
   platform: Platform,
   { types, fields, example, about }: {
     readonly types: readonly [string, ...string[]];
     readonly fields: z.ZodRawShape;
-    /** What an event of the first type has besides the common fields. */
+    /** An example of `fields`, for an event of the first type. */
     readonly example: object;
-    /** In words, for the document. */
+    /** What the events are about, for the OpenAPI document. */
     readonly about: string;
   },
 ): Operation {

@@ -4,13 +4,13 @@ export const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
 /** A tag of an agent. */
 export const TAG = /^tag:[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** Ids by the fields that name them. */
+/** Ids, by the names of their fields. */
 export type NamedIds = Readonly<Record<string, string>>;
 
 const ARTIFACT_OR_GRANT_ID = /^(art|grant)_[0-9a-f]{32}$/;
 const ENROLMENT_ID = /^enr_[0-9a-f]{32}$/;
 
-/** How keys and tokens begin: one that is sent as an id, by mistake, must not show. */
+/** The prefixes of keys and tokens. If one is sent as an id by mistake, it must not be logged. */
 const SECRET = /^(ak_|ek_|g_|sb_|eyJ)/;
 
 /** The fields whose values may be logged: no artifact's `key`, no token. */
@@ -26,7 +26,7 @@ const FORMS: Readonly<Record<string, RegExp>> = {
   enrolment_id: ENROLMENT_ID,
 };
 
-/** What `values`, a request's body or its answer, names and a log may hold. */
+/** The ids in `values`, a request's body or its answer, that may be logged. */
 export function namedIds(values: object): NamedIds {
   return Object.fromEntries(
     Object.entries(values).filter(([field, value]) =>

@@ -1,19 +1,19 @@
 /**
  * What every request passes through, in the order of this file:
  *
- * 1. It gets an id and a record of what becomes known of it (`createPipeline`).
- * 2. A CORS preflight is answered. For any other request, its path decides: `app.ts` has the paths.
+ * 1. It gets an id, and a record for the log and the counts (`createPipeline`).
+ * 2. A CORS preflight is answered. Other requests are routed by path: `app.ts` has the paths.
  * 3. The headers identify the caller, and the caller's rate is limited (`admit`).
  * 4. The body is read and parsed, and the operation runs (`answerOperation`).
  * 5. If a step throws, one place renders the error (`answerError`).
  * 6. The answer gets the headers that every answer has (`completeHeaders`).
- * 7. The request is logged, and counted after its answer was sent.
+ * 7. The request is logged and counted.
  *
  * The paths that need no credential skip step 3. They are limited by address or by token.
  */
 import type { Context } from "hono";
 import { cors } from "hono/cors";
-// Its router costs the least to set up, for a process that lives for a few requests.
+// hono/quick has the router that is cheapest to set up: a process may serve few requests.
 import { Hono } from "hono/quick";
 import { errorResponse, ServiceError } from "./errors.ts";
 import type { Links } from "./operations/link.ts";
@@ -39,14 +39,14 @@ interface RequestVariables {
   error: unknown;
   /** The `www-authenticate` of a 401; null: the usual one. */
   challenge: string | null;
-  /** Whether a person opened it in a browser: errors are then pages. */
+  /** Whether the path is a link, which people open in a browser: errors may be pages. */
   isLink: boolean;
 }
 
 export type App = Hono<{ Variables: RequestVariables }>;
 export type AppContext = Context<{ Variables: RequestVariables }>;
 
-/** What the pipeline needs of its function: a part of its AppDescription. */
+/** The part of a function's AppDescription that the pipeline needs. */
 interface PipelineOptions {
   readonly name: string;
   readonly links?: {
@@ -57,8 +57,8 @@ interface PipelineOptions {
 }
 
 /**
- * An app with the steps around every path, and without a path. Without `counting`, requests are not
- * counted.
+ * Creates an app that has the steps of the pipeline but no paths yet. Without `counting`, requests
+ * are not counted.
  */
 export function createPipeline(options: PipelineOptions, counting?: LateCounting): App {
   const { name, links, log = logRequest } = options;
@@ -100,7 +100,7 @@ export function createPipeline(options: PipelineOptions, counting?: LateCounting
   );
   for (const path of Object.keys(links?.byPath ?? {})) {
     app.use(path, async (context, next) => {
-      // Never the path itself, which holds a token.
+      // The pattern, because the path itself contains a token.
       context.set("path", path);
       context.set("isLink", true);
       await next();
@@ -111,8 +111,8 @@ export function createPipeline(options: PipelineOptions, counting?: LateCounting
 }
 
 /**
- * The path of a request as it was sent. Hono would decode it first, so that `/%6cist` were `/list`;
- * and its router would take `/list/` for `/list`, which the second slash keeps it from.
+ * The path of a request exactly as it was sent. Hono would decode it first, so that `/%6cist` would
+ * match `/list`. Its router would also match `/list/`; a second slash at the end prevents that.
  */
 export function requestPath({ url }: Request): string {
   const start = url.indexOf("/", url.indexOf(":") + "://".length);
@@ -205,7 +205,7 @@ async function answerError(
 const EXPOSED_HEADERS = ["x-request-id", "retry-after", "www-authenticate"];
 
 function completeHeaders(context: AppContext): void {
-  // Set on the existing response: Hono's own way would make a new response for each header.
+  // Set on the existing response: Hono's `context.header()` would make a new one for each header.
   const { headers } = context.res;
   const challenge = context.get("challenge");
   if (challenge !== null && context.res.status === 401) headers.set("www-authenticate", challenge);

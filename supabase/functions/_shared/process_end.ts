@@ -1,19 +1,20 @@
-/** How long the process may still take to end. */
+/** How long the process waits at its end for all `finishes` together. */
 const MAX_MILLISECONDS = 2000;
 
-/** Ends something, and resolves when that is done; null where there is nothing to end. */
+/** Finishes a piece of work, and resolves when that is done; null if there is nothing to finish. */
 type Finish = () => Promise<unknown> | null;
 
 const finishes: Finish[] = [];
 
-/** Has `finish` called when the process is told to end, which waits for it. */
+/** Calls `finish` when the process is told to end. The process then waits for it. */
 export function onProcessEnd(finish: Finish): void {
   finishes.push(finish);
   if (finishes.length > 1) return;
-  // What the platform sends a worker before it stops it. It stops when what it waits for is done.
+  // The platform sends `beforeunload` before it stops a worker. It stops the worker when the work
+  // that was passed to `waitUntil` is done.
   addEventListener("beforeunload", () => platformWaitsFor(finishAll()));
   try {
-    // With a listener, the signal does not end the process any more: that is left to do here.
+    // With a listener, the signal no longer ends the process, so exit here.
     Deno.addSignalListener("SIGTERM", () => void finishAll().then(() => Deno.exit(143)));
   } catch {
     // The platform has no signals.

@@ -1,10 +1,10 @@
 import type { PlatformSettings } from "./settings/platform.ts";
 
 /**
- * The origin at which callers reach this project, for upload and download URLs: the one that the
- * operator configured, else SUPABASE_URL. Where that is a name that only containers know
- * (`http://kong:8000` under `supabase start`), it is the origin that the request came to, as the
- * gateway reports it.
+ * The origin at which callers reach this project, for upload and download URLs: PUBLIC_SUPABASE_URL
+ * if the operator has set it, else SUPABASE_URL. If SUPABASE_URL has a name that only containers
+ * know (`http://kong:8000` under `supabase start`), it is the origin that the request was sent to,
+ * as the gateway reports it.
  */
 export function publicOrigin(request: Request, settings: PlatformSettings): string {
   if (settings.publicSupabaseUrl !== null) return settings.publicSupabaseUrl;

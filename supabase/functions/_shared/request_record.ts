@@ -1,37 +1,37 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type NamedIds, namedIds } from "./named_ids.ts";
 
-/** One call to PostgREST or Storage, as the log has it: what for, never with what. */
+/** One call to PostgREST or Storage, as the log shows it. Arguments are never logged. */
 export interface UpstreamCall {
   /** The SQL function, or the Storage call, such as `object/move`. */
   readonly name: string;
-  /** HTTP status; 0 where there was no answer. */
+  /** HTTP status; 0 if there was no answer. */
   readonly status: number;
   readonly duration_ms: number;
 }
 
-/** Who a caller is. A key has the same agent for ever. */
+/** Who a caller is. An agent key never changes its agent. */
 export interface Identity {
   readonly agentId: string;
   readonly keyId: string;
 }
 
-/** What becomes known of a request while it is served, for its log line and for counting. */
+/** What is learned about a request while it is served, for its log line and for counting. */
 export class RequestRecord {
   readonly upstreamCalls: UpstreamCall[] = [];
-  /** Null: not known, or without an agent key. */
+  /** Null: not known, or the request has no agent key. */
   identity: Identity | null = null;
-  /** What its operation names. */
+  /** The ids in its operation's input and answer. */
   ids: NamedIds = {};
-  /** Whether it told the caller nothing new, as most heartbeats and waits do. */
+  /** Whether the answer told nothing new, like those of most heartbeats and waits. */
   isOrdinary = false;
-  /** Whether it may have waited: then its duration says nothing. */
+  /** Whether it may have waited for news: a long duration is then no sign of slowness. */
   hasWaited = false;
 }
 
 const recordOfRequest = new AsyncLocalStorage<RequestRecord>();
 
-/** Runs `handle`, which handles one request. What is noted within it goes to `record`. */
+/** Runs `handle` for one request. Within it, the `note…` functions write to `record`. */
 export function recordInto<Result>(
   record: RequestRecord,
   handle: () => Promise<Result>,
@@ -39,14 +39,14 @@ export function recordInto<Result>(
   return recordOfRequest.run(record, handle);
 }
 
-/** Does nothing outside of a request; neither do the others. */
+/** Outside of a request, the `note…` functions do nothing. */
 export function noteUpstreamCall(call: UpstreamCall): void {
   recordOfRequest.getStore()?.upstreamCalls.push(call);
 }
 
 /**
- * Notes who is calling, as agents.authenticate says it in a header of PostgREST's answer. It cannot
- * with a refusal.
+ * Notes who is calling: agents.authenticate puts that into a header of PostgREST's answer. A
+ * refusal cannot have this header.
  */
 export function noteIdentity(headers: Headers): void {
   const [agentId, keyId] = headers.get("x-caller")?.split(" ") ?? [];
@@ -60,7 +60,7 @@ export function noteOrdinary({ hasWaited = false }: { readonly hasWaited?: boole
   if (record) Object.assign(record, { isOrdinary: true, hasWaited });
 }
 
-/** Notes the ids that an operation's input or its answer names. */
+/** Notes the ids that an operation's input or its answer contains. */
 export function noteIds(named: object): void {
   const record = recordOfRequest.getStore();
   if (record) record.ids = { ...record.ids, ...namedIds(named) };

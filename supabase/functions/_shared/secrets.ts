@@ -6,7 +6,7 @@ export function sha256Hex(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Whether `text` is one of `secrets`. The time it takes does not tell which, or how much of it. */
+/** Whether `text` is one of `secrets`. The duration reveals neither which, nor how much matches. */
 export function isOneOf(text: string, secrets: readonly string[]): boolean {
   const digest = createHash("sha256").update(text).digest();
   let found = false;
@@ -17,7 +17,7 @@ export function isOneOf(text: string, secrets: readonly string[]): boolean {
   return found;
 }
 
-/** `prefix` and 128 random bits in hex: an identifier that nobody else has. */
+/** A unique identifier: `prefix` and 128 random bits in hex. */
 export function newIdentifier(prefix: "art_" | "grant_"): string {
   return prefix + randomBytes(16).toString("hex");
 }

@@ -1,2 +1,2 @@
-/** The release that these functions are of, as CHANGELOG.md calls it at its top, in lower case. */
+/** The release of these functions: the first release in CHANGELOG.md, in lower case. */
 export const VERSION = "unreleased";

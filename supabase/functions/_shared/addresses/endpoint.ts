@@ -31,7 +31,7 @@ const NOT_REACHABLE = [
   { network: required("ff00::/8"), is: "a multicast address" },
 ] as const;
 
-/** No translator may serve these in `64:ff9b::/96` (RFC 6052, section 3.1). */
+/** Private networks. No translator may serve them in `64:ff9b::/96` (RFC 6052, section 3.1). */
 const NOT_TRANSLATED = {
   prefix: required("64:ff9b::/96"),
   networks: ["10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16"].map(required),
@@ -43,8 +43,8 @@ const DNS_NAME = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
 /**
  * Parses the `<host>:<port>` of a registration. An IPv4 address spelled as IPv6 (`::ffff:…`)
  * becomes plain IPv4. An address inside `meshNetworks` is refused: every neighbour would encrypt
- * its own ciphertext in a loop. What a name resolves to, the neighbours' hosts check: they alone
- * can know.
+ * its own ciphertext in a loop. Names are not resolved here. The neighbours' hosts check the
+ * addresses, because only they know what a name resolves to.
  */
 export function parseEndpoint(text: string, meshNetworks: readonly Network[]): Parsed<Endpoint> {
   const match = /^(?:\[([^\]]*)\]|([^\[\]:]+)):([1-9][0-9]{0,4})$/.exec(text);
@@ -61,7 +61,7 @@ export function parseEndpoint(text: string, meshNetworks: readonly Network[]): P
     return refused("Must have an IPv6 address, without a zone, between the brackets.");
   }
   const name = plain.toLowerCase();
-  // isAscii sees the original: in lower case U+212A, the Kelvin sign, is an ASCII letter.
+  // isAscii gets the original: toLowerCase() turns U+212A, the Kelvin sign, into an ASCII `k`.
   if (!isAscii(plain) || !isDnsName(name)) {
     return refused("Must have a DNS name or a dotted-quad IPv4 address as its host.");
   }
@@ -86,7 +86,7 @@ function addressEndpoint(
     : refused(`Must be reachable from other hosts: ${address.text} is ${obstacle}.`);
 }
 
-/** Why other hosts cannot reach an address, or the IPv4 address in it; undefined: they may. */
+/** Why other hosts cannot reach an address, or the IPv4 address in it; undefined: they can. */
 function obstacleOf(address: IpAddress, meshNetworks: readonly Network[]): string | undefined {
   const embedded = embeddedIpv4(address);
   for (const candidate of embedded === null ? [address] : [address, embedded]) {

@@ -1,4 +1,4 @@
-/** What parsing a value from outside gives: its trusted form, or what is wrong, as a sentence. */
+/** The result of parsing a value from outside: its trusted form, or a sentence on what is wrong. */
 export type Parsed<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly refusal: string };

@@ -2,13 +2,13 @@ import { readCredential } from "../request/caller.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import { RateLimits, type Slot, UNLIMITED } from "../request/rate_limits.ts";
 
-/** What addresses are made of. Who writes them has checked them. */
+/** The characters of addresses. The gateway that writes the header has already checked them. */
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const IPV6 = /^[0-9a-f:.]+$/i;
 
 /**
- * Counts requests for what needs no credential, by the address that they come from. Apart from the
- * limits of callers, so that no number of addresses has a caller forgotten.
+ * Limits requests that need no credential, by the address that they come from. Separate from the
+ * limits of callers, so that many addresses cannot cause a caller to be forgotten.
  */
 export class AddressLimits {
   readonly #limits: RateLimits;
@@ -29,7 +29,7 @@ export class AddressLimits {
       : this.#limits.enterAs(addressOf(headers));
   }
 
-  /** Answers a request that is let in. Throws rate_limited, and what `answer` throws. */
+  /** Answers a request within the limit. Throws rate_limited, and what `answer` throws. */
   async within(request: Request, answer: () => Promise<Response>): Promise<Response> {
     const slot = this.enter(request);
     try {
@@ -40,7 +40,7 @@ export class AddressLimits {
   }
 }
 
-/** Whether the headers are the operator's. Refuses nobody: what it is asked for is anybody's. */
+/** Whether the headers are the operator's. Never throws: the paths that ask are open to all. */
 export function isOperator(headers: Headers, settings: PlatformSettings): boolean {
   try {
     return readCredential(headers, settings).kind === "operator";
@@ -50,15 +50,16 @@ export function isOperator(headers: Headers, settings: PlatformSettings): boolea
 }
 
 /**
- * The address that the gateway before the function has seen: the last one of `x-forwarded-for`.
- * Those before it are the sender's word. Of IPv6 it is the network of 64 bits, which one customer
- * has. All requests without an address count together, so no header makes a limit of its own.
+ * The address that the gateway in front of the function has seen: the last one of
+ * `x-forwarded-for`. The sender can invent those before it. For IPv6, it is the /64 network, which
+ * belongs to one customer. All requests without a valid address share one limit, so that no header
+ * can create a new one.
  */
 function addressOf(headers: Headers): string {
   const last = headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() ?? "";
   if (IPV4.test(last)) return last;
   if (!IPV6.test(last)) return "unknown";
-  // A URL writes every IPv6 address in one way.
+  // URL parsing gives every IPv6 address its one canonical spelling.
   const address = URL.parse(`http://[${last}]/`)?.hostname.slice(1, -1);
   if (address === undefined) return "unknown";
   const [head = "", tail] = address.split("::");
@@ -66,7 +67,7 @@ function addressOf(headers: Headers): string {
   const after = groupsOf(tail ?? "");
   const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
   const groups = [...before, ...Array(zeros).fill("0"), ...after];
-  // IPv4 in IPv6, as some servers write it: its 64 bits would be everybody's.
+  // Some servers write IPv4 addresses as IPv6. They share their first 64 bits, so keep them whole.
   const isMapped = groups.slice(0, 6).join(":") === "0:0:0:0:0:ffff";
   return (isMapped ? groups : groups.slice(0, 4)).join(":");
 }

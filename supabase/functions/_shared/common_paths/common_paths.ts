@@ -9,7 +9,7 @@ import type { LateCounting } from "../usage/counting.ts";
 import { AddressLimits } from "./address_limits.ts";
 import { answerHealth } from "./health.ts";
 
-/** What the answers are made of. */
+/** What the handlers of the common paths need. */
 interface CommonPathsOptions<Settings extends PlatformSettings> {
   readonly description: AppDescription<Settings>;
   readonly platform: Platform<Settings>;
@@ -19,7 +19,7 @@ interface CommonPathsOptions<Settings extends PlatformSettings> {
   readonly links: ReadonlyMap<string, () => Promise<Link>>;
 }
 
-/** What the platform asks of every function, by path. */
+/** The handlers of the paths that every function serves, by path. */
 export type CommonPaths = Readonly<
   Record<
     | "/whoami"
@@ -33,13 +33,13 @@ export type CommonPaths = Readonly<
   >
 >;
 
-/** The answers throw what `admit` throws, rate_limited, and what the database answers. */
+/** The handlers throw what `admit` throws, rate_limited, and the database's errors. */
 export function createCommonPaths<Settings extends PlatformSettings>(
   options: CommonPathsOptions<Settings>,
 ): CommonPaths {
   const { description, operations, links, platform } = options;
   const addressLimits = new AddressLimits(platform.settings);
-  // It takes as long to make as a hundred requests to answer.
+  // Made once: that takes as long as to answer a hundred requests.
   const document = madeOnce(async () => {
     const { writeOpenApiDocument } = await import("../openapi/document.ts");
     return await writeOpenApiDocument({ ...description, operations, links });
@@ -103,7 +103,7 @@ async function serveMcp<Settings extends PlatformSettings>(
   }
 
   if (context.req.method !== "POST") {
-    // No stream is served. Before their first POST, some OAuth clients look here for the challenge.
+    // GET serves no stream. Some OAuth clients send it before their first POST, for the challenge.
     await admitOrChallenge();
     return methodNotAllowed("POST, OPTIONS")(context);
   }

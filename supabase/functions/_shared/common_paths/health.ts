@@ -6,20 +6,20 @@ import type { Variables } from "../settings/variables.ts";
 import type { CallDatabase } from "../upstream/database.ts";
 import { VERSION } from "../version.ts";
 
-/** What a function's health is made of. */
+/** What GET /health needs. */
 export interface HealthQuestion<Settings extends PlatformSettings> {
   readonly headers: Headers;
   readonly settings: Settings;
-  /** What the operator may set of this function alone. */
+  /** The variables that only this function reads. */
   readonly variables: Variables;
   readonly callDatabase: CallDatabase;
-  /** What is looked at besides the database. Throws what is wrong. */
+  /** What is checked besides the database. Throws if something is wrong. */
   readonly checkHealth: AppDescription<Settings>["checkHealth"];
 }
 
 /**
- * Answers GET /health: whether the function can serve, and to the operator also what it is. Throws
- * misconfigured, upstream_unavailable.
+ * Answers GET /health: whether the function can serve. The operator also gets its version, clock
+ * and settings. Throws misconfigured, upstream_unavailable.
  */
 export async function answerHealth<Settings extends PlatformSettings>(
   { headers, settings, variables, callDatabase, checkHealth }: HealthQuestion<Settings>,
@@ -44,7 +44,9 @@ export async function answerHealth<Settings extends PlatformSettings>(
   }
 }
 
-/** By the names of their variables. Secrets are texts, so none is among the numbers. */
+/**
+ * The numeric settings, by the names of their variables. Secrets are texts, so none is included.
+ */
 function numbersOf(settings: object, variables: Variables): Record<string, number> {
   const values = new Map<string, unknown>(Object.entries(settings));
   return Object.fromEntries(

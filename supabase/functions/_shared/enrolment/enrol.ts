@@ -29,7 +29,7 @@ export async function enrol(
       });
     return enrolledOrRefused(await fleetTurns.take(enrolment_key_hash, enrolling));
   }
-  // Whoever has a key need not wait for what verifies tokens.
+  // Loaded here, so that an enrolment by key does not wait for the code that verifies tokens.
   const { enrolWithToken } = await import("./enrol_with_token.ts");
   return enrolledOrRefused(await enrolWithToken(platform, { ...proof, agentName, caller }));
 }

@@ -15,17 +15,17 @@ interface TokenEnrolment {
   readonly caller: object;
 }
 
-/** For the operator's events. */
+/** Why an enrolment refuses a token, for the operator's events. */
 interface TokenRefusal {
   readonly enrolment_id?: string | undefined;
   readonly reason: string;
   readonly claim?: string;
 }
 
-/** One set for the process, whichever path asks. */
+/** The process has one cache of issuers' keys, for all paths. */
 let issuerKeys: IssuerKeys | undefined;
 
-/** A project on this machine may trust an issuer on this machine. */
+/** Whether issuers on this machine may be trusted: only if the project runs on this machine. */
 export function allowsLoopback({ settings }: Platform): boolean {
   return new URL(settings.supabaseUrl).hostname === "127.0.0.1";
 }
@@ -41,7 +41,7 @@ export function trustsOf(
   { callDatabase }: Platform,
 ): (issuer: string) => Promise<readonly Trust[]> {
   return async (issuer) =>
-    // A stranger's token may name an issuer that no row can hold.
+    // A stranger's token may name an issuer that the database cannot store.
     isStorable(issuer) ? await callDatabase<readonly Trust[]>("list_trusts", { issuer }) : [];
 }
 
@@ -50,7 +50,7 @@ export async function enrolWithToken(
   platform: Platform,
   { token, enrolment_id, agentName, caller }: TokenEnrolment,
 ): Promise<Outcome> {
-  // However many enrolments refuse it, in one call: how long it takes tells nobody how many.
+  // All refusals go into one call, so that the duration does not reveal how many there are.
   const refuse = (...refusals: readonly TokenRefusal[]) =>
     platform.callDatabase<Outcome>("refuse_token", { caller, refusals });
   const verification = await verifyToken(token, {
@@ -68,7 +68,7 @@ export async function enrolWithToken(
   if (trust === undefined) {
     return await refuse(...refused);
   }
-  // One of them would be a guess, and each makes another agent.
+  // To choose one would be a guess, and each enrolment makes another agent.
   if (another !== undefined) return await refuse({ reason: "several_enrolments_match" });
 
   const name = trust.agent_id ?? agentIdOf(trust.agent_template!, verified.claims);

@@ -9,7 +9,7 @@ export const enrolmentId = z.string()
   .regex(/^enr_[0-9a-f]{32}$/, "Must be an enrolment_id: enr_ and 32 hexadecimal digits.")
   .meta({ description: "An enrolment.", examples: ["enr_0c2d4e6f8a1b3c5d7e9f0a2b4c6d8e0f"] });
 
-/** The secret of an enrolment of kind key. Nobody sees it a second time. */
+/** The secret of an enrolment of kind key. It is shown once. */
 export const enrolmentKey = z.string()
   .regex(/^ek_[0-9a-f]{64}$/, "Must be an enrolment key: ek_ and 64 hexadecimal digits.")
   .meta({
@@ -17,7 +17,7 @@ export const enrolmentKey = z.string()
     examples: ["ek_5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592"],
   });
 
-/** A JWT of an issuer. What is wrong with it is for the verification to find. */
+/** A JWT of an issuer. `verifyToken` finds out what is wrong with it. */
 export const issuerToken = z.string().min(1).max(16_384, "Must have at most 16,384 characters.")
   .meta({ description: "A token of an issuer that the operator trusts.", examples: ["eyJhbGci…"] });
 
@@ -50,7 +50,7 @@ const condition = z.strictObject({
   "Must have either equals or prefix.",
 );
 
-/** No registered member of a JWK is nested deeper: RFC 7517, 4. */
+/** Registered members of a JWK are not nested deeper (RFC 7517, 4). */
 const publicKey = z.record(
   storableText,
   z.union(
@@ -101,7 +101,7 @@ const RULES = {
 
 const tags = z.array(agentTag).max(32, "Must be at most 32 tags.");
 
-/** What /enrolment/put takes. Whether a trust is safe to make, the verification's rules say. */
+/** What /enrolment/put takes. `checkTrust` decides whether a trust is safe. */
 export const newEnrolment = z.strictObject({
   kind: z.enum(["key", "trust"]),
   label: RULES.label.nullable().default(null),

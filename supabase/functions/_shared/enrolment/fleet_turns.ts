@@ -1,4 +1,7 @@
 import { Turns } from "../upstream/turns.ts";
 
-/** Enrolments of one proof of origin at a time: a fleet starts at once, and others need answers. */
+/**
+ * How many enrolments by one proof of origin run at a time. A whole fleet may start at once, and
+ * other callers need answers too.
+ */
 export const fleetTurns = new Turns(2);

@@ -19,7 +19,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     callers: "the operator",
     effect: "reads",
     identification: "required",
-    // The operator's tasks ask it.
+    // Only the operator's tasks call it.
     isUnlisted: true,
     request: z.object({
       limit,

@@ -5,7 +5,7 @@ import { enrolmentId, enrolmentKey, newEnrolment, sentEnrolment } from "./fields
 
 const HOUR_IN_MILLISECONDS = 3_600_000;
 
-/** What only one of the kinds has. */
+/** The fields that only an enrolment of kind trust has. */
 const OF_TRUST = [
   "issuer",
   "audience",
@@ -37,7 +37,7 @@ export function createOperation(platform: Platform): Operation {
     callers: "the operator",
     effect: "adds",
     identification: "required",
-    // The operator's tasks ask it.
+    // Only the operator's tasks call it.
     isUnlisted: true,
     request,
     requestExample: {
@@ -82,7 +82,7 @@ function issuesOf(input: PutEnrolment, platform: Platform): Issue[] | Promise<Is
   return input.kind === "key" ? issuesOfKey(input) : issuesOfTrust(input, platform);
 }
 
-/** Any other field would say what the enrolment is not changed to. */
+/** A replacement changes only `jwks`, so every other field is refused. */
 async function issuesOfReplacement(input: PutEnrolment): Promise<Issue[]> {
   const { enrolment_id: _, jwks, ...others } = input;
   const unsaid: Record<string, unknown> = newEnrolment.parse({ kind: "trust" });

@@ -2,10 +2,10 @@ import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
 import { enrolmentId } from "./fields.ts";
 
-/** After this long, a call answers with what remains: the platform ends requests of 150 seconds. */
+/** After this time, a call returns what remains. The platform ends requests after 150 seconds. */
 const ENOUGH_MILLISECONDS = 20_000;
 
-/** How many agents are ended side by side. */
+/** How many agents are ended in parallel. */
 const AT_ONCE = 4;
 
 const count = z.int().min(0);
@@ -46,7 +46,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     callers: "the operator",
     effect: "replaces",
     identification: "required",
-    // The operator's tasks ask it.
+    // Only the operator's tasks call it.
     isUnlisted: true,
     request: z.object({
       enrolment_id: enrolmentId,
@@ -60,7 +60,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
       const total = { agents: 0, keys: 0, peers: 0, grants: 0 };
       let step: Step;
       do {
-        // Keys first, of many agents at once: they are what gives access.
+        // End agent keys first, of many agents per call: the keys give access.
         do {
           step = await callDatabase<Step>("revoke_enrolment", { caller, enrolment_id });
           total.agents += step.agents;
@@ -77,7 +77,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
           }
         };
         await Promise.all(Array.from({ length: AT_ONCE }, endSome));
-        // The next step no longer counts what has just ended.
+        // `remaining` still counts the agents that have just ended, so ask again.
       } while (step.remaining > 0 && isEarly(startedAt));
       return { revoked: true as const, ...total, remaining: step.remaining };
     },

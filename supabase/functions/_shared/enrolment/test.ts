@@ -31,7 +31,7 @@ export function createOperation(platform: Platform): Operation {
     callers: "the operator",
     effect: "reads",
     identification: "required",
-    // The operator's tasks ask it.
+    // Only the operator's tasks call it.
     isUnlisted: true,
     request,
     requestExample: {

@@ -19,7 +19,7 @@ export async function testToken(platform: Platform, token: string): Promise<Test
   return { matches: matches.map(({ enrolment_id }) => enrolment_id), refused: [...refused] };
 }
 
-/** Looks at the conditions alone. */
+/** Checks only the conditions. */
 export async function testClaims(
   platform: Platform,
   issuer: string,

@@ -5,17 +5,17 @@ import type { Claims, Refusal } from "./trust.ts";
 
 const LONGEST = 128;
 
-/** What stands behind a name that does not tell everything of its subject. */
+/** The hash at the end of a name that does not contain all of its claims. */
 const SUFFIX = /\.[0-9a-f]{20}$/;
 
-/** A template in its parts: texts, and between them claims. */
+/** A parsed template: texts, with claims between them. */
 interface Template {
   /** One more than there are claims. */
   readonly texts: readonly string[];
   readonly claims: readonly string[];
 }
 
-/** The parts of `ci-{repository_id}-{run_id}`; null: it is no template. */
+/** Parses a template such as `ci-{repository_id}-{run_id}`; null: it is no template. */
 export function parseTemplate(template: string): Template | null {
   const parts = template.split(/\{([^{}]*)\}/);
   const texts = parts.filter((_, index) => index % 2 === 0);
@@ -26,8 +26,8 @@ export function parseTemplate(template: string): Template | null {
 }
 
 /**
- * The name of the agent that these claims are. Two subjects never become one agent: where a name
- * loses something of the claims, or could be that of others, it ends in a part of their SHA-256.
+ * The name of the agent that has these claims. Two subjects never become one agent: if a name loses
+ * a part of the claims, or could also come from other claims, it ends in a part of their SHA-256.
  */
 export function agentIdOf(template: string, claims: Claims): string | Refusal {
   const parsed = parseTemplate(template);
@@ -36,13 +36,13 @@ export function agentIdOf(template: string, claims: Claims): string | Refusal {
   for (const claim of parsed.claims) {
     const value = claimOf(claims, claim);
     if (value === undefined || value === "") return { reason: "claim_missing", claim };
-    // Of larger numbers, several are read as one.
+    // JSON parsing reads several larger integers as the same number.
     const isExact = ["string", "boolean"].includes(typeof value) || Number.isSafeInteger(value);
     if (!isExact) return { reason: "claim_differs", claim };
     values.push(String(value));
   }
   const name = fill(parsed, values);
-  // A name that looks as if it had been shortened is one that was.
+  // A name that ends like a shortened one gets a suffix too: another subject may have that name.
   if (AGENT_ID.test(name) && tellsAll(parsed, values) && !SUFFIX.test(name)) return name;
   const suffix = `.${sha256Hex(JSON.stringify([template, ...values])).slice(0, 20)}`;
   const reduced = fill(parsed, values)
@@ -57,8 +57,9 @@ function fill({ texts }: Template, values: readonly string[]): string {
 }
 
 /**
- * Whether the name tells which part of it was which claim. One claim: always. Of several, `a-b` and
- * `c` would be `a` and `b-c`; letters and digits alone end at the first other character.
+ * Whether the claims can be read back from the name. With one claim, they always can. With several,
+ * `a-b` and `c` could also be `a` and `b-c`. Claims of letters and digits alone are unambiguous,
+ * because each ends at the first other character.
  */
 function tellsAll({ texts }: Template, values: readonly string[]): boolean {
   if (values.length === 1) return true;

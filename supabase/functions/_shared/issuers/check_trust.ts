@@ -10,12 +10,12 @@ interface Issue {
   readonly message: string;
 }
 
-/** What makes a JWK a private or a shared key: RFC 7518, 6.2.2, 6.3.2 and 6.4.1. */
+/** The members of a private or a shared key: RFC 7518, 6.2.2, 6.3.2 and 6.4.1. */
 const SECRET_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 const LEAST_RSA_BYTES = 256;
 
-/** What is wrong with a trust, by field: with it, others than the operator means could enrol. */
+/** What is wrong with a trust, by field: it would let others enrol than the operator means. */
 export function checkTrust(
   trust: Omit<Trust, "enrolment_id" | "max_token_age_seconds">,
   options: { readonly allowLoopback: boolean },

@@ -1,12 +1,13 @@
-/** Fetching what an issuer publishes: no address inside, no redirect, no more than is needed. */
+/** Fetches what an issuer publishes. Refuses internal addresses, redirects and large answers. */
 import { Buffer } from "node:buffer";
 import { BlockList, isIP } from "node:net";
 
 const MOST_BYTES = 256 * 1024;
 
 /**
- * Networks that are not the internet: RFC 6890, and what translates to them. A list each: an IPv4
- * address is looked for among IPv6 networks, too, and is in `::ffff:0:0/96`.
+ * Networks that are not the internet (RFC 6890), and networks that translate to them. There is one
+ * list per family, because `BlockList` also looks for an IPv4 address in IPv6 networks, and
+ * `::ffff:0:0/96` contains all of them.
  */
 const INSIDE = { 4: new BlockList(), 6: new BlockList() };
 for (
@@ -40,7 +41,7 @@ for (
 
 const NAMES_INSIDE = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|onion)$/;
 
-/** What is wrong with the address of an issuer or of its keys; null: nothing. */
+/** What is wrong with the URL of an issuer or of its keys; null: nothing. */
 export function urlComplaint(
   text: string,
   { allowLoopback }: { readonly allowLoopback: boolean },
@@ -60,7 +61,7 @@ export function urlComplaint(
   return null;
 }
 
-/** The addresses of a name, where the runtime can look them up; null: it cannot. */
+/** The addresses of a name; null if the runtime cannot look them up, or finds none. */
 async function resolve(host: string, signal: AbortSignal): Promise<string[] | null> {
   const { resolveDns } = Deno as { resolveDns?: typeof Deno.resolveDns };
   if (typeof resolveDns !== "function") return null;
@@ -73,13 +74,13 @@ async function resolve(host: string, signal: AbortSignal): Promise<string[] | nu
   return found.length > 0 ? found : null;
 }
 
-/** Whether an address is one of the internet. */
+/** Whether an address belongs to the public internet. */
 export function isPublic(address: string): boolean {
   const family = isIP(address) as 0 | 4 | 6;
   return family !== 0 && !INSIDE[family].check(address, `ipv${family}`);
 }
 
-/** The JSON at an address. Throws where that is anything else than a 200 of moderate size. */
+/** Fetches JSON. Throws unless the answer is a 200 of at most MOST_BYTES. */
 export async function fetchJson(
   address: string,
   options: { readonly allowLoopback: boolean; readonly signal: AbortSignal },
@@ -101,11 +102,11 @@ export async function fetchJson(
   return await readJson(response, MOST_BYTES);
 }
 
-/** The JSON in a body. Throws where that is something else, or larger. */
+/** Parses a body as JSON. Throws if it is not JSON, or larger than `mostBytes`. */
 export async function readJson(response: Response, mostBytes: number): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // What breaks off the loop cancels the body.
+  // Leaving the loop early cancels the body.
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
     if (size > mostBytes) throw new Error(`more than ${mostBytes} bytes`);

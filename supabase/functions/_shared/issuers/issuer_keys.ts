@@ -1,14 +1,14 @@
 import { fetchJson } from "./fetch_json.ts";
 import type { PublicKey } from "./trust.ts";
 
-/** For everything that one question to an issuer takes. */
+/** The deadline for fetching an issuer's metadata and keys, both together. */
 const DEADLINE_MILLISECONDS = 5_000;
 const FRESH_MILLISECONDS = 10 * 60_000;
-/** How often a key that is not there makes the issuer be asked again. */
+/** How often, at most, an unknown `kid` causes another fetch. */
 const UNKNOWN_KEY_MILLISECONDS = 60_000;
-/** How soon after a failure it is asked again. */
+/** How long after a failed fetch the issuer is not asked again. */
 const FAILURE_MILLISECONDS = 10_000;
-/** How long the last good keys count while the issuer is down. */
+/** How long the last fetched keys are used while the issuer is down. */
 const STALE_MILLISECONDS = 60 * 60_000;
 const MOST_ISSUERS = 64;
 const MOST_KEYS = 100;
@@ -18,18 +18,18 @@ interface Known {
   fetchedAt: number;
   askedAt: number;
   hasFailed: boolean;
-  /** Whoever needs the keys meanwhile waits for the same answer. */
+  /** The fetch that is under way. All who need the keys meanwhile wait for it. */
   underWay: Promise<void> | null;
 }
 
 export interface IssuerKeysOptions {
-  /** Issuers at http://127.0.0.1, where the project itself is on this machine. */
+  /** Whether http://127.0.0.1 is allowed as an issuer: if the project is on this machine. */
   readonly allowLoopback: boolean;
-  /** Milliseconds; never goes back. */
+  /** A clock in milliseconds that never goes back. */
   readonly now?: () => number;
 }
 
-/** The public keys that issuers publish (OpenID Connect Discovery 1.0, 4), kept for a while. */
+/** A cache of the public keys that issuers publish (OpenID Connect Discovery 1.0, 4). */
 export class IssuerKeys {
   readonly #known = new Map<string, Known>();
   readonly #now: () => number;
@@ -39,8 +39,8 @@ export class IssuerKeys {
   }
 
   /**
-   * The keys of an issuer that the operator trusts: those that are kept, or where `kid` is none of
-   * them, others if the issuer has them. Null: it cannot be reached.
+   * The keys of an issuer that the operator trusts. They are fetched again if they are old, or if
+   * `kid` is not among them. Null: the issuer cannot be reached.
    */
   async keysOf(issuer: string, kid: string | undefined): Promise<readonly PublicKey[] | null> {
     const known = this.#remember(issuer);
@@ -58,7 +58,7 @@ export class IssuerKeys {
       hasFailed: false,
       underWay: null,
     };
-    // The one that was asked for longest ago goes first.
+    // Keeps the map in the order of last use, so that its first entry can be dropped.
     this.#known.delete(issuer);
     this.#known.set(issuer, known);
     if (this.#known.size > MOST_ISSUERS) {
@@ -85,7 +85,7 @@ export class IssuerKeys {
       known.fetchedAt = this.#now();
       known.hasFailed = false;
     } catch {
-      // Without the reason: the operator's event says that the issuer could not be asked.
+      // The reason is dropped: the operator's event says that the issuer could not be reached.
       known.hasFailed = true;
     } finally {
       known.underWay = null;

@@ -1,6 +1,6 @@
 import type { PublicKey } from "./trust.ts";
 
-/** Whether a key is one for this algorithm, and for signatures: RFC 7517, 4.2 to 4.4. */
+/** Whether a key can verify signatures by this algorithm (RFC 7517, 4.2 to 4.4). */
 export function fitOf({ kty, crv, use, alg, key_ops }: PublicKey, algorithm: string): boolean {
   if (use !== undefined && use !== "sig") return false;
   if (alg !== undefined && alg !== algorithm && !(algorithm === "EdDSA" && alg === "Ed25519")) {

@@ -1,24 +1,24 @@
 /**
- * Issuers that sign for many tenants with the same keys. A condition has to name the tenant, by a
- * claim that nobody else can ever get: names of organizations and repositories can be given up and
- * taken by others.
+ * Issuers that sign for many tenants with the same keys. A condition must name the tenant by a
+ * claim that no other tenant can ever get. Names of organizations and repositories are not enough:
+ * when one is given up, another tenant can take it.
  */
 interface SharedIssuer {
   readonly issuer: string;
-  /** Whether addresses below the issuer's are the same issuer's. */
+  /** Whether URLs below this one belong to the same issuer. */
   readonly hasMore: boolean;
   /** One of these must be among the conditions, as an equality. */
   readonly tenantClaims: readonly string[];
 }
 
 const SHARED_ISSUERS: readonly SharedIssuer[] = [
-  // `sub` and `repository_owner` are made of names, and `sub` is spelled as the tenant likes.
+  // `sub` and `repository_owner` are made of names, and the tenant can customize the form of `sub`.
   {
     issuer: "https://token.actions.githubusercontent.com",
     hasMore: true,
     tenantClaims: ["repository_id", "repository_owner_id", "enterprise_id"],
   },
-  // Paths of projects and groups can be taken by others after they were moved.
+  // After a project or a group was moved, others can take its path.
   {
     issuer: "https://gitlab.com",
     hasMore: false,
@@ -31,16 +31,17 @@ const SHARED_ISSUERS: readonly SharedIssuer[] = [
     hasMore: false,
     tenantClaims: ["organization_id", "pipeline_id"],
   },
-  // The address of a team has its name, which it can change.
+  // The issuer URL of a team contains the team's name, which the team can change.
   { issuer: "https://oidc.vercel.com", hasMore: true, tenantClaims: ["owner_id", "project_id"] },
   {
     issuer: "https://app.terraform.io",
     hasMore: false,
     tenantClaims: ["terraform_organization_id", "terraform_workspace_id"],
   },
-  // Cloud agents. `sub` is the owner's number, not an address; `repo_url` names one of several.
+  // Cloud agents. `sub` is the owner's number, not an e-mail address; `repo_url` names only one of
+  // several repositories.
   { issuer: "https://api.cursor.com", hasMore: false, tenantClaims: ["team_id", "sub"] },
-  // The team is in a list, which no condition looks into.
+  // The team is in a list, and conditions cannot look into lists.
   { issuer: "https://app.warp.dev", hasMore: false, tenantClaims: ["sub"] },
 ];
 

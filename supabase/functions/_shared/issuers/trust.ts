@@ -1,15 +1,15 @@
-/** What the operator says of an issuer: an enrolment of kind trust, as the database has it. */
+/** An enrolment of kind trust: which tokens of an issuer the operator accepts. */
 export interface Trust {
   readonly enrolment_id: string;
   /** Exactly as in `iss`. */
   readonly issuer: string;
-  /** The one `aud`. */
+  /** The only `aud` that is accepted. */
   readonly audience: string;
   /** The issuer's public keys; null: fetched from it. */
   readonly jwks: KeySet | null;
   /** All must hold. */
   readonly conditions: readonly Condition[];
-  /** Of this and `agent_template`, one is null. */
+  /** Either this or `agent_template` is null. */
   readonly agent_id: string | null;
   readonly agent_template: string | null;
   readonly max_token_age_seconds: number | null;
@@ -22,7 +22,7 @@ export interface Condition {
   readonly prefix?: string | undefined;
 }
 
-/** A public key by RFC 7517; what else it holds is not looked at. */
+/** A public key by RFC 7517. The members that are not named here are passed on as they are. */
 export interface PublicKey {
   readonly kty?: unknown;
   readonly kid?: unknown;
@@ -57,9 +57,9 @@ export type RefusalReason =
   | "claim_missing"
   | "claim_differs";
 
-/** Never has a claim's value. */
+/** A refusal never contains the value of a claim. */
 export interface Refusal {
   readonly reason: RefusalReason;
-  /** Which claim it is about. */
+  /** The claim that is refused. */
   readonly claim?: string;
 }

@@ -1,4 +1,4 @@
-/** Verification of a token that an issuer has signed, in one order, which this file has. */
+/** Verifies a token that an issuer has signed. The order of the checks is that of `verifyToken`. */
 import { Buffer } from "node:buffer";
 import { compactVerify, importJWK } from "jose";
 import { isStorable } from "../fields.ts";
@@ -9,22 +9,22 @@ import { fitOf } from "./key_types.ts";
 import type { Claims, PublicKey, Refusal, Trust } from "./trust.ts";
 
 const MOST_CHARACTERS = 16_384;
-/** By how much clocks may differ. */
+/** How far clocks may differ. */
 const LEEWAY_SECONDS = 30;
 const LAST_SECOND_OF_YEAR_9999 = 253_402_300_799;
 const ALGORITHMS: readonly unknown[] = ["RS256", "ES256", "EdDSA"];
 
-/** JWS Compact Serialization, RFC 7515, 7.1. One without a signature is refused later. */
+/** JWS Compact Serialization, RFC 7515, 7.1. A token without a signature is refused later. */
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/;
 
 interface Form {
   readonly header: Claims;
   readonly claims: Claims;
-  /** What the signature is of. */
+  /** The text that is signed: the encoded header and claims. */
   readonly signed: string;
 }
 
-/** What a token says, whose signature is right. */
+/** The content of a token whose signature was verified. */
 export interface Verified {
   readonly claims: Claims;
   /** Its `jti`, else the SHA-256 of what was signed. */
@@ -40,7 +40,7 @@ export interface RefusedTrust extends Refusal {
 export type Verification =
   | {
     readonly verified: Verified;
-    /** The trusts that take it. */
+    /** The trusts that accept the token. */
     readonly matches: readonly Trust[];
     readonly refused: readonly RefusedTrust[];
   }
@@ -55,8 +55,9 @@ export interface VerificationContext {
 }
 
 /**
- * Whether a token is right, and which trusts take it. Its form and size, the issuer, the algorithm
- * and the key, the signature; then for each trust audience, times, age and conditions.
+ * Whether a token is valid, and which trusts accept it. Checks form and size, the issuer, the
+ * algorithm, the key and the signature; then that there is one audience, and the times; then for
+ * each trust its audience, the token's age and the conditions.
  */
 export async function verifyToken(
   token: string,
@@ -74,7 +75,7 @@ export async function verifyToken(
   const others: RefusedTrust[] = [];
   const verdicts = new Map<string, Promise<Refusal | null>>();
   for (const trust of trusts) {
-    // Trusts of one issuer mostly have the same keys: one look at the signature is enough.
+    // Trusts of one issuer mostly have the same keys, so the signature is checked once per key set.
     const source = JSON.stringify(trust.jwks);
     const verdict = verdicts.get(source) ?? checkSignature(token, form, trust, keys);
     verdicts.set(source, verdict);
@@ -100,7 +101,7 @@ export async function verifyToken(
   return {
     verified: {
       claims,
-      // Not of the signature, too: whoever has an ES256 signature can make another one of it.
+      // Without the signature: whoever has a valid ES256 signature can make another one from it.
       tokenId: isTokenId ? jti : sha256Hex(form.signed),
       expiresAt: exp as number,
     },
@@ -124,14 +125,15 @@ function readForm(token: string): Form | null {
   ];
   const [header, claims] = [readObject(headerPart), readObject(claimsPart)];
   if (header === null || claims === null || bytesOf(signature) === null) return null;
-  // What must be understood (RFC 7515, 4.1.11) is not; a token within a token is none of ours.
+  // Extensions that must be understood (`crit`: RFC 7515, 4.1.11) are not supported, and neither
+  // are encrypted tokens and tokens within tokens.
   if ("crit" in header || "enc" in header || "cty" in header) return null;
   return { header, claims, signed: `${headerPart}.${claimsPart}` };
 }
 
-/** The bytes of a part; null where it is not the one spelling of them (RFC 7515, 2). */
+/** The bytes of a part; null if it is not their canonical base64url (RFC 7515, 2). */
 function bytesOf(part: string): Buffer | null {
-  // Deno 2.1 throws for this length, which no bytes have.
+  // Deno 2.1 throws for this length, which base64url never has.
   if (part.length % 4 === 1) return null;
   const bytes = Buffer.from(part, "base64url");
   return bytes.toString("base64url") === part ? bytes : null;
@@ -171,7 +173,7 @@ async function checkSignature(
   }
 }
 
-/** The key that the header names; without a name, the only one. */
+/** The key that the header names by `kid`; without a `kid`, the only key. */
 function keyFor(keys: readonly PublicKey[], kid: unknown): PublicKey | undefined {
   const named = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
   return named.length === 1 ? named[0] : undefined;
@@ -194,7 +196,7 @@ function timesRefusal({ exp, nbf, iat }: Claims, now: number): Refusal | null {
   return null;
 }
 
-/** A token for several audiences could be shown here by any of the others. */
+/** A token for several audiences is refused: any of the others could send it here. */
 function audienceRefusal(aud: unknown): Refusal | null {
   if (aud === undefined) return { reason: "claim_missing", claim: "aud" };
   return audienceOf(aud) === null ? { reason: "audience" } : null;

@@ -5,8 +5,8 @@ import type { PlatformSettings } from "../settings/platform.ts";
 /** What a tool or a resource can do while it serves one request. */
 export interface McpCall {
   /**
-   * Runs the operation of a path for the request's caller. Gives back the body of its answer, be
-   * that a 200 or a 202. Throws what the operation throws.
+   * Runs the operation of a path for the request's caller. Returns the body of its answer, whether
+   * that is a 200 or a 202. Throws what the operation throws.
    */
   readonly run: <Answer = object>(path: string, body: object) => Promise<Answer>;
   readonly settings: PlatformSettings;
@@ -28,24 +28,24 @@ export interface ToolAnswer {
   readonly link?: ResourceLink;
 }
 
-/** A tool that is not its operation as it stands. */
+/** How a tool differs from its operation. */
 export interface ToolDefinition {
   readonly name: string;
-  /** In place of the operation's own; undefined: what the operation says. */
+  /** Replaces the operation's summary. Undefined: the tool has the operation's. */
   readonly summary?: string;
-  /** What a model has to know beyond the summary, in place of the operation's own. */
+  /** Replaces the operation's description: what a model has to know beyond the summary. */
   readonly description?: string;
-  /** Where it does more to what is there than its operation. */
+  /** Replaces the operation's effect, if the tool does more to what is stored. */
   readonly effect?: Effect;
-  /** The arguments that it takes beside the operation's fields. */
+  /** The tool's arguments in addition to the operation's fields. */
   readonly additions?: z.ZodObject;
-  /** Fields that the operation requires and the tool can do without. */
+  /** Fields that the operation requires and the tool does not. */
   readonly dispensable?: readonly string[];
-  /** Fields of the operation that the tool does not take, or not from a model. */
+  /** Fields of the operation that the tool's schema leaves out. */
   readonly hidden?: readonly string[];
   /**
-   * `given` is everything that was sent; `added` is of it what `additions` has parsed. Left out: it
-   * calls its operation.
+   * `given` has all arguments as they were sent; `added` has those that `additions` has parsed.
+   * Default: calls the operation.
    */
   readonly call?: (
     mcp: McpCall,
@@ -78,7 +78,7 @@ export interface ResourceTemplate {
   readonly description: string;
 }
 
-/** What a function offers for reading by URI. */
+/** The resources of a function, which clients read by URI. */
 export interface ResourceDefinition {
   readonly templates: readonly ResourceTemplate[];
   /** One page. Throws ServiceError; a cursor that no page gave is invalid_request. */
@@ -88,19 +88,19 @@ export interface ResourceDefinition {
   ) => Promise<
     { readonly resources: readonly ListedResource[]; readonly nextCursor: string | null }
   >;
-  /** Null where the URI names nothing that the caller may read. Throws ServiceError. */
+  /** Null if the URI names nothing that the caller may read. Throws ServiceError. */
   readonly read: (
     mcp: McpCall,
     uri: string,
   ) => Promise<{ readonly text: string; readonly mimeType: string } | null>;
 }
 
-/** What a function says to MCP clients beside its operations. */
+/** What a function tells MCP clients besides its operations. */
 export interface McpDefinition {
   readonly title: string;
-  /** How its tools go together, for the model that is to use them. */
+  /** How to use the tools together, for the model. */
   readonly instructions: string;
-  /** By the path of their operation. Every other operation is a tool as it stands. */
+  /** By the path of their operation. Every other operation is a tool without changes. */
   readonly tools: Readonly<Record<string, ToolDefinition>>;
   /** More tools, by the path of the operation whose fields they take. */
   readonly furtherTools?: Readonly<Record<string, ToolDefinition>>;

@@ -9,9 +9,9 @@ import type { McpDefinition } from "./definition.ts";
 import type { LoadOperations } from "./tools.ts";
 import { takeTurn } from "./turns.ts";
 
-/** What the pipeline of a function knows of a request to /mcp, and wants to know for its log. */
+/** What the pipeline of a function passes on of a request to /mcp, and callbacks for its log. */
 export interface McpEndpoint {
-  /** The function's. */
+  /** The function's name. */
   readonly name: string;
   readonly operations: LoadOperations;
   readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;
@@ -26,14 +26,14 @@ export interface McpEndpoint {
 
 /**
  * Answers one POST of the Model Context Protocol. Throws forbidden for a page of another origin,
- * what `admit` throws, invalid_json and body_too_large. What a tool's operation throws is an
- * answer.
+ * what `admit` throws, invalid_json and body_too_large. What a tool's operation throws becomes an
+ * answer instead.
  */
 export async function answerMcp(request: Request, endpoint: McpEndpoint): Promise<Response> {
   refuseForeignOrigin(request.headers, endpoint.settings);
   const { caller, slot } = await endpoint.admit();
   const message = await readJsonObject(request);
-  // Loaded by the first who may have an answer: the SDK takes longer than everything else together.
+  // Loaded only after admission: the SDK takes longer to load than everything else together.
   const [{ serveMessage }, { mcp: definition }] = await Promise.all([
     import("./server.ts"),
     endpoint.loadMcp(),
@@ -61,9 +61,8 @@ export async function answerMcp(request: Request, endpoint: McpEndpoint): Promis
 }
 
 /**
- * Browsers name the page that sends a request; other clients send no Origin. A page that a person
- * only visits must not reach a server that this person's network or credentials open (MCP,
- * Streamable HTTP, "Security Warning").
+ * Browsers send the page's origin; other clients send no `Origin`. A page must not use its
+ * visitor's network or credentials to reach this server (MCP, Streamable HTTP, "Security Warning").
  */
 function refuseForeignOrigin(headers: Headers, { mcpAllowedOrigins }: PlatformSettings): void {
   const origin = headers.get("origin");

@@ -2,23 +2,23 @@ import { forwardedOrigin, publicOrigin } from "../public_origin.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 
 /**
- * Where the metadata is, below a function. Clients compute a path at the origin from the URL of
- * /mcp (RFC 9728, section 3.1), where the platform serves nothing of a function: they learn this
- * one from the 401.
+ * The path of the metadata, below a function. RFC 9728, section 3.1, lets clients compute a path at
+ * the origin from the URL of /mcp, but the platform serves no function there. So clients learn this
+ * path from the 401.
  */
 export const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
-/** What a request was sent to. */
+/** The request, and the function that it was sent to. */
 interface Asked {
   readonly request: Request;
-  /** The function's. */
+  /** The function's name. */
   readonly name: string;
   readonly settings: PlatformSettings;
 }
 
 /**
- * What an OAuth client has to know of /mcp (RFC 9728, section 2): that the project's Auth issues
- * the tokens. Without scopes: a token can do what its user can.
+ * The metadata of /mcp for OAuth clients (RFC 9728, section 2): the project's Auth issues the
+ * tokens. It names no scopes, because a token can do everything that its user can.
  */
 export function protectedResource(asked: Asked): object {
   return {
@@ -39,8 +39,9 @@ function functionUrl(asked: Asked, path: string): string {
 }
 
 /**
- * A client believes metadata about the URL alone that it called (section 3.3): the project may be
- * called at either of its origins. No other that a request claims is repeated.
+ * A client accepts metadata only about the URL that it called (RFC 9728, section 3.3), and the
+ * project may be called at either of its origins. An origin that is neither of these is not
+ * repeated, even if a request claims it.
  */
 function origin({ request, settings }: Asked): string {
   const called = forwardedOrigin(request.headers);

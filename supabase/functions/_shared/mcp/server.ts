@@ -19,22 +19,22 @@ import type {
 import { escapedJson, visible } from "./escapes.ts";
 import { callTool, listTools, type LoadOperations } from "./tools.ts";
 
-/** What one message is served with. */
+/** What the answer to one message needs. */
 export interface McpService {
-  /** The function's. */
+  /** The function's name. */
   readonly name: string;
   readonly operations: LoadOperations;
   readonly definition: McpDefinition;
   readonly mcp: McpCall;
   readonly requestId: string;
-  /** Is told what a call has failed with, for the log. */
+  /** Gets the error of a failed call, for the log. */
   readonly noteError: (error: unknown) => void;
 }
 
 /**
- * Answers one message, of a client that speaks 2026-07-28 or of one that speaks an older version,
- * by a server that lives no longer. The answer is whole when this resolves, so that the request's
- * log line has everything that was done: no streams.
+ * Answers one message, with a server that exists only for this message. The client may speak
+ * 2026-07-28 or an older version. There are no streams: the answer is complete when this resolves,
+ * so that the request's log line has everything that was done.
  */
 export async function serveMessage(
   request: Request,
@@ -45,12 +45,12 @@ export async function serveMessage(
   if (!await isLegacyRequest(request, message)) {
     const handler = createMcpHandler(() => server, {
       legacy: "reject",
-      // Nothing here tells of changes, and a stream would stay open until the platform ends it.
+      // This server announces no changes, and a stream would stay open until the platform ends it.
       maxSubscriptions: 0,
     });
     return await handler.fetch(request, { parsedBody: message });
   }
-  // Not by the handler above: what it answers to older clients is a stream.
+  // The handler above would answer older clients with a stream.
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {
@@ -60,14 +60,17 @@ export async function serveMessage(
   }
 }
 
-/** A client that keeps it asks once a session, and sees a new release within the hour. */
+/**
+ * These lists change only with a deployment. A client that caches them asks once a session, and
+ * sees a new release within the hour.
+ */
 const CHANGED_BY_DEPLOYMENT = { ttlMs: 3_600_000, cacheScope: "private" } as const;
 
 function createServer(service: McpService): Server {
   const { name, operations, definition, mcp } = service;
   const { resources } = definition;
-  // The lower of the SDK's two layers: the other one would check arguments by itself, and answer
-  // otherwise than HTTP does; and its lists of resources have no pages.
+  // The lower of the SDK's two layers. The higher one would check arguments by itself, with other
+  // errors than HTTP has, and its lists of resources have no pages.
   const server = new Server(
     { name, title: definition.title, version: "1" },
     {
@@ -125,7 +128,7 @@ function addResources(server: Server, resources: ResourceDefinition, service: Mc
 
 function toolResult({ body, link }: ToolAnswer): CallToolResult {
   return {
-    // Not as `structuredContent` too: a host that shows a model both shows it everything twice.
+    // No `structuredContent`: a host that gives a model both would show it everything twice.
     content: [
       { type: "text", text: escapedJson(body) },
       ...(link === undefined ? [] : [{ type: "resource_link" as const, ...shown(link) }]),
@@ -133,18 +136,18 @@ function toolResult({ body, link }: ToolAnswer): CallToolResult {
   };
 }
 
-/** With a name that shows every character. It is for reading: the URI is what is sent back. */
+/** Shows hidden characters in the name. Clients only display the name; they send back the URI. */
 function shown<Named extends ResourceLink>(link: Named): Named {
   return { ...link, name: visible(link.name) };
 }
 
-/** The body of an error as HTTP would have it. The log is told what happened. */
+/** Notes an error for the log, and returns the body that it would have over HTTP. */
 function noteFailure(error: unknown, { requestId, noteError }: McpService): object {
   noteError(error);
   return errorBody(knownError(error), requestId);
 }
 
-/** For what has no result that could be an error. */
+/** For methods whose result cannot be an error. */
 function protocolError(error: unknown, service: McpService): ProtocolError {
   const known = knownError(error);
   const code = errorEntry(known.code).status < 500

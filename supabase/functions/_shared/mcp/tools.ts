@@ -9,7 +9,7 @@ import type { McpCall, McpDefinition, ToolAnswer, ToolDefinition } from "./defin
 /** The operations of a function, by path. */
 export type LoadOperations = ReadonlyMap<string, () => Promise<Operation>>;
 
-/** What hosts show to a model, and ask a person about. */
+/** A tool as hosts show it to a model, and to the person whom they ask for permission. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
@@ -17,14 +17,14 @@ export interface Tool {
   readonly annotations: Annotations;
 }
 
-/** No interface: it goes into JSON as it is, and the SDK's types take only an alias for that. */
+/** An alias, not an interface: the SDK's types for JSON accept only an alias. */
 type InputSchema = {
   readonly type: "object";
   readonly properties: JSONObject;
   readonly required: string[];
 };
 
-/** What is left out is false. Of what only reads, nothing else is asked. */
+/** What is left out is false. A tool that only reads needs no other hint. */
 interface Annotations {
   readonly readOnlyHint?: true;
   readonly destructiveHint?: boolean;
@@ -40,13 +40,13 @@ const ANNOTATIONS: Readonly<Record<Effect, Omit<Annotations, "openWorldHint">>> 
   renews: { destructiveHint: true },
 };
 
-/** By the operations that they are made of. */
+/** The lists of tools, by the operations that they are made from. */
 const listsOfTools = new WeakMap<LoadOperations, () => Promise<Tool[]>>();
 
 /**
- * Every operation that a model can call, as a tool. Made once: it takes as long as serving many
- * requests. Without output schemas: hosts put what a tool declares into a model's context, and the
- * answers are described by /openapi.json.
+ * Every operation that a model can call, as a tool. Made once, because that takes as long as to
+ * serve many requests. Tools have no output schemas: hosts put what a tool declares into a model's
+ * context, and /openapi.json describes the answers.
  */
 export function listTools(
   operations: LoadOperations,
@@ -70,7 +70,7 @@ async function describeTools(
   );
 }
 
-/** The tools of an operation; undefined: the operation as it stands. */
+/** The tools of an operation. Undefined stands for the operation without changes. */
 function toolsOf(
   path: string,
   { tools, furtherTools }: McpDefinition,
@@ -99,7 +99,7 @@ export async function callTool(
   return await tool.call(mcp, { given, added });
 }
 
-/** The operator's operations are for its commands, and some for programs: no model calls them. */
+/** Models cannot call the operator's operations, nor those that are for programs. */
 function isForModels({ callers, isForPrograms }: Operation): boolean {
   return callers !== "the operator" && isForPrograms !== true;
 }
@@ -129,7 +129,7 @@ function inputSchemaOf({ request }: Operation, tool: ToolDefinition | undefined)
   const { shape } = request as z.ZodObject;
   const hidden = [
     ...(tool?.hidden ?? []),
-    // An agent need not name itself. The operator must, and the instructions say so.
+    // Hidden: an agent need not name itself. The instructions tell the operator to name one.
     ...Object.keys(shape).filter((field) => isSubject(shape[field] as z.ZodType)),
   ];
   const fields = Object.entries({ ...shape, ...additions })
@@ -156,8 +156,8 @@ const SELF_EXPLANATORY = ["artifact_id", "grant_id", "limit"];
 const LEFT_OUT = ["pattern", "examples", "format", "minLength", "maxLength", "minItems"];
 
 /**
- * Leaves out what a model reads in the description or learns from the refusal: a host puts every
- * tool into the context of every conversation. All rules are in /openapi.json.
+ * Deletes rules that a model reads in the description or learns from a refusal, because a host puts
+ * every tool into the context of every conversation. All rules are in /openapi.json.
  */
 function shorten(schema: z.core.JSONSchema.BaseSchema, field: string): void {
   const isClear = SELF_EXPLANATORY.includes(field);
@@ -166,6 +166,6 @@ function shorten(schema: z.core.JSONSchema.BaseSchema, field: string): void {
   }
   if (schema.minimum === 0) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  // The same as to leave the field out: false, 0, an empty text or list.
+  // These defaults are the same as leaving the field out: false, 0, an empty text or list.
   if (["false", "0", '""', "[]"].includes(JSON.stringify(schema.default))) delete schema.default;
 }

@@ -1,10 +1,11 @@
-/** By caller: when the turn of the last message so far is over. Only while there is one. */
+/** By caller: resolves when the turn of the latest message is over. Removed after that. */
 const turns = new Map<string, Promise<void>>();
 
 /**
- * Resolves when it is the turn of a caller's message. Messages of one caller begin one by one, each
- * in a round of the event loop of its own: what the SDK does with one takes longer than most
- * requests, and those of others come in between. Nobody waits for what a message waits for.
+ * Resolves when it is the turn of a caller's message. Messages of one caller start one at a time,
+ * each in its own turn of the event loop. The SDK works on one message for longer than most
+ * requests take, and this lets requests of other callers run in between. Only the start is limited:
+ * a message does not wait for the end of an earlier one.
  */
 export function takeTurn(callerId: string): Promise<void> {
   const before = turns.get(callerId) ?? Promise.resolve();

@@ -15,10 +15,10 @@ const SUBJECT_TOKEN_TYPES: readonly unknown[] = [
 
 const MAX_READING_MILLISECONDS = 10_000;
 
-/** RFC 6749, 5.1; `cache-control: no-store` has every answer of the service. */
+/** RFC 6749, 5.1. Every answer of the service also has the `cache-control` that it requires. */
 const FOR_OLD_CACHES = { pragma: "no-cache" };
 
-/** RFC 6749, 5.2; for what is neither, 4.1.2.1. */
+/** RFC 6749, 5.2. The last two, for failures of the service, are from 4.1.2.1. */
 type OAuthErrorCode =
   | "invalid_request"
   | "invalid_grant"
@@ -32,16 +32,16 @@ class OAuthError extends Error {
   }
 }
 
-/** What /enroll answers, as far as it is told here. */
+/** The fields of /enroll's answer that are used here. */
 interface Enrolled {
   readonly key: string;
   readonly expires_at: string;
 }
 
 /**
- * Answers a token request of OAuth 2.0 as /enroll does: a JWT as an authorization grant (RFC 7523,
- * 2.1) or in exchange for an access token (RFC 8693, 2.1), which is an agent key. Errors are those
- * of RFC 6749, 5.2.
+ * Answers a token request of OAuth 2.0 by means of /enroll. The request has a JWT as an
+ * authorization grant (RFC 7523, 2.1) or for a token exchange (RFC 8693, 2.1). The access token in
+ * the answer is an agent key. Errors are those of RFC 6749, 5.2.
  */
 export async function answerTokenRequest(
   context: AppContext,
@@ -70,26 +70,26 @@ export async function answerTokenRequest(
   }
 }
 
-/** Throws OAuthError, body_too_large, and invalid_json for a body that does not arrive. */
+/** Throws OAuthError, body_too_large, and invalid_json for a body that does not arrive in time. */
 async function readForm(request: Request): Promise<ReadonlyMap<string, string>> {
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== FORM) throw new OAuthError("invalid_request", `The body must be ${FORM}.`);
   const bytes = await inTime(readBody(request), MAX_READING_MILLISECONDS);
   const form = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(new TextDecoder().decode(bytes))) {
-    // RFC 6749, 3.2: no parameter twice, and one without a value is left out.
+    // RFC 6749, 3.2: a parameter must not occur twice, and one without a value counts as left out.
     if (form.has(name)) throw new OAuthError("invalid_request", `${nameOf(name)} is there twice.`);
     if (value !== "") form.set(name, value);
   }
   return form;
 }
 
-/** A name as an error may repeat it: RFC 6749, 5.2, allows no other characters. */
+/** A parameter's name for an error message: RFC 6749, 5.2, restricts the characters. */
 function nameOf(name: string): string {
   return /^[a-z_]{1,40}$/.test(name) ? name : "A parameter";
 }
 
-/** The request to /enroll. Throws OAuthError. */
+/** The request to /enroll that a form stands for. Throws OAuthError. */
 function enrolmentOf(form: ReadonlyMap<string, string>): {
   readonly isExchange: boolean;
   readonly body: Record<string, unknown>;
@@ -135,7 +135,7 @@ const REFUSED: Readonly<Partial<Record<ServiceError["code"], OAuthErrorCode>>> =
   body_too_large: "invalid_request",
 };
 
-/** What is neither the request's fault nor the token's keeps its status and `retry-after`. */
+/** Errors of the request or token get status 400. Others keep their status and `retry-after`. */
 async function answerOAuthError(error: unknown, requestId: string): Promise<Response> {
   if (error instanceof OAuthError) return oauthResponse(error.code, error.message, { status: 400 });
   const known = error instanceof ServiceError ? error : new ServiceError("internal");

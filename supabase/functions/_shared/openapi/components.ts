@@ -14,9 +14,9 @@ export class Components {
     return { schema: written, example: exampleOf(written, this.schemas) };
   }
 
-  /** The schema as JSON Schema. Those in it that have a name are referred to. */
+  /** The schema as JSON Schema. Named schemas within it become references. */
   schema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
-    // zod refers to what has a name only where it is a part of something.
+    // zod writes a named schema as a reference only within another schema.
     const whole = z.object({ part: schema });
     const text = JSON.stringify(z.toJSONSchema(whole, { io, unrepresentable: "any" }));
     const { $defs, properties } = JSON.parse(

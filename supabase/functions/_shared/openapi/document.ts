@@ -16,7 +16,7 @@ import { describeLink } from "./link.ts";
 import { describeMetrics } from "./metrics.ts";
 import { describeWhoami } from "./whoami.ts";
 
-/** What the document of a function says beside its operations. */
+/** What a function's document says besides its operations. */
 export interface Documentation {
   readonly title: string;
   readonly description: string;
@@ -27,7 +27,7 @@ export interface Documentation {
 /** The errors that every operation can answer with. */
 const COMMON_ERRORS: readonly ErrorCode[] = [
   "invalid_json",
-  // To any method but POST.
+  // The answer to any method but POST.
   "method_not_allowed",
   "body_too_large",
   "invalid_request",
@@ -52,10 +52,10 @@ const health = z.object({
   }),
 }).meta({ examples: [{ status: "ok" }] });
 
-/** The JSON of a function's document, with all that it needs loaded. */
+/** The JSON of a function's document. Loads everything that it describes. */
 export async function writeOpenApiDocument(
   { name, loadDocumentation, operations, links }: {
-    /** The function's. */
+    /** The function's name. */
     readonly name: string;
     readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
     readonly operations: ReadonlyMap<string, () => Promise<Operation>>;
@@ -78,7 +78,7 @@ export async function writeOpenApiDocument(
 /** The OpenAPI 3.1 document of a function, made from the schemas that validate its requests. */
 function openApiDocument(
   { name, documentation, operations, links }: {
-    /** The function's. */
+    /** The function's name. */
     readonly name: string;
     readonly documentation: Documentation;
     readonly operations: readonly (readonly [path: string, operation: Operation])[];

@@ -1,4 +1,4 @@
-/** A JSON Schema as zod makes it, as far as examples are put together from it. */
+/** The parts of a JSON Schema made by zod that examples are made from. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly examples?: readonly unknown[];
@@ -16,8 +16,8 @@ export interface JsonSchema {
 export type NamedSchemas = Readonly<Record<string, JsonSchema>>;
 
 /**
- * An example of a whole value, from the examples of its parts. Properties that may be left out and
- * have no example are left out. Undefined where a part that is needed has none.
+ * An example of a whole value, made from the examples of its parts. Optional properties without an
+ * example are left out. Undefined if a required part has no example.
  */
 export function exampleOf(schema: JsonSchema, named: NamedSchemas): unknown {
   if (schema.examples !== undefined) return schema.examples[0];

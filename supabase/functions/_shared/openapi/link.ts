@@ -5,7 +5,7 @@ import { linkErrorResponses, linkShownResponse, redirectResponse } from "./respo
 
 /** The errors that every link can answer with. */
 const COMMON_ERRORS: readonly ErrorCode[] = [
-  // To any method but GET, HEAD and POST.
+  // The answer to any method but GET, HEAD and POST.
   "method_not_allowed",
   "rate_limited",
   "internal",
@@ -13,7 +13,7 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
   "misconfigured",
 ];
 
-/** `/d/:grant_token` and the link → its path in the document, and what the document says of it. */
+/** A link's path in the document, `/d/{grant_token}` for `/d/:grant_token`, and its description. */
 export function describeLink(
   pattern: string,
   link: Link,

@@ -34,13 +34,13 @@ export const HEADERS = {
   },
 } as const;
 
-/** What every response has. */
+/** The headers that every response has. */
 const COMMON_HEADERS = {
   "x-request-id": headerReference("RequestId"),
   "cache-control": headerReference("CacheControl"),
 };
 
-/** What `details` holds, of the codes that have them. */
+/** Examples of `details`, for the codes that have them. */
 const DETAILS: Partial<Record<ErrorCode, object>> = {
   invalid_request: { issues: [{ path: "agent_id", message: "Must be a text." }] },
   position_expired: { path: "after" },
@@ -83,7 +83,7 @@ export function textResponse(description: string, text: z.ZodType, components: C
   };
 }
 
-/** A 200 that is JSON, or text where the request asks for text. */
+/** A 200 that is JSON, or text if the request asks for text. */
 export function textOrJsonResponse(
   description: string,
   { json, text }: { readonly json: z.ZodType; readonly text: z.ZodType },
@@ -107,7 +107,7 @@ export function acceptedResponse(body: z.ZodType, components: Components): objec
   };
 }
 
-/** What every response of a link has besides. */
+/** The headers that every response of a link has in addition. */
 const LINK_HEADERS = {
   "referrer-policy": {
     description: "The link is not sent to other sites.",
@@ -144,13 +144,13 @@ export function linkShownResponse(): object {
   };
 }
 
-/** As errorResponses, of a link: a browser may get them as a page. */
+/** As errorResponses, for a link: a browser may get an error as a page. */
 export function linkErrorResponses(
   codes: readonly ErrorCode[],
   components: Components,
 ): Record<string, object> {
   const page = { schema: { type: "string" }, example: "<h1>This link has expired</h1>" };
-  // The platform serves HTML as plain text where a project has no domain of its own.
+  // The platform serves HTML as plain text if the project has no domain of its own.
   const pages = { "text/html": page, "text/plain": page };
   return Object.fromEntries(
     Array.from(codesByStatus(codes), ([status, names]) => {
@@ -164,7 +164,7 @@ export function linkErrorResponses(
   );
 }
 
-/** One response per status of these errors, defined once for all operations that have the same. */
+/** One response per status. Operations with the same errors share its definition. */
 export function errorResponses(
   codes: readonly ErrorCode[],
   components: Components,
@@ -200,7 +200,7 @@ function errorResponse(
     content: {
       "application/json": {
         schema: components.schema(errorEnvelope, "output"),
-        // One per code.
+        // One example per code.
         examples: Object.fromEntries(Array.from(codes, (code) => [code, errorExample(code)])),
       },
     },

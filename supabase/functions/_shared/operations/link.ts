@@ -6,8 +6,8 @@ import type { RateLimits } from "../request/rate_limits.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 
 /**
- * A URL that is handed to a person, whose browser downloads a file from it. The token, which is all
- * behind the last slash, is the credential.
+ * A URL for a person, whose browser downloads a file from it. The credential is the token:
+ * everything after the last slash.
  */
 export interface Link {
   /** One line. */
@@ -18,13 +18,13 @@ export interface Link {
   readonly tag: string;
   /** Who may call it, for readers. */
   readonly callers: string;
-  /** Gives a text for every text: one that is no token names nothing. */
+  /** Accepts every text. A text that is not a token matches nothing. */
   readonly token: z.ZodType<string, string>;
-  /** By what requests are counted for the limits of rate. */
+  /** What the rate limits count requests by. */
   readonly limitedBy: (token: string) => string;
-  /** The errors of its own, besides those that every link has. */
+  /** The link's errors, besides those that every link has. */
   readonly errors: readonly ErrorCode[];
-  /** Where it leads: the URL of the download, which now counts. */
+  /** Counts a download and returns its URL. */
   readonly follow: (context: LinkContext) => Promise<string>;
   /** What `follow` would lead to. Throws what `follow` would, and changes nothing. */
   readonly describe: (token: string) => Promise<LinkedFile>;
@@ -57,13 +57,13 @@ export interface LinkModule<Settings extends PlatformSettings> {
 
 /** The links of a function. */
 export interface Links<Settings extends PlatformSettings> {
-  /** By their paths, each loaded by the first who follows it. */
+  /** By path. The first request for a link loads its module. */
   readonly byPath: Readonly<Record<`/${string}/:${string}`, () => Promise<LinkModule<Settings>>>>;
-  /** What serves them. A function without links does not pack it. */
+  /** Loads the code that serves links. A function without links does not contain that code. */
   readonly loadService: () => Promise<LinkService>;
 }
 
-/** Which request it is that is served. */
+/** The request that is served. */
 export interface LinkRequest {
   readonly request: Request;
   readonly requestId: string;

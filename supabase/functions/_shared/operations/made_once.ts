@@ -1,6 +1,6 @@
 /**
- * Calls `make` when it is first asked, and gives everybody what that made. What failed is tried
- * again by the next request.
+ * Calls `make` on the first use, and gives every caller its result. After a failure, the next use
+ * calls `make` again.
  */
 export function madeOnce<Made>(make: () => Promise<Made>): () => Promise<Made> {
   let made: Promise<Made> | undefined;
@@ -13,7 +13,7 @@ export function madeOnce<Made>(make: () => Promise<Made>): () => Promise<Made> {
   };
 }
 
-/** By path, what gives what `make` makes of its module, made once. */
+/** For each path of `table`, a function that calls `make` once. */
 export function eachMadeOnce<Load, Made>(
   table: Readonly<Record<string, Load>>,
   make: (load: Load) => Promise<Made>,
@@ -23,7 +23,7 @@ export function eachMadeOnce<Load, Made>(
   );
 }
 
-/** Everything with its path, in the order of the table. */
+/** Loads everything, with its path, in the order of the table. */
 export function loadAll<Made>(
   table: ReadonlyMap<string, () => Promise<Made>>,
 ): Promise<[path: string, made: Made][]> {

@@ -14,17 +14,17 @@ export interface Platform<Settings extends PlatformSettings = PlatformSettings> 
 export interface OperationContext<Input> {
   /** The body, as the operation's schema parsed it. */
   readonly input: Input;
-  /** Who sent it, as the first argument of every SQL function. */
+  /** The caller, as the first argument of every SQL function. */
   readonly caller: CallerArgument;
   readonly request: Request;
-  /** Its place among the requests of its caller at the same time, to free while it only waits. */
+  /** The request's place in its caller's limit of requests at once. Freed while it only waits. */
   readonly slot: Slot;
 }
 
 /**
- * What a call does to the stored state. It `reads` it; it `adds` to it with each call; it `sets`
- * something, and the same call again changes nothing more; it `replaces` or ends something, and the
- * same call again changes nothing more; it `renews` something with each call.
+ * What a call does to the stored state. `reads` changes nothing. `adds` adds something with each
+ * call. `sets` sets something, and `replaces` replaces or ends something: for both, the same call
+ * again changes nothing more. `renews` replaces something with each call.
  */
 export type Effect = "reads" | "adds" | "sets" | "replaces" | "renews";
 
@@ -35,36 +35,36 @@ export interface Operation {
   /** What a caller has to know beyond the summary and the schemas. */
   readonly description?: string;
   /**
-   * In the OpenAPI document. Generators name a function after it. Default: the path's
-   * words. To be given where JavaScript has that name already.
+   * The operation's name in the OpenAPI document. Generators name a function after it. Default: the
+   * path's words. To be given if JavaScript already uses that name.
    */
   readonly operationId?: string;
   /** Which group of the OpenAPI document it belongs to. */
   readonly tag: string;
-  /** Who may call it, for readers; the SQL function decides. The operator may call everything. */
+  /** Who may call it, for readers: the SQL function decides. The operator may call everything. */
   readonly callers: string;
   readonly effect: Effect;
-  /** Whether the pipeline looks for a credential in the headers, and refuses requests without. */
+  /** Whether the pipeline requires a credential in the headers. */
   readonly identification: "required" | "none";
-  /** Where nobody is identified: by what requests are counted for the limits of rate. */
+  /** For an operation without identification: what the rate limits count requests by. */
   readonly limitedBy?: (input: unknown) => string;
-  /** It is no tool of MCP: a program holds it, and a conversation has others for what it tells. */
+  /** Programs call it, so it is no MCP tool. A conversation gets the same news from other tools. */
   readonly isForPrograms?: true;
-  /** Only this project's own commands call it. It is no part of the contract that others read. */
+  /** Only this project's own commands call it. The OpenAPI document leaves it out. */
   readonly isUnlisted?: true;
   readonly request: z.ZodType;
-  /** For the OpenAPI document, where the examples of the fields together make no sense. */
+  /** For the OpenAPI document, if the fields' own examples make no sense together. */
   readonly requestExample?: object;
   readonly response: z.ZodType;
-  /** The body of a 202, where there can be one: not done yet, send the same request again. */
+  /** The body of a 202, if there can be one: not done yet, send the same request again. */
   readonly accepted?: z.ZodType;
-  /** What a 200 is where the request's `accept` asks for text, if the handler heeds that. */
+  /** The text of a 200 to a request whose `accept` asks for text, if the handler supports that. */
   readonly plainText?: z.ZodType;
-  /** The errors of its own, besides those that every operation has. */
+  /** The operation's errors, besides those that every operation has. */
   readonly errors: readonly ErrorCode[];
   /**
-   * Answers with a JSON object (status 200), or with a Response: of another status or type, or with
-   * the object's bytes.
+   * Returns a JSON object for status 200. Returns a Response for another status or type, or if it
+   * has the object's bytes.
    */
   readonly handle: (context: OperationContext<unknown>) => Promise<object>;
 }

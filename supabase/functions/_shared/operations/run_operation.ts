@@ -4,15 +4,15 @@ import type { RateLimits, Slot } from "../request/rate_limits.ts";
 import { parseBody } from "../request/request_body.ts";
 import { noteIds } from "../request_record.ts";
 
-/** One call of an operation, by whichever way it came in. */
+/** One call of an operation: by its own path, by MCP or by /token. */
 export interface OperationCall {
-  /** What the operation's schema is to parse. */
+  /** The body, not parsed yet. */
   readonly body: object;
-  /** Whom the request's headers identify. */
+  /** The caller that the headers identify. */
   readonly caller: Caller | null;
   readonly requestId: string;
   readonly request: Request;
-  /** The place of the caller's request. */
+  /** The slot of the caller's request. */
   readonly slot: Slot;
   readonly rateLimits: RateLimits;
 }
@@ -35,7 +35,7 @@ export async function runOperation(
       request,
       slot: ownSlot ?? slot,
     });
-    // What was made, or what a token led to, stands in the answer alone.
+    // Ids of new objects, or of what a token gives access to, are only in the answer.
     if (!(answer instanceof Response)) noteIds(answer);
     return answer;
   } finally {

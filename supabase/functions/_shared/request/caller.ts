@@ -2,7 +2,7 @@ import { ServiceError } from "../errors.ts";
 import { isOneOf, sha256Hex } from "../secrets.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 
-/** Who sent a request, by its headers. The database says whether an agent key is live. */
+/** Who sent a request, by its headers. The database decides whether an agent key is live. */
 export type Caller = AgentCaller | UserCaller | OperatorCaller;
 
 interface AgentCaller {
@@ -14,17 +14,17 @@ interface OperatorCaller {
   readonly kind: "operator";
 }
 
-/** A signed-in user of the project who is an agent, by a token that was verified. */
+/** A signed-in user of the project who is an agent. The user's token was verified. */
 export interface UserCaller {
   readonly kind: "user";
   readonly agentId: string;
   /** A UUID: the token's `sub`. */
   readonly userId: string;
-  /** When the token ends: ISO 8601. */
+  /** When the token expires, in ISO 8601. */
   readonly expiresAt: string;
 }
 
-/** What has the form of a user's token. Nothing in it can be believed yet. */
+/** A text in the form of a user's token. It is not verified yet. */
 interface UserToken {
   readonly kind: "user token";
   readonly token: string;
@@ -42,7 +42,7 @@ export interface CallerArgument {
 
 type Credential = "operator" | "public" | "legacy" | "unknown";
 
-/** Three parts; the last one may be empty, which is still a token, and no other credential. */
+/** Three parts. The last, the signature, may be empty: the text still counts as a token only. */
 const JWT = /^[^.]+\.[^.]+\.[^.]*$/;
 
 const AGENT_KEY = /^ak_[0-9a-f]{64}$/;
@@ -54,9 +54,9 @@ const LEGACY_KEY_REFUSED = {
 };
 
 /**
- * Identifies the caller by its headers, in the order that the wire contract gives. Throws
- * unauthenticated where they have no credential, or one that cannot be valid, and
- * upstream_unavailable where nobody can say so. Where one credential is wrong, no other one counts.
+ * Identifies the caller by its headers, in the order that the wire contract gives. If one
+ * credential is wrong, no other one counts. Throws unauthenticated if there is no credential or an
+ * invalid one, and upstream_unavailable if Auth cannot check a user's token.
  */
 export async function identifyCaller(
   request: Request,
@@ -64,18 +64,18 @@ export async function identifyCaller(
 ): Promise<Caller> {
   const credential = readCredential(request.headers, settings);
   if (credential.kind !== "user token") return credential;
-  // Loaded by the first user: no agent should wait for it.
+  // Loaded by the first user's request, so that no agent waits for it.
   const { verifyUserToken } = await import("./user_token.ts");
   return await verifyUserToken(credential.token, request, settings);
 }
 
-/** What the headers alone tell. Throws unauthenticated; a user's token is for Auth to judge. */
+/** The credential in the headers. A user's token is not verified here. Throws unauthenticated. */
 export function readCredential(
   headers: Headers,
   settings: PlatformSettings,
 ): AgentCaller | OperatorCaller | UserToken {
   const authorization = headers.get("authorization") ?? "";
-  // Not trimmed: HTTP has removed the whitespace around a value. A no-break space is none.
+  // Do not trim: HTTP has removed the whitespace, and to HTTP a no-break space is no whitespace.
   const bearer = /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? null;
 
   if (bearer?.startsWith("ak_")) {
@@ -103,7 +103,7 @@ export function readCredential(
   );
 }
 
-/** `caller` as SQL functions take it. Null was not identified: a grant token is its credential. */
+/** `caller` as SQL functions take it. Null: not identified; its credential is a grant token. */
 export function callerArgument(caller: Caller | null, requestId: string): CallerArgument {
   switch (caller?.kind) {
     case undefined:
@@ -123,7 +123,7 @@ export function callerArgument(caller: Caller | null, requestId: string): Caller
   }
 }
 
-/** One text per caller, for counting: users who are the same agent are one. */
+/** Identifies a caller for counting. Users who are the same agent count as one. */
 export function callerId(caller: Caller): string {
   switch (caller.kind) {
     case "operator":
@@ -140,12 +140,12 @@ function classify(
   { operatorKeys, publicKeys, legacyKey }: PlatformSettings,
 ): Credential {
   if (isOneOf(credential, operatorKeys)) return "operator";
-  // By its form too: a project can make publishable keys that this function was not given.
+  // The prefix is enough: a project can create publishable keys that this function was not given.
   if (credential.startsWith("sb_publishable_") || isOneOf(credential, publicKeys)) {
     return "public";
   }
-  // Counts for as little as a public key, and no less: Supabase's gateways put it into the
-  // `authorization` of requests whose `apikey` is a secret key.
+  // A refused legacy key counts like a public key, not a wrong one: Supabase's gateways put it into
+  // the `authorization` of requests whose `apikey` is a secret key.
   if (legacyKey !== null && isOneOf(credential, [legacyKey.key])) return "legacy";
   return "unknown";
 }

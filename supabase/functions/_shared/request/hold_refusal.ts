@@ -1,14 +1,14 @@
-/** A caller that retries as soon as it is refused then sends one request a second. */
+/** With this delay, a caller that retries as soon as it is refused sends one request a second. */
 const HELD_MILLISECONDS = 1000;
 
-/** Others are refused at once: a request that is held takes memory. */
+/** How many refusals are held at a time, because each takes memory. All others leave at once. */
 const MAX_HELD = 256;
 
 let held = 0;
 
 /**
- * Resolves when a refusal may leave: a second later. A caller who goes on as fast as it is refused
- * would otherwise cost the others as much as if it were served.
+ * Resolves after a second, when a refusal may be sent. Without this delay, a caller that retries as
+ * fast as it is refused would cost as much as if it were served.
  */
 export async function holdRefusal(): Promise<void> {
   if (held === MAX_HELD) return;

@@ -4,39 +4,39 @@ import type { RATE_LIMIT_VARIABLES } from "../settings/rate_limits.ts";
 import type { SettingsOf } from "../settings/variables.ts";
 
 /**
- * How many callers are remembered at least; at most twice as many. The caller that was silent
- * longest is forgotten, and starts from zero. To be forgotten on purpose, a caller has to send this
- * many requests in other names.
+ * At least this many callers are remembered, at most twice as many. Those that were silent longest
+ * are forgotten, and start from zero. To be forgotten on purpose, a caller has to send this many
+ * requests in other names.
  */
 const REMEMBERED_CALLERS = 20_000;
 
 const MINUTE_IN_MILLISECONDS = 60_000;
 
-/** A request's place among those of its caller that are under way. */
+/** A request's place in its caller's limit of requests at once. */
 export interface Slot {
-  /** Frees the place while `wait` runs. After that it is taken again, and never refused. */
+  /** Frees the place while `wait` runs, then takes it again, even if that exceeds the limit. */
   whileFree<Result>(wait: () => Promise<Result>): Promise<Result>;
-  /** Frees the place for good. Again: does nothing. */
+  /** Frees the place for good. Further calls do nothing. */
   leave(): void;
 }
 
-/** The place of a request that no limit counts. */
+/** The slot of a request that no limit applies to. */
 export const UNLIMITED: Slot = { whileFree: (wait) => wait(), leave() {} };
 
 /**
- * Counts requests by caller, in this process alone: nothing is written, and a deployment of several
- * processes allows as many times more.
+ * Limits requests per caller, in this process alone: a deployment of several processes allows that
+ * many times more.
  */
 export class RateLimits {
   readonly #requestsPerMinute: number;
   readonly #requestsAtOnce: number;
   readonly #now: () => number;
   /**
-   * A caller has a bucket of a minute's requests, which fills up evenly. Here is when it will be
-   * full again: one number tells all.
+   * By caller: when its token bucket, which holds a minute's requests and refills evenly, will be
+   * full again.
    */
   #fullAt = new Map<string, number>();
-  /** As `#fullAt` was before it had all that it holds. To forget it at once takes no search. */
+  /** The previous generation of `#fullAt`. Dropping a whole generation needs no search. */
   #fullAtBefore: ReadonlyMap<string, number> = new Map();
   /** Has no more entries than there are requests under way. */
   readonly #underWay = new Map<string, number>();
@@ -75,7 +75,7 @@ export class RateLimits {
     const fullAt = Math.max(known, now) +
       MINUTE_IN_MILLISECONDS / this.#requestsPerMinute;
     const missing = fullAt - now - MINUTE_IN_MILLISECONDS;
-    // Sums of fractions are off by less than this.
+    // Tolerates rounding errors of floating-point sums.
     if (missing > 0.001) {
       throw rateLimited("requests_per_minute", this.#requestsPerMinute, Math.ceil(missing / 1000));
     }
@@ -102,7 +102,7 @@ export class RateLimits {
         try {
           return await wait();
         } finally {
-          // Not where the request has ended meanwhile.
+          // Unless the request has ended meanwhile.
           if (place === "free") {
             place = "taken";
             count(1);

@@ -14,8 +14,8 @@ const MAX_DISCARDING_MILLISECONDS = 250;
 
 /**
  * Reads the rest of a request's body that a refusal left unread. The platform's Deno (2.1) resets a
- * connection whose body was not read to its end, and the sender then loses the answer too. It does
- * not wait long for a body that does not come. Never throws.
+ * connection whose body was not read to its end, and the sender then loses the answer too. Limited
+ * in time, for a body that does not arrive. Never throws.
  */
 export async function discardBody(request: Request): Promise<void> {
   if (!request.bodyUsed) await discardRest(request.body);
@@ -27,7 +27,7 @@ async function discardRest(body: ReadableStream<Uint8Array> | null): Promise<voi
   const timeIsOver = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, MAX_DISCARDING_MILLISECONDS);
   });
-  // A sender that goes away meanwhile does not want the answer any more.
+  // Ignore errors: a sender that disconnects no longer wants the answer.
   await Promise.race([drain(body).catch(() => {}), timeIsOver]);
   clearTimeout(timer);
 }
@@ -42,8 +42,8 @@ async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
 
 /**
  * The request's body as a JSON object, whatever its Content-Type. An empty body counts as `{}`.
- * Throws body_too_large or invalid_json. A body that does not arrive is invalid_json too: the wire
- * contract has no 408, and what is there of it is no JSON object.
+ * Throws body_too_large or invalid_json. A body that does not arrive in time is invalid_json too:
+ * the wire contract has no 408, and a part of a body is no JSON object.
  */
 export async function readJsonObject(
   request: Request,
@@ -65,7 +65,7 @@ export async function readJsonObject(
   return body;
 }
 
-/** Throws invalid_json when the time is over: a sender that waits must not hold a connection. */
+/** Throws invalid_json when the time is over, so that a slow sender does not hold a connection. */
 export async function inTime<Bytes>(reading: Promise<Bytes>, milliseconds: number): Promise<Bytes> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeIsOver = new Promise<never>((_, reject) => {
@@ -81,14 +81,14 @@ export async function readBody(request: Request): Promise<ArrayBuffer | Uint8Arr
   const announced = request.headers.get("content-length");
   if (announced === null) return await readBodyOfAnyLength(request);
   if (Number(announced) > MAX_BODY_BYTES) throw new ServiceError("body_too_large");
-  // HTTP delivers no more than was announced. Chunk by chunk, a small body costs twice as much.
+  // HTTP delivers no more than was announced. Reading a small body in chunks costs twice as much.
   return await request.arrayBuffer();
 }
 
 async function readBodyOfAnyLength({ body }: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Not cancelled when it is too large, so that the rest can be discarded.
+  // Do not cancel a body that is too large: its rest has to be discarded.
   for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
     size += chunk.byteLength;
     if (size > MAX_BODY_BYTES) {

@@ -7,7 +7,7 @@ export interface EndedRequest extends Readonly<RequestRecord> {
   readonly requestId: string;
   readonly functionName: string;
   readonly method: string;
-  /** The operation's path; null where the request matched none. No other path is logged. */
+  /** The operation's path; null if the request matched none. No other path is logged. */
   readonly path: string | null;
   /** The paths of the operations that an MCP client's tools called. */
   readonly operations: readonly string[];
@@ -17,21 +17,21 @@ export interface EndedRequest extends Readonly<RequestRecord> {
   readonly error: unknown;
 }
 
-/** What is done with each request that has ended. */
+/** Called with each request that has ended. */
 export type LogRequest = (request: EndedRequest) => void;
 
-/** From here on, a request is worth a line whatever it told. */
+/** A request that takes this long is always logged. */
 const SLOW_MILLISECONDS = 1000;
 
 /**
- * As logRequest, without the requests that told nothing new, succeeded and were quick: most of what
- * agents send, and more than a platform's log takes.
+ * As logRequest, but skips requests that told nothing new, succeeded and were quick. Most of what
+ * agents send is like that: too much for a platform's log.
  */
 export function logUnlessOrdinary(request: EndedRequest): void {
   const { isOrdinary, hasWaited, status, operations, durationMilliseconds } = request;
   const isSlow = !hasWaited && durationMilliseconds >= SLOW_MILLISECONDS ||
     request.upstreamCalls.some(({ duration_ms }) => duration_ms >= SLOW_MILLISECONDS);
-  // A message of an MCP client may have called several operations.
+  // `isOrdinary` is about one operation; an MCP client's message may call several.
   if (!isOrdinary || isSlow || status >= 400 || operations.length > 0) logRequest(request);
 }
 
@@ -62,7 +62,7 @@ function callerFields({ caller, identity }: EndedRequest): Record<string, string
   return identity === null ? {} : { agent_id: identity.agentId, key_id: identity.keyId };
 }
 
-/** The code that a request was refused with; null: it was not. */
+/** The error code of a refused request; null: it was not refused. */
 export function errorCodeOf(error: unknown): string | null {
   if (error === undefined) return null;
   return error instanceof ServiceError ? error.code : "internal";

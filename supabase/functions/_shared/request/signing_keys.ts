@@ -2,13 +2,13 @@ import type { JWK } from "@supabase/supabase-js";
 import { ServiceError } from "../errors.ts";
 import { fetchWithDeadline } from "../upstream/fetch.ts";
 
-/** As long as Auth lets everybody keep its keys (`cache-control: max-age=600`). */
+/** Auth allows everybody to cache its keys for this long (`cache-control: max-age=600`). */
 const MAX_AGE_MILLISECONDS = 600_000;
 
 /** Tokens with made-up key ids cause no more than one fetch in this time. */
 const MIN_AGE_MILLISECONDS = 10_000;
 
-/** The public keys that a project's tokens are signed with, by their ids, kept in this process. */
+/** A cache of the public keys that verify a project's tokens, by key id. */
 export class SigningKeys {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export class SigningKeys {
   #fetchedAt = -Infinity;
   #fetching: Promise<void> | null = null;
 
-  /** `url`: of the JWKS. `now` is a clock in milliseconds that never goes back. */
+  /** `url` is the URL of the JWKS. `now` is a clock in milliseconds that never goes back. */
   constructor(
     url: string,
     headers: Readonly<Record<string, string>>,
@@ -28,7 +28,10 @@ export class SigningKeys {
     this.#now = now;
   }
 
-  /** The key with this id. Throws upstream_unavailable where it is not known and nobody answers. */
+  /**
+   * The key with this id; undefined: there is none. Throws upstream_unavailable if the keys have to
+   * be fetched and Auth does not answer.
+   */
   async find(keyId: string): Promise<JWK | undefined> {
     const age = this.#now() - this.#fetchedAt;
     const mayBeNew = !this.#keys.has(keyId) && age >= MIN_AGE_MILLISECONDS;

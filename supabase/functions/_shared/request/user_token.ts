@@ -15,7 +15,7 @@ import { fetchWithDeadline } from "../upstream/fetch.ts";
 import type { UserCaller } from "./caller.ts";
 import { SigningKeys } from "./signing_keys.ts";
 
-/** The project's Auth: what verifies tokens, and the keys that they are signed with. */
+/** The project's Auth: a client that verifies tokens, and the keys that they are signed with. */
 interface ProjectAuth {
   readonly client: SupabaseClient["auth"];
   readonly keys: SigningKeys;
@@ -26,19 +26,19 @@ interface DecodedToken {
   readonly claims: unknown;
 }
 
-/** Which of the project's tokens are taken. */
+/** Which of the project's tokens are accepted. */
 interface Taken {
   readonly issuers: readonly string[];
-  /** Of OAuth clients. */
+  /** The OAuth clients whose tokens are accepted. */
   readonly clientIds: readonly string[];
 }
 
 const LAST_SECOND_OF_YEAR_9999 = 253_402_300_799;
 
-/** What the access token of a signed-in user says of itself, as Supabase Auth writes it. */
+/** The claims of a signed-in user's access token, as Supabase Auth writes them. */
 const signedInUser = z.object({
   iss: z.string(),
-  // A custom access token hook may make a list of it.
+  // A custom access token hook may make `aud` a list.
   aud: z.union([z.string(), z.array(z.string())])
     .refine((audience) => [audience].flat().includes("authenticated")),
   role: z.literal("authenticated"),
@@ -46,7 +46,7 @@ const signedInUser = z.object({
   exp: z.number().min(0).max(LAST_SECOND_OF_YEAR_9999),
   nbf: z.number().optional(),
   is_anonymous: z.literal(false).optional(),
-  // The OAuth client that the token was issued to: aud and role are as in the user's own.
+  // The OAuth client that the token was issued to. `aud` and `role` are as in a user's own token.
   client_id: z.string().min(1).optional(),
 });
 
@@ -64,20 +64,20 @@ const authOf = new WeakMap<PlatformSettings, ProjectAuth>();
 
 /**
  * The signed-in user whom a token names, and the agent that this user is. Throws unauthenticated,
- * and upstream_unavailable where Supabase Auth cannot be asked.
+ * and upstream_unavailable if Supabase Auth does not answer.
  */
 export async function verifyUserToken(
   token: string,
   request: Request,
   settings: PlatformSettings,
 ): Promise<UserCaller> {
-  // Auth names itself by the address that callers know. Whether the token is this project's is
-  // decided by its signature; the issuer tells apart projects that sign with the same key.
+  // Auth writes the URL that callers know into `iss`. The signature decides whether the token is
+  // this project's; the issuer tells apart projects that sign with the same key.
   const issuers = [settings.supabaseUrl, publicOrigin(request, settings)]
     .map((origin) => `${origin}/auth/v1`);
   const taken = { issuers, clientIds: settings.userOauthClientIds ?? [] };
   const decoded = decode(token);
-  // Not believed yet: what would be refused anyway is no reason to ask Auth.
+  // Not verified yet, but a token that would be refused anyway is no reason to ask Auth.
   readClaims(decoded.claims, taken);
   const auth = authOf.get(settings) ?? connect(settings);
   authOf.set(settings, auth);
@@ -87,7 +87,7 @@ export async function verifyUserToken(
 function connect({ supabaseUrl, serviceKey }: PlatformSettings): ProjectAuth {
   const { auth } = createClient(supabaseUrl, serviceKey, {
     auth: { autoRefreshToken: false, persistSession: false, detectSessionInUrl: false },
-    // It makes one call only: GET /user.
+    // The client makes one call only: GET /user.
     global: { fetch: (input, init) => fetchWithDeadline("auth/user", input, init) },
   });
   const keysUrl = `${supabaseUrl}/auth/v1/.well-known/jwks.json`;
@@ -95,8 +95,8 @@ function connect({ supabaseUrl, serviceKey }: PlatformSettings): ProjectAuth {
 }
 
 /**
- * The claims of a token whose signature is right. One by the project's asymmetric keys is verified
- * here; one by its legacy secret, which only Auth has, there.
+ * Verifies a token's signature and returns its claims. A signature by the project's asymmetric keys
+ * is verified here. One by the legacy secret is verified by Auth, which alone has that secret.
  */
 async function verify(
   token: string,
@@ -105,18 +105,18 @@ async function verify(
 ): Promise<unknown> {
   if (alg === "HS256") {
     const { user } = await verdictOf<UserResponse["data"]>(client.getUser(token));
-    // Whatever is between here and Auth, the answer has to be that to this token.
+    // A proxy between here and Auth must not answer with the user of another token.
     if (user?.id !== Object(claims).sub) throw refusal(NOT_SIGNED_IN);
     return claims;
   }
-  // Without the key, getClaims would ask Auth about every token that somebody made up.
+  // Give getClaims the key: without it, it would ask Auth about every made-up token.
   const isKnown = (alg === "ES256" || alg === "RS256") && typeof kid === "string";
   const key = isKnown ? await keys.find(kid) : undefined;
   if (key === undefined) throw refusal(NOT_SIGNED_IN);
   return (await verdictOf(client.getClaims(token, { jwks: { keys: [key] } })))?.claims;
 }
 
-/** What supabase-js found out. Throws ServiceError. */
+/** The data of an answer of supabase-js. Throws ServiceError if it is an error. */
 async function verdictOf<Data>(
   answer: Promise<{ readonly data: Data; readonly error: unknown }>,
 ): Promise<Data> {
@@ -130,10 +130,10 @@ async function verdictOf<Data>(
 }
 
 function serviceErrorOf(error: unknown): ServiceError {
-  // In place of Auth's message, which may repeat what it was sent.
+  // Replaces Auth's message, which may repeat what it was sent.
   const { name, status, code } = Object(error);
   const cause = new Error(`Auth: ${name} ${status ?? ""} ${code ?? ""}`);
-  // Auth's verdicts on a token have a code. What has none is the gateway's, or of something else.
+  // Auth's refusals of a token have a code. Other errors come from the gateway or another server.
   const isUnanswered = isAuthRetryableFetchError(error) || name === "AuthUnknownError" ||
     (isAuthApiError(error) && (code === undefined || status === 429));
   return isUnanswered
@@ -141,7 +141,7 @@ function serviceErrorOf(error: unknown): ServiceError {
     : refusal(NOT_SIGNED_IN, cause);
 }
 
-/** Header and claims as they are written. Nothing is verified. Throws unauthenticated. */
+/** Decodes header and claims. Verifies nothing. Throws unauthenticated. */
 function decode(token: string): DecodedToken {
   try {
     const [header, claims] = token.split(".").slice(0, 2)

@@ -11,7 +11,7 @@ import {
   type Variable,
 } from "./variables.ts";
 
-/** What every function reads beside what the platform itself sets. */
+/** The variables that every function reads, besides the platform's own. */
 export const PLATFORM_VARIABLES = {
   publicSupabaseUrl: {
     name: "PUBLIC_SUPABASE_URL",
@@ -42,7 +42,7 @@ export const PLATFORM_VARIABLES = {
     default: 1000,
     maximum: 100_000,
   }),
-  // Of both, because either answers /wait, which is a heartbeat as well.
+  // Both functions read this: both answer /wait, which is also a heartbeat.
   meshHeartbeatSeconds: integer({
     name: "MESH_HEARTBEAT_SECONDS",
     default: 30,
@@ -57,9 +57,9 @@ export const PLATFORM_VARIABLES = {
 };
 
 /**
- * A service_role key that leaked cannot be replaced, and the platform goes on giving it to the
- * functions after the project has disabled it. So it is the operator's only where there is no
- * secret key, or where ACCEPT_LEGACY_KEYS says so.
+ * A leaked service_role key cannot be replaced, and the platform keeps giving it to the functions
+ * after the project has disabled it. So it is the operator's only if there is no secret key, or if
+ * ACCEPT_LEGACY_KEYS is true.
  */
 interface LegacyKey {
   readonly key: string;
@@ -120,7 +120,7 @@ function legacyKeyOf(
   return { key, use: acceptLegacyKeys ? "accepted" : "refused" };
 }
 
-/** As Supabase Auth gives them: UUIDs. Throws SettingsError. */
+/** Client ids of Supabase Auth are UUIDs. Throws SettingsError. */
 function parseClientIds(text: string): readonly string[] {
   const ids = text.toLowerCase().split(",").map((id) => id.trim());
   if (!ids.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))) {
@@ -140,7 +140,7 @@ function readKeys(name: string, environment: Environment): Readonly<Record<strin
   return keys;
 }
 
-/** Null where `text` is not JSON. */
+/** Null if `text` is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 import { integer } from "./variables.ts";
 
-/** How much one caller may ask of one process of a function. */
+/** The limits of one caller in one process of a function. */
 export const RATE_LIMIT_VARIABLES = {
   rateLimitRequestsPerMinute: integer({
     name: "RATE_LIMIT_REQUESTS_PER_MINUTE",

@@ -9,18 +9,18 @@ export class SettingsError extends Error {
 }
 
 /**
- * One variable that the operator may set. Its name and bounds stand nowhere else. What it is for
- * stands in `.env.example`, so that no cold start loads it.
+ * One variable that the operator may set. Its name and bounds are defined only here. `.env.example`
+ * says what it is for, so that no cold start loads that text.
  */
 export interface Variable<Value> {
   readonly name: string;
-  /** The value where the variable is not set; null where nothing takes its place. */
+  /** The value if the variable is not set; null: there is no default. */
   readonly default: Value;
   /** Throws SettingsError. */
   readonly parse: (text: string) => Value;
 }
 
-/** Variables, each by the name of the setting that it becomes. */
+/** Variables, by the name of the setting that each becomes. */
 export type Variables = Readonly<Record<string, Variable<unknown>>>;
 
 /** The settings that variables become. */
@@ -42,7 +42,7 @@ export function readVariables<Declared extends Variables>(
   return Object.fromEntries(settings) as SettingsOf<Declared>;
 }
 
-/** The text of a variable without the white space around it; null where it is not set or blank. */
+/** The text of a variable without the white space around it; null if it is not set or blank. */
 export function readText(name: string, environment: Environment): string | null {
   return environment.get(name)?.trim() || null;
 }
@@ -53,7 +53,7 @@ export function integer(
     /** Default: 1. */
     readonly minimum?: number;
     readonly maximum: number;
-    /** Whether 0 is allowed beside the bounds, and stands for none. */
+    /** Whether 0 is allowed besides the bounds, and means none. */
     readonly orNone?: true;
   },
 ): Variable<number> {
@@ -73,7 +73,7 @@ export function integer(
   };
 }
 
-/** True or false, in these words. */
+/** Only the words `true` and `false`. */
 export function flag(declared: Omit<Variable<boolean>, "parse">): Variable<boolean> {
   const { name } = declared;
   return {
@@ -87,7 +87,7 @@ export function flag(declared: Omit<Variable<boolean>, "parse">): Variable<boole
   };
 }
 
-/** A text that is taken as it is: what needs it first parses it. */
+/** A text that is not parsed here. The code that needs it parses it. */
 export function text(name: string): Variable<string | null> {
   return { name, default: null, parse: (text) => text };
 }

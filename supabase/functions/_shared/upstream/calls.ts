@@ -1,9 +1,6 @@
 import { noteUpstreamCall } from "../request_record.ts";
 
-/**
- * `fetch`, noted under `name` for the log of the request that it serves, with the time until the
- * headers.
- */
+/** `fetch`, recorded as `name` for the request's log line, with the time until the headers. */
 export async function recordedFetch(
   name: string,
   input: RequestInfo | URL,

@@ -13,13 +13,13 @@ export type CallDatabase = <Result>(
 ) => Promise<Result>;
 
 /**
- * `callDatabase` for a value that answers the request as it stands: the response has its bytes, and
- * nobody had to parse them.
+ * As `callDatabase`, for a value that is the request's answer unchanged. The response has the
+ * value's bytes, which are never parsed.
  */
 export type RelayDatabase = (
   functionName: string,
   parameters: Parameters,
-  /** The field of the answer whose empty list has nothing to tell. */
+  /** The answer's list. If it is empty, the answer tells nothing new. */
   listName?: string,
 ) => Promise<Response>;
 
@@ -42,11 +42,11 @@ interface Answer {
 }
 
 /**
- * The project's PostgREST, called with the service's own key. The SQL functions are in `public`,
- * which the project need not list first. After a transient failure of the database a call is made
- * once more, then it is upstream_unavailable.
+ * Calls the project's PostgREST with the service's own key. The SQL functions are in `public`,
+ * which need not be the project's first schema. A call that fails transiently is repeated once;
+ * then it is upstream_unavailable.
  *
- * By `fetch` alone: an eighth of what a heartbeat cost was postgrest-js.
+ * Uses plain `fetch`: postgrest-js was an eighth of what a heartbeat cost.
  */
 export function createDatabase(settings: PlatformSettings): Database {
   const headers = {
@@ -73,7 +73,7 @@ export function createDatabase(settings: PlatformSettings): Database {
     const request = JSON.stringify(parameters);
     let answer = await post(functionName, request);
     if (!answer.response.ok) {
-      // Loaded by the first refusal: no cold start should wait for it.
+      // Loaded by the first error, so that no cold start waits for it.
       const { isTransient, parsePostgrestError, serviceErrorOf } = await import(
         "./postgrest_error.ts"
       );
@@ -86,7 +86,7 @@ export function createDatabase(settings: PlatformSettings): Database {
     return answer.body;
   }
 
-  /** Never throws: what was asked for is done, and the next request notes it. */
+  /** Never throws: the request has succeeded, and the next one can note the first use. */
   async function noteFirstUse(caller: unknown): Promise<void> {
     await post("note_first_use", JSON.stringify({ caller })).catch(() => {});
   }
@@ -112,7 +112,7 @@ export function createDatabase(settings: PlatformSettings): Database {
   };
 }
 
-/** Whether the caller's key came from an enrolment and was never used: agents.authenticate. */
+/** Whether an agent key from an enrolment was used for the first time: see agents.authenticate. */
 function isFirstUse({ response }: Answer): boolean {
   return response.headers.get("x-caller")?.endsWith(" first") ?? false;
 }
@@ -121,12 +121,12 @@ function isJson({ response }: Answer): boolean {
   return response.headers.get("content-type")?.startsWith("application/json") ?? false;
 }
 
-/** Whether a JSON object begins and ends where the bytes do: to parse them all would cost more. */
+/** Whether the bytes begin and end like a JSON object. To parse all of them would cost more. */
 function looksWhole(bytes: Uint8Array): boolean {
   return bytes.find(isNoSpace) === OPENING_BRACE && bytes.findLast(isNoSpace) === CLOSING_BRACE;
 }
 
-/** Whether a short answer begins with an empty list: a long one holds something. */
+/** Whether a short answer begins with an empty list. A long one always has entries. */
 function isEmptyPage(body: ArrayBuffer, listName: string): boolean {
   if (body.byteLength > MOST_BYTES_OF_EMPTY_PAGE) return false;
   return new RegExp(`^\\s*\\{\\s*"${listName}"\\s*:\\s*\\[\\s*\\]`).test(textOf(body));

@@ -1,12 +1,12 @@
 import type { PlatformSettings } from "../settings/platform.ts";
 import { recordedFetch } from "./calls.ts";
 
-/** The longest that a call to PostgREST or Storage may take: just above the database's own 8 s. */
+/** The deadline of a call to PostgREST, Storage or Auth: just above the database's own 8 s. */
 const CALL_DEADLINE_MILLISECONDS = 10_000;
 
 /**
- * For moving a large object, which Storage may copy. What is still under way then goes on without
- * the commit that began it. Shorter than the lease of a commit, and than a gateway's patience.
+ * The deadline for moving a large object, which Storage may copy. After it, the move goes on
+ * without its commit. Shorter than a commit's lease and a gateway's timeout.
  */
 const MOVE_DEADLINE_MILLISECONDS = 40_000;
 
@@ -25,23 +25,23 @@ const READING_CALLS: ReadonlySet<string> = new Set([
   "bucket",
 ]);
 
-/** The verbs of SQL functions that change nothing. A test compares them with the volatility. */
+/** The verbs of SQL functions that change nothing. A test compares them with their volatility. */
 const READING_VERB = /^(?:check|count|describe|find|inspect|list|plan|read)_/;
 
-/** Whether a second call does no harm. */
+/** Whether the call can safely be repeated. */
 export function isRepeatable(name: string): boolean {
   return READING_VERB.test(name) || READING_CALLS.has(name);
 }
 
-/** Overloaded, or out of reach for a moment. 544 is Storage's own. */
+/** Overloaded or unreachable for a moment. 544 is specific to Storage. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504, 544]);
 
 const STORAGE_CALL =
   /^\/storage\/v1\/(object\/(?:upload\/sign|sign|move|info|authenticated)|object|bucket)(?:\/|$)/;
 
 /**
- * `fetchWithDeadline` for a Storage client, by the name that the path gives. Object paths and query
- * strings stay out of it: a signed URL is a secret.
+ * `fetchWithDeadline` for a Storage client. The path names the call, without object path and query
+ * string: a signed URL is a secret.
  */
 export function fetchFromStorage(
   input: RequestInfo | URL,
@@ -51,7 +51,7 @@ export function fetchFromStorage(
   return fetchWithDeadline(STORAGE_CALL.exec(pathname)?.[1] ?? "other", input, init);
 }
 
-/** `fetch` for PostgREST, Storage and Auth: every call has a deadline, and is noted for the log. */
+/** `fetch` for PostgREST, Storage and Auth: with a deadline, logged, retried once if repeatable. */
 export async function fetchWithDeadline(
   name: string,
   input: RequestInfo | URL,

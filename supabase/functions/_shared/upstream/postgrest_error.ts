@@ -1,8 +1,8 @@
 import { isErrorCode, ServiceError } from "../errors.ts";
 
 /**
- * The body of an error of PostgREST. The code is empty where something else has answered, or where
- * the database broke off: then the message is empty too.
+ * The body of an error of PostgREST. `code` is empty if another server answered. `code` and
+ * `message` are empty if the database broke off the call.
  */
 export interface PostgrestError {
   /** An SQLSTATE, or one of PostgREST's own. */
@@ -26,13 +26,13 @@ const POSTGREST_CONNECTION_CODES: ReadonlySet<string> = new Set([
   "PGRST003",
 ]);
 
-/** PostgREST does not take the key: it cannot be verified, is missing, or has expired. */
+/** PostgREST rejects the key: it cannot be verified, is missing, or has expired. */
 const POSTGREST_KEY_CODES: ReadonlySet<string> = new Set(["PGRST301", "PGRST302", "PGRST303"]);
 
-/** PostgREST knows no function of this name and these parameters. */
+/** PostgREST finds no function with this name and these parameters. */
 const POSTGREST_UNKNOWN_FUNCTION = "PGRST202";
 
-/** Parses the body of an answer whose status is that of an error. */
+/** Parses the body of an answer that has an error status. */
 export function parsePostgrestError(body: string): PostgrestError {
   const parsed: unknown = parseJson(body);
   const { code, message, details, hint } = (parsed ?? {}) as Record<string, unknown>;
@@ -52,8 +52,8 @@ export function isTransient({ code }: PostgrestError): boolean {
 /** The catalogue's error for what PostgREST answered. */
 export function serviceErrorOf(error: PostgrestError, status: number): ServiceError {
   const cause = new Error(`PostgREST answered ${status} ${error.code}: ${error.message}`);
-  // `raise sqlstate 'PTnnn' using message = '<code>', detail = '<json>', hint = '<sentence>'`, as
-  // every function here does; detail and hint may be left out.
+  // Every SQL function of this project raises errors by `raise sqlstate 'PTnnn' using message =
+  // '<code>', detail = '<json>', hint = '<sentence>'`; detail and hint may be left out.
   if (/^PT\d{3}$/.test(error.code) && isErrorCode(error.message)) {
     const details = parseJson(error.details ?? "");
     return new ServiceError(error.message, {
@@ -76,8 +76,8 @@ export function serviceErrorOf(error: PostgrestError, status: number): ServiceEr
         "The project rejects the secret key that this function sends to the database. Deploy the functions again, so that they get the project's current secret keys. If you set SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY yourself, set it to a secret key of this project.",
     });
   }
-  // Without a code, something before PostgREST answered, or nothing at all. PostgREST itself says
-  // neither code nor message, as status 400, when PostgreSQL ends its backends under a call.
+  // Without a code, a proxy before PostgREST answered, or nothing did. PostgREST itself answers
+  // with status 400 and neither code nor message if PostgreSQL ends its backends during a call.
   const unanswered = !error.code &&
     (!error.message || status === 0 || status === 429 || status >= 500);
   const unreachable = unanswered ||
@@ -87,7 +87,7 @@ export function serviceErrorOf(error: PostgrestError, status: number): ServiceEr
   return new ServiceError(unreachable ? "upstream_unavailable" : "internal", { cause });
 }
 
-/** Undefined where `text` is not JSON. */
+/** Undefined if `text` is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -2,7 +2,7 @@ import type { ErrorCode } from "../errors.ts";
 import type { EndedRequest } from "../request/request_log.ts";
 import type { MetricFamily } from "./exposition.ts";
 
-/** As the SQL function add_activity takes them, and activity_of returns them. */
+/** Counts in the form that the SQL function add_activity takes and activity_of returns. */
 export interface ActivityCounts {
   readonly requests: number;
   /** By error code. */
@@ -12,7 +12,7 @@ export interface ActivityCounts {
   readonly upstream_failures: number;
 }
 
-/** Who watches the service, or asks for what it does not have, is no part of what it does. */
+/** Requests that monitor the service, and requests for unknown paths, are not counted. */
 const UNCOUNTED: ReadonlySet<string | null> = new Set([
   null,
   "/metrics",
@@ -40,7 +40,7 @@ export class Activity {
     };
   }
 
-  /** Whether the request counts. */
+  /** Counts a request. False: requests of this kind are not counted. */
   count({ path, upstreamCalls }: EndedRequest, errorCode: string | null): boolean {
     if (UNCOUNTED.has(path)) return false;
     this.#requests += 1;
@@ -63,8 +63,8 @@ export class Activity {
 }
 
 /**
- * These are also there while they are 0: Prometheus sees no increase in a counter whose first value
- * it meets.
+ * These codes are listed even if their count is 0. Otherwise a counter's first value would be above
+ * 0, and Prometheus would see no increase.
  */
 const ALWAYS_THERE: readonly ErrorCode[] = [
   "unauthenticated",

@@ -3,14 +3,14 @@ import type { ErrorCode } from "../errors.ts";
 import type { EndedRequest } from "../request/request_log.ts";
 import { recordInto, RequestRecord } from "../request_record.ts";
 
-/** By what a caller is known: an agent key, or the agent itself where it came without one. */
+/** What identifies a caller: an agent key, or the agent if the request had no agent key. */
 export type CountedCaller = { readonly key_hash: string } | { readonly agent_id: string };
 
 /** One caller's requests, as the SQL function record_usage takes them. */
 export type UsageEntry = CountedCaller & {
-  /** Since the last one. */
+  /** Seconds since the caller's last request. */
   readonly seconds_ago: number;
-  /** All that were sent, the refused ones included. */
+  /** All requests, including refused ones. */
   readonly requests: number;
   /** By error code. */
   readonly refusals: Readonly<Record<string, number>>;
@@ -24,11 +24,11 @@ interface Counts {
   refusals: Record<string, number>;
   lastAt: number;
   isKnown: boolean;
-  /** Whether these counts could not be written once already. */
+  /** Whether these counts have already failed to be written once. */
   wasPutBack: boolean;
 }
 
-/** What tells of probing: everything that is not this caller's to have. */
+/** The codes that hint at probing: the caller asked for something that it may not have. */
 const REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
   "unauthenticated",
   "superseded",
@@ -45,18 +45,18 @@ type WriteCounts = (
   activity: ActivityCounts | null,
 ) => Promise<void>;
 
-/** With more callers than that, it is written at once. */
+/** With more callers than this, the counts are written at once. */
 const MAX_CALLERS = 2000;
 
 /**
- * Agent keys that the process has not verified may belong to nobody: anyone can make up any
- * number. Beyond so many between two writes, they are not counted.
+ * How many agent keys that this process has not verified are counted between two writes. They may
+ * belong to nobody, and anyone can make up any number.
  */
 const MAX_UNKNOWN = 500;
 
 /**
- * Counts requests and refusals by caller. A timer runs while there is something to write. What
- * could not be written is tried once more, with the next.
+ * Counts requests and refusals by caller. A timer runs while there is something to write. A
+ * caller's counts that could not be written are tried once more, with the next write.
  */
 export class CallerCounts {
   readonly #write: WriteCounts;
@@ -75,12 +75,12 @@ export class CallerCounts {
     this.#writeMilliseconds = writeSeconds * 1000;
   }
 
-  /** Writes what is there; null where there is nothing. */
+  /** Writes all counts; null: there are none. */
   finish(): Promise<void> | null {
     return this.#counts.size > 0 || !this.#activity.isEmpty ? this.writeNow() : null;
   }
 
-  /** Counts a request of anybody, for the totals of all processes. */
+  /** Counts a request of any caller, for the totals of all processes. */
   countActivity(request: EndedRequest, errorCode: string | null): void {
     if (this.#activity.count(request, errorCode)) this.#startTimer();
   }
@@ -95,7 +95,7 @@ export class CallerCounts {
     if (this.#counts.size > MAX_CALLERS) void this.writeNow();
   }
 
-  /** Writes what is there. Resolves when that is done, or has failed. */
+  /** Writes all counts. Resolves when that is done, or has failed. */
   async writeNow(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -107,7 +107,7 @@ export class CallerCounts {
     this.#unknown = 0;
     const entries = Array.from(counts.values(), entryOf);
     try {
-      // Apart from the log of the request that happened to come first.
+      // A new record: the call must not be in the log line of the request that started the timer.
       await recordInto(
         new RequestRecord(),
         () => this.#write(entries, activity.isEmpty ? null : activity.counts),
@@ -146,7 +146,7 @@ export class CallerCounts {
     this.#timer ??= setTimeout(() => void this.writeNow(), this.#writeMilliseconds);
   }
 
-  /** Once for a row of failures. */
+  /** Logs only the first of several failures in a row. */
   #logFailure(error: unknown): void {
     if (!this.#hasFailed) {
       const cause = error instanceof Error ? `${error.name}: ${error.message}` : typeof error;

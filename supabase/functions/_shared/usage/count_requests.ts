@@ -35,7 +35,7 @@ export function countRequests(settings: PlatformSettings, functionName: string):
       callerCounts?.countActivity(request, errorCode);
       if (caller?.kind === "agent" && identity !== null) identities.learn(caller.keyHash, identity);
       const counted = countedCaller(caller);
-      // The agent_id was verified.
+      // A user's agent_id was verified with the token.
       const isKnown = identity !== null || caller?.kind === "user";
       if (counted !== null) callerCounts?.count(counted, { errorCode, isKnown });
     },
@@ -49,7 +49,7 @@ interface Recorded {
   >;
 }
 
-/** Null: nobody's requests are counted, nor the operator's. */
+/** Null: requests of the operator, and requests without a caller, are not counted by caller. */
 function countedCaller(caller: Caller | null): CountedCaller | null {
   switch (caller?.kind) {
     case "agent":

@@ -11,7 +11,7 @@ export interface Counting {
   count(request: EndedRequest): void;
 }
 
-/** Counting that is not loaded before the first request was answered. */
+/** Counting whose code is loaded after the first request was answered. */
 export interface LateCounting extends Omit<Counting, "processCounts"> {
   load(): Promise<Counting>;
 }
@@ -28,7 +28,7 @@ export function createCounting(settings: PlatformSettings, functionName: string)
     identityOf: (caller) => loaded?.identityOf(caller) ?? null,
     count(request) {
       if (loaded !== undefined) return loaded.count(request);
-      // In a turn of its own, after the answer has left: a cold start does not pay for this.
+      // In a later turn of the event loop, after the answer was sent: a cold start does not wait.
       setTimeout(() => void load().then((counting) => counting.count(request)), 0);
     },
   };

@@ -3,9 +3,9 @@ import type { Sample } from "./exposition.ts";
 /** The upper bounds of the buckets, in seconds: from a lookup to the deadline of a call. */
 const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
-/** How long things took, as Prometheus counts it. */
+/** A histogram of durations for Prometheus. */
 export class Histogram {
-  /** Of each bucket alone; the last one has no bound. */
+  /** Counts per bucket, not cumulative. The last bucket has no bound. */
   readonly #counts = new Array<number>(BOUNDS.length + 1).fill(0);
   #sum = 0;
 

@@ -4,8 +4,8 @@ import type { Identity } from "../request_record.ts";
 const MAX_KEYS = 5000;
 
 /**
- * Whose the keys are that this process has met. The database says it with the answer of a request;
- * with a refusal it cannot, so for those it is remembered.
+ * A cache of which agent each agent key belongs to. The database names the agent with every
+ * successful answer. With a refusal it cannot, so refused requests use this cache.
  */
 export class Identities {
   readonly #byKeyHash = new Map<string, Identity>();
@@ -19,7 +19,7 @@ export class Identities {
     }
   }
 
-  /** Null where the key was never met, or is forgotten. */
+  /** Null: the agent key is not in the cache. */
   of(keyHash: string): Identity | null {
     return this.#byKeyHash.get(keyHash) ?? null;
   }

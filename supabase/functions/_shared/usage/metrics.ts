@@ -5,7 +5,7 @@ import { VERSION } from "../version.ts";
 import { EXPOSITION_TYPE, type MetricFamily, renderMetrics } from "./exposition.ts";
 import type { ProcessCounts } from "./process_counts.ts";
 
-/** What a function says of its own group. Throws unauthenticated, and forbidden for an agent. */
+/** Reads the function's own metrics. Throws unauthenticated, and forbidden for an agent. */
 export type ReadMetrics<Settings extends PlatformSettings> = (
   platform: Platform<Settings>,
   caller: CallerArgument,

@@ -11,7 +11,7 @@ export class ProcessCounts {
   readonly #upstream = new Map<string, { histogram: Histogram; failures: number }>();
 
   count({ path, status, upstreamCalls }: EndedRequest, errorCode: string | null): void {
-    // All unknown paths are one: anybody can make up any number.
+    // All unknown paths count as one, because anyone can make up any number of them.
     const place = `${status} ${path ?? ""}`;
     const requests = this.#requests.get(place) ?? { path: path ?? "", status, count: 0 };
     requests.count += 1;

@@ -7,7 +7,7 @@ import { Places } from "./places.ts";
 import { Questions } from "./questions.ts";
 import { type Wait, Waits } from "./waits.ts";
 
-/** What to ask, and what to wait for where the answer has nothing to tell. */
+/** What to ask the database, and what to wait for if the answer has nothing new. */
 export interface Question<Answer> {
   /** Answers the request as if it did not wait. */
   readonly ask: () => Promise<Answer>;
@@ -17,7 +17,7 @@ export interface Question<Answer> {
   readonly waitAfter: (answer: Answer) => Wait;
 }
 
-/** The places for those who wait, their own questions, and what asks for all of them. */
+/** What waiting requests share: places, a queue for their own questions, and one poll for all. */
 interface Room {
   readonly places: Places;
   readonly questions: Questions;
@@ -28,10 +28,11 @@ interface Room {
 const roomOf = new WeakMap<CallDatabase, Room>();
 
 /**
- * The answer that has news, as soon as there is one; the ordinary answer when the time is over. The
- * database always gave it to this caller: one that may no longer ask gets the refusal. If nobody
- * listens any more, or the process has to end, it is the latest one. Throws upstream_unavailable,
- * before the database is asked, if as many requests wait as the process can hold.
+ * Returns the first answer that has news. Without news, returns the latest answer when the time is
+ * over, when the client has disconnected, or when the process has to end. Every answer was given to
+ * this caller by the database, so a caller that has lost its access gets the refusal. Throws
+ * upstream_unavailable, before it asks the database, if the process cannot hold another waiting
+ * request.
  */
 export async function answerWithNews<Answer>(
   { callDatabase, settings }: Platform,
@@ -57,7 +58,7 @@ export async function answerWithNews<Answer>(
     while (!hasNews(answer)) {
       const milliseconds = endsAt - performance.now();
       if (milliseconds <= 0) break;
-      // For up to 140 seconds the request does nothing, and is not counted among those at once.
+      // For up to 140 seconds the request does nothing, so it does not count as a concurrent one.
       const end = await slot.whileFree(() =>
         waits.wait(waitAfter(answer), { milliseconds, listener: request.signal, place })
       );

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { formatEndpoint, parseEndpoint } from "../addresses/endpoint.ts";
 import { agentId } from "../fields.ts";
 
-/** What a heartbeat may say of neighbours, and what the operations that take it make of it. */
+/** What a heartbeat may report of neighbours, and the parameter that SQL functions get for it. */
 
 const MAX_PATHS = 64;
 
@@ -13,8 +13,9 @@ const MAX_AGE_SECONDS = 1_000_000_000;
 const ADDRESS_RULE = "Must be <address>:<port>, an IPv6 address in brackets.";
 
 /**
- * What WireGuard shows, which may be of no use to another host: a loopback address, for example,
- * where a relay runs on the same machine. That must not cost the agent its heartbeat.
+ * An address as WireGuard shows it. It may be useless to other hosts, such as a loopback address if
+ * a relay runs on the same machine. Such an address becomes null, so that it does not fail the
+ * heartbeat.
  */
 const observedAddress = z.string()
   .regex(
@@ -42,7 +43,7 @@ const path = z.object({
     .meta({ description: "How packets travel; `none`: no path works." }),
 });
 
-/** Other agents than neighbours are no error, because a rule may have ended since. */
+/** Agents that are no neighbours cause no error, because a rule may have ended since. */
 export const paths = z.array(path).max(MAX_PATHS, `Must have at most ${MAX_PATHS} paths.`)
   .refine(
     (paths) => new Set(paths.map(({ agent_id }) => agent_id)).size === paths.length,
@@ -54,7 +55,7 @@ export const paths = z.array(path).max(MAX_PATHS, `Must have at most ${MAX_PATHS
       "until they are too old. Agents that share no active rule with it are ignored.",
   });
 
-/** As the SQL functions take them; nothing where the request has none. */
+/** The paths as the SQL functions take them; an empty object if the request has none. */
 export function pathsParameter(
   reported: z.output<typeof paths>,
 ): { readonly paths?: readonly object[] } {

@@ -1,28 +1,29 @@
 import { ServiceError } from "../errors.ts";
 import type { CallerArgument } from "../request/caller.ts";
 
-/** An agent key, or an agent's users together: with one wait more, the oldest loses its place. */
+/** How many requests of one agent key, or one agent's users, may wait. One more ends the oldest. */
 const MAX_PLACES_OF_ONE = 32;
 
-/** Random, so that those who were refused together do not come back together. */
+/** A random delay, so that requests that were refused together do not come back together. */
 const SHORTEST_RETRY_SECONDS = 60;
 const LONGEST_RETRY_SECONDS = 120;
 
 /** A request's place among those that wait, from before its first question until its answer. */
 export interface Place {
-  /** Keeps the place from now on, of a caller whom the database knows. False: it is lost. */
+  /** Keeps the place, once the database has authenticated the caller. False: the place is lost. */
   keep(onLoss: () => void): boolean;
-  /** Again, or after a loss: does nothing. */
+  /** Frees the place. Does nothing if it was freed or lost before. */
   leave(): void;
 }
 
 /**
- * The places of one process for requests that wait: each takes memory. They are shared out fairly:
- * when all are taken, the caller that has the most loses one to a caller with at least two fewer.
+ * The places of one process for requests that wait. They are limited, because each takes memory.
+ * They are shared fairly: when all are taken, the caller that has the most loses one to a caller
+ * with at least two fewer.
  */
 export class Places {
   readonly #maximum: number;
-  /** Oldest first. Of callers who have none, nothing is kept. */
+  /** The places of each caller, oldest first. A caller without places has no entry. */
   readonly #byCaller = new Map<string, Set<OwnPlace>>();
   #taken = 0;
   #kept = 0;
@@ -31,7 +32,7 @@ export class Places {
     this.#maximum = maximum;
   }
 
-  /** Throws upstream_unavailable where there is no room. */
+  /** Throws upstream_unavailable if there is no room. */
   enter(caller: CallerArgument): Place {
     const callerId = `${caller.kind} ${caller.key_hash ?? caller.agent_id ?? ""}`;
     const own = this.#byCaller.get(callerId) ?? new Set();
@@ -96,7 +97,7 @@ class OwnPlace implements Place {
   }
 }
 
-/** Of one or more. */
+/** `places` has at least one. */
 function oldestOf(places: ReadonlySet<OwnPlace>): OwnPlace {
   const [oldest] = places;
   return oldest!;

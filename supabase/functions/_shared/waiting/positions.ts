@@ -10,10 +10,10 @@ export const INBOX_POSITION =
 /** A place in the log of events. */
 export const EVENTS_POSITION = /^[0-9a-f]{12}-[1-9][0-9]{0,18}\.[0-9]{1,18}$/;
 
-// Earlier deployments gave positions without an epoch: they have expired.
+// Positions of earlier deployments have no epoch. They are accepted, and answered as expired.
 export const SENT_INBOX_POSITION =
   /^(?:[0-9a-f]{12}-)?[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?$/;
-// PostgreSQL takes the digits of a transaction behind a zero for octal ones.
+// No leading zero: PostgreSQL would read the digits of a transaction as octal.
 export const SENT_EVENTS_POSITION = /^(?:[0-9a-f]{12}-)?[1-9][0-9]{0,18}\.[0-9]{1,18}$/;
 
 /** The message for a request with any other text. */

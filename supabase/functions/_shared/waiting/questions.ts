@@ -1,10 +1,10 @@
 /**
- * As many as the database answers at once, and some on their way. Each more would open one more
- * connection, which takes as much memory as the request that waits.
+ * As many as the database answers at once, and some on their way. Each additional question would
+ * open another connection, which takes as much memory as the waiting request.
  */
 const MAX_AT_ONCE = 16;
 
-/** Asks the questions of those who wait, a few at once; the others have their turn in order. */
+/** Asks the questions of waiting requests, MAX_AT_ONCE at a time, first come, first served. */
 export class Questions {
   #underWay = 0;
   readonly #next: (() => void)[] = [];

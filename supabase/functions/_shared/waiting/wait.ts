@@ -64,7 +64,7 @@ interface News {
   readonly events?: { readonly latest: string; readonly changed: boolean };
 }
 
-/** /wait of either function. Each answers all of it, so that an agent needs one request. */
+/** Creates /wait. Both functions serve all of it, so that an agent needs one request. */
 export function createOperation(platform: Platform): Operation {
   const { callDatabase, settings } = platform;
   return defineOperation({
@@ -125,7 +125,7 @@ export function createOperation(platform: Platform): Operation {
   });
 }
 
-/** As hosts know it; null: the agent has no peer. */
+/** The version as hosts know it; null: the agent has no peer. */
 function versionOf({ config_version }: News): number | null {
   return config_version === null ? null : sentVersion(config_version);
 }

@@ -8,7 +8,7 @@ import type { Place } from "./places.ts";
 export type Wait =
   & {
     readonly caller: CallerArgument;
-    /** Null: the calling agent; of events, from the operator, everybody. */
+    /** Null: the calling agent. For events, if the operator calls: all agents. */
     readonly agent_id: string | null;
   }
   & (
@@ -18,7 +18,7 @@ export type Wait =
     | AllNews
   );
 
-/** What /wait waits for; null: not for that. */
+/** What /wait waits for. It does not wait for a field that is null. */
 interface AllNews {
   readonly kind: "all";
   readonly version: number | null;
@@ -27,8 +27,8 @@ interface AllNews {
 }
 
 /**
- * How a wait ends: there is something to tell; its time is over; nobody listens any more; or it has
- * to end now, whatever there is.
+ * How a wait ends: something has changed; its time is over; the client has disconnected (`gone`);
+ * or it lost its place or the process ends (`dismissed`).
  */
 export type WaitEnd = "changed" | "over" | "gone" | "dismissed";
 
@@ -39,7 +39,7 @@ interface Waiter {
 
 /** What find_changes answers. */
 interface Changes {
-  /** By their places in the question. */
+  /** The indexes of the changed waits in the question. */
   readonly changed: readonly number[];
   readonly inbox_position: string;
   readonly events_position: string;
@@ -47,12 +47,12 @@ interface Changes {
 
 const POLL_MILLISECONDS = 1000;
 
-/** How long answers may take to leave a process that ends. */
+/** How long a process that ends waits for its answers to be sent. */
 const ANSWERING_MILLISECONDS = 1000;
 
 /**
- * Everybody who waits in this process. While somebody does, the database is asked once a second for
- * all of them.
+ * All waiting requests of this process. While there are any, one poll per second asks the database
+ * for all of them.
  */
 export class Waits {
   readonly #waiters = new Set<Waiter>();
@@ -66,12 +66,12 @@ export class Waits {
     onProcessEnd(() => this.#dismissAll() ? pause(ANSWERING_MILLISECONDS) : null);
   }
 
-  /** Resolves when the wait ends. Nothing is asked for it from then on. */
+  /** Resolves when the wait ends. Later polls do not ask for it. */
   wait(
     wait: Wait,
     { milliseconds, listener, place }: {
       readonly milliseconds: number;
-      /** Aborted when nobody listens any more. */
+      /** Aborted when the client disconnects. */
       readonly listener: AbortSignal;
       readonly place: Place;
     },
@@ -99,9 +99,9 @@ export class Waits {
 
   async #poll(): Promise<void> {
     this.#isPolling = true;
-    // Who waits has asked just now, so the first question can wait as well.
+    // Every waiting request has just asked by itself, so the first poll comes after a pause.
     while (await pause(POLL_MILLISECONDS), this.#waiters.size > 0) {
-      // Apart from the log of the request that happened to come first.
+      // A new record: the call must not be in the log line of the request that started the poll.
       await recordInto(new RequestRecord(), () => this.#ask());
     }
     this.#isPolling = false;
@@ -126,7 +126,7 @@ export class Waits {
     }
   }
 
-  /** Once for a row of failures: it is tried again every second. */
+  /** Logs only the first of several failures in a row: the poll is repeated every second. */
   #logFailure(error: unknown): void {
     if (!this.#hasFailed) {
       const cause = error instanceof Error ? `${error.name}: ${error.message}` : typeof error;
@@ -135,7 +135,7 @@ export class Waits {
     this.#hasFailed = true;
   }
 
-  /** Whether there was anybody. */
+  /** Ends all waits. False: there was none. */
   #dismissAll(): boolean {
     this.#isOver = true;
     const dismissed = [...this.#waiters];
@@ -144,7 +144,7 @@ export class Waits {
   }
 }
 
-/** The wait for what happens from the question on, which found nothing. */
+/** Continues a wait from the positions of a poll that found nothing for it. */
 function moveOn(wait: Wait, { inbox_position, events_position }: Changes): Wait {
   switch (wait.kind) {
     case "inbox":
