@@ -3,7 +3,7 @@ import type { LogRequest } from "../_shared/request/request_log.ts";
 import type { Environment } from "../_shared/settings/variables.ts";
 import { hasRelay, MESH_VARIABLES, readMeshSettings } from "./settings.ts";
 
-/** Private tunnels between agents. What a path takes and gives stands in its file in `routes/`. */
+/** Private tunnels between agents. `routes/` defines each path; the comments name its callers. */
 export function meshApp(environment: Environment, log?: LogRequest) {
   return createApp({
     name: "agent-mesh",
@@ -18,7 +18,7 @@ export function meshApp(environment: Environment, log?: LogRequest) {
       "/peer/heartbeat": () => import("./routes/peer_heartbeat.ts"), // the agent itself
       "/peer/remove": () => import("./routes/peer_remove.ts"), //       the agent itself
       "/netmap": () => import("./routes/netmap.ts"), //                 the agent itself
-      // What the wire calls an acl is called a rule everywhere else: it is one rule, not a list.
+      // The wire's `acl` is called a rule everywhere else, because it is one rule and not a list.
       "/acl/put": () => import("./routes/rule_put.ts"), //              either agent of the rule
       "/acl/revoke": () => import("./routes/rule_revoke.ts"), //        either agent of the rule
       "/wg_config": () => import("./routes/wg_config.ts"), //           the agent itself
@@ -33,7 +33,7 @@ export function meshApp(environment: Environment, log?: LogRequest) {
       "/enrolment/revoke": () => import("../_shared/enrolment/revoke.ts"), // the operator
       "/enrolment/test": () => import("../_shared/enrolment/test.ts"), // the operator
       "/psk/keys": () => import("./routes/psk_keys.ts"), //             the operator
-    }, //                                                               and the operator, everything
+    }, //                                                               the operator: everything
     loadMetrics: () => import("./metrics.ts"),
     loadDocumentation: () => import("./documentation.ts"),
     loadMcp: () => import("./mcp.ts"),

@@ -20,11 +20,11 @@ import { requireEncryptionKeys } from "./encryption_keys.ts";
 
 interface EncryptedPeerState extends PeerState {
   readonly psk_version: number;
-  /** The version that encrypted_psk has inside. */
+  /** The version that is encrypted inside encrypted_psk. */
   readonly encrypted_version: number;
   /** Null until the first configuration of the pair makes a PSK of this version. */
   readonly encrypted_psk: string | null;
-  /** Null also where it was not asked for. */
+  /** Null if it is unknown, and if it was not asked for. */
   readonly observed_endpoint: string | null;
 }
 
@@ -35,17 +35,17 @@ export interface ConfigurationState extends Omit<MeshState, "peers"> {
 }
 
 /**
- * Storing takes one round, or two where a neighbour replaced its PSK meanwhile. Every further one
- * takes a neighbour that this agent, or the operator, let in before it was registered, and that
- * appears just then.
+ * Storing takes one round, or two if a neighbour replaced its PSK meanwhile. Each further round
+ * needs a neighbour that registers just then, and that this agent or the operator let in before it
+ * was registered.
  */
 const MAX_ROUNDS = 10;
 
 /**
- * One agent's configuration and its version, from one state of the database. Makes the PSKs that
- * are still missing; where two callers make one at once, the database keeps one and both read it.
- * Throws what read_wg_config raises, misconfigured, and upstream_unavailable when PSKs are still
- * missing after the last round.
+ * Reads one agent's configuration and its version, from one state of the database. Makes missing
+ * PSKs: if two callers make the same one at once, the database keeps one and both read it. Throws
+ * what read_wg_config raises, misconfigured, and upstream_unavailable if PSKs are still missing
+ * after the last round.
  */
 export async function readConfiguration(
   callDatabase: CallDatabase,
@@ -54,8 +54,9 @@ export async function readConfiguration(
     /** Null: the calling agent. */
     readonly agentId: string | null;
     /**
-     * How long a neighbour's observation of another one's endpoint holds. Null: the caller wants
-     * neither these nor outbound rules, which cost a hub of many agents a lot of reading.
+     * For how many seconds a neighbour's observation of another one's endpoint counts. Null: the
+     * caller needs neither observations nor outbound rules, which are expensive to read for a hub
+     * of many agents.
      */
     readonly onlineSeconds: number | null;
     readonly pskEncryptionKeys: EncryptionKeys | null;
@@ -65,15 +66,15 @@ export async function readConfiguration(
   let state = await callDatabase<ConfigurationState>("read_wg_config", parameters);
   const encryptionKeys = requireEncryptionKeys(pskEncryptionKeys);
 
-  // By the text that each was encrypted to. What the database kept need not be decrypted.
+  // The new PSKs, by their encrypted text. Those that the database keeps need not be decrypted.
   const offered = new Map<string, PresharedKey>();
   let candidates = state.peers.filter(isWithoutPsk);
   for (let round = 1; state.peers.some(isWithoutPsk); round++) {
     if (round > MAX_ROUNDS) throw new ServiceError("upstream_unavailable");
     const psks = makePsks(state.agent_id, candidates, { encryptionKeys, offered });
     state = await callDatabase<ConfigurationState>("store_psks", { ...parameters, psks });
-    // A PSK was replaced while another was stored. So that this cannot go on in turns, the next
-    // round has one for everybody.
+    // A PSK was replaced while others were stored. The next round offers one for every peer, so
+    // that neighbours cannot cause further rounds one after the other.
     candidates = [...state.peers];
   }
 
@@ -92,7 +93,7 @@ export async function readConfiguration(
   };
 }
 
-/** A PSK for each of `peers`, to be stored if the pair lacks one. They are added to `offered`. */
+/** Makes a PSK for each of `peers`, to be stored if the pair lacks one. Adds it to `offered`. */
 function makePsks(
   agentId: string,
   peers: readonly EncryptedPeerState[],

@@ -1,6 +1,6 @@
 import type { Documentation } from "../_shared/openapi/document.ts";
 
-/** What the OpenAPI document says of agent-mesh beside its operations. */
+/** What the OpenAPI document says of agent-mesh besides its operations. */
 export const documentation: Documentation = {
   title: "Agent mesh",
   description: "Connects agents by WireGuard, one port at a time, if both sides agree. " +

@@ -1,7 +1,7 @@
 import { ServiceError } from "../_shared/errors.ts";
 import type { EncryptionKeys } from "./wireguard/encryption_key.ts";
 
-/** PSK_ENCRYPTION_KEYS, where they are needed. Throws misconfigured where they are not set. */
+/** Returns PSK_ENCRYPTION_KEYS. Throws misconfigured if they are not set. */
 export function requireEncryptionKeys(encryptionKeys: EncryptionKeys | null): EncryptionKeys {
   if (encryptionKeys !== null) return encryptionKeys;
   throw new ServiceError("misconfigured", {

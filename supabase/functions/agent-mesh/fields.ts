@@ -4,8 +4,8 @@ import { agentId, sentAgentId, sentTimestamp } from "../_shared/fields.ts";
 import type { Parsed } from "../_shared/addresses/parsed.ts";
 
 /**
- * A text that comes out as the value that `parse` makes of it. The pattern is for the document
- * alone: it accepts whatever `parse` accepts, and refuses most of what it refuses.
+ * A text that `parse` turns into a value. The pattern is only for the OpenAPI document: it accepts
+ * everything that `parse` accepts, and refuses most of what `parse` refuses.
  */
 export function parsedBy<Value>(
   parse: (text: string) => Parsed<Value>,
@@ -35,7 +35,7 @@ export const proto = z.enum(["tcp", "udp"], "Must be tcp or udp.")
 const FROM_AGENT = { description: "The agent that may connect.", examples: ["planner"] };
 const TO_AGENT = { description: "The agent whose port may be reached.", examples: ["builder"] };
 
-/** What names an access rule. */
+/** The fields that identify an access rule. */
 const namesRule = z.object({
   from_agent: agentId.meta(FROM_AGENT),
   to_agent: agentId.meta(TO_AGENT),
@@ -61,7 +61,7 @@ export const sentPskVersion = z.int().min(0).meta({
   examples: [2],
 });
 
-/** A rule, in every answer. */
+/** A rule as answers contain it. */
 export const rule = z.object({
   from_agent: sentAgentId.meta(FROM_AGENT),
   to_agent: sentAgentId.meta(TO_AGENT),
@@ -69,11 +69,11 @@ export const rule = z.object({
   proto,
 }).meta({ id: "Rule" });
 
-/** 32 bytes: the last digit has two bits more than they need, and these are 0. */
+/** Base64 of 32 bytes. The last digit has two bits that are not needed, and these must be 0. */
 export const PUBKEY_PATTERN = "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$";
 
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
-/** An IPv4 address has the form of a name. */
+/** IPv4 addresses match, too, because they have the form of a name. */
 export const ENDPOINT_PATTERN = String
   .raw`^(?:\[[0-9A-Fa-f:.]{2,45}\]|${LABEL}(?:\.${LABEL})*):[1-9][0-9]{0,4}$`;
 

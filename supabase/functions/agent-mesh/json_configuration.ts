@@ -41,7 +41,7 @@ const peer = z.object({
   }),
 });
 
-/** The configuration of a program that is a peer itself, without wg-quick. */
+/** The configuration for a program that is a peer itself, without wg-quick. */
 export const jsonConfiguration = z.object({
   agent_id: sentSubject,
   config_version: sentConfigVersion,
@@ -73,7 +73,7 @@ export const jsonConfiguration = z.object({
 }).meta({ id: "MeshConfiguration" });
 
 /**
- * The same state that the wg-quick configuration is rendered from, with what neighbours see, and
+ * Renders the state of the wg-quick configuration, plus observed endpoints, outbound rules and
  * whether there is a relay.
  */
 export function renderJson(
@@ -118,7 +118,8 @@ function rulesOf(agentId: string, peers: readonly PeerConfiguration[]) {
   const inbound = peers.flatMap((peer) =>
     peer.inboundRules.map((rule) => ({ from_agent: peer.agentId, to_agent: agentId, ...rule }))
   );
-  // Each list is sorted already, and peers by their identifiers.
+  // Both lists are sorted already, because peers are sorted by agent_id. The agent's outbound rules
+  // go where its own agent_id belongs.
   const before = inbound.findIndex(({ from_agent }) => from_agent > agentId);
   const at = before === -1 ? inbound.length : before;
   return [...inbound.slice(0, at), ...outbound, ...inbound.slice(at)];

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineTool, type McpDefinition } from "../_shared/mcp/definition.ts";
 
-/** /wg_config, whose PSKs are secrets that most conversations have no use for. */
+/** /wg_config, without the PSKs by default: most conversations do not need these secrets. */
 const wgConfigTool = defineTool({
   name: "wg_config",
   summary: "Get the agent's wg-quick configuration.",
@@ -22,7 +22,7 @@ function withoutPsks(config: string): string {
   return config.replaceAll(/^(PresharedKey = ).+$/gm, "$1(hidden)");
 }
 
-/** What agent-mesh says to MCP clients beside its operations. */
+/** What agent-mesh tells MCP clients besides its operations. */
 export const mcp: McpDefinition = {
   title: "Agent mesh",
   instructions: [

@@ -10,11 +10,11 @@ import {
 } from "../_shared/settings/variables.ts";
 import { type EncryptionKeys, parseEncryptionKeys } from "./wireguard/encryption_key.ts";
 
-/** What the operator may set of agent-mesh. */
+/** The variables that only agent-mesh reads. */
 export const MESH_VARIABLES = {
   pskEncryptionKeys: {
     name: "PSK_ENCRYPTION_KEYS",
-    // Only /wg_config and /psk/keys mind where it is not set.
+    // Only /wg_config and /psk/keys need it.
     default: null,
     parse(secretText) {
       const parsed = parseEncryptionKeys(secretText);
@@ -55,7 +55,7 @@ export function readMeshSettings(environment: Environment): MeshSettings {
   return { ...readPlatformSettings(environment), ...readVariables(MESH_VARIABLES, environment) };
 }
 
-/** Whether the operator has set a TURN relay. A part of one is refused by the first request. */
+/** Whether a TURN relay is set, or a part of one, which the first request refuses. */
 export function hasRelay(settings: MeshSettings): boolean {
   const { turnUrls, turnSecret, turnCredentialsUrl, turnCredentialsToken } = settings;
   return (turnUrls ?? turnSecret ?? turnCredentialsUrl ?? turnCredentialsToken) !== null;

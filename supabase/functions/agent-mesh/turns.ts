@@ -1,12 +1,12 @@
 import type { CallerArgument } from "../_shared/request/caller.ts";
 import { Turns } from "../_shared/upstream/turns.ts";
 
-/** As many changes of one agent at a time as the SQL function mesh.take_turn lets in. */
+/** How many changes of one agent run at a time: as many as mesh.take_turn (SQL) lets in. */
 const turns = new Turns(4);
 
 /**
- * Does a change to the mesh when it is its turn among those of the same agent key, or of an agent's
- * users. The operator waits for nobody.
+ * Runs a change to the mesh when its turn comes. Changes by the same agent key, or by users of the
+ * same agent, take turns. The operator's changes never wait.
  */
 export async function inTurn<Result>(
   { key_hash, agent_id }: CallerArgument,

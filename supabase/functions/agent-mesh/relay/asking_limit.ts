@@ -1,10 +1,10 @@
 import { ServiceError } from "../../_shared/errors.ts";
 import { RateLimits } from "../../_shared/request/rate_limits.ts";
 
-/** A host asks once an hour, and once more where it starts or changes its network. */
+/** Enough for a host: it asks once an hour, when it starts, and when its network changes. */
 const MOST_A_MINUTE = 10;
 
-/** Keeps one agent from asking a relay for credentials without end, in this process. */
+/** Limits how often one agent may ask a relay for credentials. Counts in this process alone. */
 export class AskingLimit {
   readonly #limits: RateLimits;
 
@@ -14,7 +14,7 @@ export class AskingLimit {
     this.#limits = new RateLimits(settings, now);
   }
 
-  /** Counts a request in the name of an agent. Throws limit_exceeded. */
+  /** Counts a request of the agent with this name. Throws limit_exceeded. */
   count(name: string): void {
     try {
       this.#limits.enterAs(name).leave();

@@ -2,15 +2,15 @@ import { SettingsError } from "../../_shared/settings/variables.ts";
 import { MESH_VARIABLES, type MeshSettings } from "../settings.ts";
 import { isTurnUrl } from "./turn_url.ts";
 
-/** What the operator has set, as it was given. */
+/** The operator's relay settings, not parsed yet. */
 type RelayTexts = Pick<
   MeshSettings,
   "turnUrls" | "turnSecret" | "turnCredentialsUrl" | "turnCredentialsToken"
 >;
 
-/** Who relays the packets of agents that do not reach each other. */
+/** What relays packets between agents that cannot reach each other. */
 export type Relay =
-  /** TURN servers of the operator's, with the secret that they have, too. */
+  /** The operator's own TURN servers, and the secret that they have too. */
   | { readonly kind: "own"; readonly urls: readonly string[]; readonly secret: string }
   /** A service that is asked for credentials of its TURN servers. */
   | { readonly kind: "service"; readonly url: string; readonly token: string };
@@ -39,7 +39,7 @@ export function readRelay(texts: RelayTexts): Relay | null {
   };
 }
 
-/** Two texts that are nothing one without the other; null: neither is set. */
+/** Two settings that need each other; null: neither is set. Throws SettingsError if only one is. */
 function readPair(
   texts: RelayTexts,
   one: keyof RelayTexts,
@@ -49,7 +49,7 @@ function readPair(
   if (first !== null && second !== null) return [first, second];
   if (first === null && second === null) return null;
   const [set, missing] = first === null ? [other, one] : [one, other];
-  // The one that is set comes first: to take it away mends this, too.
+  // The message names the variable that is set first, because unsetting it helps, too.
   throw new SettingsError(`${nameOf(set)} needs ${nameOf(missing)}: set both, or neither.`);
 }
 
@@ -67,7 +67,7 @@ function parseServiceUrl(text: string): string {
   const isSafe = url?.protocol === "https:" ||
     // A service on this machine, for a trial.
     url?.protocol === "http:" && url.hostname === "127.0.0.1";
-  // A secret belongs into the token: addresses end up in logs.
+  // A secret belongs in the token, because URLs end up in logs.
   if (url && isSafe && !url.username && !url.password && !/[?#]/.test(text)) return url.href;
   throw new SettingsError(
     `${nameOf("turnCredentialsUrl")} must be an https URL without user, query or fragment.`,

@@ -18,7 +18,7 @@ const iceServer = z.object({
   credential: z.string().regex(/^.{1,1000}$/).optional(),
 });
 
-/** What Cloudflare answers, now and before: a list of servers, or one. */
+/** Cloudflare's answer: now a list of servers, earlier one server. */
 const answer = z.object({
   iceServers: z.union([
     z.array(iceServer).max(MOST_SERVERS),
@@ -27,8 +27,9 @@ const answer = z.object({
 });
 
 /**
- * Has a service make credentials of its TURN servers. `name` is for its statistics alone. Throws
- * misconfigured where it refuses the token, and upstream_unavailable where it gives none.
+ * Asks a service for credentials of its TURN servers. The service uses `name` only for its
+ * statistics. Throws misconfigured if it refuses the token, and upstream_unavailable if it gives no
+ * credentials.
  */
 export async function askService(
   { url, token }: Relay & { readonly kind: "service" },
@@ -44,7 +45,7 @@ export async function askService(
     body: JSON.stringify({ ttl: seconds, customIdentifier: name }),
     redirect: "manual",
     signal: AbortSignal.timeout(DEADLINE_MILLISECONDS),
-    // Without the reason, which quotes the address.
+    // The reason is dropped, because it quotes the URL.
   }).catch(() => {
     throw unavailable("no answer");
   });
@@ -66,7 +67,7 @@ export async function askService(
   return servers;
 }
 
-/** What of a server is TURN, by one that agents can use. */
+/** The TURN URLs of a server with its credentials; none if agents cannot use it. */
 function turnServersIn({ urls, username, credential }: z.output<typeof iceServer>): IceServer[] {
   const turnUrls = urls.filter(isTurnUrl).slice(0, MOST_URLS);
   if (turnUrls.length === 0 || username === undefined || credential === undefined) return [];

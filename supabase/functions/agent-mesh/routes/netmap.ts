@@ -94,7 +94,8 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
         caller,
         agent_id: input.agent_id ?? null,
         online_seconds: settings.meshOnlineSeconds,
-        // Added there, because a map of thousands of peers takes long to parse and to write again.
+        // The database adds it to the versions, because a netmap of thousands of peers takes long
+        // to parse and to write again.
         rendering_revision: RENDERING_REVISION,
       });
     },

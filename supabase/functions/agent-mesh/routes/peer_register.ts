@@ -24,7 +24,7 @@ const pubkey = parsedBy(parsePublicKey, {
   examples: [PUBKEY_EXAMPLE],
 });
 
-/** The database says whether an address lies in the mesh's own networks: it alone knows them. */
+/** No mesh networks here: only the database knows them, and it refuses addresses inside them. */
 const endpoint = parsedBy((text) => parseEndpoint(text, []), {
   description: "`<host>:<port>`, an IPv6 host in brackets.",
   pattern: ENDPOINT_PATTERN,
@@ -32,7 +32,7 @@ const endpoint = parsedBy((text) => parseEndpoint(text, []), {
   examples: ["203.0.113.7:51820", "[2001:db8::7]:51820"],
 });
 
-/** Together with the first, which is `endpoint`. */
+/** Including the first, which is `endpoint`. */
 const MAX_ENDPOINTS = 4;
 
 const request = z.object({
@@ -59,7 +59,7 @@ const request = z.object({
     (endpoint && formatEndpoint(endpoint)) === (first ? formatEndpoint(first) : null);
 }, { path: ["endpoints"], message: "Must begin with `endpoint`, if both are given." });
 
-/** In canonical form, each once. */
+/** The endpoints in canonical form, without duplicates. */
 function endpointsOf(
   { endpoint, endpoints = endpoint ? [endpoint] : [] }: z.output<typeof request>,
 ): { readonly texts: string[]; readonly ips: (string | null)[] } {

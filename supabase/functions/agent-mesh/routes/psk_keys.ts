@@ -19,7 +19,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     callers: "the operator",
     effect: "reads",
     identification: "required",
-    // `deno task psk:reencrypt` asks it.
+    // Only `deno task psk:reencrypt` calls it.
     isUnlisted: true,
     request: z.object({}),
     response,

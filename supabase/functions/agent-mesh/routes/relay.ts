@@ -47,7 +47,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     callers: "the agent itself",
     effect: "reads",
     identification: "required",
-    // A conversation has no use for them.
+    // A conversation has no use for credentials of a relay.
     isForPrograms: true,
     request: z.object({
       agent_id: agentId.optional().meta({

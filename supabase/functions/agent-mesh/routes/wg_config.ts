@@ -13,7 +13,7 @@ import { parsedBy, sentConfigVersion } from "../fields.ts";
 import { hasRelay, type MeshSettings } from "../settings.ts";
 import { jsonConfiguration, renderJson } from "../json_configuration.ts";
 
-/** Its segments may be empty or `.`, but not `..`. */
+/** The path's segments may be empty or `.`, but not `..`. */
 const PRIVATE_KEY_FILE_PATTERN = String
   .raw`^(?:/(?:\.*(?:[A-Za-z0-9_@-]|%i)(?:[A-Za-z0-9._@-]|%i)*|\.|\.{3,})?)+$`;
 
@@ -89,7 +89,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
   });
 }
 
-/** Who also takes JSON gets JSON: many HTTP clients list every type by default. */
+/** A request that accepts JSON, too, gets JSON: many HTTP clients list every type by default. */
 function wantsPlainText(request: Request): boolean {
   const types = parseAccept((request.headers.get("accept") ?? "").toLowerCase())
     .filter(({ q }) => q > 0)

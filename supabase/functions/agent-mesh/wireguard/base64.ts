@@ -4,12 +4,13 @@ export function encodeBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
-/** What the platform's Deno (2.1) does not throw on: its Buffer does for a length of 1 mod 4. */
+/** Excludes 1 mod 4 digits: `Buffer` of the platform's Deno (2.1) throws on them. */
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
  * The bytes of canonical base64 (RFC 4648, section 4); null for any other text. Comparing with the
- * text encoded again catches what `Buffer` forgives: missing padding, unused bits set.
+ * text encoded again catches what `Buffer` tolerates: missing padding, and unused bits that are
+ * set.
  */
 export function decodeBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0 || !BASE64.test(text)) return null;

@@ -8,8 +8,8 @@ export type PublicKey = string & { readonly brand: "PublicKey" };
 const FIELD_PRIME = 2n ** 255n - 19n;
 
 /**
- * Every clamped scalar sends the points of low order, and no others, to zero (RFC 7748, section
- * 6.1). So any one scalar tells them apart.
+ * Multiplication by any clamped scalar gives zero for points of low order, and only for these (RFC
+ * 7748, section 6.1). So one scalar is enough to detect them.
  */
 const ANY_SCALAR = new Uint8Array(32);
 
@@ -28,7 +28,7 @@ export function parsePublicKey(text: string): Parsed<PublicKey> {
   return accepted(text as PublicKey);
 }
 
-/** Of 32 bytes: the last digit has two bits more than the 256 need, and they are 0. */
+/** Base64 of 32 bytes: 256 bits leave two bits of the last digit unused, and these must be 0. */
 const CANONICAL_FORM = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
 
 /**

@@ -12,14 +12,14 @@ import type { PresharedKey } from "./psk.ts";
 
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** One snapshot of an agent's place in the mesh, as the database gives it: still to be parsed. */
+/** One snapshot of an agent's place in the mesh, as the database returns it. Not parsed yet. */
 export interface MeshState {
   readonly agent_id: string;
   /** The agent's own tunnel addresses: IPv4, then IPv6. */
   readonly addresses: readonly string[];
   /** The mesh's networks with prefix length: IPv4, then IPv6. */
   readonly networks: readonly string[];
-  /** Null: any port. Where none was registered, the database gives the endpoint's port. */
+  /** Null: any port. If the agent registered no port, the database gives the endpoint's port. */
   readonly listen_port: number | null;
   /** Every registered peer that the agent sees, in any order. */
   readonly peers: readonly PeerState[];
@@ -31,9 +31,9 @@ export interface PeerState {
   readonly name: string;
   readonly pubkey: string;
   readonly endpoint: string | null;
-  /** In the order in which others shall try them. */
+  /** In the order in which other hosts should try them. */
   readonly further_endpoints: readonly string[];
-  /** Where reachable neighbours see the peer: a hint, which no text has. Read for JSON alone. */
+  /** Where reachable neighbours see the peer: a hint, which only the JSON configuration has. */
   readonly observed_endpoint?: string | null;
   readonly addresses: readonly string[];
   /** The active rules from this peer to the agent: what the peer may reach. */
@@ -66,7 +66,7 @@ export interface PeerConfiguration {
   readonly addresses: AddressPair;
   /** Sorted by protocol, then by port. */
   readonly inboundRules: readonly PeerRule[];
-  /** Likewise. The peer's host enforces them, so a wg-quick configuration has none of them. */
+  /** Sorted likewise. The peer's host enforces them, so wg-quick configurations leave them out. */
   readonly outboundRules: readonly PeerRule[];
 }
 
@@ -87,8 +87,8 @@ export class MeshStateError extends Error {
 }
 
 /**
- * Parses every value again, so that nothing unparsed is ever rendered, and sorts the lists. One bad
- * value makes it throw `MeshStateError`: a configuration that left out a peer would cut it off.
+ * Parses every value again, so that nothing unparsed is ever rendered, and sorts the lists. Throws
+ * `MeshStateError` for any bad value: a configuration that left out one peer would cut it off.
  */
 export function parseMeshConfiguration<Peer extends PeerState>(
   state: Omit<MeshState, "peers"> & { readonly peers: readonly Peer[] },
@@ -149,7 +149,7 @@ function endpointOf(
   return parsed.value;
 }
 
-/** Null also for what cannot be an endpoint now: a configuration does without a hint. */
+/** Null also if the text is no valid endpoint now: a configuration works without this hint. */
 function observedEndpointOf(
   { observed_endpoint }: PeerState,
   meshNetworks: readonly Network[],

@@ -17,9 +17,9 @@ const ELEMENTS_PER_LINE = 12;
  * packets never get there.
  *
  * Without a rule, only the reply direction of a known flow passes, so that a revoked rule also
- * stops open flows. An ICMP error passes when it is about a known flow, in either direction: errors
- * about replies are how this host learns the MTU of the path to a peer. Other errors are dropped:
- * the kernel believes them, so any peer could narrow the path to any address.
+ * stops open flows. An ICMP error passes if it is about a known flow, in either direction, because
+ * this host learns the MTU of the path to a peer from errors about its replies. Other errors are
+ * dropped: the kernel believes errors, so any peer could reduce the path MTU to any address.
  */
 export function renderRuleset({ addresses, peers }: MeshConfiguration): string[] {
   return replaceTable([
@@ -77,9 +77,9 @@ const PICKUP_GUARD = `oifname "${PLACEHOLDERS.interface}" ct state new ` +
   "tcp flags & (fin | syn | rst | ack) != syn drop";
 
 /**
- * Drops errors about flows outside the mesh. The sender of an error writes what it is about, and
- * every peer knows the addresses and ports of the datagrams that carry the tunnels. A true error
- * about those never comes out of the tunnel.
+ * Drops ICMP errors about flows outside the mesh. The sender of an error chooses which flow it is
+ * about, and every peer knows the addresses and ports of the datagrams that carry the tunnels. A
+ * true error about these datagrams never comes out of the tunnel.
  */
 function foreignErrorGuard(family: "ip" | "ip6", peers: string): string {
   return `ct state related ct original ${family} saddr != @${peers} ` +

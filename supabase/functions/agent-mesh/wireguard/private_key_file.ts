@@ -1,11 +1,11 @@
 import { accepted, type Parsed, refused } from "../../_shared/addresses/parsed.ts";
 
-/** A path that is safe, unquoted, in a hook that wg-quick hands to a root shell. */
+/** A path that is safe without quotes in a hook, which wg-quick runs in a root shell. */
 export type PrivateKeyFile = string & { readonly brand: "PrivateKeyFile" };
 
 /** wg-quick replaces `%i` with the name of the interface. */
 const DEFAULT_PRIVATE_KEY_FILE = "/etc/wireguard/%i.key" as PrivateKeyFile;
-// Exported apart: the deploy tool takes `export` and a literal on one line for an import.
+// Exported separately: the deploy tool mistakes `export` and a literal on one line for an import.
 export { DEFAULT_PRIVATE_KEY_FILE };
 
 export function parsePrivateKeyFile(text: string): Parsed<PrivateKeyFile> {

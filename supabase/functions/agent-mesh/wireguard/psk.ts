@@ -1,13 +1,13 @@
 import nacl from "tweetnacl";
 import { encodeBase64 } from "./base64.ts";
 
-/** Two agents, sorted by the bytes of their identifiers: a pair has one PSK, whoever asks. */
+/** Two agents, sorted by the bytes of their identifiers: either agent names the pair alike. */
 export interface AgentPair {
   readonly lowAgent: string;
   readonly highAgent: string;
 }
 
-/** A WireGuard preshared key in the clear. Printing or serialising it shows nothing of it. */
+/** A WireGuard preshared key in plain text. Printing or serialising it reveals nothing. */
 export class PresharedKey {
   readonly #secretBytes: Uint8Array;
 

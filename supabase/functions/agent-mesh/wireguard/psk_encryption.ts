@@ -3,7 +3,10 @@ import { decodeBase64, encodeBase64 } from "./base64.ts";
 import { type AgentPair, PresharedKey } from "./psk.ts";
 import type { EncryptionKeys } from "./encryption_key.ts";
 
-/** Whose PSK it is, and which one. Encrypted together with it, so that rows cannot be swapped. */
+/**
+ * The pair that a PSK belongs to, and its version. Encrypted together with the PSK, so that
+ * database rows cannot be swapped.
+ */
 export interface PskOwner extends AgentPair {
   /** The pair's psk_version when the PSK was made. */
   readonly version: number;

@@ -5,31 +5,32 @@ import { DEFAULT_PRIVATE_KEY_FILE, type PrivateKeyFile } from "./private_key_fil
 
 export interface RenderOptions {
   /**
-   * `none`: the agent enforces the access rules itself. Where nft is, the table is loaded all the
-   * same, but holds only the guard against loops. Where it is not, the names of peers still are
-   * never set to an address inside the mesh.
+   * `none`: the agent enforces the access rules itself. If nft is installed, the table is still
+   * loaded, but has only the guard against loops. If nft is not installed, the endpoint of a peer
+   * that registered a name is still never set to an address inside the mesh.
    */
   readonly firewall?: "nftables" | "none";
   readonly privateKeyFile?: PrivateKeyFile;
 }
 
-/** The smallest that IPv6 allows, so that its packets fit wherever the tunnel's datagrams go. */
+/** The smallest MTU that IPv6 allows, so that packets fit on every path of the datagrams. */
 export const MTU = 1280;
 
-/** Seconds. Less than any NAT keeps a mapping. */
+/** In seconds: shorter than any NAT keeps a mapping. */
 export const PERSISTENT_KEEPALIVE = 25;
 
-/** wg-quick replaces `%i` in hooks; nft takes neither `+` nor `=` in a name. */
+/** wg-quick replaces `%i` in hooks; nft allows neither `+` nor `=` in a name. */
 const NAME_TABLE = "i=%i; t=agent_mesh_${i//[+=]/_}";
 
 /** WireGuard gives up a session after this long (REJECT_AFTER_TIME). */
 const SESSION_SECONDS = 180;
 
 /**
- * Loads the `#nft` lines of the file. As hooks they would take minutes: wg-quick parses hooks in
- * quadratic time. The last of the lines is looked for first, because nft takes an empty input for
- * a ruleset: a file without its comments would come up with no firewall, or with the previous one.
- * So it fails, before the private key is set. A hook must not have a `#`: wg-quick cuts it there.
+ * Loads the `#nft` lines of the file. As hooks they would take minutes, because wg-quick parses
+ * hooks in quadratic time. grep looks for the last of these lines first: nft accepts an empty input
+ * as a ruleset, so a file that lost its comments would come up with no firewall, or with the
+ * previous one. The hook fails instead, before the private key is set. A hook must not have a `#`,
+ * because wg-quick cuts it there.
  */
 const LOAD_TABLE = `${NAME_TABLE}; grep -q "^.nft }$" "$CONFIG_FILE" && sed -n "/^.nft /{s///` +
   `;s/${PLACEHOLDERS.table}/$t/;s/${PLACEHOLDERS.interface}/$i/` +
@@ -44,12 +45,13 @@ const REMOVE_FIREWALL = `${NAME_TABLE}; nft delete table inet "$t" 2>/dev/null |
 
 /**
  * Looks up one name of `LOOK_UP_ENDPOINTS`, as `sh -c <this> <public key> <host> <port>`. `wg set`
- * would create a peer that has been removed meanwhile, without a PSK. So the name is resolved
- * first, and set only if `wg` still shows the peer. Whoever registered the name decides what it
- * resolves to, so the kernel is asked where the address leads: not to this host itself, and not
- * into the tunnel. (It does not know that `::` and what begins so, such as `::ffff:127.0.0.1`, may
- * lead to this host too.) A peer with a session keeps its endpoint: it has spoken from there, which
- * is better than what is registered.
+ * would create a peer that has been removed meanwhile, without a PSK. So the script resolves the
+ * name first, and sets the endpoint only if `wg` still shows the peer. Whoever registered the name
+ * decides what it resolves to. So the script asks the kernel where the address leads, and refuses
+ * addresses that lead to this host or into the tunnel. (The kernel does not know that `::` and
+ * addresses that begin with it, such as `::ffff:127.0.0.1`, may lead to this host, so these are
+ * refused, too.) A peer with a session keeps its endpoint: it has sent packets from there, which is
+ * better than what is registered.
  */
 const LOOK_UP_ENDPOINT = `for n in 1 2 3 4 5 6 7 8; do a=$(getent ahosts "$1") && a=\${a%% *} && ` +
   `r=$(ip -o route get "$a") && break; sleep 5; done; ` +
@@ -61,9 +63,9 @@ const LOOK_UP_ENDPOINT = `for n in 1 2 3 4 5 6 7 8; do a=$(getent ahosts "$1") &
 
 /**
  * Looks up names in the background, 64 at a time. On an Endpoint line, a name that does not resolve
- * would fail the whole file, and one that times out would hold it up for more than a minute. The
- * time limit ends lookups that would outlive the interface. The order is random: 64 names that time
- * out use up all the time, and must not shut out the same others at every start.
+ * would fail the whole file, and one that times out would delay it for more than a minute. The time
+ * limit ends lookups that would outlive the interface. The order is random: 64 names that time out
+ * use up the whole time, and must not exclude the same other names at every start.
  */
 const LOOK_UP_ENDPOINTS =
   `{ sed -n "s/^.endpoint \\(.*\\) endpoint \\(.*\\):/\\1 \\2 /p" "$CONFIG_FILE"` +
@@ -87,7 +89,7 @@ export function renderWgQuick(
     `# agent-mesh: ${configuration.agentId}`,
     "[Interface]",
     `Address = ${addresses.ipv4.text}/${networks.ipv4.prefixLength}`,
-    // For agents that run hooks of their own, and take from the file its data alone.
+    // For agents that run their own hooks, and read only the data in this file.
     `#address ${ipv6Address}`,
     ...(listenPort === null ? [] : [`ListenPort = ${listenPort}`]),
     "Table = off",
@@ -120,8 +122,9 @@ function renderPeer(
         ? `#endpoint ${publicKey} endpoint ${formatEndpoint(endpoint)}`
         : `Endpoint = ${formatEndpoint(endpoint)}`,
     ]),
-    // A comment to wg, which takes one endpoint. The text must tell of all: config_version rises
-    // when it changes, and with it whoever takes the configuration as JSON learns of a new one.
+    // wg takes one endpoint, and reads this line as a comment. The text must name all endpoints,
+    // because config_version rises only when the text changes. Programs that take the configuration
+    // as JSON learn of a new endpoint by that.
     ...(furtherEndpoints.length === 0
       ? []
       : [`# endpoints ${furtherEndpoints.map(formatEndpoint).join(" ")}`]),
