@@ -3,7 +3,7 @@ import type { LogRequest } from "../_shared/request/request_log.ts";
 import type { Environment } from "../_shared/settings/variables.ts";
 import { ARTIFACTS_VARIABLES, readArtifactsSettings } from "./settings.ts";
 
-/** Hands files from agent to agent. What a path takes and gives stands in its file in `routes/`. */
+/** Hands files from agent to agent. `routes/` defines each path; the comments name its callers. */
 export function artifactsApp(environment: Environment, log?: LogRequest) {
   return createApp({
     name: "agent-artifacts",
@@ -31,7 +31,7 @@ export function artifactsApp(environment: Environment, log?: LogRequest) {
       "/enrolment/revoke": () => import("../_shared/enrolment/revoke.ts"), // the operator
       "/enrolment/test": () => import("../_shared/enrolment/test.ts"), // the operator
       "/sweep": () => import("./routes/sweep.ts"), //                 the operator
-    }, //                                                             and the operator, everything
+    }, //                                                             the operator: everything
     links: {
       byPath: {
         "/d/:grant_token": () => import("./links/download.ts"), //    anyone with the link

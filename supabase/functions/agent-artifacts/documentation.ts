@@ -1,6 +1,6 @@
 import type { Documentation } from "../_shared/openapi/document.ts";
 
-/** What the OpenAPI document says of agent-artifacts beside its operations. */
+/** What the OpenAPI document says of agent-artifacts besides its operations. */
 export const documentation: Documentation = {
   title: "Agent artifacts",
   description:

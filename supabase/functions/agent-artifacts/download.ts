@@ -32,11 +32,11 @@ export const download = z.object({
 interface AllowedDownload extends Omit<z.output<typeof download>, "url" | "expires_at"> {
   readonly sealed_path: string;
   readonly window_seconds: number;
-  /** The grant that has one download less now; null: none. */
+  /** The grant whose download count was raised; null: none. */
   readonly counted_grant_id: string | null;
 }
 
-/** The errors of a grant token. */
+/** The errors that a grant token can cause. */
 export const GRANT_TOKEN_ERRORS: readonly ErrorCode[] = [
   "grant_not_found",
   "grant_expired",
@@ -55,9 +55,9 @@ interface Asking {
 }
 
 export interface Downloads {
-  /** What a grant token gives. Throws its errors, and upstream_unavailable. */
+  /** Exchanges a grant token for a download. Throws its errors, and upstream_unavailable. */
   redeem(grantToken: string, asking: Asking): Promise<Download>;
-  /** What a caller may open. Throws what the SQL function raises, and upstream_unavailable. */
+  /** Opens an artifact. Throws what the SQL function raises, and upstream_unavailable. */
   open(named: NamedArtifact, asking: Asking): Promise<Download>;
 }
 
@@ -66,7 +66,7 @@ interface NamedArtifact {
   readonly artifact_id: string | null;
   readonly key: string | null;
   readonly agent_id: string | null;
-  /** In bytes. Left out: of any size, also where the schema is of a release without it. */
+  /** In bytes. Left out: any size, which also works with the schema of an older release. */
   readonly max_size?: number;
 }
 
@@ -91,7 +91,8 @@ export function createDownloads(
       };
     } catch (error) {
       if (counted_grant_id !== null) {
-        // Nobody was told of a URL. Where this fails too, the grant gives one less than it could.
+        // The caller gets no URL, so its download is given back. If that fails too, the grant gives
+        // one download less than it could.
         await callDatabase("return_download", { grant_id: counted_grant_id }).catch(() => {});
       }
       throw error;

@@ -20,7 +20,7 @@ const KEY = new RegExp(`^${SEGMENT}(?:/${SEGMENT})*$`);
 /** The last segment may be incomplete: empty, or a dot that begins a longer name. */
 const PREFIX = new RegExp(`^(?:${SEGMENT}/)*${NO_SLASH}*$`);
 
-/** What the patterns refuse too, with a message of its own. */
+/** Refuses some texts that the patterns refuse too, but with a message of its own. */
 const visibleText = wellFormedText.refine(
   (text) => !/[\p{Cc}\\]/u.test(text),
   "Must not contain control characters or backslashes.",
@@ -29,8 +29,8 @@ const visibleText = wellFormedText.refine(
 const KEY_LENGTH_RULE = `Must have 1 to ${MAX_KEY_BYTES} bytes of UTF-8.`;
 const PREFIX_LENGTH_RULE = `Must have at most ${MAX_KEY_BYTES} bytes of UTF-8.`;
 
-// JSON Schema counts characters, and every character has at least one byte: `max` never refuses
-// what has few bytes.
+// `max` counts characters, as JSON Schema does. Every character has at least one byte, so `max`
+// never refuses a text that hasFewBytes accepts.
 export const key = visibleText
   .min(1, KEY_LENGTH_RULE)
   .max(MAX_KEY_BYTES, KEY_LENGTH_RULE)
@@ -71,8 +71,8 @@ export const sha256 = z.string()
   .transform((text) => text.toLowerCase());
 
 /**
- * An identifier or token of another form names nothing. It becomes the empty text, which names
- * nothing either, so that the database, which authenticates first, is the one to say so.
+ * A malformed identifier or token matches nothing. It becomes the empty text, which matches nothing
+ * either. So the database refuses it, after it has authenticated the caller.
  */
 function nameOf(form: RegExp, described: { description: string; examples: string[] }) {
   return wellFormedText.meta(described).transform((text) => form.test(text) ? text : "");
@@ -115,11 +115,11 @@ export const sentGrantee = sentAgentId.nullable().meta({
     "otherwise anyone with the token.",
   examples: ["builder"],
 });
-/** Those who use no tags see the answers that they always saw. */
+/** Optional, so that answers about grants without a tag look as they did before there were tags. */
 export const sentTag = tag.optional().meta({
   description: "The tag whose agents have access. Missing if the grant is not to a tag.",
 });
-/** Whether a request names an agent or a tag, or nobody. */
+/** Whether a request names an agent, a tag or nobody, but not both. */
 export function namesOneGrantee(
   { to_agent, to_tag }: {
     to_agent?: string | null | undefined;
@@ -131,7 +131,7 @@ export function namesOneGrantee(
 export const ONE_GRANTEE = {
   path: ["to_tag"],
   message: "Must not be sent with to_agent.",
-  // Also beside other bad fields: all are named at once.
+  // Checked even if other fields are bad, so that one answer names all of them.
   when: () => true,
 };
 export const sentKey = z.string().regex(KEY)
@@ -145,7 +145,7 @@ export const sentSha256 = z.string().regex(/^[0-9a-f]{64}$/).meta({
   examples: [SHA256_EXAMPLE],
 });
 export const sentExpiry = sentTimestamp.meta({ examples: ["2026-02-07T09:30:00.000Z"] });
-/** What a request takes to go on from a page. */
+/** The request's field for the next page. */
 export const CURSOR = { description: "The previous page's `next_cursor`." };
 export const nextCursor = z.string().nullable().meta({
   description: "The `cursor` of the next page; null: this is the last page.",
@@ -178,7 +178,7 @@ export const artifact = z.object({
 
 export type Artifact = z.output<typeof artifact>;
 
-/** What an artifact's fields are before its commit, for examples. */
+/** The fields that are null before the commit, for examples. */
 export const uncommitted = {
   sha256: artifact.shape.sha256.meta({ examples: [null] }),
   committed_at: artifact.shape.committed_at.meta({ examples: [null] }),

@@ -10,7 +10,7 @@ const MEBIBYTE = 1024 ** 2;
 /** The largest object that Storage takes. */
 const FIVE_GIBIBYTES = 5 * 1024 ** 3;
 
-/** What the operator may set of agent-artifacts. */
+/** The variables that only agent-artifacts reads. */
 export const ARTIFACTS_VARIABLES = {
   artifactsMaxSizeBytes: integer({
     name: "ARTIFACTS_MAX_SIZE_BYTES",
@@ -51,7 +51,7 @@ export const ARTIFACTS_VARIABLES = {
   artifactsMaxEndedGrants: integer({
     name: "ARTIFACTS_MAX_ENDED_GRANTS",
     default: 10_000,
-    // Every so many grants, that many entries of an index are read.
+    // Above the limit, every hundredth grant reads this many entries of an index.
     maximum: 100_000,
   }),
   artifactsMaxBlocked: integer({
@@ -67,7 +67,7 @@ export const ARTIFACTS_VARIABLES = {
   eventsRetentionDays: integer({
     name: "EVENTS_RETENTION_DAYS",
     default: 400,
-    // The database refuses to remove younger ones.
+    // The database refuses to remove younger events.
     minimum: 30,
     maximum: 36_500,
     orNone: true,

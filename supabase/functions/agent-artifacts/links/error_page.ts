@@ -1,4 +1,4 @@
-// By another name, because the formatter lays out what is tagged `html`, and here lines matter.
+// Renamed: the formatter would reflow templates tagged `html`, but their lines matter here.
 import { html as escaped } from "hono/html";
 import { type ErrorCode, errorResponse, type ServiceError } from "../../_shared/errors.ts";
 import type { LinkRequest } from "../../_shared/operations/link.ts";

@@ -1,4 +1,4 @@
-// By another name, because the formatter lays out what is tagged `html`, and here lines matter.
+// Renamed: the formatter would reflow templates tagged `html`, but their lines matter here.
 import { html as escaped, raw } from "hono/html";
 import { createHash } from "node:crypto";
 import type { LinkedFile } from "../../_shared/operations/link.ts";
@@ -38,7 +38,7 @@ export async function filePage(
   return new Response(String(page), {
     headers: {
       "content-type": "text/html; charset=utf-8",
-      // Browsers hold the redirect that follows the form to `form-action`, too.
+      // Browsers also apply `form-action` to the redirect that follows the form.
       "content-security-policy": `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; ` +
         `base-uri 'none'; form-action 'self' ${publicOrigin(request, settings)}; ` +
         "frame-ancestors 'none'",
@@ -48,14 +48,14 @@ export async function filePage(
   });
 }
 
-/** The same for a preview, which shows text. */
+/** The file's name and size as text, for a preview. */
 export function fileText(file: LinkedFile): Response {
   return new Response(`${shownName(file)}, ${sizeInWords(file.size)}\n`, {
     headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
   });
 }
 
-/** The name that the downloaded file gets. Characters that hide what it is are shown as escapes. */
+/** The name of the downloaded file. Characters that could hide what it is are escaped. */
 function shownName({ key }: LinkedFile): string {
   return visible(key.slice(key.lastIndexOf("/") + 1));
 }

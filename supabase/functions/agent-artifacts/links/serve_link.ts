@@ -9,7 +9,7 @@ import { servesHtml } from "./served_html.ts";
 
 export { linkErrorResponse } from "./error_page.ts";
 
-/** What a link is served with. */
+/** What the answer to a link needs. */
 interface Served extends LinkRequest {
   readonly settings: PlatformSettings;
   readonly rateLimits: RateLimits;
@@ -21,7 +21,7 @@ export async function serveLink(
   { request, requestId, settings, rateLimits }: Served,
 ): Promise<Response> {
   const path = requestPath(request);
-  // As it was sent: nobody is to have two spellings of one link.
+  // The path is not decoded, so that one link has only one spelling.
   const token = link.token.parse(path.slice(path.lastIndexOf("/") + 1));
   const slot = rateLimits.enterAs(link.limitedBy(token));
   try {
@@ -30,7 +30,7 @@ export async function serveLink(
     if (request.method === "POST") return redirect(303, await location());
     if (request.method === "HEAD") {
       await link.describe(token);
-      // Without its location, which gives access to anyone who follows it.
+      // No location, because it gives access to anyone who follows it.
       return redirect(302, null);
     }
     if (prefersHtml(request.headers) && servesHtml(request, settings)) {

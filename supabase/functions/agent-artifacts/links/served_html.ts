@@ -1,12 +1,12 @@
 import { forwardedOrigin, publicOrigin } from "../../_shared/public_origin.ts";
 import type { PlatformSettings } from "../../_shared/settings/platform.ts";
 
-/** The platform serves a function's HTML as plain text on these. */
+/** The platform serves a function's HTML as plain text on these domains. */
 const DEFAULT_DOMAIN = /\.supabase\.(?:co|com|in|red)$/;
 
 /**
- * Whether a browser that sent this request would show HTML as a page: on a custom domain that
- * `PUBLIC_SUPABASE_URL` names, and on a stack of one's own.
+ * Whether a browser that sent this request would show HTML as a page. It would on a custom domain
+ * that `PUBLIC_SUPABASE_URL` names, and on a self-hosted stack.
  */
 export function servesHtml(request: Request, settings: PlatformSettings): boolean {
   const origins = [publicOrigin(request, settings), forwardedOrigin(request.headers)];

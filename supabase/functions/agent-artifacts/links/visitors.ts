@@ -2,8 +2,8 @@
 import { parseAccept } from "hono/utils/accept";
 
 /**
- * The robots that programs for chat and mail send when somebody posts a link, as they name
- * themselves. Each name is exact enough for no agent's own program to have it: `bot` alone is not.
+ * The names of the robots that chat and mail programs send when somebody posts a link. Each is
+ * specific enough that no agent's own program has it; `bot` alone is not.
  */
 const PREVIEWERS = new RegExp(
   [
@@ -42,10 +42,10 @@ const PREVIEWERS = new RegExp(
   "i",
 );
 
-/** What browsers send with a page that nobody has asked for yet, the newest first. */
+/** The headers of a browser that fetches a page before anybody asks for it, the newest first. */
 const PREFETCHING = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
 
-/** Whether nobody sees the answer: it is for a preview, or fetched in case somebody asks for it. */
+/** Whether no person sees the answer: it is for a preview, or fetched before somebody asks. */
 export function isPreview(headers: Headers): boolean {
   return PREVIEWERS.test(headers.get("user-agent") ?? "") ||
     PREFETCHING.some((name) => /prefetch|preview|prerender/i.test(headers.get(name) ?? ""));

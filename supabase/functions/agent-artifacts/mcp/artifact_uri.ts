@@ -1,18 +1,18 @@
 const BY_ID = /^artifact:\/\/(art_[0-9a-f]{32})$/;
 const BY_KEY = /^artifact:\/\/([^/]+)\/(.+)$/;
 
-/** The two forms of an artifact's URI: of one content, and of what a key names now. */
+/** The forms of an artifact's URI: by id for a fixed content, by key for the current artifact. */
 export const URI_TEMPLATES = {
   byId: "artifact://{artifact_id}",
   byKey: "artifact://{agent_id}/{+key}",
 };
 
-/** The URI of one content. */
+/** The URI of an artifact by its id. */
 export function artifactUri(artifactId: string): string {
   return `artifact://${artifactId}`;
 }
 
-/** What /open takes for a URI; null if it does not name an artifact. */
+/** The request to /open for a URI; null if the URI does not name an artifact. */
 export function openRequestOf(uri: string): object | null {
   const [, artifact_id] = BY_ID.exec(uri) ?? [];
   if (artifact_id !== undefined) return { artifact_id };
@@ -20,7 +20,7 @@ export function openRequestOf(uri: string): object | null {
   return agent_id == null || key == null ? null : { agent_id, key };
 }
 
-/** Null where a percent sign does not begin an encoded character. */
+/** Null if a percent sign does not begin an encoded character. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

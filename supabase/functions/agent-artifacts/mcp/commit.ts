@@ -5,13 +5,13 @@ import type { Artifact } from "../fields.ts";
 
 const MAX_GRANTEES = 10;
 
-/** What /commit answers with a 202 has the state `verifying`. */
+/** The answer of /commit. With status 202, its state is `verifying`. */
 interface Committed extends Omit<Artifact, "state"> {
   readonly state: Artifact["state"] | "verifying";
   readonly verified_bytes?: number;
 }
 
-/** /commit, and for those who are to have the file /grant too. */
+/** /commit, and then /grant for each agent in `to`. */
 export const commitTool = defineTool({
   name: "commit",
   summary: "Verify the uploaded bytes and make them the artifact's content.",
@@ -26,12 +26,12 @@ export const commitTool = defineTool({
     const { state, expires_at, verified_bytes } = committed;
     if (state === "verifying") return { body: { state, verified_bytes } };
     for (const agent of to) await grantOnce(run, committed, agent);
-    // Everything else is known to who has put it.
+    // The caller has registered the artifact, and knows the other fields.
     return { body: { state, expires_at, ...(to.length > 0 && { granted_to: to }) } };
   },
 });
 
-/** A commit can be repeated, and is to leave one grant all the same. */
+/** Grants only if there is no live grant yet, because a commit may be repeated. */
 async function grantOnce(
   run: McpCall["run"],
   { agent_id, artifact_id, expires_at }: Committed,

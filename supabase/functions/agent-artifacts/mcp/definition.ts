@@ -6,7 +6,7 @@ import { inboxTool } from "./inbox.ts";
 import { putTool } from "./put.ts";
 import { resources } from "./resources.ts";
 
-/** What agent-artifacts says to MCP clients beside its operations. */
+/** What agent-artifacts tells MCP clients besides its operations. */
 export const mcp: McpDefinition = {
   title: "Agent artifacts",
   instructions: [
@@ -42,7 +42,7 @@ export const mcp: McpDefinition = {
       name: "revoke",
       summary: "End one grant (`grant_id`), or an agent's access (`artifact_id` and `to_agent`).",
       description: "A download URL that was issued earlier works until it expires.",
-      // These may be sent, as a part of what /grant answered with.
+      // Accepted, so that /grant's answer can be sent back, but models do not need them.
       hidden: ["expires_at", "to_tag"],
     },
     "/grants": {

@@ -14,13 +14,13 @@ type Download = z.output<typeof download>;
 
 const additions = z.object({
   file: sandboxPath.optional()
-    // Not the name that the owner has given it: a file of that name may be there, or be run.
+    // Not the name that the owner chose: a file of that name may exist, or may be executed.
     .meta({ description: "The path that the `command` saves it to. Default: the artifact_id." }),
   inline: z.boolean().default(false)
     .meta({ description: "Return the content itself if it is text of up to 16 KiB." }),
 });
 
-/** /open or /fetch: both answer a download. */
+/** Makes the tool for /open or /fetch. Both answer with a download. */
 export function getTool(
   { name, summary }: { readonly name: "get" | "fetch"; readonly summary: string },
 ): ToolDefinition {
@@ -39,7 +39,7 @@ export function getTool(
   });
 }
 
-/** Null where it is too large, or no text. */
+/** The file's text; null if it is too large, or no text. */
 export async function readSmallText(allowed: Download, mcp: McpCall): Promise<string | null> {
   if (allowed.size > MAX_TEXT_BYTES) return null;
   return await downloadText(allowed, mcp.settings);
@@ -61,7 +61,7 @@ function byCommand(
   { file, refusal }: { readonly file: string | undefined; readonly refusal: string | undefined },
 ): ToolAnswer {
   const { artifact_id, key, mime, size } = allowed;
-  // The rest is in the link; and the URL and the digest, which are long, are in the command.
+  // The link has the metadata; the command has the URL and the digest, which are long.
   const command = downloadCommand(allowed, file ?? artifact_id);
   return {
     body: { command, ...(refusal && { not_inline: refusal }) },

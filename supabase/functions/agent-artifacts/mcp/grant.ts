@@ -10,7 +10,7 @@ interface Granted {
 
 const DAYS_RULE = "Must be a number of days from 1 to 365.";
 
-/** A model knows how long, and rarely what day it is. */
+/** A model knows how long a grant is to last, but rarely today's date. */
 const expiresInDays = z.int(DAYS_RULE).min(1, DAYS_RULE).max(365, DAYS_RULE).optional()
   .meta({ description: "In place of `expires_at`." });
 
@@ -29,7 +29,7 @@ function withEnd(given: object, expires_in_days: number | undefined): object {
   };
 }
 
-/** /grant, whose token is a secret that most conversations have no use for. */
+/** /grant, without the token by default: it is a secret that most conversations do not need. */
 export const grantTool = defineTool({
   name: "grant",
   summary: "Give another agent, or all with a tag, access to an artifact, by their inboxes.",

@@ -7,7 +7,7 @@ interface Entry {
   readonly granted_at: string;
 }
 
-/** /inbox, with what a model needs to choose by. */
+/** /inbox, with only the fields that a model needs to choose a file. */
 export const inboxTool = defineTool({
   name: "inbox",
   summary: "List the files granted to you, newest first.",
@@ -18,7 +18,7 @@ export const inboxTool = defineTool({
       "/inbox",
       given,
     );
-    // The command of get has the digest, and the grants are in their order.
+    // Left out: the digest is in get's command, and the order of the grants shows which is newer.
     const shown = grants.map(({ grant_id: _, sha256: __, granted_at: ___, ...entry }) => entry);
     return { body: { grants: shown, ...position } };
   },

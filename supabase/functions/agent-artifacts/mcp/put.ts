@@ -25,7 +25,7 @@ const additions = z.object({
     .meta({ description: "The file's path, for the `command`." }),
 });
 
-/** /register, and for a text the upload and /commit too. */
+/** /register. For a text, also the upload and /commit. */
 export const putTool = defineTool({
   name: "put",
   summary:
@@ -34,7 +34,7 @@ export const putTool = defineTool({
     "Run the command at once, then call commit. `text` is committed at once, and needs no `size`. " +
     "A later file of the name supersedes this one. Default `mime`: text/plain for a text, " +
     `otherwise application/octet-stream. Default \`ttl_days\`: ${DEFAULT_TTL_DAYS}.`,
-  // A text is committed too, and takes the place of what its key named before.
+  // A text is also committed, and supersedes the current artifact under its key.
   effect: "renews",
   additions,
   dispensable: ["mime", "size", "ttl_days"],
@@ -45,7 +45,7 @@ export const putTool = defineTool({
         ttl_days: DEFAULT_TTL_DAYS,
         ...given,
       });
-      // The URL is long, and it is in the command.
+      // `upload_url` is left out: it is long, and the command has it.
       const command = uploadCommand(file, upload_url);
       return { body: { artifact_id, command } };
     }
@@ -59,7 +59,7 @@ export const putTool = defineTool({
     try {
       await uploadBytes(upload_url, { bytes, mime, settings });
     } catch (error) {
-      // Nobody was told of it, and until it is swept it counts against the agent's limits.
+      // The caller does not know the artifact, which would count against its limits until a sweep.
       await run("/delete", { artifact_id }).catch(() => {});
       throw error;
     }

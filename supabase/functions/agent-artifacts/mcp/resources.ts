@@ -24,7 +24,7 @@ type Page = Awaited<ReturnType<ResourceDefinition["list"]>>;
 
 const WHAT_IS_READ = "Only texts of up to 16 KiB can be read here; get downloads any file.";
 
-/** An agent's own artifacts, and behind them those that it was granted. */
+/** An agent's own artifacts, followed by those that were granted to it. */
 export const resources: ResourceDefinition = {
   templates: [
     {
@@ -75,7 +75,7 @@ function notRead(refused: { readonly size: number }): ServiceError {
   });
 }
 
-/** `owned:<position>` or `granted:<position>`: where the operation's own next page begins. */
+/** Splits `owned:<position>` or `granted:<position>`: the operation's `next_cursor`. */
 function partsOf(cursor: string): ["owned" | "granted", string] {
   const [, of, position] = /^(owned|granted):(.+)$/s.exec(cursor) ?? [];
   if (position === undefined) {

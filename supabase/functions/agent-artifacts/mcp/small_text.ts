@@ -3,7 +3,7 @@ import { ServiceError } from "../../_shared/errors.ts";
 import type { PlatformSettings } from "../../_shared/settings/platform.ts";
 import { fetchWithDeadline } from "../../_shared/upstream/fetch.ts";
 
-/** The most that goes through a conversation, in bytes of UTF-8. */
+/** The largest text that goes through a conversation, in bytes of UTF-8. */
 export const MAX_TEXT_BYTES = 16 * 1024;
 
 /** PUTs bytes to an upload URL that was made for the caller. Throws upstream_unavailable. */
@@ -23,7 +23,7 @@ export async function uploadBytes(
   await response.body?.cancel();
 }
 
-/** The text behind a download URL; null where it is no UTF-8. Throws upstream_unavailable. */
+/** The text behind a download URL; null if it is no UTF-8. Throws upstream_unavailable. */
 export async function downloadText(
   { url, sha256 }: { readonly url: string; readonly sha256: string },
   settings: PlatformSettings,
@@ -43,7 +43,7 @@ export function sha256Of(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** A signed URL has the origin that callers know, which this function may not reach. */
+/** Replaces the origin of a signed URL: callers know it, but this function may not reach it. */
 function ownUrl(url: string, { supabaseUrl }: PlatformSettings): string {
   return supabaseUrl + url.slice(new URL(url).origin.length);
 }

@@ -16,19 +16,19 @@ import { type Artifact, artifact, artifactId, sha256, uncommitted } from "../fie
 import { createObjectStore, ObjectGone, type ObjectStore } from "../storage/object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
-/** How long a commit keeps others out, and so the longest that the next one waits after a crash. */
+/** How long a commit excludes others, and so the longest wait after a crash. */
 const LEASE_SECONDS = 60;
 
-/** A verifier stops itself while it still has its lease, which it needs to decide anything. */
+/** Verification stops before its lease ends: without the lease it cannot decide anything. */
 const VERIFY_DEADLINE_MILLISECONDS = 50_000;
 
 /** How long one call reads, however slow Storage is. The next call goes on from there. */
 const READ_MILLISECONDS_PER_CALL = 25_000;
 
-/** How often it is worth asking whether Storage has moved an upload. */
+/** How long to wait before asking again whether Storage has moved an upload. */
 const MOVE_RETRY_SECONDS = 5;
 
-/** What the database is told of an object that has no bytes: it is no content of any artifact. */
+/** What the database is told of an object that has lost its bytes. It matches no artifact. */
 const NO_BYTES: Observation = { complete: true, size: 0, sha256: null };
 
 type Begun =
@@ -37,7 +37,7 @@ type Begun =
   | Verification;
 
 interface Released {
-  /** Null where nothing lies at the path of the upload. */
+  /** Null if there is nothing at the path of the upload. */
   readonly upload_version: string | null;
 }
 
@@ -106,9 +106,9 @@ export function createOperation(
       const lease = { artifact_id: input.artifact_id, lease_token: begun.lease_token };
 
       /**
-       * Gives the lease back when a step fails. It only spares the next commit the wait for the
-       * lease's end: without the lease, whatever this one still has under way decides nothing. So
-       * a failure here is not reported.
+       * Releases the lease if a step fails, so that the next commit need not wait until the lease
+       * ends. If the release fails too, that is not reported. No harm is done: without the lease,
+       * nothing that this commit still has under way can decide anything.
        */
       async function orRelease<Result>(step: Promise<Result>): Promise<Result> {
         try {
@@ -119,7 +119,7 @@ export function createOperation(
         }
       }
 
-      // To a path that no URL was ever signed for, so the bytes there can no longer change.
+      // Move the upload to a path that no URL was ever signed for, so that its bytes cannot change.
       if (incoming_path !== null) {
         const outcome = await orRelease(store.move(incoming_path, sealed_path));
         if (outcome === "unknown") {
@@ -128,7 +128,7 @@ export function createOperation(
         if (outcome === "nothing there") {
           const released = await callDatabase<Released>("release_commit", lease);
           if (released.upload_version !== begun.object.version) throw movedAway();
-          // Storage has its row, and not its bytes. The row would refuse the next PUT.
+          // Storage has the upload's row, not its bytes. The row would make it refuse the next PUT.
           await store.remove([incoming_path]);
           throw lostUpload();
         }
@@ -154,8 +154,8 @@ export function createOperation(
       }));
       if (verdict.verdict === "committed") return verdict.artifact;
 
-      // The database has decided, and will not take this object up again: now it may go. If it
-      // cannot go now, retention removes it later, and the answer stays the same.
+      // The verdict is final, and the database will not use this object again, so it is deleted. If
+      // that fails, retention deletes it later. The answer is the same either way.
       await store.remove([sealed_path]).catch(() => {});
       if (observed === NO_BYTES) throw lostUpload();
       throw new ServiceError(verdict.verdict, {
@@ -165,7 +165,7 @@ export function createOperation(
   });
 }
 
-/** 202: some bytes are not verified yet; the same request, sent again, goes on with them. */
+/** 202: some bytes are not verified yet. The same request, sent again, continues with them. */
 function stillVerifying(
   artifact: Artifact,
   { verifiedBytes, retryAfterSeconds }: { verifiedBytes: number; retryAfterSeconds: number },
@@ -180,7 +180,7 @@ function stillMoving(artifact: Artifact): Response {
   return stillVerifying(artifact, { verifiedBytes: 0, retryAfterSeconds: MOVE_RETRY_SECONDS });
 }
 
-/** What lies at the sealed path; NO_BYTES where nothing does that can be read. */
+/** Reads the object at the sealed path. Returns NO_BYTES if there is nothing that can be read. */
 async function observe(
   store: ObjectStore,
   { incoming_path, sealed_path, size, object, progress }: Verification,
@@ -202,7 +202,7 @@ async function observe(
   }
 }
 
-/** An earlier commit's move ended after all. The next commit finds what it sealed. */
+/** An earlier commit's move has succeeded after all. The next commit finds the sealed object. */
 function movedAway(): ServiceError {
   return new ServiceError("upstream_unavailable", {
     cause: new Error("the upload was moved away"),

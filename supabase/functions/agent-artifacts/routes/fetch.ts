@@ -18,7 +18,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
     operationId: "fetchGrant",
     tag: "Artifacts",
     callers: "anyone with the token",
-    // To the downloads of a grant that counts them.
+    // It adds to the download count of a grant that has `max_downloads`.
     effect: "adds",
     identification: "none",
     limitedBy: ({ grant_token }) => sha256Hex(grant_token),

@@ -56,7 +56,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
       to_tag: tag.optional().meta({ description: "Only grants to this tag." }),
       limit,
       cursor: z.string()
-        // The end of the grant that the page before ended with, in microseconds, and its id.
+        // When the last grant of the previous page ends, in microseconds, and its id.
         .regex(/^[0-9]{1,18}\.grant_[0-9a-f]{32}$/, "Must be the next_cursor of an earlier answer.")
         .optional().meta(CURSOR),
     }).refine(namesOneGrantee, ONE_GRANTEE),

@@ -74,7 +74,7 @@ export function createOperation(platform: Platform): Operation {
         }),
       limit,
       cursor: z.string()
-        // The grant that the page before ended with.
+        // The last grant of the previous page.
         .regex(/^grant_[0-9a-f]{32}$/, "Must be the next_cursor of an earlier answer.")
         .optional().meta(CURSOR),
       wait_seconds: waitSeconds,

@@ -10,11 +10,11 @@ import { artifact, CURSOR, key, nextCursor, prefix } from "../fields.ts";
 
 const CURSOR_RULE = "Must be the next_cursor of an earlier answer.";
 
-/** The key that the page before ended with, in base64url. */
+/** The last key of the previous page, in base64url. */
 const cursor = z.string()
   .meta(CURSOR)
   .regex(/^[A-Za-z0-9_-]+$/, CURSOR_RULE)
-  // Of the 1024 bytes of the longest key.
+  // The length of the longest key, 1024 bytes, in base64url.
   .max(1366, CURSOR_RULE)
   .transform((text) => decodeCursor(text))
   .refine((lastKey) => lastKey !== null, CURSOR_RULE);
@@ -61,7 +61,7 @@ function encodeCursor(lastKey: string | null): string | null {
 }
 
 function decodeCursor(text: string): string | null {
-  // No base64 has such a length, and the platform's Deno (2.1) throws on it.
+  // base64url never has this length, and the platform's Deno (2.1) throws on it.
   if (text.length % 4 === 1) return null;
   const lastKey = Buffer.from(text, "base64url").toString("utf8");
   return encodeCursor(lastKey) === text && key.safeParse(lastKey).success ? lastKey : null;

@@ -21,7 +21,7 @@ const request = z.object({
   .refine((input) => input.artifact_id !== undefined || input.key !== undefined, {
     path: ["artifact_id"],
     message: "Required, unless key is given.",
-    // Also beside other bad fields: all are named at once.
+    // Checked even if other fields are bad, so that one answer names all of them.
     when: () => true,
   })
   .refine((input) => input.artifact_id === undefined || input.key === undefined, {
@@ -41,7 +41,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
     operationId: "openArtifact",
     tag: "Artifacts",
     callers: "the owner, an agent with a live grant",
-    // To the downloads of a grant that counts them.
+    // It adds to the download count of a grant that has `max_downloads`.
     effect: "adds",
     identification: "required",
     request,

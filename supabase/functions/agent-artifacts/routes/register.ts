@@ -68,7 +68,7 @@ export function createOperation(
     errors: ["quota_exceeded", "limit_exceeded"],
     async handle({ input, caller, request }) {
       const artifactId = newIdentifier("art_");
-      // Side by side: if the row is refused, nobody learns of the URL that was signed for it.
+      // In parallel: if the database refuses the row, nobody learns the URL that was signed.
       const [registered, upload] = await Promise.allSettled([
         callDatabase<Artifact>("register_artifact", {
           caller,
@@ -94,7 +94,7 @@ export function createOperation(
         };
       }
       if (registered.status === "fulfilled" || isUnavailable(registered.reason)) {
-        // Nobody was told of the row, and until it is swept it counts against the agent's limits.
+        // The caller does not know the row, which would count against its limits until a sweep.
         await callDatabase("discard_registration", { caller, artifact_id: artifactId })
           .catch(() => {});
       }
@@ -105,7 +105,7 @@ export function createOperation(
   });
 }
 
-/** Whether nobody knows what became of a call. */
+/** Whether the outcome of a call is unknown. */
 function isUnavailable(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "upstream_unavailable";
 }

@@ -16,17 +16,17 @@ import {
 
 const REQUIRED_WITHOUT_GRANT_ID = {
   message: "Required, unless grant_id is given.",
-  // Also beside other bad fields: all are named at once.
+  // Checked even if other fields are bad, so that one answer names all of them.
   when: () => true,
 };
 
 const request = z.object({
   artifact_id: artifactId.optional(),
-  // Null as in the answer of /grant, for anyone with the token.
+  // Null is accepted, because /grant answers with null for anyone with the token.
   to_agent: agentId.nullish().meta({ description: "The agent whose access ends." }),
   to_tag: tag.nullish().meta({ description: "The tag whose agents lose this access." }),
   grant_id: grantId.optional(),
-  // Taken so that the request of /grant can be sent as it is; it narrows nothing.
+  // Accepted, so that the request of /grant can be sent unchanged. It narrows nothing.
   expires_at: timestamp.optional().meta({ description: "Ignored." }),
 })
   .refine((input) => input.grant_id !== undefined || input.artifact_id !== undefined, {

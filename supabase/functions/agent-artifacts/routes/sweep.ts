@@ -42,7 +42,7 @@ const response = z.object({
   }),
 });
 
-/** How many entries of the log of events one call looks at: there are many more than artifacts. */
+/** How many entries of the event log one call looks at: there are more events than artifacts. */
 const LOG_ENTRIES_PER_CALL = 2_000;
 
 interface Remaining {
@@ -55,7 +55,7 @@ interface Ended extends Remaining {
 }
 
 interface Enrolled extends Remaining {
-  /** Agents to look at: whose time without contact may be over. */
+  /** Agents whose time without contact may be over. */
   readonly idle: readonly string[];
 }
 
@@ -92,14 +92,15 @@ export function createOperation(
     errors: [],
     async handle({ input, caller }) {
       const step = { caller, max_entries: input.limit };
-      // Each is a transaction of its own: what one of them did stays, whatever becomes of the next.
-      // First, while the uploads of what is to end now still count as what they were registered as.
+      // Each step is a transaction of its own, and its result stays even if a later step fails.
+      // Surplus is recorded before artifacts end: the whole upload of an ended artifact counts as
+      // surplus.
       await callDatabase("record_surplus_uploads", { caller });
       const ended = await callDatabase<Ended>("end_artifacts", {
         ...step,
         window_seconds: settings.artifactsFetchUrlSeconds,
       });
-      // Before anything that asks Storage: the log stays small whether that answers or not.
+      // Before any call to Storage, so that the log stays small even if Storage does not answer.
       const log = { caller, max_entries: LOG_ENTRIES_PER_CALL };
       const reads = await callDatabase<Remaining>("settle_reads", log);
       const changes = await callDatabase<Remaining>("settle_changes", log);
@@ -123,7 +124,7 @@ export function createOperation(
           ...step,
           remove_many_orphans: input.remove_many_orphans,
         }),
-        // Storage removes nothing from a bucket that is missing, and calls that a success.
+        // If the bucket is missing, Storage removes nothing and reports success.
         requireBucket(settings),
       ]);
       // If this fails or never happens, a later call lists the same paths again.

@@ -5,17 +5,17 @@ import { BUCKET } from "./object_paths.ts";
 import { isNotFound, missingBucket, storageFailure } from "./storage_errors.ts";
 
 /**
- * Asks Storage and the database for the bucket. Throws misconfigured where it is missing or keeps
- * versions, upstream_unavailable where Storage fails.
+ * Asks Storage and the database for the bucket. Throws misconfigured if it is missing or keeps
+ * versions, and upstream_unavailable if Storage fails.
  */
 export async function checkBucket(
   { settings, callDatabase }: HealthChecked<PlatformSettings>,
 ): Promise<void> {
-  // An older Storage answers without the state of versions, which the database has.
+  // An older Storage does not say whether the bucket keeps versions, but the database does.
   await Promise.all([requireBucket(settings), callDatabase("check_bucket", {})]);
 }
 
-/** Throws misconfigured where the bucket is missing, upstream_unavailable where Storage fails. */
+/** Throws misconfigured if the bucket is missing, and upstream_unavailable if Storage fails. */
 export async function requireBucket(settings: PlatformSettings): Promise<void> {
   let response: Response;
   let body: unknown;

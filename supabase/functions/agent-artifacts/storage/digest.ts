@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { ServiceError } from "../../_shared/errors.ts";
 import { ObjectGone, type ObjectStore, type StoredObject } from "./object_store.ts";
 
-/** Enough that a download is not slowed down; a smaller object takes a smaller one. */
+/** Large enough not to slow down a download. A smaller object gets a smaller buffer. */
 const MAX_BUFFER_BYTES = 1024 ** 2;
 
 /** How far the hashing of one object has come. */
@@ -18,7 +18,7 @@ export interface Observation {
   readonly complete: true;
   /** In bytes. */
   readonly size: number;
-  /** Lower-case hex; null where the size alone already decides. */
+  /** Lower-case hex; null if the size alone already decides. */
   readonly sha256: string | null;
 }
 
@@ -35,27 +35,27 @@ export interface DigestOptions {
   /** What the database knew of the object when the call began; the size may be missing. */
   readonly known: Omit<StoredObject, "size"> & { readonly size: number | null };
   /**
-   * Whether this call has moved the object to its path. Then it has another version than the known
-   * one; and where a PUT came in between, it is another object, perhaps of another size.
+   * Whether this call has moved the object to its path. If so, its version differs from the known
+   * one. If a PUT came in between, it is even another object, perhaps of another size.
    */
   readonly isJustMoved: boolean;
-  /** Of this very object. Null: none is read yet. */
+  /** The progress with this very object. Null: nothing has been read yet. */
   readonly progress: Progress | null;
   readonly maxBytesPerCall: number;
-  /** After this, the call ends, and a later one goes on. */
+  /** After this time, the call ends, and a later one continues. */
   readonly maxMillisecondsPerCall: number;
-  /** Ends the reading without a result. */
+  /** Aborts the reading, without a result. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads the object at `path` in constant memory and says what it is, or how far the reading came.
- * Throws upstream_unavailable, misconfigured, ObjectGone.
+ * Reads the object at `path` in constant memory. Returns its size and digest, or how far the
+ * reading came. Throws upstream_unavailable, misconfigured, ObjectGone.
  *
- * An object that fits into one call is read at once, by the hash of the platform, which is up to
- * four times as fast as the one whose state can be saved. If the time is over before its end,
- * nothing is saved. But then the next call finds it moved already, and takes that for the sign to
- * read it in parts: a slow Storage costs one call more, and never all of them.
+ * An object that fits into one call is read at once, with the platform's hash. It is up to four
+ * times as fast as the hash whose state can be saved, but if the time runs out, nothing is saved.
+ * The next call then sees that the object was moved before, and reads it in parts. So a slow
+ * Storage costs one more call, but does not fail every call.
  */
 export async function digestObject(
   store: ObjectStore,
@@ -68,7 +68,7 @@ export async function digestObject(
 
   const object = isJustMoved ? null : withSize(known);
   const { id, version, size } = object ?? await describe(store, path);
-  // Not from the download itself: hosted Storage leaves Content-Length out.
+  // The size is not taken from the download: hosted Storage leaves Content-Length out.
   if (size !== expectedSize) return { complete: true, size, sha256: null };
   return isReadAtOnce
     ? await digestAtOnce(store, path, options)
@@ -82,7 +82,7 @@ async function digestAtOnce(
 ): Promise<Observation> {
   const { expectedSize, signal } = options;
   const hash = createHash("sha256");
-  // Without a range: an empty object has no range at all.
+  // No range, because an empty object has none.
   const stream = await store.read(path, { signal });
   const { bytes, isOutOfTime } = await feed(stream, {
     ...options,
@@ -104,7 +104,7 @@ async function digestPart(
   options: DigestOptions & { readonly id: string; readonly version: string },
 ): Promise<Observation | PartialObservation> {
   const { expectedSize, progress, maxBytesPerCall, signal } = options;
-  // Loaded by who needs it: its code is a program for WebAssembly, to be compiled first.
+  // Loaded only here, because its code is WebAssembly, which has to be compiled first.
   const { createSHA256 } = await import("hash-wasm");
   const hasher = await createSHA256();
   if (progress !== null) hasher.load(Buffer.from(progress.hash_state, "base64"));
@@ -119,7 +119,7 @@ async function digestPart(
     update: (chunk) => hasher.update(chunk),
   });
   if (bytes !== end - start && !isOutOfTime) {
-    // Storage has told another size: the download went wrong, the object may be right.
+    // Storage has stated another size, so the download went wrong. The object may be right.
     throw unavailable("download of another length than asked for");
   }
   if (start + bytes === expectedSize) {
@@ -134,7 +134,7 @@ async function digestPart(
   };
 }
 
-/** Reads on until the stream ends, has more than `maxBytes`, or the time is over. */
+/** Reads until the stream ends, has more than `maxBytes`, or the time is over. */
 async function feed(
   stream: ReadableStream<Uint8Array>,
   { maxBytes, maxMillisecondsPerCall, update }: {
@@ -156,8 +156,8 @@ async function feed(
 }
 
 /**
- * The stream's chunks, each valid until the next is asked for. All are read into one buffer: chunks
- * of their own would pile up faster than they are collected.
+ * The stream's chunks, each valid until the next is asked for. They share one buffer: separate
+ * buffers would pile up faster than they are garbage-collected.
  */
 async function* chunksOf(
   stream: ReadableStream<Uint8Array>,
@@ -175,7 +175,7 @@ async function* chunksOf(
   } catch (cause) {
     throw new ServiceError("upstream_unavailable", { cause });
   } finally {
-    // Ends a download that was not read to its end. That it is broken already does not matter.
+    // Ends a download that was not read to its end. An error of a broken download is ignored.
     await reader.cancel().catch(() => {});
   }
 }

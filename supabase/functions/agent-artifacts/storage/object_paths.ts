@@ -1,6 +1,6 @@
 /**
- * Where objects lie, as far as it is decided here.
- * `supabase/schemas/artifacts/storage/objects.sql` says the same, and all the rest.
+ * The paths of objects that the functions choose. `supabase/schemas/artifacts/storage/objects.sql`
+ * defines the same paths, and all others.
  */
 
 /** The private bucket that a migration makes. */

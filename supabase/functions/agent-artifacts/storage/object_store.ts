@@ -22,13 +22,13 @@ export interface StoredObject {
 }
 
 export interface ReadOptions {
-  /** The bytes from `start` to before `end`. Default: all. */
+  /** The bytes from `start`, up to but not including `end`. Default: all. */
   readonly range?: { readonly start: number; readonly end: number };
-  /** Ends the reading too. */
+  /** Aborts the request, and the reading of its body. */
   readonly signal: AbortSignal;
 }
 
-/** Unknown: nobody has said how the move ended, so Storage may still be at it. */
+/** `unknown`: no answer says how the move ended, so Storage may still be moving. */
 export type MoveOutcome = "moved" | "nothing there" | "unknown";
 
 /** There is nothing to read at a path: no object, or one whose bytes are lost. */
@@ -40,7 +40,7 @@ export interface ObjectStore {
   signUpload(path: string): Promise<SignedUrl>;
   /** `fileName` becomes the content-disposition of the download. */
   signDownload(path: string, options: { seconds: number; fileName: string }): Promise<SignedUrl>;
-  /** Throws only where the move is known to have failed. */
+  /** Throws only if the move is known to have failed. */
   move(from: string, to: string): Promise<MoveOutcome>;
   /** Null when there is nothing at `path`. */
   describe(path: string): Promise<StoredObject | null>;
@@ -51,17 +51,18 @@ export interface ObjectStore {
 }
 
 /**
- * A gateway's: it lost sight of Storage, which may not have noticed. 52x are Cloudflare's; 521 and
- * 523 are not among these, because they say that Storage was never reached.
+ * The statuses of a gateway that lost its connection to Storage. Storage may still work on the
+ * request. 52x are Cloudflare's; 521 and 523 are left out, because with these the request never
+ * reached Storage.
  */
 const LOST_SIGHT_STATUSES: ReadonlySet<number> = new Set([502, 504, 520, 522, 524]);
 
-/** The longest that a URL lasts less than asked for: its end is a whole second. */
+/** How much sooner than asked for a URL may expire, because it expires at a whole second. */
 const ROUNDING_SECONDS = 1;
 
 /**
- * The project's Storage. Every method throws upstream_unavailable when Storage fails, and
- * misconfigured where it says that the bucket is missing.
+ * The project's Storage. Every method throws upstream_unavailable if Storage fails, and
+ * misconfigured if it says that the bucket is missing.
  */
 export function createObjectStore(settings: PlatformSettings): ObjectStore {
   const storageUrl = `${settings.supabaseUrl}/storage/v1`;
@@ -70,7 +71,7 @@ export function createObjectStore(settings: PlatformSettings): ObjectStore {
   return {
     async signUpload(path) {
       const { data, error } = await bucket.createSignedUploadUrl(path);
-      // Nothing has to lie at the path: what Storage does not find is the bucket.
+      // The path may be empty. If Storage finds something missing, it is the bucket.
       if (error && isNotFound(error)) throw missingBucket(error);
       if (error) throw storageFailure(error);
       return signedUrl(data.signedUrl);
@@ -83,12 +84,12 @@ export function createObjectStore(settings: PlatformSettings): ObjectStore {
       );
       if (error && isNotFound(error)) {
         await requireBucket(settings);
-        // The database says that the bytes are there: sending the request again does not help.
+        // The database says that the bytes exist, so a retry does not help.
         throw new ServiceError("internal", { cause: error });
       }
       if (error) throw storageFailure(error);
       const signed = signedUrl(data.signedUrl);
-      // Not by the client's own `download` option, which encodes names outside ASCII twice.
+      // The client's own `download` option would encode names outside ASCII twice.
       signed.url.search += `&download=${encodeURIComponent(fileName)}`;
       return signed;
     },
@@ -113,7 +114,7 @@ export function createObjectStore(settings: PlatformSettings): ObjectStore {
       }
       throw new ServiceError("upstream_unavailable", {
         cause: new Error(`Storage answered ${response.status} to a move`),
-        // Storage keeping its files in a directory says no more than 500 when one is lost.
+        // If Storage keeps its files in a directory, it answers only 500 when a file is lost.
         message:
           "Storage could not move the upload. Send the same request again; if that never helps, the upload is lost: start again with /register.",
       });

@@ -2,8 +2,8 @@ import { ServiceError } from "../../_shared/errors.ts";
 import { BUCKET } from "./object_paths.ts";
 
 /**
- * An error as Storage describes it: in the body, because the HTTP status is 400 in nearly every
- * case. So do the errors of storage-js.
+ * An error as Storage describes it in the body. The HTTP status is 400 in nearly every case. Errors
+ * of storage-js have the same fields.
  */
 interface StorageFailure {
   /** Names the case, such as NoSuchKey. */
@@ -12,7 +12,7 @@ interface StorageFailure {
   readonly statusCode: string;
 }
 
-/** The error of an answer's body; empty fields where it is not Storage's. */
+/** The error in an answer's body. The fields are empty if the body is not an error of Storage. */
 function parseStorageFailure(body: unknown): StorageFailure {
   const { code, statusCode } = (body ?? {}) as Record<string, unknown>;
   return { code: String(code ?? ""), statusCode: String(statusCode ?? "") };
