@@ -34,7 +34,7 @@ export interface AppDescription<Settings extends PlatformSettings> {
   readonly checkHealth?: (platform: HealthChecked<Settings>) => Promise<void>;
   /** The function's own part of GET /metrics. The first request for it loads the module. */
   readonly loadMetrics: () => Promise<{ readonly readMetrics: ReadMetrics<Settings> }>;
-  /** What only the OpenAPI document needs, loaded with it. */
+  /** What only the OpenAPI document needs. Loaded together with it. */
   readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
   /** What only MCP clients need. Loaded together with the MCP server. */
   readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;

@@ -10,7 +10,7 @@ const SUFFIX = /\.[0-9a-f]{20}$/;
 
 /** A parsed template: texts, with claims between them. */
 interface Template {
-  /** One more than there are claims. */
+  /** Has one more entry than `claims`. */
   readonly texts: readonly string[];
   readonly claims: readonly string[];
 }

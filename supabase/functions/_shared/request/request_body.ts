@@ -56,7 +56,7 @@ export async function readJsonObject(
     body = text.trim() === "" ? {} : JSON.parse(text);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    // Without the cause: a parser's message quotes the body, and bodies hold grant tokens.
+    // The cause is left out: a parser's message quotes the body, and bodies hold grant tokens.
     throw new ServiceError("invalid_json");
   }
   if (typeof body !== "object" || body === null || Array.isArray(body)) {

@@ -148,7 +148,7 @@ function decode(token: string): DecodedToken {
       .map((part) => JSON.parse(Buffer.from(part, "base64url").toString("utf8")));
     return { header: Object(header), claims };
   } catch {
-    // Without the cause: a parser's message quotes the token.
+    // The cause is left out: a parser's message quotes the token.
     throw refusal(NOT_SIGNED_IN);
   }
 }

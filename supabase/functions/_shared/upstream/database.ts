@@ -97,7 +97,7 @@ export function createDatabase(settings: PlatformSettings): Database {
       try {
         return JSON.parse(text) as Result;
       } catch {
-        // Without the cause: a parser's message quotes the answer.
+        // The cause is left out: a parser's message quotes the answer.
         throw unavailable("an answer that is not JSON");
       }
     },

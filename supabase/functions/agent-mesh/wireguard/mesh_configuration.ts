@@ -61,7 +61,7 @@ export interface PeerConfiguration {
   readonly endpoint: Endpoint | null;
   /** Present only with an endpoint. */
   readonly furtherEndpoints: readonly Endpoint[];
-  /** Where reachable neighbours see the peer. */
+  /** Where reachable neighbours see the peer: a hint. */
   readonly observedEndpoint: Endpoint | null;
   readonly addresses: AddressPair;
   /** Sorted by protocol, then by port. */

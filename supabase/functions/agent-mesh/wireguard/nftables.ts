@@ -68,10 +68,10 @@ const LOOP_GUARD = `oifname "${PLACEHOLDERS.interface}" udp sport ${PLACEHOLDERS
 
 /**
  * Keeps a revoked flow from coming back as one that this host began. Connection tracking sees a
- * peer's packets before they are dropped. So a peer can make it forget the flow, by an RST that
- * never reaches the socket. The next segment that this host sends would then count as the start of
- * a flow (nf_conntrack_tcp_loose), and the peer's packets would pass as its replies. UDP needs no
- * such guard: a datagram that this host sends by itself does begin a flow.
+ * peer's packets before they are dropped. So a peer can make connection tracking forget the flow,
+ * with an RST that never reaches the socket. The next segment that this host sends would then count
+ * as the start of a flow (nf_conntrack_tcp_loose), and the peer's packets would pass as its
+ * replies. UDP needs no such guard: a datagram that this host sends by itself does begin a flow.
  */
 const PICKUP_GUARD = `oifname "${PLACEHOLDERS.interface}" ct state new ` +
   "tcp flags & (fin | syn | rst | ack) != syn drop";
