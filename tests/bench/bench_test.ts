@@ -4,7 +4,7 @@ import { fill } from "./fill/fill.ts";
 import { measureThroughput, OPERATIONS } from "./parts/throughput.ts";
 import { type BenchStack, startBenchStack } from "./stack/bench_stack.ts";
 
-/** While other changes of the agent have all the turns that it may have at once. */
+/** Runs `use` while other changes of the agent hold all of its turns (advisory locks). */
 async function whileTurnsAreTaken(
   { sql }: BenchStack,
   agentId: string,
@@ -25,7 +25,7 @@ Deno.test("deno task bench, each operation a few times → every call is answere
   const effort = { turns: 1, callsOfOneClient: 2, callsOfSixteen: 16 };
   const measured = await measureThroughput({ stack, size }, effort, () => {});
 
-  // load() repeats what the bare function refuses in this way.
+  // load() repeats a request that the bare function refuses in this way.
   await whileTurnsAreTaken(stack, peerIdOf(0), async () => {
     const response = await fetch(`${stack.url}/functions/v1/bare/rpc/remove_peer`, {
       method: "POST",

@@ -4,10 +4,10 @@ import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "../../dev/deploy/host
 import { hostedArguments, type Runnable } from "../../dev/deploy/hosted_function.ts";
 import { freePort } from "../../local/processes/free_port.ts";
 
-/** A function, and the call that it is started for. The call needs one answer of the database. */
+/** A function, and the call that it is started for. The call makes one request to the database. */
 export interface ColdStart {
   readonly measured: Runnable;
-  /** Below the function's name. */
+  /** The path after the function's name. */
   readonly path: string;
   readonly body: object;
 }
@@ -15,8 +15,8 @@ export interface ColdStart {
 const SERVICE_KEY = "nobody's";
 
 /**
- * What every SQL function answers here: a last page for /list. The other functions pass on what
- * they get.
+ * The answer of the database to every SQL function: an empty last page for /list. The other
+ * functions pass on the answer that they get.
  */
 const DATABASE_ANSWER = { artifacts: [], last_key: null };
 
@@ -24,21 +24,21 @@ const DATABASE_ANSWER = { artifacts: [], last_key: null };
 export interface ColdStartTime {
   readonly elapsed: number;
   /**
-   * How long its main thread worked. That is nearly all of `elapsed` on a machine that does nothing
-   * else, and does not rise with it on a machine that is busy.
+   * How long its main thread worked. On an idle machine, that is nearly all of `elapsed`. On a busy
+   * machine, `elapsed` rises and this does not.
    */
   readonly onCore: number;
 }
 
 /**
- * Measures cold starts: the medians of `rounds`, by function name. The functions take turns, and a
- * round before the first fills the caches. Throws when a call is not answered with 200. Linux only.
+ * Measures cold starts. Returns the medians of `rounds` by function name. The functions take turns,
+ * and an extra first round fills the caches. Throws when a call's answer is not 200. Linux only.
  */
 export async function measureColdStarts(
   coldStarts: readonly ColdStart[],
   { rounds, deno }: {
     readonly rounds: number;
-    /** Which Deno starts them; default: the platform's. */
+    /** The Deno binary that starts the functions; default: the platform's. */
     readonly deno?: string;
   },
 ): Promise<Map<string, ColdStartTime>> {
@@ -72,8 +72,8 @@ export async function measureColdStarts(
 }
 
 /**
- * Settles and downloads every package of a function, as the platform does when a function is
- * deployed. Without the lock file, every start would first ask which versions there are.
+ * Resolves and downloads every package of a function, as the platform does when a function is
+ * deployed. Without the lock file, every start would first ask the registry which versions exist.
  */
 async function settlePackages(
   measured: Runnable,
@@ -93,9 +93,9 @@ async function settlePackages(
 }
 
 /**
- * Leaves nothing in the registry's descriptions but the versions that were downloaded. A local
- * start reads the description of every package, which has all of its versions: a fifth of its time.
- * On the platform, no start does.
+ * Deletes every version that was not downloaded from the cached registry descriptions. A local
+ * start reads the description of every package, with all its versions: a fifth of its time. No
+ * start on the platform does that.
  */
 async function shortenDescriptions(cache: string): Promise<void> {
   const names = await readdir(join(cache, "npm"), { recursive: true });
@@ -103,7 +103,7 @@ async function shortenDescriptions(cache: string): Promise<void> {
     const path = join(cache, "npm", name);
     const downloaded = await readdir(dirname(path));
     const description = JSON.parse(await readFile(path, "utf8"));
-    // A package may have a file of this name.
+    // A package may contain a file of this name.
     if (typeof description.versions !== "object") continue;
     const isDownloaded = ([version]: [string, unknown]) => downloaded.includes(version);
     description.versions = Object.fromEntries(
@@ -129,7 +129,7 @@ async function measureOnce(
   const port = await freePort();
   const startedAt = performance.now();
   const child = new Deno.Command(deno, {
-    // The platform keeps no compiled code between cold starts.
+    // Without the code cache: the platform keeps no compiled code between cold starts.
     args: [
       "run",
       "--allow-net",
@@ -163,7 +163,7 @@ async function measureOnce(
     try {
       child.kill("SIGKILL");
     } catch {
-      // It has ended already.
+      // The process has ended already.
     }
     await child.status;
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type BenchRequest, load } from "./load/load.ts";
 
-/** A service that answers each request, by its number, as `statusOf` says. */
+/** Serves requests. `statusOf` determines the status of each answer by the request's number. */
 async function withService(
   statusOf: (number: number, timesAsked: number) => number,
   use: (origin: string, asked: readonly number[]) => Promise<void>,

@@ -1,16 +1,16 @@
 /**
  * `deno task bench`: measures the service and writes docs/performance.md, its charts, and the
- * tables of docs/scale.md. What falls short of a goal is printed as such, and is no failure.
+ * tables of docs/scale.md. A figure that misses its goal is printed as such. It is not a failure.
  *
  *   --quick        a minute's version, which only prints
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
  *   --only=<part>  one of throughput, fairness, strangers, waiting, many-waits, growth, operator,
- *                  maps, metrics, bytes, cold, sizes, sandbox; only prints. `operator` is the
- *                  growth of the operator's commands alone. `sandbox` is not part of the others: it
+ *                  maps, metrics, bytes, cold, sizes, sandbox; only prints. `operator` measures
+ *                  only the growth of the operator's commands. `sandbox` runs only on request: it
  *                  needs root, WireGuard's programs, clang-14 and `deno task mesh:build`
  *
- * Whatever is measured is appended to a file in the state directory as it comes.
+ * Every figure is appended to a file in the state directory as soon as it is measured.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
@@ -42,7 +42,7 @@ import { goalsOf } from "./report/goals.ts";
 import { renderPerformance, renderScale, type RunDescription } from "./report/markdown.ts";
 
 const SMALL: Size = { artifacts: 1_000, peers: 100 };
-/** With as many agents as wait. */
+/** Has at least as many agents as there are agent keys that wait. */
 const LIMITED: Size = { artifacts: 1_000, peers: 400 };
 const SCALE_MARKS = ["<!-- bench -->", "<!-- /bench -->"] as const;
 
@@ -66,7 +66,7 @@ async function bench(): Promise<void> {
   };
   const figures = await Figures.open(stateDirectory(), begun);
   say(`Figures are kept in ${figures.file}`);
-  /** Keeps a figure, and prints it. */
+  /** Saves a figure, and prints it. */
   const keep = (part: string, figure: object, line: string) => {
     figures.save(part, figure);
     say(line);
@@ -134,7 +134,7 @@ async function bench(): Promise<void> {
   say(`Filling with ${size} artifacts and ${peers} peers …`);
   await fill(largeStack.sql, largeSize);
 
-  // First, while every row is as it was filled.
+  // Measure sizes first, while every row is as it was filled.
   const sizes = wants("sizes") && !quick ? await measureSizes(large) : null;
   const touched = wants("sizes") && !quick ? await measureTouched(large) : null;
   if (sizes && touched) figures.save("sizes", { sizes, touched });
@@ -249,7 +249,7 @@ async function writeDocs(text: string, charts: Readonly<Record<string, string>>)
   console.log("Wrote docs/performance.md and its charts.");
 }
 
-/** Replaces what stands between the marks of docs/scale.md. */
+/** Replaces the text between the marks of docs/scale.md. */
 async function writeScale(tables: string): Promise<void> {
   const file = join(PROJECT, "docs", "scale.md");
   const text = await readFile(file, "utf8");

@@ -3,7 +3,7 @@ import { withProjectDatabase } from "../database/connection.ts";
 import { fill } from "./fill/fill.ts";
 import { measurePolicy } from "./operator/policy.ts";
 
-/** `POLICY_SIZE="100 1000 1 100000"`: tags, agents, reach, and peers beside them. */
+/** `POLICY_SIZE="100 1000 1 100000"`: tags, agents, reach, and peers outside the policy. */
 const [tags, agents, reach, peers] = (Deno.env.get("POLICY_SIZE") ?? "4 20 2 1000").split(" ")
   .map(Number) as [number, number, number, number];
 

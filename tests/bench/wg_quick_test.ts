@@ -6,8 +6,8 @@ import { Internet } from "../wireguard/hosts/internet.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 
 /**
- * Ten times the size may take ten times as long and a little more. Where time grows with the square
- * of the size, as it does when wg-quick parses a hook, it would be a hundred times as long.
+ * Ten times the size may take ten times as long, and a little more. If the time grew with the
+ * square of the size, as it does when wg-quick parses a hook, the ratio would be 100.
  */
 const MAX_RATIO = 20;
 
@@ -31,7 +31,7 @@ tunnelTest(
   },
 );
 
-/** Renders a configuration with this many peers, brings it up on the host and takes it down. */
+/** Renders a configuration with this many peers, and brings it up and down on the host. */
 async function measure(
   { peers, host, interfaceName }: { peers: number; host: Host; interfaceName: string },
 ): Promise<{ renderMs: number; upSeconds: number }> {

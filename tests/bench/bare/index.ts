@@ -1,6 +1,6 @@
 /**
- * The floor that operations are measured against: the same SQL functions and the same signing, by
- * the libraries that every function on the platform uses, and nothing else.
+ * The floor that operations are measured against. It makes the same SQL calls and signs the same
+ * URLs, with the libraries that every function on the platform uses, and does nothing else.
  */
 import { createClient } from "@supabase/supabase-js";
 import { Hono } from "hono";
@@ -16,10 +16,10 @@ app.post("/rpc/:name", async (context) => {
   const parameters = await context.req.json();
   const call = () => client.rpc(context.req.param("name"), parameters);
   let { data, error, status } = await call();
-  // As the service does with what waited too long for a lock.
+  // Repeat the call once after a lock timeout, as the service does.
   if (error?.code === "55P03") ({ data, error, status } = await call());
   if (error === null) return context.json(data);
-  // An agent has only so many changes at once, and this function has no queue for the others. The
+  // An agent may make only a few changes at once, and this function does not queue the others. The
   // load generator repeats a 503.
   return context.json(error, status === 503 ? 503 : 500);
 });

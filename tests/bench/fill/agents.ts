@@ -1,4 +1,4 @@
-/** Fills the tables that all operations share: agent keys and the log of events. */
+/** Fills the tables that all operations share: agent keys and the event log. */
 import type postgres from "postgres";
 import {
   agentKeyOf,
@@ -15,8 +15,8 @@ import {
 import { fillInChunks } from "./chunks.ts";
 
 /**
- * One agent key of each agent of the cast, of each peer, and of one agent per ten artifacts; as
- * many agents who were removed, and who have a quota and tags of their own.
+ * Creates one agent key for each agent of the cast, for each peer, and for one agent per ten
+ * artifacts. Also creates as many removed agents, each with its own quota and tags.
  */
 export async function fillKeys(
   sql: postgres.Sql,
@@ -59,7 +59,7 @@ export async function fillKeys(
   }
 }
 
-/** A fleet that came by one enrolment key, and one issuer that is trusted. */
+/** Creates one enrolment key with many agents that enrolled with it, and one trusted issuer. */
 async function fillEnrolled(sql: postgres.Sql, agents: number): Promise<void> {
   await sql`
     insert into agents.enrolments (enrolment_id, kind, key_hash, session_seconds, ephemeral_seconds)
@@ -100,7 +100,9 @@ async function fillEnrolled(sql: postgres.Sql, agents: number): Promise<void> {
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }
 
-/** By the function that every operation calls, whatever the log is made of. */
+/**
+ * Calls agents.record_event, as every operation does, so it does not depend on the log's tables.
+ */
 export async function fillEvents(sql: postgres.Sql, { artifacts }: Size): Promise<void> {
   await fillInChunks(sql, artifacts, (transaction, { from, to }) =>
     transaction`

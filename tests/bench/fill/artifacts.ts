@@ -1,4 +1,4 @@
-/** Fills the tables of artifacts in bulk: what so many calls of the operations would leave. */
+/** Fills the tables of artifacts in bulk, with rows as the operations would leave them. */
 import type postgres from "postgres";
 import {
   GRANTEE,
@@ -17,7 +17,7 @@ const LIVE_GRANTS = 10;
 const READER_GRANTS = 50;
 const GRANTS_PER_TAG = 40;
 
-/** Fills an empty database; `sql` is the superuser's. Triggers and foreign keys are passed over. */
+/** Fills an empty database as the superuser (`sql`). Skips triggers and foreign keys. */
 export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Promise<void> {
   await Promise.all([
     fillCommitted(sql, artifacts),
@@ -67,7 +67,7 @@ async function fillObjects(sql: postgres.Sql, count: number): Promise<void> {
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }
 
-/** The renamer's tombstones, and what it has under keys behind them. */
+/** The renamer's tombstones, and its live artifacts under keys that sort after them. */
 async function fillEnded(sql: postgres.Sql, count: number): Promise<void> {
   await fillInChunks(sql, count + LIVE_GRANTS, (transaction, { from, to }) =>
     transaction`
@@ -84,7 +84,7 @@ async function fillEnded(sql: postgres.Sql, count: number): Promise<void> {
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }
 
-/** Too young for the sweep to end them, old enough for it to look at them. */
+/** Pending artifacts: too young for the sweep to end, old enough for the sweep to check. */
 async function fillPending(sql: postgres.Sql, count: number): Promise<void> {
   await fillInChunks(sql, count, async (transaction, { from, to }) => {
     await transaction`
@@ -105,7 +105,7 @@ async function fillPending(sql: postgres.Sql, count: number): Promise<void> {
           else 'incoming/art_' || md5('pending ' || i) end,
         gen_random_uuid()::text, now() - interval '5 hours', '{"size": 100}'
       from generate_series(${from}::integer, ${to}::integer - 1) i`;
-    // Some had too large an upload once.
+    // Some of them once had an upload that was too large.
     await transaction`
       update artifacts.artifacts a
       set surplus_bytes = 100, surplus_seen_at = now() - i % 3 * interval '1 hour'
@@ -115,7 +115,7 @@ async function fillPending(sql: postgres.Sql, count: number): Promise<void> {
 }
 
 async function fillGrants(sql: postgres.Sql, ended: number): Promise<void> {
-  // Revoked or expired in turns, all of one artifact and to one agent.
+  // Ended grants, alternately expired and revoked, all of one artifact and to one agent.
   await fillInChunks(sql, ended, (transaction, { from, to }) =>
     transaction`
       insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash,
@@ -126,7 +126,7 @@ async function fillGrants(sql: postgres.Sql, ended: number): Promise<void> {
         case when i % 2 = 0 then now() - interval '1 day' else now() + interval '1 day' end,
         case when i % 2 = 1 then now() - interval '2 days' end
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
-  // As many again that are live, a few to each agent.
+  // A tenth as many live grants, a few to each agent.
   await fillInChunks(sql, Math.ceil(ended / 10), (transaction, { from, to }) =>
     transaction`
       insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash,
@@ -142,7 +142,10 @@ async function fillGrants(sql: postgres.Sql, ended: number): Promise<void> {
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }
 
-/** Live ones to each tag in turns; to the first one, as many ended ones as there are artifacts. */
+/**
+ * Live grants to each tag in turn. The first tag also has as many ended grants as there are
+ * artifacts.
+ */
 async function fillGrantsToTags(sql: postgres.Sql, artifacts: number): Promise<void> {
   const live = TAGS.length * GRANTS_PER_TAG;
   await fillInChunks(sql, artifacts + live, (transaction, { from, to }) =>
@@ -161,7 +164,9 @@ async function fillGrantsToTags(sql: postgres.Sql, artifacts: number): Promise<v
       ) numbered`);
 }
 
-/** Of those that ended, and of every fourth live one, which gives five. */
+/**
+ * Download counts of the ended grants, and of every fourth live grant, which allows five downloads.
+ */
 async function fillDownloads(sql: postgres.Sql): Promise<void> {
   await sql`
     insert into artifacts.grant_downloads (grant_id, downloads)
@@ -172,7 +177,9 @@ async function fillDownloads(sql: postgres.Sql): Promise<void> {
     from generate_series(1, (select count(*) from artifacts.grants where live_until > now() and to_tag is null)::integer - 1, 4) i`;
 }
 
-/** One of each peer, and one of the grantee, who never granted it anything. */
+/**
+ * One blocked sender for each peer, and one for the grantee. The sender never granted it anything.
+ */
 async function fillBlockedSenders(sql: postgres.Sql, count: number): Promise<void> {
   await sql`
     insert into artifacts.blocked_senders (agent_id, from_agent) values (${GRANTEE}, 'stranger')`;

@@ -1,12 +1,12 @@
-/** Who is who in a filled database, and what is known of them without asking. */
+/** The agents of a filled database, and what a benchmark knows of them without a query. */
 import { createHash } from "node:crypto";
 
-/** How much a database is filled with. */
+/** How many rows a database is filled with. */
 export interface Size {
-  /** Live artifacts, each with its object; as many ended grants, and as many events. */
+  /** Live artifacts, each with its object. There are as many ended grants, and as many events. */
   readonly artifacts: number;
   readonly peers: number;
-  /** Agents that very many peers may reach, each with this many peers and rules of each peer. */
+  /** Agents that very many peers may reach, each with this many peers and rules per peer. */
   readonly hubs?: readonly Hub[];
 }
 
@@ -16,27 +16,30 @@ export interface Hub {
   readonly rulesPerPeer: number;
 }
 
-/** Owns nine of ten artifacts: `files/00000001` and so on. */
+/** Owns nine of ten artifacts, with the keys `files/00000001` and so on. */
 export const HOARDER = "hoarder";
-/** One of those who own ten artifacts each: those with the indexes 0, 10 and so on up to 90. */
+/** One of the agents that own ten artifacts each. It owns those with the indexes 0, 10, …, 90. */
 export const OWNER = "owner-0";
-/** Nearly all ended grants were to this agent, of the popular artifact; ten live ones are older. */
+/** Has nearly all ended grants, of the popular artifact. Its ten live grants are older. */
 export const GRANTEE = "grantee";
-/** Has fifty live grants, and none that ended. */
+/** Has fifty live grants and no ended ones. */
 export const READER = "reader";
-/** Its ended artifacts, a tenth of all, come before its ten live ones in the order of keys. */
+/** Its ended artifacts, a tenth of all, have keys that sort before those of its ten live ones. */
 export const RENAMER = "renamer";
 /**
- * Has pending artifacts, a twentieth of all, each with a commit that stopped half way or goes on.
+ * Has pending artifacts, a twentieth of all. The commit of each either stopped half way or still
+ * runs.
  */
 export const REGISTRAR = "registrar";
 
-/** Has as many tags as an agent can, each with live grants to it; more than one page looks at. */
+/**
+ * Has as many tags as an agent can have, each with live grants to it: more than one page checks.
+ */
 export const TAGGED = "tagged";
 
 export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR, TAGGED];
 
-/** The tags of that agent. Nearly all grants to the first one have ended. */
+/** The tags of the tagged agent. Nearly all grants to the first tag have ended. */
 export const TAGS = Array.from({ length: 32 }, (_, index) => `tag:crew-${index + 1}`);
 
 /** A live grant to a tag. */
@@ -44,15 +47,15 @@ export function tagGrantIdOf(index: number): string {
   return `grant_${md5(`tag ${index}`)}`;
 }
 
-/** The artifact that a live grant to a tag is of. */
+/** The artifact of a live grant to a tag. */
 export function taggedArtifactIdOf(index: number): string {
   return artifactIdOf(10 * (100 + index));
 }
 
-/** The hoarder's artifact that the grantee was given again and again. */
+/** The hoarder's artifact that was granted to the grantee again and again. */
 export const POPULAR = 1;
 
-/** Holds every fourth pending artifact for a day; the others are free. */
+/** The lease on every fourth pending artifact, for a day. The other artifacts have no lease. */
 export const LEASE = "00000000-0000-4000-8000-000000000000";
 
 export function artifactIdOf(index: number): string {
@@ -63,15 +66,17 @@ export function pendingIdOf(index: number): string {
   return `art_${md5(`pending ${index}`)}`;
 }
 
-/** A grant that is live; the first fifty are the reader's. */
+/** A live grant. The first fifty are the reader's. */
 export function liveGrantIdOf(index: number): string {
   return `grant_${md5(`live ${index}`)}`;
 }
 
-/** The epoch of every filled database, which positions in it carry. */
+/** The epoch of every filled database, which is part of its positions. */
 export const EPOCH = "0".repeat(12);
 
-/** Every fourth live grant gives five downloads, and this one is the second of them. */
+/**
+ * The index of a live grant that allows five downloads. Every fourth live grant does, from index 1.
+ */
 export const LIMITED = 5;
 
 export function grantTokenOf(index: number): string {
@@ -82,14 +87,14 @@ export function peerIdOf(index: number): string {
   return `peer-${index}`;
 }
 
-/** The public key of every peer of a filled database: below 2^255, as all of them are. */
+/** The public key of a peer in a filled database. It is below 2^255, as all public keys are. */
 export function pubkeyOf(agentId: string): string {
   const bytes = createHash("sha256").update(agentId).digest();
   bytes[31]! &= 127;
   return bytes.toString("base64");
 }
 
-/** The agent key of every agent of a filled database. */
+/** The agent key of an agent in a filled database. */
 export function agentKeyOf(agentId: string): string {
   return `ak_${sha256(`key of ${agentId}`)}`;
 }
@@ -102,7 +107,7 @@ function md5(text: string): string {
   return createHash("md5").update(text).digest("hex");
 }
 
-/** An enrolment by which many agents came, and its key. */
+/** An enrolment with which many agents enrolled, and its enrolment key. */
 export const FLEET = `enr_${"1".repeat(32)}`;
 export const FLEET_KEY = `ek_${"1".repeat(64)}`;
 

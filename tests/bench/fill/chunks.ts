@@ -1,11 +1,11 @@
 import type postgres from "postgres";
 
-/** What one transaction writes at the most, so that progress is kept and memory bounded. */
+/** How many rows one transaction writes at most. This keeps progress and bounds memory. */
 const ROWS_PER_CHUNK = 100_000;
 
 /**
- * Calls `fill` for one range of 0 to `count` after the other, each in a transaction without
- * triggers and foreign keys.
+ * Splits 0 to `count` into ranges and calls `fill` for one range after the other, each in a
+ * transaction without triggers and foreign keys.
  */
 export async function fillInChunks(
   sql: postgres.Sql,

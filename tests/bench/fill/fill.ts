@@ -6,8 +6,8 @@ import { fillMesh } from "./mesh.ts";
 import { fillUsage } from "./usage.ts";
 
 /**
- * Fills a database that has nothing but the migrations, and has the planner look at it. `sql` is
- * the superuser's; with several connections, tables are filled side by side.
+ * Fills a database that contains only the migrations, and analyzes it for the planner. `sql` is the
+ * superuser's. With several connections, tables are filled side by side.
  */
 export async function fill(sql: postgres.Sql, size: Size): Promise<void> {
   await sql`update agents.epochs set epoch = ${EPOCH}`;

@@ -1,14 +1,14 @@
-/** Fills the tables of the mesh in bulk: what so many calls of the operations would leave. */
+/** Fills the tables of the mesh in bulk, with rows as the operations would leave them. */
 import type postgres from "postgres";
 import type { Size } from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";
 
-/** Each peer may reach the next five of the ring, so that it has ten neighbours. */
+/** Each peer may reach the next five peers of the ring, so each peer has ten neighbours. */
 const RULES_PER_PEER = 5;
 
-/** Fills an empty database; `sql` is the superuser's. Triggers and foreign keys are passed over. */
+/** Fills an empty database as the superuser (`sql`). Skips triggers and foreign keys. */
 export async function fillMesh(sql: postgres.Sql, { peers, hubs = [] }: Size): Promise<void> {
-  // Room for more than 65,533 peers.
+  // The network must have addresses for more than 65,533 peers.
   await sql`update mesh.settings set ipv4_network = '10.0.0.0/8'`;
   await fillInChunks(sql, peers, async (transaction, { from, to }) => {
     await transaction`
@@ -26,7 +26,7 @@ export async function fillMesh(sql: postgres.Sql, { peers, hubs = [] }: Size): P
         select ('peer-' || (i + step) % ${peers}::integer) collate "C"
       ) other (agent_id)
       on conflict do nothing`;
-    // What each reports of its path to the next ones, and they of theirs.
+    // Each peer reports its path to the two next and the two previous peers of the ring.
     await transaction`
       insert into mesh.path_reports
         (agent_id, other_agent, via, endpoint, handshake_at, since, confirmed_at)
@@ -37,7 +37,7 @@ export async function fillMesh(sql: postgres.Sql, { peers, hubs = [] }: Size): P
       from generate_series(${from}::integer, ${to}::integer - 1) i
       cross join unnest('{-2, -1, 1, 2}'::integer[]) step
       on conflict do nothing`;
-    // Requests, which nobody has agreed to.
+    // Requests that no agent has agreed to.
     await transaction`
       insert into mesh.rules (from_agent, to_agent, proto, port, from_agreed_at)
       select asks.from_agent, asks.to_agent, 'tcp', 443, now()
@@ -45,7 +45,7 @@ export async function fillMesh(sql: postgres.Sql, { peers, hubs = [] }: Size): P
       cross join lateral (
         values ('peer-' || i, 'stranger-' || i), ('stranger-' || i, 'peer-' || i)
       ) asks (from_agent, to_agent)`;
-    // Requests that were declined: some to either side, some longer than a day ago.
+    // Declined requests: some declined by either side, some more than a day ago.
     await transaction`
       insert into mesh.declined_requests
         (from_agent, to_agent, proto, port, declined_by, declined_at)
@@ -84,7 +84,7 @@ export async function fillMesh(sql: postgres.Sql, { peers, hubs = [] }: Size): P
     select mesh.counter_of_rule(active), 0, count(*) from mesh.rules group by active`;
 }
 
-/** Registers peers, with the addresses from number `first` of the networks on. */
+/** Registers peers. Their addresses are numbered from `first` within each network. */
 async function addPeers(
   transaction: postgres.TransactionSql,
   ids: readonly string[],

@@ -1,4 +1,4 @@
-/** Fills what is kept of requests: a day, a refusal and the last use of each peer's key. */
+/** Fills the tables of usage: a day, a refusal and the last use of each peer's agent key. */
 import type postgres from "postgres";
 import type { Size } from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";

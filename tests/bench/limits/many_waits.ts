@@ -1,4 +1,7 @@
-/** How many requests one process holds that wait, what they take, and how soon they are told. */
+/**
+ * How many waiting requests one process holds, how much memory they take, and how soon they are
+ * told of a change.
+ */
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "undici";
 import { agentKeyOf, artifactIdOf, peerIdOf } from "../fill/cast.ts";
@@ -6,16 +9,16 @@ import { quantile } from "../load/timing.ts";
 import type { FilledStack } from "../parts/operations.ts";
 
 const WAIT_SECONDS = 50;
-/** How many begin at once; as many more every tenth of a second. */
+/** How many requests begin at once. As many more begin every tenth of a second. */
 const BEGIN_TOGETHER = 25;
 const CONNECT_MILLISECONDS = 60_000;
-/** Until everybody has asked once, and the first refused ones have asked again. */
+/** Time for every request to be sent once, and for the first refused ones to be repeated. */
 const SETTLING_MILLISECONDS = 20_000;
 const MILLISECONDS_BETWEEN_CHANGES = 500;
-/** How long after the last change somebody may still be told. */
+/** How long after the last change a waiter may still be told of it. */
 const TELLING_MILLISECONDS = 20_000;
 
-/** A request that has no answer after so long is held: a refusal comes at once. */
+/** A request without an answer after this time counts as held: a refusal comes at once. */
 const HELD_AFTER_MILLISECONDS = 5_000;
 
 const MAX_P99_MILLISECONDS = 3_000;
@@ -24,20 +27,24 @@ const MAX_MEBIBYTES = 300;
 export interface ManyWaits {
   readonly waits: number;
   readonly keys: number;
-  /** Requests that were held when the changes began. */
+  /** Requests that the service held when the changes began. */
   readonly held: number;
   readonly refused: number;
-  /** Answered with nothing to tell before their time, as when a key waits too often. */
+  /** Answered early and without news, as when an agent key waits too often. */
   readonly dismissed: number;
   /** Connections that ended without an answer. */
   readonly reset: number;
-  /** By their status or, without an answer, the code of the error. */
+  /** By status or, without an answer, by the code of the error. */
   readonly otherAnswers: Readonly<Record<string, number>>;
-  /** Of those who were held when a change was made, in milliseconds after its answer. */
+  /**
+   * Requests that were held when a change was made, in milliseconds after the answer to the change.
+   */
   readonly told: { readonly count: number; readonly p50: number; readonly p99: number };
-  /** Those that were held, not dismissed, and not told. */
+  /** Requests that were held, not dismissed, and not told of the change. */
   readonly missed: number;
-  /** What the function had at most, and before anybody waited. */
+  /**
+   * The function's peak memory. `mebibytesBefore` is its memory before the first request waited.
+   */
   readonly mebibytes: number;
   readonly mebibytesBefore: number;
 }
@@ -48,7 +55,9 @@ interface Waiting {
   isDismissed: boolean;
 }
 
-/** Lets so many requests wait in inboxes, evenly over the keys, and makes `changes` grants. */
+/**
+ * Lets this many requests wait in inboxes, evenly over the agent keys, and makes `changes` grants.
+ */
 export async function measureManyWaits(
   { stack }: FilledStack,
   { waits, keys, changes }: {
@@ -86,7 +95,7 @@ export async function measureManyWaits(
     return { status: answer.statusCode, hasNews: grants?.length > 0, latest, retryAfter };
   }
 
-  /** As a client does: after a refusal it asks without waiting, then waits again. */
+  /** Waits as a client does: after a refusal, it first asks without waiting, then waits again. */
   async function follow(agentId: string): Promise<void> {
     let after: string | undefined;
     let seconds = 0;
@@ -156,7 +165,7 @@ export async function measureManyWaits(
     return [...underWay.get(agentId)!].filter(({ sentAt }) => sentAt < heldSince);
   }
 
-  /** False, or a failure: it was not answered. */
+  /** Returns false or throws if the call was not answered. */
   async function grant(number: number, to_agent: string): Promise<boolean> {
     const answer = await request(`${stack.url}/functions/v1/agent-artifacts/grant`, {
       method: "POST",
@@ -188,7 +197,6 @@ export async function measureManyWaits(
   };
 }
 
-/** One line. */
 export function describeManyWaits(measured: ManyWaits): string[] {
   const { waits, keys, told, mebibytes, mebibytesBefore, reset, missed, ...counts } = measured;
   const isMet = told.p99 <= MAX_P99_MILLISECONDS && mebibytes <= MAX_MEBIBYTES && reset === 0 &&
@@ -201,7 +209,7 @@ export function describeManyWaits(measured: ManyWaits): string[] {
   ];
 }
 
-/** A figure of proc_pid_status(5) that is in kB. */
+/** A field of proc_pid_status(5), which is in kB. */
 async function mebibytesOf(pid: number, field: "VmRSS" | "VmHWM"): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)![1]) / 1024;

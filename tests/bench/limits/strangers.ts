@@ -1,4 +1,6 @@
-/** What a bystander notices of connections that ask, as fast as they can, for what costs much. */
+/**
+ * How much a bystander is slowed by connections that ask for expensive things as fast as they can.
+ */
 import { agentKeyOf, HOARDER, OWNER, READER } from "../fill/cast.ts";
 import { type AnswerCounts, besideCrowd, type CrowdMember } from "../load/crowd.ts";
 import { load } from "../load/load.ts";
@@ -9,7 +11,7 @@ const CONNECTIONS = 32;
 const WARM_UP_MILLISECONDS = 3_000;
 const MAX_RATIO = 3;
 
-/** The p50s of a bystander's /list, in milliseconds: medians of the turns. */
+/** The p50s of a bystander's /list, in milliseconds, as medians of the turns. */
 export interface Disturbance {
   readonly by: string;
   readonly alone: number;
@@ -52,7 +54,10 @@ const CROWDS: readonly CrowdMember[] = [
   },
 ];
 
-/** With the limits of rate as they are by default. In turns, each beside a time alone. */
+/**
+ * Measures with the default rate limits. Each turn measures the bystander alone, then beside a
+ * crowd.
+ */
 export async function measureStrangers(
   { stack }: FilledStack,
   { turns, calls }: { readonly turns: number; readonly calls: number },

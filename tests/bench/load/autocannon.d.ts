@@ -1,4 +1,4 @@
-/** What is used of autocannon, which brings no types. */
+/** Types of the part of autocannon that is used. The package brings none. */
 declare module "autocannon" {
   interface SentRequest {
     method: string;
@@ -6,7 +6,10 @@ declare module "autocannon" {
     headers: Record<string, string>;
     body: string;
   }
-  /** Of one request of one connection: what was put into it there is what its answer finds. */
+  /**
+   * The context of one request of one connection: `onResponse` gets what `setupRequest` stored in
+   * it.
+   */
   interface RequestContext {
     index?: number;
   }

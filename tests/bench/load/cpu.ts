@@ -2,19 +2,22 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { BenchStack } from "../stack/bench_stack.ts";
 
-/** Milliseconds of CPU by what they were spent for. */
+/** Milliseconds of CPU time by process. */
 export interface CpuTime {
   readonly function: number;
-  /** With Storage, which is in the same process. */
+  /** Includes Storage, which is in the same process. */
   readonly gateway: number;
   readonly postgrest: number;
-  /** The server and every process of it. */
+  /** The server and all its processes. */
   readonly postgres: number;
 }
 
 const MILLISECONDS_PER_TICK = 10;
 
-/** What the processes of a stack have used up to now; `functionName` says which function counts. */
+/**
+ * The CPU time that the processes of a stack have used so far. `functionName`: the function to
+ * count.
+ */
 export async function cpuTime({ pids }: BenchStack, functionName: string): Promise<CpuTime> {
   const [functionTime, gateway, postgrest, postgres] = await Promise.all([
     ofProcess(pids[functionName]!),
@@ -25,7 +28,7 @@ export async function cpuTime({ pids }: BenchStack, functionName: string): Promi
   return { function: functionTime, gateway, postgrest, postgres };
 }
 
-/** What was used between two times, for each of `requests`. */
+/** The CPU time between two readings, per request. */
 export function cpuPerRequest(before: CpuTime, after: CpuTime, requests: number): CpuTime {
   return {
     function: (after.function - before.function) / requests,
@@ -40,7 +43,7 @@ async function ofProcess(pid: number): Promise<number> {
   return (user + system) * MILLISECONDS_PER_TICK;
 }
 
-/** A process, its children now, and those that it has waited for. */
+/** The CPU time of a process, of its running children, and of the children it has reaped. */
 async function ofTree(pid: number): Promise<number> {
   const own = await readStat(pid);
   let ticks = own.user + own.system + own.ended;
@@ -53,7 +56,8 @@ async function ofTree(pid: number): Promise<number> {
 }
 
 /**
- * Fields of proc_pid_stat(5). Those behind the name, which may hold anything, begin at the third.
+ * Fields of proc_pid_stat(5), read from behind the name, because the name may contain anything. The
+ * first of them is the third field of the file.
  */
 async function readStat(pid: number) {
   const text = await readFile(`/proc/${pid}/stat`, "utf8");

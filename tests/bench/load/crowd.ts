@@ -1,21 +1,23 @@
-/** Connections that ask for as long as something else is measured. */
+/** Connections that send requests for as long as something else is measured. */
 import { Agent, request } from "undici";
 import type { BenchRequest } from "./load.ts";
 
-/** A caller, and what it asks for again and again. */
+/** A caller, and the requests that it sends again and again. */
 export interface CrowdMember {
   readonly name: string;
   readonly connections: number;
-  /** The next request; each has its own number. Without a body it is a GET. */
+  /**
+   * Returns the next request. Each request has its own number. A request without a body is a GET.
+   */
   readonly next: (number: number) => Omit<BenchRequest, "body"> & { readonly body: object | null };
 }
 
-/** Answers of one member by their status; `failed` are those that never came. */
+/** Answers to one member by status; `failed` counts requests without an answer. */
 export type AnswerCounts = Readonly<Record<string, number>>;
 
 /**
- * Runs `measure` beside a crowd whose every connection sends its next request when it has the
- * answer to the one before. Returns what was measured, and what each member was answered.
+ * Runs `measure` beside a crowd. Every connection of the crowd sends its next request as soon as it
+ * has the answer to the previous one. Returns the result of `measure` and each member's answers.
  */
 export async function besideCrowd<Result>(
   { origin, crowd, warmUpMilliseconds }: {

@@ -4,7 +4,7 @@ import { quantile } from "./timing.ts";
 
 /** One POST to the gateway. */
 export interface BenchRequest {
-  /** Below `/functions/v1` where it does not begin with `/rest/`. */
+  /** Below `/functions/v1`, unless it begins with `/rest/`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: object;
@@ -12,37 +12,38 @@ export interface BenchRequest {
 
 export interface LoadResult {
   readonly requests: number;
-  /** In milliseconds, as the two below. */
+  /** In milliseconds, like `p95` and `elapsed`. */
   readonly p50: number;
   readonly p95: number;
   readonly elapsed: number;
   readonly perSecond: number;
-  /** How many were refused once with 503, and then answered. */
+  /** How many requests were refused once with 503, and then answered. */
   readonly repeated: number;
 }
 
-/** The answer that asks for the same request again. */
+/** The status that asks the client to repeat the request. */
 const UNAVAILABLE = 503;
-/** How many in a hundred may be refused once; of fewer requests, one. */
+/** How many percent of the requests may be refused once. The count is rounded up. */
 const MOST_REFUSED_PERCENT = 1;
 
-/** What one pass over requests was answered. */
+/** The answers to one pass over the requests. */
 interface Pass {
-  /** Of the answers with 200, in milliseconds. */
+  /** Durations of the requests that were answered with 200, in milliseconds. */
   readonly times: readonly number[];
   readonly elapsed: number;
-  /** Where in `requests` those stand that were refused with 503. */
+  /** The indexes in `requests` of the requests that were refused with 503. */
   readonly refused: readonly number[];
   /** Whether every request was answered with 200 or 503. */
   readonly isComplete: boolean;
-  /** In words, for an error. */
+  /** A description for an error message. */
   readonly described: string;
 }
 
 /**
- * Sends every request once, by `clients` that each wait for an answer before they send the next.
- * Those few that are refused with 503 are repeated, one by one: a client of the service would do
- * the same. Throws when more of them are, or one twice, or when there is any other answer than 200.
+ * Sends every request once, with `clients` that each wait for an answer before they send the next
+ * request. Repeats the few requests that are refused with 503, one at a time, as a client of the
+ * service would. Throws if too many are refused, if one is refused twice, or if any other answer is
+ * not 200.
  */
 export async function load(
   origin: string,

@@ -5,7 +5,7 @@ export async function milliseconds(run: () => Promise<unknown>): Promise<number>
   return performance.now() - startedAt;
 }
 
-/** The value below which this share of the values is. */
+/** The quantile of the values: this share of them is below it. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;

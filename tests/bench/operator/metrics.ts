@@ -1,4 +1,4 @@
-/** GET /metrics of a small and of a large stack, in turns. */
+/** GET /metrics of a small and of a large stack. The stacks take turns. */
 import { median, milliseconds } from "../load/timing.ts";
 import type { Growth } from "../parts/growth.ts";
 import type { FilledStack } from "../parts/operations.ts";
@@ -14,7 +14,7 @@ export async function measureMetrics(
     const times = { small: [] as number[], large: [] as number[] };
     for (let turn = 0; turn <= turns; turn++) {
       const [ofSmall, ofLarge] = [await p50Of(small, name, calls), await p50Of(large, name, calls)];
-      // The first turn loads what answers.
+      // The first turn only warms up the function.
       if (turn === 0) continue;
       times.small.push(ofSmall);
       times.large.push(ofLarge);

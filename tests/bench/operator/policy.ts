@@ -1,4 +1,4 @@
-/** What a policy costs: those that it concerns, and those that it does not. */
+/** The costs of a policy, for the agents that it concerns and for the other agents. */
 import { performance } from "node:perf_hooks";
 import type postgres from "postgres";
 import { callAsService } from "../../database/connection.ts";
@@ -6,23 +6,23 @@ import { agentKeyOf, peerIdOf, sha256 } from "../fill/cast.ts";
 import { median } from "../load/timing.ts";
 
 export interface PolicySize {
-  /** Of the policy, each with as many agents as the others. */
+  /** The tags of the policy. Each tag has the same number of agents. */
   readonly tags: number;
   readonly agents: number;
-  /** How many other tags an agent of one tag may reach. */
+  /** How many other tags an agent with one tag may reach. */
   readonly reach: number;
 }
 
 export interface PolicyCosts {
   readonly rules: number;
   readonly plan_ms: number;
-  /** One for each transaction. */
+  /** One time for each transaction. */
   readonly apply_ms: readonly number[];
-  /** An agent that gets a tag of the policy. */
+  /** Giving an agent a tag of the policy. */
   readonly tag_ms: number;
-  /** An empty policy: one for each transaction. */
+  /** Applying an empty policy: one time for each transaction. */
   readonly end_ms: readonly number[];
-  /** Agents that the policy does not name: before it and beside it, and the ratio. */
+  /** Calls of agents that the policy does not name: before the policy, beside it, and the ratio. */
   readonly others: readonly {
     readonly call: string;
     readonly before_ms: number;
@@ -36,7 +36,7 @@ interface Step {
   readonly remaining: number;
 }
 
-/** Measures in a filled database, whose peers 0 to 4 have keys and are not in the policy. */
+/** Measures in a filled database. Its peers 0 to 4 have agent keys and are not in the policy. */
 export async function measurePolicy(
   sql: postgres.Sql,
   { tags, agents, reach }: PolicySize,
@@ -78,7 +78,7 @@ export async function measurePolicy(
   };
 }
 
-/** Registered agents with one tag each. */
+/** Creates registered agents with one tag each. */
 async function makeFleet(
   sql: postgres.Sql,
   { tags, agents }: Pick<PolicySize, "tags" | "agents">,
@@ -95,7 +95,7 @@ async function makeFleet(
     from generate_series(0, ${agents}::integer - 1) i`;
 }
 
-/** How long each transaction took. */
+/** Applies the whole policy. Returns how long each transaction took. */
 async function applyWhole(sql: postgres.Sql, policy: object, expect: string): Promise<number[]> {
   const times: number[] = [];
   for (;;) {

@@ -1,12 +1,12 @@
-/** The first page of each of the operator's commands, which ask PostgREST. */
+/** The first page of each of the operator's commands that ask PostgREST. */
 import { artifactIdOf, HOARDER, OWNER, peerIdOf } from "../fill/cast.ts";
 import type { BenchOperation, FilledStack } from "../parts/operations.ts";
 
 const PAGE = { max_entries: 100 };
-/** Behind the agents that very many peers may reach, which only the large stack has. */
+/** Skips the agents that very many peers may reach, because only the large stack has them. */
 const PEERS = { ...PAGE, after: "peer-" };
 
-/** Has none of those for a neighbour. */
+/** A peer that has none of those agents for a neighbour. */
 function peerInTheMidst({ size: { peers } }: FilledStack): string {
   return peerIdOf(Math.floor(peers / 2));
 }

@@ -17,7 +17,7 @@ const KIBIBYTE_DIGEST = sha256(new TextDecoder().decode(KIBIBYTE));
 const DEAD = 5;
 const WINDOW_SECONDS = 60;
 
-/** One of ninety of the hoarder's artifacts, in turns. */
+/** One of ninety of the hoarder's artifacts. Consecutive numbers give different ones. */
 function hoarded(number: number): string {
   return artifactIdOf(10 * (number % 90) + 5);
 }
@@ -87,7 +87,7 @@ export const ARTIFACT_OPERATIONS: readonly BenchOperation[] = [
   }),
   artifacts("/grant beside ended ones", {
     floor: null,
-    // No more than an artifact may have at a time.
+    // As many grants as an artifact may have at a time.
     maxCalls: 60,
     calls: (_filled, count) =>
       Promise.resolve(
@@ -123,7 +123,7 @@ export const ARTIFACT_OPERATIONS: readonly BenchOperation[] = [
     floor: { kind: "rpc-and-download-url", rpc: "redeem_grant_token" },
     calls: (_filled, count) =>
       Promise.resolve(Array.from({ length: count }, (_, index) => {
-        // Of the even ones, none is limited.
+        // Grants with an even index have no download limit.
         const grant_token = grantTokenOf(2 * (index % 25));
         return {
           agent: HOARDER,
@@ -199,7 +199,7 @@ export const ARTIFACT_OPERATIONS: readonly BenchOperation[] = [
   fsckPage("list_totals", { max_entries: 10 }),
 ];
 
-/** One page of `deno task fsck`, which asks PostgREST. The small stack has to fill it as well. */
+/** One page of `deno task fsck`, which asks PostgREST. The page is full even on the small stack. */
 function fsckPage(rpc: string, { after = "", max_entries = 1000 } = {}): BenchOperation {
   return artifacts(`fsck: ${rpc}`, {
     path: `/rest/v1/rpc/${rpc}`,

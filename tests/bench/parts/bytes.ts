@@ -1,4 +1,6 @@
-/** What bytes cost: /commit beside a download of the same, and beside sha256sum of a file. */
+/**
+ * The cost of bytes: /commit beside a download of the same bytes, and beside sha256sum of a file.
+ */
 import { rm } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -12,17 +14,17 @@ import { ARTIFACT_OPERATIONS } from "./artifact_operations.ts";
 
 const MEBIBYTE = 1024 ** 2;
 
-/** Milliseconds, medians of the turns. */
+/** In milliseconds, as medians of the turns. */
 export interface Bytes {
   readonly mebibytes: number;
   readonly commit: number;
-  /** CPU that the function spent on it. */
+  /** The function's CPU time for the commit. */
   readonly commitCpu: number;
   readonly download: number;
   readonly sha256sum: number;
-  /** Commit by download, turn by turn. */
+  /** The time of /commit divided by the time of the download: the median of the turns. */
   readonly ofDownload: number;
-  /** /commit of 1 KiB by /open. */
+  /** The time of /commit of 1 KiB divided by the time of /open. */
   readonly smallCommitOfOpen: number;
 }
 
@@ -47,7 +49,7 @@ export async function measureBytes(
       const sum = await milliseconds(() =>
         new Deno.Command("sha256sum", { args: [file], stdout: "null" }).output()
       );
-      // The first turn fills caches.
+      // The first turn only fills caches.
       if (turn === 0) continue;
       commits.push(elapsed);
       cpu.push(after - before);
@@ -76,7 +78,7 @@ async function commitOf({ stack }: FilledStack, body: object) {
   return { before, elapsed, after: (await cpuTime(stack, "agent-artifacts")).function };
 }
 
-/** Of the bytes alone; the URL was made before. */
+/** Times the download alone: the URL is signed before. */
 async function downloadOf({ stack }: FilledStack, artifact_id: string): Promise<number> {
   const response = await fetch(`${stack.url}/functions/v1/agent-artifacts/open`, {
     method: "POST",
@@ -88,7 +90,7 @@ async function downloadOf({ stack }: FilledStack, artifact_id: string): Promise<
     const download = await fetch(url);
     if (!download.ok) throw new Error(`The download was refused: ${download.status}`);
     for await (const _chunk of download.body!) {
-      // Read and dropped.
+      // Read the bytes and drop them.
     }
   });
 }

@@ -7,7 +7,9 @@ import type { Runnable } from "../../../dev/deploy/hosted_function.ts";
 import { packFunctions } from "../../../dev/deploy/pack.ts";
 import { type ColdStart, type ColdStartTime, measureColdStarts } from "../cold_start.ts";
 
-/** What every function on the platform pays that uses the same two libraries. */
+/**
+ * The floor: a function that only uses the two libraries that every function on the platform uses.
+ */
 const BARE_FUNCTION = `
 import { createClient } from "@supabase/supabase-js";
 import { Hono } from "hono";
@@ -24,7 +26,7 @@ app.post("/hello", async (context) => {
 Deno.serve(app.fetch);
 `;
 
-/** The call that each function is started for: what its agents read most. */
+/** The call that each function is started for: the read that its agents make most often. */
 const FIRST_CALLS: Readonly<Record<string, Omit<ColdStart, "measured">>> = {
   "bare": { path: "/hello", body: { agent_id: "planner" } },
   "agent-artifacts": { path: "/list", body: { agent_id: "planner" } },
@@ -36,7 +38,7 @@ export interface ColdStarts {
   readonly times: ReadonlyMap<string, ColdStartTime>;
 }
 
-/** By this Deno and by the platform's. */
+/** Measures with this Deno and with the platform's. */
 export async function measureAllColdStarts(rounds: number): Promise<ColdStarts[]> {
   const results: ColdStarts[] = [];
   for (const deno of [Deno.execPath(), await locateHostedDeno()]) {

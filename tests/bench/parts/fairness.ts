@@ -1,17 +1,20 @@
-/** What a bystander notices of five agents that abuse the service, beside five that do not. */
+/**
+ * How much a bystander is slowed by five agents that abuse the service, compared with five agents
+ * that do not.
+ */
 import { agentKeyOf, artifactIdOf, HOARDER, OWNER, peerIdOf, READER } from "../fill/cast.ts";
 import { type AnswerCounts, besideCrowd, type CrowdMember } from "../load/crowd.ts";
 import { type BenchRequest, load, type LoadResult } from "../load/load.ts";
 import { median } from "../load/timing.ts";
 import type { FilledStack } from "./operations.ts";
 
-/** Of each member of the crowd. */
+/** Connections of each member of the crowd. */
 const CONNECTIONS = 16;
 const WARM_UP_MILLISECONDS = 3_000;
-/** What abusers may cost a bystander, of what good neighbours do. */
+/** How much slower a bystander may be beside abusers than beside good neighbours. */
 const MAX_RATIO = 3;
 
-/** The p50s of a bystander, in milliseconds: medians of the turns. */
+/** The p50s of a bystander, in milliseconds, as medians of the turns. */
 export interface Fairness {
   readonly operation: string;
   readonly besideGoodNeighbours: number;
@@ -21,7 +24,7 @@ export interface Fairness {
   readonly repeated: number;
 }
 
-/** What members of both crowds were answered, summed over the turns. */
+/** The answers to the members of both crowds, summed over the turns. */
 export type CrowdAnswers = ReadonlyMap<string, AnswerCounts>;
 
 interface Bystander {
@@ -33,7 +36,7 @@ function requestOf(agentId: string, path: string, body: object): BenchRequest {
   return { path, headers: { authorization: `Bearer ${agentKeyOf(agentId)}` }, body };
 }
 
-/** Far from the peers of the crowds in the ring of the filled mesh. */
+/** The bystanders' peer is far from the peers of the crowds in the ring of the filled mesh. */
 function bystanders({ size }: FilledStack): readonly Bystander[] {
   const peer = peerIdOf(Math.floor(size.peers / 2));
   return [
@@ -52,11 +55,11 @@ function member(name: string, next: CrowdMember["next"]): CrowdMember {
   return { name, connections: CONNECTIONS, next };
 }
 
-/** Each does what only costs: under the rules of the service, and as fast as it can. */
+/** Each abuser makes expensive calls, which the rules of the service allow, as fast as it can. */
 const ABUSERS: readonly CrowdMember[] = [
   member("grants of a second", (number) =>
     requestOf(HOARDER, "/agent-artifacts/grant", {
-      // Enough of them that none has more live grants than it may.
+      // Use so many artifacts that no artifact exceeds its limit of live grants.
       artifact_id: artifactIdOf(10 * (number % 90) + 5),
       to_agent: "victim",
       expires_at: new Date(Date.now() + 1_500).toISOString(),
@@ -85,7 +88,7 @@ const ABUSERS: readonly CrowdMember[] = [
   ),
 ];
 
-/** As many connections of agents that do what agents do, each its own things. */
+/** Equally many connections of agents that make ordinary calls, each for its own things. */
 const GOOD_NEIGHBOURS: readonly CrowdMember[] = [
   member("heartbeats", (number) => {
     const agentId = peerIdOf(60 + number % CONNECTIONS);
@@ -106,7 +109,7 @@ const GOOD_NEIGHBOURS: readonly CrowdMember[] = [
     })),
 ];
 
-/** In turns, so that what else the machine does falls on both crowds. */
+/** The crowds take turns, so that other load on the machine falls on both. */
 export async function measureFairness(
   filled: FilledStack,
   { turns, calls }: { readonly turns: number; readonly calls: number },
@@ -139,7 +142,7 @@ export async function measureFairness(
   return { figures, answers };
 }
 
-/** Each operation, by one connection that waits for its answers. */
+/** Measures each operation with one connection that waits for each answer. */
 async function askAsBystander(
   filled: FilledStack,
   calls: number,
@@ -151,7 +154,7 @@ async function askAsBystander(
   return measured;
 }
 
-/** A pair has something to rotate once it has a PSK, of the form that the database checks. */
+/** A pair can rotate only if it has a PSK. The database checks the form of this one. */
 async function preparePairs({ stack }: FilledStack): Promise<void> {
   await stack.sql`
     update mesh.pairs set encrypted_psk = 'v1.0000000000000000.AAAA', made_at = now()
@@ -168,7 +171,7 @@ function addUp(sums: Map<string, Record<string, number>>, counts: CrowdAnswers):
   }
 }
 
-/** One line for each operation, and one for each member of the crowds. */
+/** One line for each operation and one for each member of the crowds. */
 export function describeFairness(
   { figures, answers }: Awaited<ReturnType<typeof measureFairness>>,
 ): string[] {

@@ -1,4 +1,4 @@
-/** Rows that one call each uses up, written by SQL. */
+/** Writes rows by SQL that one call each uses up. */
 import { HOARDER } from "../fill/cast.ts";
 import type { FilledStack } from "./operations.ts";
 
@@ -6,7 +6,7 @@ function freshArtifactIdOf(number: number): string {
   return `art_${"f".repeat(20)}${number.toString(16).padStart(12, "0")}`;
 }
 
-/** Committed artifacts of the hoarder, whose objects are rows alone. */
+/** Adds committed artifacts of the hoarder. Their objects exist only as rows. */
 export async function addCommitted({ stack }: FilledStack, numbers: readonly number[]) {
   const ids = numbers.map(freshArtifactIdOf);
   await stack.sql`
@@ -19,7 +19,9 @@ export async function addCommitted({ stack }: FilledStack, numbers: readonly num
   return ids;
 }
 
-/** Artifacts of the hoarder that were deleted yesterday, whose objects the sweep has to remove. */
+/**
+ * Adds artifacts of the hoarder that were deleted yesterday. The sweep must remove their objects.
+ */
 export async function addDeleted(filled: FilledStack, numbers: readonly number[]) {
   const ids = await addCommitted(filled, numbers);
   await filled.stack.sql`
@@ -37,7 +39,7 @@ async function addObjects({ stack }: Pick<FilledStack, "stack">, names: readonly
     from unnest(${[...names]}::text[]) name`;
 }
 
-/** Pending artifacts of the hoarder with these bytes uploaded, by Storage's own interface. */
+/** Adds pending artifacts of the hoarder, and uploads these bytes with Storage's own interface. */
 export async function addUploaded(
   { stack }: FilledStack,
   numbers: readonly number[],
@@ -60,7 +62,7 @@ export async function addUploaded(
   return ids;
 }
 
-/** Live grants of one of the hoarder's artifacts, each to another agent. */
+/** Adds live grants of one of the hoarder's artifacts, each to another agent. */
 export async function addGrants({ stack }: FilledStack, artifactId: string, to: readonly string[]) {
   await stack.sql`
     insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash, expires_at)

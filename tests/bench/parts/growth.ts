@@ -1,15 +1,15 @@
-/** The same calls on a small and on a large stack, in turns. */
+/** The same calls on a small and on a large stack. The stacks take turns. */
 import { load, type LoadResult } from "../load/load.ts";
 import { median } from "../load/timing.ts";
 import { type BenchOperation, type FilledStack, requestsOf } from "./operations.ts";
 
-/** Medians of the turns' p50, in milliseconds. */
+/** In milliseconds: medians over the turns, each turn's value is its p50. */
 export interface Growth {
   readonly operation: string;
   readonly small: number;
   readonly large: number;
   readonly ratio: number;
-  /** How many requests of all turns were refused once. */
+  /** How many requests were refused once, summed over all turns. */
   readonly repeated: number;
 }
 
@@ -42,7 +42,6 @@ export async function measureGrowth(
   return results;
 }
 
-/** One line. */
 export function describeGrowth({ operation, small, large, ratio, repeated }: Growth): string {
   return `${operation}: ${small.toFixed(1)} ms small, ${large.toFixed(1)} ms large, ratio ${
     ratio.toFixed(2)

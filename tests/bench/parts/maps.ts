@@ -1,10 +1,10 @@
-/** Maps and configurations of agents with very many peers, in milliseconds. */
+/** Times of maps and configurations of agents with very many peers, in milliseconds. */
 import { load } from "../load/load.ts";
 import { median } from "../load/timing.ts";
 import type { Hub } from "../fill/cast.ts";
 import type { FilledStack } from "./operations.ts";
 
-/** 5,000 peers with a rule each; and 1,000 peers with five. */
+/** One hub has 5,000 peers with one rule each; the other has 1,000 peers with five rules each. */
 export const HUBS: readonly [Hub, Hub] = [
   { agentId: "hub-5000", peers: 5_000, rulesPerPeer: 1 },
   { agentId: "hub-1000", peers: 1_000, rulesPerPeer: 5 },
@@ -40,7 +40,7 @@ async function ask({ stack }: FilledStack, path: string, agent_id: string): Prom
   return (await load(stack.url, [request], 1)).p50;
 }
 
-/** As if no PSK of the agent had ever been made. */
+/** Deletes all PSKs of the agent, as if none had ever been made. */
 async function forgetPsks({ stack }: FilledStack, agentId: string): Promise<void> {
   await stack.sql`
     update mesh.pairs set encrypted_psk = null, made_at = null

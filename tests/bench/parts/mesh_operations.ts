@@ -5,10 +5,13 @@ const ONLINE_SECONDS = 90;
 const LIMITS = { max_rules: 10_000, max_requests: 1000, max_requests_per_target: 1000 };
 const OPERATOR = { kind: "operator", request_id: "bench" };
 
-/** How many peers each of these has to itself, counted from the middle of the ring. */
+/** How many peers each operation has to itself, counted from the middle of the ring. */
 const ROOM = 10;
 
-/** A peer in the midst of the ring, in the room of one operation: none changes another's map. */
+/**
+ * A peer near the middle of the ring, in the range (`room`) of one operation. No operation changes
+ * the map of another operation's peers.
+ */
 function peerIn(room: number, { size }: FilledStack, index: number): string {
   return peerIdOf(Math.floor(size.peers / 2) + (room - 2) * 2 * ROOM + index % ROOM);
 }
@@ -20,7 +23,7 @@ function mesh(
   return { name, functionName: "agent-mesh", ...operation };
 }
 
-/** Reads that each of ten peers asks for in turn. */
+/** Reads by ten peers in turn. */
 function reads(room: number, parameters: Record<string, unknown>) {
   return (filled: FilledStack, count: number): Promise<Call[]> =>
     Promise.resolve(Array.from({ length: count }, (_, index) => {
@@ -122,7 +125,7 @@ export const MESH_OPERATIONS: readonly BenchOperation[] = [
     async calls(filled, count) {
       const { sql } = filled.stack;
       const agents = Array.from({ length: ROOM }, (_, index) => peerIn(1, filled, index));
-      // Something to replace: each of these pairs has a PSK of the form that the database checks.
+      // Give each of these pairs a PSK to replace. The database checks its form.
       await sql`
         update mesh.pairs
         set encrypted_psk = 'v1.0000000000000000.AAAA', made_at = now()

@@ -1,39 +1,40 @@
-/**
- * Every operation of the service as something to measure: requests, each fresh, and their floor.
- */
+/** Every operation of the service as something to measure: fresh requests, and their floor. */
 import type { BenchRequest } from "../load/load.ts";
 import type { BenchStack } from "../stack/bench_stack.ts";
 import { agentKeyOf, sha256, type Size } from "../fill/cast.ts";
 
-/** A stack and what its database was filled with. */
+/** A stack, and the size that its database was filled with. */
 export interface FilledStack {
   readonly stack: BenchStack;
   readonly size: Size;
 }
 
-/** One call: what the service is asked, and what its SQL function is given for it. */
+/** One call: the request to the service, and the parameters of its SQL function. */
 export interface Call {
-  /** Null: the operator. */
+  /** Null means the operator. */
   readonly agent: string | null;
   readonly body: Readonly<Record<string, unknown>>;
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
-/** What the bare function does for the same call. */
+/** The route of the bare function for the same call. */
 export type Floor = "rpc" | "rpc-and-upload-url" | "rpc-and-download-url";
 
 export interface BenchOperation {
   readonly name: string;
   readonly functionName: "agent-artifacts" | "agent-mesh";
-  /** Default: the name, up to a space. */
+  /** Default: the name, up to the first space. */
   readonly path?: string;
-  /** The SQL function behind it; null: it calls several, or more than SQL, and has no floor. */
+  /**
+   * The SQL function behind the operation. Null: the operation calls several functions, or does
+   * more than SQL, and so has no floor.
+   */
   readonly floor: { readonly kind: Floor; readonly rpc: string } | null;
-  /** Makes calls that can be sent once each, and puts into the database what they need. */
+  /** Makes calls that can be sent once each, and prepares the rows that they need. */
   readonly calls: (filled: FilledStack, count: number) => Promise<Call[]>;
-  /** The most calls that one run may have, where they need much. */
+  /** The most calls of one run, for an operation whose calls need many rows. */
   readonly maxCalls?: number;
-  /** Whether what one call needs is there for the next one only: calls are made one by one. */
+  /** True if the prepared rows serve the next call only, so that calls are made one at a time. */
   readonly oneByOne?: boolean;
 }
 
@@ -53,7 +54,7 @@ export function requestsOf(
   }));
 }
 
-/** The same calls of the bare function. */
+/** The same calls to the bare function. */
 export function floorRequestsOf(operation: BenchOperation, calls: readonly Call[]): BenchRequest[] {
   const { kind, rpc } = operation.floor!;
   return calls.map(({ agent, parameters }) => ({
@@ -71,7 +72,7 @@ function callerOf(agent: string | null) {
 
 let serial = 0;
 
-/** Numbers that no other call of this run has. */
+/** Numbers that no other call of this run uses. */
 export function freshNumbers(count: number): number[] {
   return Array.from({ length: count }, () => ++serial);
 }

@@ -1,16 +1,16 @@
-/** What rows cost on disk, and what one call of each SQL function touches. */
+/** Sizes of rows on disk, and how many rows and pages one call of each SQL function touches. */
 import { openExplainer } from "../../database/plans/explain.ts";
 import type { FilledStack } from "./operations.ts";
 
 export interface RelationSize {
   readonly table: string;
-  /** The table's own name for its rows, or an index's. */
+  /** The table's own name, or the name of one of its indexes. */
   readonly relation: string;
   readonly rows: number;
   readonly bytes: number;
 }
 
-/** Every table with a row per something, and every index that has rows of it. */
+/** Measures every table that grows with use, and every index with entries. */
 export async function measureSizes({ stack }: FilledStack): Promise<RelationSize[]> {
   await stack.sql`vacuum analyze`;
   return await stack.sql<RelationSize[]>`
@@ -42,7 +42,7 @@ export interface Touched {
 }
 
 export async function measureTouched({ stack }: FilledStack): Promise<Touched[]> {
-  // Loaded here: it counts on a mesh that the large stack has and the small one lacks.
+  // Import it only here: it relies on a mesh that the large stack has and the small one lacks.
   const { CALLS } = await import("../../database/plans/calls.ts");
   const explainer = await openExplainer(stack.superuserDatabaseUrl);
   try {

@@ -1,4 +1,6 @@
-/** Each operation beside the bare function that makes the same calls, at 1 and at 16 clients. */
+/**
+ * Each operation beside the bare function that makes the same calls, with 1 and with 16 clients.
+ */
 import { cpuPerRequest, type CpuTime, cpuTime } from "../load/cpu.ts";
 import { load } from "../load/load.ts";
 import { median } from "../load/timing.ts";
@@ -12,14 +14,14 @@ import {
   requestsOf,
 } from "./operations.ts";
 
-/** Medians of the turns. Times in milliseconds. */
+/** Medians of the turns. Times are in milliseconds. */
 export interface Measured {
   readonly p50: number;
   readonly p95: number;
   readonly perSecond: number;
   /** Per request. */
   readonly cpu: CpuTime;
-  /** How many requests of all turns were refused once. */
+  /** How many requests were refused once, summed over all turns. */
   readonly repeated: number;
 }
 
@@ -28,7 +30,7 @@ export interface Throughput {
   readonly clients: number;
   readonly service: Measured;
   readonly floor: Measured | null;
-  /** Requests per second, of the floor's: the median of what each turn had. */
+  /** The service's requests per second, divided by the floor's: the median of the turns' ratios. */
   readonly ofFloor: number | null;
 }
 
@@ -60,7 +62,7 @@ export async function measureThroughput(
       const count = Math.min(asked, operation.maxCalls ?? asked);
       const service: Measured[] = [];
       const floor: Measured[] = [];
-      // The first calls make processes compile and connections open.
+      // The first calls are not measured: processes compile code and open connections.
       const first = { clients, count: Math.ceil(count / 4) };
       if (operation.floor !== null) await runOnce(filled, operation, { ...first, floor: true });
       await runOnce(filled, operation, { ...first, floor: false });
@@ -116,7 +118,6 @@ function mediansOf(all: readonly Measured[]): Measured {
   };
 }
 
-/** One line. */
 export function describeThroughput(
   { operation, clients, service, floor, ofFloor }: Throughput,
 ): string {

@@ -1,20 +1,20 @@
-/** How long after a change its waiters are told, with many who wait in one process. */
+/** How soon after a change its waiters are told, with many waiters in one process. */
 import { Agent, request } from "undici";
 import { agentKeyOf, artifactIdOf, EPOCH, peerIdOf } from "../fill/cast.ts";
 import { quantile } from "../load/timing.ts";
 import type { FilledStack } from "./operations.ts";
 
-/** Of each kind: in inboxes, which one function serves, and in heartbeats, which the other does. */
+/** Waiters of each kind. One function serves the inboxes, the other one the heartbeats. */
 const WAITERS = 500;
-/** Every agent waits with as many requests. */
+/** How many requests of each agent wait at once. */
 const WAITS_OF_EACH = 10;
 const WAIT_SECONDS = 50;
-/** So that changes fall on every moment between two polls. */
+/** Random pauses up to this long spread the changes over all moments between two polls. */
 const MOST_MILLISECONDS_BETWEEN = 1_000;
 
 const MAX_P99_MILLISECONDS = 1_500;
 
-/** From the answer to the change to the answer to a waiter, in milliseconds. */
+/** From the answer to the change until the answer to a waiter, in milliseconds. */
 export interface WaitingTimes {
   readonly what: string;
   readonly told: number;
@@ -25,11 +25,11 @@ export interface WaitingTimes {
 interface Kind {
   readonly what: string;
   readonly path: string;
-  /** The next wait, after what the last answer said; the first answers at once. */
+  /** The next wait, from the last answer. The first call (`null`) is answered at once. */
   readonly next: (last: WaitAnswer | null) => object;
-  /** Whether an answer tells of a change: a wait may also have come to its end. */
+  /** Whether an answer has news. A wait may also end without news. */
   readonly hasNews: (answer: WaitAnswer, last: WaitAnswer) => boolean;
-  /** What the operator sends to change something for one waiting agent alone. */
+  /** The operator's request that changes something for one waiting agent only. */
   readonly change: (agentId: string, number: number) => { path: string; body: object };
 }
 
@@ -41,12 +41,12 @@ interface WaitAnswer {
   readonly events?: { readonly latest: string };
 }
 
-/** Positions before everything. */
+/** Positions before the first entry. */
 const FIRST_POSITIONS = { inbox_after: `${EPOCH}-3:3:`, events_after: `${EPOCH}-3.0` };
 
 /**
- * From one who is not among those that wait. The configuration of who may be reached changes with
- * every port.
+ * A rule from an agent that does not wait. Every new port changes the configuration of the agent
+ * that may be reached.
  */
 function newRule(to_agent: string, port: number) {
   const from_agent = peerIdOf(WAITERS / WAITS_OF_EACH);
@@ -92,7 +92,6 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** One line. */
 export function describeWaiting({ what, told, p50, p99 }: WaitingTimes): string {
   return `${
     p99 <= MAX_P99_MILLISECONDS ? "met        " : "falls short"
@@ -101,7 +100,7 @@ export function describeWaiting({ what, told, p50, p99 }: WaitingTimes): string 
     `(goal ≤ ${MAX_P99_MILLISECONDS})`;
 }
 
-/** Lets 500 requests wait, and makes changes at random moments, one agent after the other. */
+/** Lets 500 requests wait. Makes changes at random moments, for one agent after the other. */
 export async function measureWaiting(
   filled: FilledStack,
   { changes }: { readonly changes: number },
@@ -168,7 +167,7 @@ async function measureKind(
     await until(() => waiting === WAITERS);
     const agentId = agents[number % agents.length]!;
     const { path, body } = kind.change(agentId, number);
-    // A waiter may be told before the caller: that is 0.
+    // A waiter may get its answer before the caller of the change does. That counts as 0 ms.
     changedAt.set(agentId, Infinity);
     await post(path, { apikey: stack.secretKey }, body);
     changedAt.set(agentId, performance.now());

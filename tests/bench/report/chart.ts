@@ -1,4 +1,4 @@
-/** Bar charts as SVG, readable in light and in dark. */
+/** Bar charts as SVG, readable in light and in dark mode. */
 
 export interface Bar {
   readonly label: string;
@@ -8,7 +8,7 @@ export interface Bar {
 export interface Chart {
   readonly title: string;
   readonly bars: readonly Bar[];
-  /** Where a line is drawn: the goal. */
+  /** The goal, drawn as a line. */
   readonly goal: number;
 }
 
@@ -16,7 +16,7 @@ const WIDTH = 720;
 const LABEL_WIDTH = 250;
 const ROW_HEIGHT = 22;
 const TOP = 40;
-/** Longer bars are cut off, and their number says how long they are. */
+/** Longer bars are cut off. The number beside the bar shows the real value. */
 const LONGEST = 2.5;
 
 const STYLE = `

@@ -1,4 +1,4 @@
-/** The figures of a run, kept as they come: a run that is cut off leaves what it had. */
+/** Saves the figures of a run as they come, so that an interrupted run keeps its figures. */
 import { appendFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ export type BegunRun = Omit<RunDescription, "load"> & {
 export class Figures {
   private constructor(readonly file: string) {}
 
-  /** A new file in `directory`, whose first line describes the run. */
+  /** Creates a file in `directory`. Its first line describes the run. */
   static async open(directory: string, run: BegunRun): Promise<Figures> {
     await mkdir(directory, { recursive: true });
     const time = new Date().toISOString().replaceAll(":", "-");
@@ -23,7 +23,7 @@ export class Figures {
     return figures;
   }
 
-  /** Appends a line with one figure of a part, before it returns. */
+  /** Appends a line with one figure of a part. The line is written when this returns. */
   save(part: string, figure: object): void {
     this.#append({ part, ...figure });
   }

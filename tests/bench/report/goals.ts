@@ -1,4 +1,4 @@
-/** What the service is to keep to, and what was measured of it. */
+/** The goals of the service, compared with what was measured. */
 import type { Bytes } from "../parts/bytes.ts";
 import type { Growth } from "../parts/growth.ts";
 import type { LargeMaps } from "../parts/maps.ts";
@@ -20,7 +20,7 @@ export interface Goal {
 }
 
 const MAX_GROWTH = 1.3;
-/** Of the bare function's throughput at 16 clients. */
+/** The least share of the bare function's throughput, with 16 clients. */
 const MIN_OF_FLOOR: Readonly<Record<string, number>> = {
   "/peer/heartbeat": 0.85,
   "/grant": 0.85,

@@ -9,7 +9,8 @@ export interface RunDescription {
   readonly commit: string;
   readonly machine: string;
   /**
-   * One-minute load averages: before the first measurement, and the highest of those after each.
+   * One-minute load averages: before the first measurement, and the highest one after a
+   * measurement.
    */
   readonly load: { readonly before: number; readonly highest: number };
   readonly small: string;
@@ -143,7 +144,7 @@ ${
 `;
 }
 
-/** What docs/scale.md is about. */
+/** The tables that docs/scale.md projects, with their numbers of rows. */
 const PROJECTION = [
   { table: "artifacts.artifacts", rows: 1e7 },
   { table: "storage.objects", rows: 1e7 },
@@ -220,7 +221,7 @@ function cpu(time: CpuTime): string {
     .join(" + ");
 }
 
-/** As \`deno fmt\` writes tables. */
+/** Formats a table as `deno fmt` does. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, column) =>
     Math.max(3, cell.length, ...rows.map((row) => row[column]!.length))

@@ -1,22 +1,22 @@
-/** What the sandbox peer and a CUBIC flow leave each other of one bottleneck. */
+/** How the sandbox peer and a CUBIC flow share one bottleneck. */
 import type { Runtime } from "../../tunnel/hosts/bundled_program.ts";
 import { Scene } from "../../tunnel/tcp/scene.ts";
 import { median } from "../load/timing.ts";
 
 const MBITS = 20;
 
-/** Of what both get, neither is to get less. */
+/** The least share of the total throughput that either flow may get. */
 export const LEAST_SHARE = 0.25;
 
 export interface FairnessFigure {
   readonly runtime: Runtime;
   readonly roundTripMs: number;
-  /** The queue of the bottleneck, in units of rate × round trip. */
+  /** The queue of the bottleneck, as a multiple of rate × round trip. */
   readonly queue: number;
   /** Mbit/s. */
   readonly sandbox: number;
   readonly cubic: number;
-  /** Of the sandbox peer: the median of the turns. */
+  /** The sandbox peer's share: the median of the turns. */
   readonly share: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `deno task bench --only=sandbox`, as root: the sandbox peer beside WireGuard's own with the
- * kernel's TCP, through the same emulated paths. Only prints, and keeps the figures.
+ * `deno task bench --only=sandbox`, as root: the sandbox peer beside kernel WireGuard with the
+ * kernel's TCP, through the same emulated paths. Only prints and saves the figures.
  */
 import { readFile } from "node:fs/promises";
 import type { Figures } from "../report/figures.ts";

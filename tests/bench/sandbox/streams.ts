@@ -1,4 +1,4 @@
-/** How fast one TCP connection is through a tunnel: of the sandbox peer, and of the kernel. */
+/** The throughput of one TCP connection through a tunnel: the sandbox peer and the kernel. */
 import type { Runtime } from "../../tunnel/hosts/bundled_program.ts";
 import { Scene } from "../../tunnel/tcp/scene.ts";
 import { median } from "../load/timing.ts";
@@ -18,7 +18,7 @@ export type Direction = "down" | "up";
 
 /**
  * The least Mbit/s of the sandbox peer under Node: half of what lwIP reached when it was chosen, on
- * two cores. Other paths were not measured then.
+ * two cores. Other paths were not measured at that time.
  */
 const FLOORS: Readonly<Record<string, Readonly<Record<Direction, number>>>> = {
   "0 0": { down: 183, up: 70 },
@@ -31,18 +31,20 @@ export function floorOf({ roundTripMs, loss }: Path, direction: Direction): numb
   return FLOORS[`${roundTripMs} ${loss}`]?.[direction] ?? null;
 }
 
-/** Medians of Mbit/s. Down is towards the sandbox peer, or the kernel host in its place. */
+/**
+ * Medians in Mbit/s. "Down" is towards the sandbox peer, or towards the kernel host in its place.
+ */
 export interface StreamFigure {
   readonly path: Path;
   readonly direction: Direction;
   readonly runtime: Runtime;
   readonly sandbox: number;
   readonly kernel: number;
-  /** The median of the ratios of the turns. */
+  /** The median of the turns' ratios. */
   readonly ratio: number;
 }
 
-/** Both sides take turns, so that what else runs on the machine slows both. */
+/** Both sides take turns, so that other load on the machine slows both. */
 export async function measureStreams(
   { path, runtime, turns, seconds }: {
     readonly path: Path;
@@ -85,12 +87,12 @@ export async function measureStreams(
 
 export interface EchoFigure {
   readonly runtime: Runtime;
-  /** p50s in milliseconds. */
+  /** The p50 in milliseconds, like `kernel`. */
   readonly sandbox: number;
   readonly kernel: number;
 }
 
-/** The most milliseconds that an echo of the sandbox peer takes longer than the kernel's. */
+/** How many milliseconds longer an echo of the sandbox peer may take than the kernel's. */
 export const MOST_ECHO_MS = 1;
 
 export async function measureEchos(

@@ -1,4 +1,4 @@
-/** How long somebody waits for the mesh: from a rule, or its end, until it has its effect. */
+/** How long the mesh takes until a new rule, or the end of a rule, has its effect. */
 import { rm } from "node:fs/promises";
 import { removePostgresHome } from "../../../local/postgres/home.ts";
 import { THROW_AWAY } from "../../../local/stack/options.ts";
@@ -13,14 +13,14 @@ const [FIRST_BYTE, FIRST_BYTE_BY_TLS, NO_WAY, REVOKED] = [5, 8, 15, 3];
 
 export interface WaitFigure {
   readonly what: string;
-  /** The longest of all turns. */
+  /** The longest wait of all turns. */
   readonly seconds: number;
   readonly limit: number;
 }
 
 type Pair = readonly [Site, Site];
 
-/** Each with how long the first byte may take. */
+/** Each pair of sites, with the seconds that the first byte may take. */
 const JOINED: readonly (readonly [...Pair, limit: number])[] = [
   ["port-restricted", "port-restricted", FIRST_BYTE],
   ["symmetric", "symmetric", FIRST_BYTE],
@@ -34,7 +34,7 @@ const APART: readonly Pair[] = [
   ["HTTP proxy alone", "symmetric"],
 ];
 
-/** In a stack of its own. */
+/** Measures on a stack of its own. */
 export async function measureWaits({ turns }: { readonly turns: number }): Promise<WaitFigure[]> {
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-bench-" });
   await Deno.chmod(stateDir, 0o711);
@@ -91,7 +91,7 @@ async function measurePair(
       }),
     );
     await left.tell({ do: "hold", host: right.name, port: 443 });
-    // Either side revokes, in turns. Both have to notice.
+    // Each side revokes in turn. Both sides must notice.
     const { agent } = turn % 2 === 0 ? left : right;
     revoked.push(
       await secondsOf(async () => {
@@ -137,7 +137,10 @@ async function measureNoWay(
   };
 }
 
-/** Two kernel hosts with the reference agent and `agentfiles mesh path`, which both log it. */
+/**
+ * Measures two kernel hosts with the reference agent and `agentfiles mesh path`. Both log that
+ * there is no path.
+ */
 async function measureKernelNoWay(mesh: Mesh): Promise<WaitFigure> {
   const { allow } = await import("../../sandbox/hosts/sandbox.ts");
   const { installed, PathHost } = await import("../../paths/hosts/kernel_path.ts");
@@ -148,7 +151,7 @@ async function measureKernelNoWay(mesh: Mesh): Promise<WaitFigure> {
     await PathHost.join(mesh, { ...options, name: "kernel-r", pollSeconds: null }),
   ];
   for (const host of hosts) host.start();
-  // Until they wait for news, and `mesh path` looks.
+  // Wait until the agents wait for news, and `mesh path` observes.
   await new Promise((resolve) => setTimeout(resolve, 10_000));
   const [{ member: from }, { member: to }] = hosts as [PathHost, PathHost];
   const seconds = await secondsOf(async () => {

@@ -9,13 +9,13 @@ export interface BenchStack extends AsyncDisposable {
   readonly secretKey: string;
   readonly serviceRoleKey: string;
   readonly superuserDatabaseUrl: string;
-  /** By the names of the stack's process records: `stack` is the gateway and Storage. */
+  /** By the names of the stack's process records. `stack` is the gateway and Storage. */
   readonly pids: Readonly<Record<string, number>>;
-  /** As the superuser, by several connections. */
+  /** Connections of the superuser. */
   readonly sql: postgres.Sql;
 }
 
-/** What no measurement may run into; register looks at the quota all the same. */
+/** Limits so high that no measurement reaches them. Registration still checks the quota. */
 const SETTINGS = {
   ARTIFACTS_MAX_ARTIFACTS: "1000000000",
   ARTIFACTS_MAX_PENDING: "1000000",
@@ -23,24 +23,27 @@ const SETTINGS = {
   RATE_LIMIT_REQUESTS_PER_MINUTE: "0",
   RATE_LIMIT_REQUESTS_AT_ONCE: "0",
   MESH_MAX_REQUESTS_PER_TARGET: "1000",
-  // Nothing is swept but by a measurement.
+  // Sweeps run only when a measurement calls them.
   SWEEP_SECONDS: "2000000",
 };
 
 const RUN = fileURLToPath(new URL("./run.ts", import.meta.url));
 
-/** What leaves the limits on one caller as they are by default. */
+/** Restores the default rate limits of one caller. */
 export const DEFAULT_LIMITS = {
   RATE_LIMIT_REQUESTS_PER_MINUTE: "",
   RATE_LIMIT_REQUESTS_AT_ONCE: "",
 };
 
-/** Starts a stack with an empty database, which is gone with it. `settings` go before SETTINGS. */
+/**
+ * Starts a stack with an empty database, and deletes both when it stops. `settings` override
+ * SETTINGS.
+ */
 export async function startBenchStack(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<BenchStack> {
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-bench-" });
-  // Others may pass through: as root, PostgreSQL runs as another user.
+  // Let other users pass through the folder: as root, PostgreSQL runs as another user.
   await chmod(stateDir, 0o711);
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-all", RUN],
@@ -53,7 +56,7 @@ export async function startBenchStack(
     try {
       child.kill("SIGTERM");
     } catch {
-      // It has ended already.
+      // The process has ended already.
     }
     await child.status;
   }

@@ -1,7 +1,7 @@
 /**
- * The stack of a measurement, in a process of its own, so that what the gateway costs is told apart
- * from what measures. STATE_DIR, which goes when this stops, and PORT say where. Prints a line of
- * JSON when it is ready: see BenchStack.
+ * The stack of a measurement, in its own process, so that the cost of the gateway is separate from
+ * the cost of measuring. STATE_DIR (deleted when the stack stops) and PORT configure it. Prints one
+ * line of JSON when it is ready: see BenchStack.
  */
 import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -32,7 +32,7 @@ const { url, secretKey, serviceRoleKey, superuserDatabaseUrl } = stack;
 console.log(JSON.stringify({ url, secretKey, serviceRoleKey, superuserDatabaseUrl, pids }));
 await stopRequested;
 await stack.stop();
-// Here, not in the process that measures: that one may have been killed.
+// Delete the folder here, because the process that measures may have been killed.
 await removePostgresHome(stateDir);
 await rm(stateDir, { recursive: true, force: true });
 Deno.exit(0);
