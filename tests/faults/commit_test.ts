@@ -74,8 +74,8 @@ artifactTest(
 );
 
 /**
- * Asserts that /commit under this interception is 503 and leaves the artifact as it was, and that
- * the same request succeeds afterwards. Returns the headers of the 503.
+ * Asserts that /commit under this interception answers 503 and leaves the artifact unchanged, and
+ * that the same request succeeds afterwards. Returns the headers of the 503.
  */
 async function commitFailsOnce(
   owner: Agent,

@@ -29,7 +29,7 @@ artifactTest(
     await using proxy = startProxy(SUPABASE_URL, async ({ path }, forward) => {
       if (!path.endsWith("/rpc/register_artifact")) return undefined;
       await (await forward()).body?.cancel();
-      // What PostgREST then answers to every call that is under way.
+      // PostgREST's answer to every call that is under way when its connection is lost.
       return Response.json({ code: "", details: null, hint: null, message: "" }, { status: 400 });
     });
     await using own = await startOwnFunction({

@@ -13,7 +13,7 @@ import { objectsOf, sweepAll } from "../database/sweep/sweeping.ts";
 import { age, commitBy } from "../own_function/commits/commits.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 
-/** With it, five bytes take three calls of /commit. */
+/** With this limit, five bytes take three calls of /commit. */
 const THREE_CALLS = { ARTIFACTS_COMMIT_BYTES_PER_CALL: "2" };
 
 artifactTest(

@@ -15,7 +15,7 @@ Deno.test("a wrong key and a body that never comes → 401 at once", async () =>
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: own.process.port });
   await connection.write(new TextEncoder().encode(REQUEST));
   const buffer = new Uint8Array(4096);
-  // Without an answer the read would wait for ever.
+  // Without an answer, the read would wait forever.
   const timer = setTimeout(() => connection.close(), 10_000);
   const readBytes = await connection.read(buffer);
   clearTimeout(timer);

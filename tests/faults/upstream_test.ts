@@ -4,7 +4,9 @@ import { SUPABASE_URL } from "../conformance/client.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 import { startProxy } from "../own_function/proxy.ts";
 
-/** A call that changes nothing, of each operation, and a request that makes it. */
+/**
+ * For each operation, an upstream call that changes nothing, and a request that makes this call.
+ */
 const REPEATABLE: Record<string, [call: string, bodyOf: (cast: Cast) => Promise<object>]> = {
   "/register": ["/object/upload/sign/", ({ planner }) =>
     Promise.resolve({

@@ -28,12 +28,12 @@ function artifactScenario(scenario: Omit<Scenario, "functionName">): Scenario {
   return { functionName: "agent-artifacts", ...scenario };
 }
 
-/** Two new agents: an owner, and one that may be granted what the first one owns. */
+/** Two new agents: an owner, and an agent that may get grants of the owner's artifacts. */
 async function castOfTwo(): Promise<[owner: Agent, reader: Agent]> {
   return await Promise.all([createAgent("owner"), createAgent("reader")]);
 }
 
-/** Asserts that the agent's artifacts are the given keys, each with its own bytes. */
+/** Asserts that the agent has exactly artifacts with these keys, each with its own bytes. */
 async function assertHolds(owner: Agent, keys: readonly string[]): Promise<void> {
   const artifacts = await listed(owner);
   assert.deepEqual(artifacts.map(({ key }) => key), keys);
@@ -46,7 +46,7 @@ async function assertContent(reader: Agent, artifact: Artifact): Promise<void> {
   assert.equal(sha256(await download(opened.body.url)), artifact.sha256);
 }
 
-/** A sender's grant in the inbox of an agent, which is about to name that sender. */
+/** A grant in the inbox of an agent. The request of the scenario names its sender. */
 async function arrangeNamedSender() {
   const [sender, reader] = await castOfTwo();
   await grant(sender, await publish(sender), { to: reader });
@@ -54,7 +54,10 @@ async function arrangeNamedSender() {
   return { reader, request: { as: reader, body } };
 }
 
-/** A commit of `content`, uploaded for an artifact of five bytes, which claims to be "hello". */
+/**
+ * A commit of `content`, uploaded for an artifact of five bytes. The commit claims the digest of
+ * "hello".
+ */
 async function arrangeCommit(content: string, keysAfter: readonly string[]): Promise<Arranged> {
   const owner = await createAgent("owner");
   const artifact = await register(owner, { key: "k" });
@@ -66,7 +69,7 @@ async function arrangeCommit(content: string, keysAfter: readonly string[]): Pro
   };
 }
 
-/** One with an older artifact under its key, which is then superseded. */
+/** A commit that supersedes an older artifact with the same key. */
 async function arrangeSupersedingCommit(): Promise<Arranged> {
   const owner = await createAgent("owner");
   await publish(owner, { key: "k", content: "older" });
@@ -81,7 +84,7 @@ async function arrangeSupersedingCommit(): Promise<Arranged> {
   };
 }
 
-/** A grant that gives one download, which holds when there is not another one. */
+/** A grant for one download. `holds` asserts that a second download is refused. */
 async function arrangeOneDownload() {
   const [owner, reader] = await castOfTwo();
   const { artifact_id } = await publish(owner);
@@ -98,7 +101,7 @@ function oneDownload(
   return artifactScenario({
     path,
     situation: "of a grant for one download",
-    // One whose answer was lost has been counted.
+    // If the answer was lost, the download has still been counted.
     settled: [given, "410 grant_used_up"],
     async arrange() {
       const download = await arrangeOneDownload();
@@ -194,7 +197,7 @@ export const ARTIFACT_SCENARIOS: readonly Scenario[] = [
     path: "/d/:grant_token",
     situation: "whether it leads anywhere",
     settled: ["302"],
-    // HEAD does not say which error it is.
+    // An answer to HEAD has no error code.
     unwrap: (answer) =>
       answer.status === 503
         ? { ...answer, body: { error: { code: "upstream_unavailable" } } }

@@ -1,4 +1,4 @@
-/** What the code of the functions can do, read from the code itself. */
+/** The operations and upstream calls of the functions, read from their code. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../../local/command/project.ts";
@@ -16,7 +16,7 @@ const ENVIRONMENT = new Map([
   ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_own"}'],
 ]);
 
-/** These call nothing. */
+/** Operations that call no upstream. */
 const WITHOUT_CALLS = /\/(?:openapi\.json|\.well-known\/oauth-protected-resource)$/;
 
 const DATABASE_CALL = /\b(?:call|relay)Database\b[^("]*\(\s*"(\w+)"/g;
@@ -32,7 +32,7 @@ export function operationsOf(functionName: FunctionName): string[] {
   return [...new Set(paths)].sort();
 }
 
-/** The SQL functions that a function calls, by its own or by shared code, and the calls of Auth. */
+/** The SQL functions and Auth calls that a function makes, in its own or in shared code. */
 export async function namedCallsInCode(functionName: FunctionName): Promise<string[]> {
   const names = new Set<string>();
   for (const folder of [functionName, "_shared"]) {
@@ -50,7 +50,7 @@ export async function namedCallsInCode(functionName: FunctionName): Promise<stri
   return [...names].sort();
 }
 
-/** Each makes a Storage call of its own. */
+/** The methods that each make their own Storage call. */
 export function storageMethodsInCode(functionName: FunctionName): string[] {
   if (functionName === "agent-mesh") return [];
   const store = createObjectStore(readArtifactsSettings(ENVIRONMENT));

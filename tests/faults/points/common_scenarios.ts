@@ -1,4 +1,4 @@
-/** What both functions have. */
+/** Scenarios of both functions. */
 import assert from "node:assert/strict";
 import { type ErrorCode, errorEntry } from "../../../supabase/functions/_shared/errors.ts";
 import { open, publish } from "../../conformance/artifacts.ts";
@@ -19,12 +19,12 @@ import type { Asked, FunctionName, Scenario } from "./scenario.ts";
 
 const FUNCTIONS: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
 
-/** What a result of MCP holds of an error. */
+/** The part of an MCP tool result that describes an error. */
 interface ToolError {
   readonly error: { readonly code: ErrorCode; readonly retryable: boolean };
 }
 
-/** A call of a tool, as a client sends it that keeps no session. */
+/** A tool call, as a client without a session sends it. */
 function toolCall(agent: Agent, name: string, given: object): Asked {
   return {
     as: {
@@ -38,7 +38,9 @@ function toolCall(agent: Agent, name: string, given: object): Asked {
   };
 }
 
-/** An error that is the result of a tool, as HTTP would have it: `retryable` is its retry-after. */
+/**
+ * Turns a tool result that is an error into the answer of HTTP. `retryable` becomes retry-after.
+ */
 function unwrapToolResult(answer: Answer<unknown>): Answer<unknown> {
   const { result } = answer.body as {
     result?: { isError?: boolean; content: readonly { text: string }[] };
@@ -55,13 +57,13 @@ function mcpScenario(scenario: Pick<Scenario, "functionName" | "arrange">): Scen
   return { path: "/mcp", settled: ["200"], unwrap: unwrapToolResult, ...scenario };
 }
 
-/** By a user whose token Auth itself has to verify, at each request. */
+/** A request by a user whose token Auth itself must verify on each request. */
 function userScenario(functionName: FunctionName): Scenario {
   return {
     functionName,
     path: "/whoami",
     situation: "by a user",
-    // The address that the token names: the function has that of its proxy.
+    // The address of Auth in the token. The function only has the address of its proxy.
     environment: { PUBLIC_SUPABASE_URL: SUPABASE_URL },
     settled: ["200"],
     async arrange() {
@@ -74,14 +76,14 @@ function userScenario(functionName: FunctionName): Scenario {
 }
 
 /**
- * Both functions have the same code, so only one of them is made to wait at each fault. Only what
- * waits makes this call.
+ * Both functions have the same waiting code, so only one of them waits at each fault. Only a
+ * waiting request makes this call.
  */
 export const WAITING = { functionName: "agent-artifacts", call: "read_news" } as const;
 
-/** Of an agent with a peer, so that it is a heartbeat as well. */
+/** The waiter has a peer, so that the request is a heartbeat as well. */
 function waitScenario(functionName: FunctionName): Scenario {
-  // What changes is looked for once a second, from a second after the heartbeat is recorded on.
+  // The service polls for changes once a second, starting a second after it records the heartbeat.
   const wait = functionName === WAITING.functionName ? { wait_seconds: 2 } : {};
   return {
     functionName,

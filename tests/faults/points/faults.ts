@@ -1,24 +1,24 @@
-/** What can happen to one call between a function and its upstream. */
+/** The faults that can strike one call between a function and its upstream. */
 import type postgres from "postgres";
 import type { Gate } from "../../own_function/proxy.ts";
 import { terminateBackendsOf } from "./terminated_backend.ts";
 import type { Victim } from "./victim.ts";
 
-/** What a fault can do, and to whom. */
+/** What a fault can use. */
 export interface Strike {
-  /** Makes the call. */
+  /** Makes the upstream call. */
   readonly forward: () => Promise<Response>;
   readonly victim: Victim;
   /** Opens when the caller has its answer, or has lost it. */
   readonly answered: Gate;
-  /** As the superuser. */
+  /** Connected as the superuser. */
   readonly sql: postgres.Sql;
 }
 
-/** Resolves to what the function gets in place of the answer. */
+/** Resolves to the response that the function gets instead of the real one. */
 export type Fault = (strike: Strike) => Promise<Response>;
 
-/** After these the caller has no answer, and the function is a new process. */
+/** After these faults the caller has no answer, and the function runs in a new process. */
 export const KILLS: Readonly<Record<string, Fault>> = {
   async "killed before"({ victim }) {
     await victim.kill();
@@ -43,21 +43,21 @@ export const TROUBLES: Readonly<Record<string, Fault>> = {
   async "answer garbled"({ forward }) {
     const { status, headers, body } = await read(forward);
     const half = new TextDecoder().decode(body.slice(0, Math.floor(body.byteLength / 2)));
-    // Without what would make it look whole.
+    // Drop the closing brackets, so that the half is not valid JSON.
     return new Response(half.replace(/[}\]]+$/, ""), { status, headers });
   },
   async "answer replaced by a page"({ forward }) {
     await swallow(forward);
     return new Response("<h1>Welcome</h1>", { headers: { "content-type": "text/html" } });
   },
-  /** Carried out in time, answered too late. */
+  /** The upstream carries out the call in time, but its answer comes too late. */
   async "answer 60 s late"({ forward, victim, answered }) {
     const { status, headers, body } = await read(forward);
     victim.passDeadlines();
     await answered.wait();
     return new Response(body, { status, headers });
   },
-  /** Carried out only when the function has given up. */
+  /** The upstream carries out the call only after the function has given up. */
   async "call 60 s late"({ forward, victim, answered }) {
     victim.passDeadlines();
     await answered.wait();
@@ -68,8 +68,8 @@ export const TROUBLES: Readonly<Record<string, Fault>> = {
 };
 
 /**
- * The troubles by which calls are found that an operation makes only when another one fails, or
- * when nobody says how it ended.
+ * An operation makes some calls only when another call fails, or when the outcome of another call
+ * is unknown. These troubles reveal such calls.
  */
 export const REVEALING_TROUBLES = ["500 in its place", "answer lost"] as const;
 
@@ -77,7 +77,7 @@ export type RevealingTrouble = typeof REVEALING_TROUBLES[number];
 
 async function read(forward: Strike["forward"]) {
   const { status, headers, body } = await forward();
-  // The length is another one, where bytes are left out.
+  // The length differs if bytes are left out.
   const kept = new Headers(headers);
   kept.delete("content-length");
   return { status, headers: kept, body: await new Response(body).arrayBuffer() };
@@ -87,7 +87,7 @@ async function swallow(forward: Strike["forward"]): Promise<void> {
   await (await forward()).arrayBuffer();
 }
 
-/** For a function that is not there any more. */
+/** The response to a function that was killed. */
 function gone(): Response {
   return new Response(null, { status: 503 });
 }

@@ -15,7 +15,9 @@ import { stackEncryptionKeys } from "../../own_function/mesh_function.ts";
 import { OWN_RELAY } from "../../own_function/relay/relays.ts";
 import type { Arranged, Scenario } from "./scenario.ts";
 
-/** What changes is looked for once a second, from a second after the heartbeat is recorded on. */
+/**
+ * The service polls for changes once a second, starting a second after it records the heartbeat.
+ */
 const WAIT_SECONDS = 4;
 
 const environment = { PSK_ENCRYPTION_KEYS: await stackEncryptionKeys() };
@@ -35,7 +37,7 @@ function meshScenario(
   };
 }
 
-/** Asserts that each has the other in its configuration, with the same PSK. */
+/** Asserts that each agent has the other in its configuration, with the same PSK. */
 async function assertConnected(one: Agent, other: Agent): Promise<void> {
   const [psk, ...more] = valuesOf("PresharedKey", await configOf(one));
   assert.ok(psk);

@@ -1,6 +1,6 @@
 /**
- * Runs the module of a function, given by its path. All of its deadlines pass at once at SIGUSR2:
- * so a test can have an answer come too late without waiting for that.
+ * Runs the module of a function, given by its path. On SIGUSR2, all its deadlines pass at once. So
+ * a test can let an answer come too late without waiting for the deadline.
  */
 const pending = new Set<AbortController>();
 const timeout = AbortSignal.timeout;

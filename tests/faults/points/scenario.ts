@@ -1,4 +1,6 @@
-/** What is tried with faults: a request of each operation, arranged so that it does its work. */
+/**
+ * A scenario is a request of one operation, arranged so that it succeeds. Faults are tried on it.
+ */
 import type { Answer, Sender } from "../../conformance/client.ts";
 
 export type FunctionName = "agent-artifacts" | "agent-mesh";
@@ -6,37 +8,40 @@ export type FunctionName = "agent-artifacts" | "agent-mesh";
 export interface Asked {
   /** Default: POST. */
   readonly method?: "GET" | "HEAD" | "POST";
-  /** Instead of the scenario's, where that has a parameter. */
+  /** Replaces the scenario's path, if that has a parameter. */
   readonly path?: string;
   readonly as: Sender;
-  /** Sent as JSON; URLSearchParams as a form. */
+  /** Sent as JSON; URLSearchParams are sent as a form. */
   readonly body?: object;
 }
 
-/** A request that nobody has sent yet. */
+/** A request that has not been sent yet. */
 export interface Arranged {
   readonly request: Asked;
-  /** Lets the lease of a dead commit run out, where the request can meet one. */
+  /** Ends the lease of a dead commit, if the request can meet one. */
   readonly endLease?: () => Promise<void>;
-  /** Asserts what holds once the request was answered, however often it was sent. */
+  /** Asserts the final state after the request was answered, however often it was sent. */
   readonly holds?: () => Promise<void>;
 }
 
 export interface Scenario {
   readonly functionName: FunctionName;
-  /** Below the function's name, as the app has it. */
+  /** The path after the function's name, as the app declares it. */
   readonly path: string;
-  /** What is special about it: several scenarios of one path need it. */
+  /** Distinguishes scenarios with the same path. */
   readonly situation?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** `200`, or `<status> <code>`: what the contract answers to the request, sent once or again. */
+  /**
+   * `200`, or `<status> <code>`: the final answers that the contract allows, for a request that is
+   * sent once or several times.
+   */
   readonly settled: readonly string[];
-  /** What an answer says, where it is wrapped in another protocol's. */
+  /** Extracts the service's answer, if another protocol wraps it. */
   readonly unwrap?: (answer: Answer<unknown>) => Answer<unknown>;
   arrange(): Promise<Arranged>;
 }
 
-/** Such as `POST /commit, the bytes are wrong`. */
+/** For example `POST /commit, the bytes are wrong`. */
 export function titleOf({ path, situation }: Scenario): string {
   return situation === undefined ? path : `${path}, ${situation}`;
 }

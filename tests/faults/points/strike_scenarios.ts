@@ -20,27 +20,27 @@ const SCENARIOS = [
   ...ENROLMENT_SCENARIOS,
 ];
 /**
- * What a process asks for itself and not for one request: what it has counted is written, and the
- * keys are read that users' tokens are signed with. tests/own_function/usage and tests/users have
- * what becomes of these.
+ * Calls that a process makes on its own, not for a request: it writes its usage counters, and reads
+ * the keys that sign users' tokens. tests/own_function/usage and tests/users test faults of these
+ * calls.
  */
 const OF_NO_REQUEST = ["record_usage", "auth/jwks"];
 
-/** What strikes, and how a test's name says so. */
+/** The faults of each kind, and their part of a test's name. */
 const KINDS = {
   killed: { faults: KILLS, inTitle: "killed at each of its calls" },
   troubled: { faults: TROUBLES, inTitle: "with every fault at each of its calls" },
 };
 
-/** The names of all calls that any scenario has made. */
+/** The names of all calls that a fault has struck. */
 const struck = new Set<string>();
 const counts = { points: 0, faults: 0 };
 const outcomes = new Map<string, number>();
 
 /**
- * Adds the tests of one function that is killed, or that meets trouble: each of its scenarios, and
- * that these leave out no operation and no call. Each has a file of its own, so that they can be
- * tried side by side.
+ * Adds the tests of one function with one kind of fault: a test for each scenario, and tests that
+ * the scenarios cover every operation and every call. Each combination is in its own file, so that
+ * they can run side by side.
  */
 export function strikeScenariosOf(functionName: FunctionName, kind: keyof typeof KINDS): void {
   const { faults, inTitle } = KINDS[kind];
@@ -81,7 +81,7 @@ export function strikeScenariosOf(functionName: FunctionName, kind: keyof typeof
   });
 }
 
-/** What went wrong with any of the faults at any call of the scenario. */
+/** The failures of all faults at all calls of the scenario. */
 async function complaintsAbout(
   scenario: Scenario,
   faults: readonly string[],
@@ -106,8 +106,8 @@ async function complaintsAbout(
 }
 
 /**
- * The calls of the scenario, as it makes them unharmed; then those that it makes only when one of
- * these meets trouble.
+ * First the calls that the scenario makes without a fault. Then the calls that it makes only when
+ * one of the first calls fails.
  */
 async function* pointsOf(scenario: Scenario, victim: Victim): AsyncGenerator<Point> {
   const usual = await recordCalls(scenario, victim);
@@ -131,7 +131,7 @@ async function* pointsOf(scenario: Scenario, victim: Victim): AsyncGenerator<Poi
   }
 }
 
-/** Resolves to what went wrong, or to null. */
+/** Resolves to a description of the failure, or to null. */
 async function strike(
   target: { scenario: Scenario; point: Point; victim: Victim; sql: postgres.Sql },
   fault: string,

@@ -1,9 +1,9 @@
 import type postgres from "postgres";
 
 /**
- * Runs `call` while every table of the project is locked, and ends the backends that wait for one
- * on its behalf, each in the middle of its transaction. A call that needs none passes unharmed:
- * those of Storage do, whose answers in such trouble are faults of their own.
+ * Runs `call` while every table of the project is locked, and terminates the backends that wait for
+ * these locks, each in the middle of its transaction. A call that needs no lock passes unharmed.
+ * Storage's calls do: Storage's answers to such trouble are faults of their own.
  */
 export async function terminateBackendsOf<Result>(
   call: () => Promise<Result>,
@@ -15,7 +15,7 @@ export async function terminateBackendsOf<Result>(
     const [own] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`;
     const progress = { isOver: false };
     const result = call().finally(() => progress.isOver = true);
-    // It is awaited below: until then, a failure must not count as unhandled.
+    // The promise is awaited below. Until then, a failure must not count as unhandled.
     result.catch(() => {});
     let ended: readonly unknown[] = [];
     while (!progress.isOver && ended.length === 0) {
@@ -30,7 +30,7 @@ export async function terminateBackendsOf<Result>(
   }
 }
 
-/** Begins a transaction that has every table to itself. */
+/** Begins a transaction that locks every table exclusively. */
 async function lockEveryTable(holder: postgres.ReservedSql): Promise<void> {
   const tables = await holder<{ name: string }[]>`
     select format('%I.%I', n.nspname, c.relname) as name
@@ -38,7 +38,8 @@ async function lockEveryTable(holder: postgres.ReservedSql): Promise<void> {
     where c.relkind in ('r', 'p') and n.nspname = any (agents.own_schemas())
     order by name`;
   const names = tables.map(({ name }) => name).join(", ");
-  // It does not wait: with a call of the same request that runs beside it, that could be a circle.
+  // Retry without waiting for the locks: waiting could deadlock with another call of the same
+  // request.
   while (!await locks(holder, names)) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 

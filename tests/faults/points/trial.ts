@@ -7,24 +7,24 @@ import type { Arranged, Scenario } from "./scenario.ts";
 import { CallCounter, keyOf, type UpstreamCall } from "./upstream_call.ts";
 import type { Victim } from "./victim.ts";
 
-/** Where a fault can strike. */
+/** A call at which a fault can strike. */
 export interface Point {
   readonly call: UpstreamCall;
-  /** What has to fail first, because the call is made only then. */
+  /** The call that must fail first, if `call` is made only then. */
   readonly after?: { readonly call: UpstreamCall; readonly trouble: RevealingTrouble };
 }
 
-/** What came of one trial. */
+/** The outcome of one trial. */
 export interface Outcome {
-  /** The first answer, `status` or `status code`; `none` where the connection was lost. */
+  /** The first answer, as `status` or `status code`; `none` if the connection was lost. */
   readonly first: string;
-  /** The last answer of the same request, sent until it was settled. */
+  /** The final answer to the same request, which is repeated until it is settled. */
   readonly last: string;
-  /** Every call of the first request. */
+  /** All upstream calls of the first request. */
   readonly calls: readonly UpstreamCall[];
 }
 
-/** How often one request is sent until its answer is final. */
+/** How often one request is sent, at most, until its answer is final. */
 const MOST_REQUESTS = 8;
 
 export function keyOfPoint({ call, after }: Point): string {
@@ -33,7 +33,7 @@ export function keyOfPoint({ call, after }: Point): string {
     : `${keyOf(call)} after ${keyOf(after.call)}: ${after.trouble}`;
 }
 
-/** Sends an arranged request, unharmed, until it is settled. Resolves to its calls, each once. */
+/** Sends an arranged request without faults until it is settled. Resolves to its distinct calls. */
 export async function recordCalls(scenario: Scenario, victim: Victim): Promise<UpstreamCall[]> {
   const arranged = await scenario.arrange();
   const calls = new Map<string, UpstreamCall>();
@@ -49,8 +49,8 @@ export async function recordCalls(scenario: Scenario, victim: Victim): Promise<U
 }
 
 /**
- * Arranges the scenario, has `fault` strike at `point` of the first request, and sends the same
- * request until it is settled. Throws unless it is answered and holds what the contract says.
+ * Arranges the scenario, lets `fault` strike at `point` of the first request, and repeats the
+ * request until it is settled. Throws unless the answers and the final state keep the contract.
  */
 export async function tryFault(
   { scenario, point, victim, sql }: {
@@ -83,7 +83,7 @@ export async function tryFault(
   let isAnsweredEarly: boolean;
   try {
     first = await victim.ask(arranged.request);
-    // A large file takes several requests: the point may lie in a later one.
+    // A large file takes several requests, and the point may be in a later one.
     while (strikes.length === 0 && first?.status === 202) {
       first = await victim.ask(arranged.request);
     }
@@ -98,7 +98,8 @@ export async function tryFault(
 
   let last = await settle(scenario, { victim, arranged });
   if (isAnsweredEarly) {
-    // It may still undo what the request did: so the same is asked once more.
+    // The first request may still undo its changes. Send the same request again after it has
+    // finished.
     await Promise.allSettled(strikes);
     last = await settle(scenario, { victim, arranged });
   }
@@ -106,7 +107,7 @@ export async function tryFault(
   return { first: first === null ? "none" : describe(first), last: describe(last), calls };
 }
 
-/** What strikes at `call`, if anything. A call that is repeated meets the same fault again. */
+/** The fault that strikes at the call `at`, if any. A repeated call meets the same fault again. */
 function faultAt({ call, after }: Point, at: UpstreamCall, fault: Fault): Fault | undefined {
   if (at.name === call.name && at.nth >= call.nth) return fault;
   if (after !== undefined && at.name === after.call.name && at.nth >= after.call.nth) {
@@ -115,7 +116,7 @@ function faultAt({ call, after }: Point, at: UpstreamCall, fault: Fault): Fault 
   return undefined;
 }
 
-/** Asserts that an answer under trouble is final, or says when to ask again. */
+/** Asserts that an answer under trouble is final, or tells the caller when to retry. */
 function assertHonest(scenario: Scenario, answer: Answer<unknown> | null): void {
   assert.ok(answer !== null, "the connection is lost, though nobody killed the function");
   const described = describe(answer);
@@ -124,7 +125,7 @@ function assertHonest(scenario: Scenario, answer: Answer<unknown> | null): void 
   assert.ok(Number(answer.headers.get("retry-after")) > 0);
 }
 
-/** Sends the request until its answer is one of those that settle it. */
+/** Repeats the request until its answer is one of the scenario's final answers. */
 async function settle(
   scenario: Scenario,
   { victim, arranged }: { readonly victim: Victim; readonly arranged: Arranged },

@@ -1,6 +1,6 @@
 import type { Passing } from "../../own_function/proxy.ts";
 
-/** One call of a request: the `nth` of its name, from 1. */
+/** One upstream call of a request: the `nth` call with this name, counted from 1. */
 export interface UpstreamCall {
   readonly name: string;
   readonly nth: number;
@@ -12,13 +12,16 @@ const STORAGE =
   /^\/storage\/v1\/(object\/(?:upload\/sign|sign|move|copy|info|list|authenticated)|[^/]+)/;
 
 /**
- * Asked once a second for everybody who waits. How often that is within one request is chance, so
- * that each is the first. Nobody is told of its failures: who waits is answered in the end by a
- * call of its own.
+ * The poll that a process makes once a second for all waiting requests. The number of polls within
+ * one request is random, so each poll counts as the first. Callers do not see its failures: each
+ * waiting request ends with a call of its own.
  */
 const POLL = "find_changes";
 
-/** The SQL function that is called, Auth's `auth/user`, or as Storage's `POST object/move`. */
+/**
+ * The name of the SQL function, `auth/user` for Auth, or for example `POST object/move` for
+ * Storage.
+ */
 function nameOf({ method, path }: Passing): string {
   const [, functionName] = RPC.exec(path) ?? [];
   if (functionName !== undefined) return functionName;
@@ -28,7 +31,7 @@ function nameOf({ method, path }: Passing): string {
   return `${method} ${storageCall ?? path}`;
 }
 
-/** Numbers the calls of one request as they come. */
+/** Numbers the calls of one request in their order. */
 export class CallCounter {
   readonly #counts = new Map<string, number>();
 

@@ -9,15 +9,15 @@ import type { Asked, Scenario } from "./scenario.ts";
 const FUNCTIONS = join(PROJECT, "supabase", "functions");
 const PASSABLE_DEADLINES = fileURLToPath(new URL("./passable_deadlines.ts", import.meta.url));
 
-/** Longer than any request takes, so that one that hangs ends the test. */
+/** Longer than any request takes. A request that hangs ends the test. */
 const PATIENCE_MILLISECONDS = 30_000;
 
-/** A function behind a proxy, which can die, and whose deadlines can pass at any moment. */
+/** A function behind a proxy. A test can kill it, and can let its deadlines pass at any moment. */
 export interface Victim extends AsyncDisposable {
   readonly proxy: Proxy;
-  /** Resolves to null when the connection is lost. */
+  /** Resolves to null if the connection is lost. */
   ask(request: Asked): Promise<Answer<unknown> | null>;
-  /** `kill -9`. The next request finds a new process. */
+  /** Kills with SIGKILL. The next request finds a new process. */
   kill(): Promise<void>;
   passDeadlines(): void;
 }
@@ -32,7 +32,7 @@ export async function startVictim(
     return startOwnFunction({
       name: functionName,
       supabaseUrl: proxy.url,
-      // Its calls come between others' without belonging to a request.
+      // The calls that write usage come between others, and belong to no request.
       environment: { USAGE_WRITE_SECONDS: "0", ...environment },
       program: {
         deno: Deno.execPath(),
@@ -69,7 +69,7 @@ export async function startVictim(
   }
 
   let current = start();
-  // The process of the last request that was sent.
+  // The process that got the last request.
   let running = await current;
   let killed: OwnFunction | null = null;
 
@@ -88,7 +88,8 @@ export async function startVictim(
       });
     },
     async kill() {
-      // Of the calls that one request makes at once, each may be where it is killed.
+      // A request can make several calls at once, and the fault strikes each of them. Kill only
+      // once.
       if (killed !== running) {
         killed = running;
         current = startAnew(killed);
@@ -107,7 +108,7 @@ function isForm(body: object): body is URLSearchParams {
   return body instanceof URLSearchParams;
 }
 
-/** /metrics answers in a text of its own, and HEAD without a body. */
+/** /metrics answers with plain text, and HEAD has no body. */
 async function bodyOf(response: Response): Promise<unknown> {
   const text = await response.text();
   if (text === "") return {};

@@ -1,4 +1,4 @@
-/** What agents and the operator ask about enrolments, of either function. */
+/** The requests of agents and of the operator about enrolments, to either function. */
 import assert from "node:assert/strict";
 import { type Agent, type Answer, operatorRpc, succeed } from "../../../conformance/client.ts";
 import {
@@ -40,7 +40,7 @@ async function listedEnrolments(): Promise<Enrolment[]> {
   return enrolments;
 }
 
-/** A key that was enrolled over another one, and never used. */
+/** An agent that enrolled again. Its second agent key is not used yet. */
 async function secondGeneration(): Promise<{ first: Agent; second: Agent }> {
   const { enrolment_key } = await put({ uses_left: null });
   const agent_name = newName("vm");
@@ -49,7 +49,7 @@ async function secondGeneration(): Promise<{ first: Agent; second: Agent }> {
   return { first: agentOf(first), second: agentOf(await enrol({ enrolment_key, agent_name })) };
 }
 
-/** An error of OAuth (RFC 6749, 5.2), as /enroll has it. */
+/** Converts an OAuth error (RFC 6749, 5.2) of /enroll into the service's own form. */
 function unwrapOAuthError({ status, headers, body }: Answer<unknown>): Answer<unknown> {
   const { error } = body as { error?: string };
   if (error === undefined) return { status, headers, body };
@@ -128,7 +128,7 @@ function scenariosOf(functionName: FunctionName): Scenario[] {
         return {
           request: { method: "GET", as: second },
           async holds() {
-            // Where the use could not be noted, the next one notes it.
+            // If this request could not record the first use, the next request does.
             assert.equal((await whoami(second)).status, 200);
             assert.equal((await whoami(first)).status, 401);
           },
@@ -138,7 +138,7 @@ function scenariosOf(functionName: FunctionName): Scenario[] {
     {
       functionName,
       path: "/leave",
-      // Who has left has no key to ask again with.
+      // An agent that has left has no agent key to repeat the request with.
       settled: ["200", "401 unauthenticated"],
       async arrange() {
         const { second } = await secondGeneration();
