@@ -1,4 +1,4 @@
-/** The clients of a run: half of them hand artifacts around, half of them build a mesh. */
+/** The clients of a run: half of them exchange artifacts, half of them build a mesh. */
 import type { Agent, JsonObject } from "../conformance/client.ts";
 import { newPubkey } from "../conformance/mesh_cast.ts";
 import type { Random } from "../seeds/random.ts";
@@ -7,11 +7,11 @@ import type { Client, ClientOptions } from "./clients/client.ts";
 import { joinAll, meshClient } from "./clients/mesh_client.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** Two clients act for each agent: what one agent does at once is where races are. */
+/** Two clients act for each agent, because concurrent requests of one agent cause races. */
 const AGENTS_PER_GROUP = 7;
 const CLIENTS_PER_AGENT = 2;
 
-/** Makes the agents, and the clients that act for them: 28. */
+/** Creates the agents and the 28 clients that act for them. */
 export async function assembleFleet(
   { url, secretKey, recorder, random }: {
     readonly url: string;

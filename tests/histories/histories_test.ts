@@ -8,7 +8,7 @@ import { runHistory } from "./run_history.ts";
 const SECONDS = Number(Deno.env.get("HISTORY_SECONDS") ?? 120);
 const MOST_SHOWN = 10;
 
-/** What has to succeed in the end, or the run shows nothing. */
+/** Operations that must have succeeded at least once. Without them, the run shows nothing. */
 const OPERATIONS = [
   ...["register", "commit", "grant", "revoke", "fetch", "open", "inbox", "list", "delete", "sweep"]
     .map((name) => `/agent-artifacts/${name}`),
@@ -45,7 +45,7 @@ function describe(history: readonly Entry[]): string {
   return `${history.length} requests; ${counts.join(", ")}`;
 }
 
-/** Without the answers: they hold tokens. */
+/** Leaves out the answers, because they contain tokens. */
 function summarise({ rule, entries }: Violation) {
   const sequence = entries.map(({ operation, agent, start, end, status }) =>
     `${agent} ${operation} ${Math.round(start)}–${Math.round(end)} ms: ${status}`

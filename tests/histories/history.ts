@@ -1,29 +1,28 @@
-/** What a run is recorded as, and judged by. */
+/** The recorded history of a run, and the types of the rules that check it. */
 import type { JsonObject } from "../conformance/client.ts";
 
-/** One request and its answer. */
 export interface Entry {
   /** The path with the function's name, such as /agent-artifacts/commit; or DOWNLOAD. */
   readonly operation: string;
-  /** The agent in whose name it was sent. */
+  /** The agent for which the request was sent. */
   readonly agent: string;
   readonly request: JsonObject;
   /** Milliseconds since the run began. */
   readonly start: number;
-  /** When the answer was there, or was given up. */
+  /** When the answer arrived, or when the client gave up. */
   readonly end: number;
-  /** 0: no answer came. */
+  /** 0 means no answer. */
   readonly status: number;
-  /** Null where no JSON came. */
+  /** Null if the answer was not JSON. */
   readonly answer: JsonObject | null;
 }
 
-/** GET of a download URL; its answer is `{sha256}`, of the bytes that came. */
+/** A GET of a download URL. Its answer is `{sha256}` of the received bytes. */
 export const DOWNLOAD = "download";
 
-/** Where a history contradicts the contract. */
+/** A contradiction between a history and the contract. */
 export interface Violation {
-  /** What does not hold. */
+  /** The rule that is violated. */
   readonly rule: string;
   /** The entries that contradict each other, in the order of their starts. */
   readonly entries: readonly Entry[];
@@ -36,7 +35,7 @@ export function didHappen({ status }: Entry): boolean {
   return status === 200;
 }
 
-/** Whether a request has changed something, or may have, or may yet. */
+/** Whether a request has changed something, may have changed it, or may still change it. */
 export function mayHappen({ status }: Entry): boolean {
   return status === 200 || status === 0 || status >= 500;
 }
@@ -50,7 +49,7 @@ export function entriesOf(history: readonly Entry[], operation: string): Entry[]
   return history.filter((entry) => entry.operation === operation);
 }
 
-/** Each entry by what `keyOf` says of it, in the order of the history. */
+/** Groups the entries by `keyOf`, in the order of the history. */
 export function groupBy<Key>(
   entries: readonly Entry[],
   keyOf: (entry: Entry) => Key,

@@ -1,11 +1,11 @@
-/** Ends the parts of a local stack with kill -9, one after the other. */
+/** Kills the parts of a local stack with SIGKILL, one after the other. */
 import postgres from "postgres";
 import type { Random } from "../seeds/random.ts";
 import { awaitOk, launch, readEnvironment, recordedPids } from "../stack/stack_process.ts";
 
 export type Service = Awaited<ReturnType<typeof launch>>;
 
-/** A stack in a process of its own, which is killed and comes back on the same port. */
+/** A stack in its own process. After a kill it comes back on the same port. */
 export interface Target {
   readonly stateDir: string;
   service: Service;
@@ -13,7 +13,7 @@ export interface Target {
 
 type Kill = (target: Target) => Promise<void>;
 
-/** Within which the stack starts what was killed, and is healthy. */
+/** The stack must restart the killed part and be healthy within this time. */
 const PATIENCE_MILLISECONDS = 60_000;
 
 const HEALTH = ["agent-artifacts", "agent-mesh"].map((name) => `/functions/v1/${name}/health`);
@@ -22,20 +22,22 @@ const KILLS: Readonly<Record<string, Kill>> = {
   "the function agent-artifacts": (target) => killPart(target, "agent-artifacts"),
   "the function agent-mesh": (target) => killPart(target, "agent-mesh"),
   "PostgREST": (target) => killPart(target, "postgrest"),
-  // Its own answer to that is to end all the others and recover.
+  // PostgreSQL then ends all other backends, and recovers.
   "a backend of PostgreSQL": (target) => killBackend(target),
   "every connection of PostgREST": (target) => terminateConnections(target),
   "PostgreSQL": (target) => killPart(target, "postgres"),
   "the whole stack, with gateway and Storage": restart,
 };
 
-/** Kills one part after the other, each as soon as all is well again, until `isOver`. */
+/**
+ * Kills one part after the other until `isOver`. Each kill waits until the stack is healthy again.
+ */
 export async function killInTurn(
   target: Target,
   { random, isOver, pauseMilliseconds }: {
     readonly random: Random;
     readonly isOver: () => boolean;
-    /** How long everything works in between. */
+    /** How long the stack works between two kills. */
     readonly pauseMilliseconds: number;
   },
 ): Promise<Map<string, number>> {
@@ -44,7 +46,7 @@ export async function killInTurn(
   while (!isOver()) {
     await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds));
     if (isOver()) break;
-    // Each of them once before any comes again.
+    // Kill each part once before any part is killed again.
     if (left.length === 0) left = Object.keys(KILLS);
     const [part] = left.splice(random.below(left.length), 1);
     await KILLS[part!]!(target);
@@ -88,7 +90,7 @@ async function restart(target: Target): Promise<void> {
   await target.service.ready();
 }
 
-/** What has ended by itself meanwhile comes back as if it had been killed. */
+/** If the process has already ended by itself, the stack restarts it just the same. */
 function killIfThere(pid: number): void {
   try {
     Deno.kill(pid, "SIGKILL");
@@ -97,7 +99,7 @@ function killIfThere(pid: number): void {
   }
 }
 
-/** As the superuser. A stack that was started again has its PostgreSQL on another port. */
+/** Queries as the superuser. A restarted stack has its PostgreSQL on another port. */
 async function queryOnce<Row>(
   { stateDir }: Target,
   query: (sql: postgres.Sql) => Promise<Row>,

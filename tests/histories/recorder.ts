@@ -2,10 +2,12 @@ import { createHash } from "node:crypto";
 import { headersOf, type JsonObject, type Sender } from "../conformance/client.ts";
 import { DOWNLOAD, type Entry } from "./history.ts";
 
-/** Longer than several of a function's deadlines in a row: one request may meet more than one. */
+/**
+ * Longer than several deadlines of a function in a row, because one request may meet more than one.
+ */
 const PATIENCE_MILLISECONDS = 45_000;
 
-/** A request of a history, before it is sent. */
+/** A request of a history that has not been sent yet. */
 export interface Intention {
   readonly operation: string;
   readonly agent: string;
@@ -13,7 +15,7 @@ export interface Intention {
   readonly request: JsonObject;
 }
 
-/** Sends requests to one deployment, and keeps all of them with their answers. */
+/** Sends requests to one deployment, and records all of them with their answers. */
 export class Recorder {
   readonly history: Entry[] = [];
   readonly #url: string;
@@ -35,7 +37,7 @@ export class Recorder {
     });
   }
 
-  /** GETs the URL that /open or /fetch gave, which may be over by then. */
+  /** GETs the URL from /open or /fetch. The URL may have expired by then. */
   async download(agent: string, { answer }: Entry): Promise<void> {
     const { url, artifact_id, sha256 } = answer as { url: string } & JsonObject;
     const request = { artifact_id: artifact_id!, sha256: sha256! };
@@ -47,7 +49,7 @@ export class Recorder {
     });
   }
 
-  /** PUTs the bytes of an artifact; whether they have come is for /commit to say. */
+  /** PUTs the bytes of an artifact. Ignores the result: /commit says whether the bytes arrived. */
   async upload(url: string, content: string): Promise<void> {
     const signal = AbortSignal.timeout(PATIENCE_MILLISECONDS);
     await fetch(url, { method: "PUT", body: content, signal })

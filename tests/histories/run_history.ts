@@ -12,22 +12,23 @@ import type { Entry } from "./history.ts";
 import { killInTurn, type Target } from "./kills.ts";
 import { Recorder } from "./recorder.ts";
 
-/** So that clients do not only wait for each other's turn on the processor. */
+/** Pauses keep the clients from only competing for the processor. */
 const MOST_PAUSE_MILLISECONDS = 100;
 const MILLISECONDS_BETWEEN_KILLS = 5_000;
 
 export interface Run {
   readonly history: readonly Entry[];
-  /** By what was killed, how often. */
+  /** How often each part was killed. */
   readonly kills: ReadonlyMap<string, number>;
-  /** What `deno task fsck` says in the end; nothing where all is well. */
+  /** The output of `deno task fsck` at the end; empty if it found no contradiction. */
   readonly contradictions: string;
 }
 
 /**
- * Runs a stack of its own for `seconds`, with clients that never rest and parts that die, then lets
- * everybody look at what is left. The seed decides what each client does and what is killed. What
- * it cannot repeat is how the requests of different clients fall together.
+ * Runs a stack of its own for `seconds`, with clients that send requests all the time and parts
+ * that are killed. Then every client reads the final state. The seed determines the actions of each
+ * client and the order of the kills. It cannot reproduce the interleaving of different clients'
+ * requests.
  */
 export async function runHistory(
   { seed, seconds }: { readonly seed: number; readonly seconds: number },
@@ -57,7 +58,8 @@ export async function runHistory(
       }),
       ...clients.map((client) => actUntil(isOver, client, pauses.fork())),
     ]);
-    // Three times, so that what only one side of a pair sees lies between two looks of the other.
+    // Read three times. For a pair, a value that only one side sees then lies between two readings
+    // of the other side.
     for (const _ of ["first", "second", "third"]) {
       await Promise.all(clients.map((client) => client.look()));
     }

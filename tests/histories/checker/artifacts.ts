@@ -1,4 +1,4 @@
-/** A key has one current artifact, and what was committed stays. */
+/** Rules of artifacts: a key has one current artifact, and committed artifacts stay. */
 import {
   didHappen,
   DOWNLOAD,
@@ -16,20 +16,20 @@ interface Listed {
   readonly key: string;
 }
 
-/** What a history tells of one artifact that was registered. */
+/** What a history shows of one registered artifact. */
 interface KnownArtifact {
   readonly artifactId: string;
   readonly owner: string;
   readonly key: string;
   readonly commits: readonly Entry[];
   readonly deletions: readonly Entry[];
-  /** Before this, it cannot have been committed. */
+  /** The artifact cannot have been committed before this time. */
   readonly earliestCommit: number;
-  /** From this on, it has been committed. */
+  /** The artifact has certainly been committed from this time on. */
   readonly certainCommit: number;
 }
 
-/** /list has each key once, and none that is no longer, or not yet, the current artifact. */
+/** /list shows each key once, and only artifacts that can be current. */
 export const oneCurrentPerKey: Rule = (history) => {
   const artifacts = knownArtifacts(history);
   const byKey = Map.groupBy(artifacts.values(), ({ owner, key }) => `${owner} ${key}`);
@@ -41,7 +41,7 @@ export const oneCurrentPerKey: Rule = (history) => {
     }
     for (const { artifact_id } of listed) {
       const shown = artifacts.get(artifact_id);
-      // Its registration was answered to nobody.
+      // The answer to its registration was lost.
       if (shown === undefined) continue;
       const deletion = shown.deletions.find((entry) => didHappen(entry) && entry.end < list.start);
       if (deletion !== undefined) {
@@ -62,13 +62,16 @@ export const oneCurrentPerKey: Rule = (history) => {
   return violations;
 };
 
-/** A key whose artifact was committed before is in the list, unless something of it was deleted. */
+/**
+ * A list contains each key with an artifact that was committed earlier, unless an artifact with
+ * that key may have been deleted.
+ */
 export const commitsAreNotLost: Rule = (history) => {
   const artifacts = [...knownArtifacts(history).values()];
   const byOwner = Map.groupBy(artifacts, ({ owner }) => owner);
   const violations: Violation[] = [];
   for (const list of entriesOf(history, "/agent-artifacts/list").filter(didHappen)) {
-    // What is missing may stand on a further page.
+    // A missing key may be on a further page.
     if (list.answer!["next_cursor"] !== null) continue;
     const listed = list.answer!["artifacts"] as unknown as Listed[];
     const keys = new Set(listed.map(({ key }) => key));
@@ -82,7 +85,7 @@ export const commitsAreNotLost: Rule = (history) => {
   return violations;
 };
 
-/** The owner can open what it committed and nobody may have deleted. */
+/** The owner can open an artifact that it committed and that no request may have deleted. */
 export const committedCanBeOpened: Rule = (history) => {
   const artifacts = knownArtifacts(history);
   return entriesOf(history, "/agent-artifacts/open").flatMap((opened) => {
@@ -97,7 +100,7 @@ export const committedCanBeOpened: Rule = (history) => {
   });
 };
 
-/** What /open and /fetch lead to is what was committed: the digest, and the bytes. */
+/** /open and /fetch lead to the committed content: its digest and its bytes. */
 export const contentIsTheDigest: Rule = (history) => {
   const violations: Violation[] = [];
   const committed = new Map<unknown, unknown>();

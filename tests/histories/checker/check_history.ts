@@ -15,9 +15,12 @@ import {
 import { bothSidesReadOnePsk, noTwoPairsShareAPsk } from "./psks.ts";
 import { peersAreSharedByRule, revokedRulesAreNotShown } from "./rules.ts";
 
-/** Whatever dies: the service says that it is not there, and not that it does not know why. */
+/**
+ * Whatever part is killed, the service answers that it is unavailable, and not with an unexplained
+ * 500.
+ */
 const noInternalErrors: Rule = (history) =>
-  // Storage answers downloads itself, with a 500 while its database is away.
+  // Storage itself answers downloads, and answers 500 while its database is away.
   history.filter(({ operation, status }) => status === 500 && operation !== "download").map((
     entry,
   ) => ({
@@ -45,8 +48,8 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * Every contradiction between a recorded history and the contract. A request without an answer, or
- * with a 5xx, may have had its effect at any time since it began, or never.
+ * Finds every contradiction between a recorded history and the contract. A request without an
+ * answer, or with a 5xx, may have had its effect at any time after it began, or never.
  */
 export function checkHistory(history: readonly Entry[]): Violation[] {
   return RULES.flatMap((rule) => rule(history));

@@ -1,4 +1,4 @@
-/** What was revoked is not served; what was granted is. */
+/** Rules of grants: a revoked grant is not served; a live grant is. */
 import {
   didHappen,
   effectEnd,
@@ -9,20 +9,20 @@ import {
   type Violation,
 } from "../history.ts";
 
-/** A grant that was answered, with everything that ends it or may end it. */
+/** A grant whose request was answered, and all requests that end it or may end it. */
 interface KnownGrant {
   readonly entry: Entry;
   readonly grantId: unknown;
   readonly token: unknown;
   readonly artifactId: unknown;
   readonly toAgent: unknown;
-  /** Requests that end it for certain when they are answered. */
+  /** Requests that certainly ended the grant when they were answered. */
   readonly ends: readonly Entry[];
-  /** Requests that may have ended it, since they began. */
+  /** Requests that may have ended the grant at any time after they began. */
   readonly possibleEnds: readonly Entry[];
 }
 
-/** /fetch, /open and /inbox give nothing of a grant that ended before they began. */
+/** /fetch, /open and /inbox serve no grant that ended before their request began. */
 export const endedGrantsAreNotServed: Rule = (history) => {
   const grants = knownGrants(history);
   const byToken = new Map(grants.map((grant) => [grant.token, grant]));
@@ -47,7 +47,7 @@ export const endedGrantsAreNotServed: Rule = (history) => {
   return violations;
 };
 
-/** /open gives an artifact only to its owner, and to an agent with a grant that may be live. */
+/** /open serves an artifact only to its owner, and to an agent whose grant may be live. */
 export const nobodyOpensWithoutAGrant: Rule = (history) => {
   const grants = knownGrants(history);
   const owners = new Map(
@@ -59,7 +59,7 @@ export const nobodyOpensWithoutAGrant: Rule = (history) => {
   return entriesOf(history, "/agent-artifacts/open").filter(didHappen).flatMap((opened) => {
     const { artifact_id } = opened.request;
     const owner = owners.get(artifact_id);
-    // Nobody knows whose it is, where its registration was not answered.
+    // If the answer to the registration was lost, the owner is unknown.
     if (owner === undefined || owner === opened.agent) return [];
     const isLive = ({ entry, artifactId, toAgent, ends }: KnownGrant) =>
       artifactId === artifact_id && toAgent === opened.agent && entry.start < opened.end &&
@@ -72,7 +72,7 @@ export const nobodyOpensWithoutAGrant: Rule = (history) => {
   });
 };
 
-/** /inbox shows every grant that was answered before, and that nothing may have ended. */
+/** /inbox shows every grant that was answered earlier, unless a request may have ended it. */
 export const grantsAreNotLost: Rule = (history) => {
   const grants = knownGrants(history);
   const whole = entriesOf(history, "/agent-artifacts/inbox")
@@ -102,7 +102,8 @@ function knownGrants(history: readonly Entry[]): KnownGrant[] {
       ),
       ...deletions.filter(({ request }) => request["artifact_id"] === artifactId),
     ].filter((end) => effectEnd(end) > entry.start);
-    // One that began before the grant's answer may have come first, and left it alone.
+    // A request that began before the answer to the grant may have run before the grant, without
+    // effect.
     const ends = possibleEnds.filter((end) => didHappen(end) && end.start > entry.end);
     return { entry, grantId, token, artifactId, toAgent, ends, possibleEnds };
   });

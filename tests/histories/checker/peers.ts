@@ -1,4 +1,4 @@
-/** Versions never go back; addresses, public keys and PSKs belong to whom they belong. */
+/** Rules of peers: versions never go back; an address or a public key belongs to one agent. */
 import {
   didHappen,
   entriesOf,
@@ -14,7 +14,10 @@ interface ShownPeer {
   readonly addresses: readonly string[];
 }
 
-/** No answer has a smaller config_version of an agent than one that ended before it began. */
+/**
+ * An answer never has a smaller config_version of an agent than an answer that ended before it
+ * began.
+ */
 export const versionsNeverGoBack: Rule = (history) => {
   const violations: Violation[] = [];
   const told = history.filter((entry) =>
@@ -37,7 +40,7 @@ export const versionsNeverGoBack: Rule = (history) => {
   return violations;
 };
 
-/** One config_version of an agent is one text. */
+/** Each config_version of an agent has exactly one text. */
 export const oneTextPerVersion: Rule = (history) => {
   const configs = entriesOf(history, "/agent-mesh/wg_config").filter(didHappen);
   const versions = Map.groupBy(configs, (entry) => `${entry.agent} ${versionOf(entry)}`);
@@ -49,7 +52,10 @@ export const oneTextPerVersion: Rule = (history) => {
   });
 };
 
-/** An address is one agent's for the whole run: those of a removed peer rest longer. */
+/**
+ * An address belongs to one agent for the whole run. Addresses of a removed peer are not reused
+ * that soon.
+ */
 export const addressesAreUnique: Rule = (history) => {
   const violations: Violation[] = [];
   const holders = new Map<string, { agent: string; entry: Entry }>();
@@ -67,7 +73,7 @@ export const addressesAreUnique: Rule = (history) => {
   return violations;
 };
 
-/** A public key is one agent's until that agent may have given it up. */
+/** A public key belongs to one agent until that agent may have given it up. */
 export const pubkeysAreUnique: Rule = (history) => {
   const registrations = entriesOf(history, "/agent-mesh/peer/register").filter(mayHappen);
   const removals = entriesOf(history, "/agent-mesh/peer/remove").filter(mayHappen);
@@ -103,7 +109,7 @@ function versionOf({ answer }: Entry): number {
   return Number(answer!["config_version"]);
 }
 
-/** The peers that an answer shows. */
+/** The peers that an answer contains. */
 function peersIn({ operation, answer }: Entry): ShownPeer[] {
   if (operation === "/agent-mesh/peer/register") return [answer as unknown as ShownPeer];
   return operation === "/agent-mesh/netmap" ? answer!["peers"] as unknown as ShownPeer[] : [];

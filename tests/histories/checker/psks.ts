@@ -1,7 +1,7 @@
-/** A pair has one PSK at a time, which both sides read, and no other pair has it. */
+/** Rules of PSKs: a pair has one PSK at a time, both sides read it, and no other pair has it. */
 import { didHappen, entriesOf, type Entry, type Rule, type Violation } from "../history.ts";
 
-/** A PSK that one side of a pair was given. */
+/** One reading of a pair's PSK by one side. */
 interface Reading {
   readonly pair: string;
   readonly psk: string;
@@ -10,7 +10,7 @@ interface Reading {
 
 const PEER = /^\[Peer\]\n# (\S+)\n(?:.+\n)*?PresharedKey = (\S+)$/gm;
 
-/** What `config` gives for the pairs of `entry`'s agent. */
+/** The PSKs in an answer's `config`, by pair. */
 function readingsIn(entry: Entry): Reading[] {
   const config = String(entry.answer!["config"]);
   return Array.from(config.matchAll(PEER), ([, other, psk]) => ({
@@ -21,8 +21,8 @@ function readingsIn(entry: Entry): Reading[] {
 }
 
 /**
- * While a PSK is in use, nobody reads another one: between two readings of one, by either side, no
- * third reading has another.
+ * A pair has one PSK at a time: between two readings of one PSK, by either side, no third reading
+ * has another PSK.
  */
 export const bothSidesReadOnePsk: Rule = (history) => {
   const violations: Violation[] = [];

@@ -1,4 +1,4 @@
-/** A map shows the rules that both sides want, and no other. */
+/** Rules of maps: a map shows exactly the rules that both sides agreed to. */
 import { didHappen, entriesOf, type Entry, mayHappen, type Rule } from "../history.ts";
 
 interface ShownRule {
@@ -8,7 +8,7 @@ interface ShownRule {
   readonly proto: string;
 }
 
-/** No map shows a rule as active unless each side's consent may hold when it is read. */
+/** A map shows a rule as active only if the consent of each side may hold when the map is read. */
 export const revokedRulesAreNotShown: Rule = (history) => {
   const puts = entriesOf(history, "/agent-mesh/acl/put").filter(mayHappen);
   const ends = [
@@ -36,7 +36,7 @@ export const revokedRulesAreNotShown: Rule = (history) => {
   );
 };
 
-/** A map shows another peer only together with an active rule between the two. */
+/** A map shows another peer only together with an active rule between the two agents. */
 export const peersAreSharedByRule: Rule = (history) =>
   entriesOf(history, "/agent-mesh/netmap").filter(didHappen).flatMap((map) => {
     const rules = map.answer!["acls"] as unknown as ShownRule[];

@@ -6,12 +6,12 @@ import { checkHistory } from "./check_history.ts";
 
 type Times = readonly [start: number, end: number];
 
-/** How it was answered, where not with 200. */
+/** The status, if it is not 200. */
 interface Otherwise {
   readonly status?: number;
 }
 
-/** Asserts that the checker finds exactly these rules broken. */
+/** Asserts that the checker finds violations of exactly these rules. */
 export function assertBroken(history: readonly Entry[], ...rules: string[]): void {
   assert.deepEqual([...new Set(checkHistory(history).map(({ rule }) => rule))], rules);
 }
@@ -56,7 +56,7 @@ export function open(at: Times, agent: string, artifact_id: string, otherwise: O
   return artifacts(at, [agent, "/open"], { request: { artifact_id }, ...otherwise });
 }
 
-/** A grant by ann to bob, whose id and token are made of `name`. */
+/** A grant by ann to bob. Its id and token contain `name`. */
 export function grant(at: Times, artifact_id: string, name: string, otherwise: Otherwise = {}) {
   const request = { artifact_id, to_agent: "bob" };
   const answer = { ...request, grant_id: `grant_${name}`, token: `g_${name}` };
@@ -94,7 +94,7 @@ export function join(at: Times, agent: string, pubkey: string, address = agent):
   return mesh(at, [agent, "/peer/register"], { request: { pubkey }, answer });
 }
 
-/** The map of an agent with the given other peers, and rules. */
+/** A map of an agent, with these other peers and rules. */
 export function map(
   at: Times,
   agent: string,
@@ -109,7 +109,7 @@ export function map(
   return mesh(at, [agent, "/netmap"], { answer: { peers, acls: [...acls] } });
 }
 
-/** A configuration of one agent, with the PSK that it has with one other. */
+/** A configuration of one agent, with its PSK for one other agent. */
 export function config(
   at: Times,
   agent: string,

@@ -3,17 +3,17 @@ import type { JsonObject } from "../../conformance/client.ts";
 import { didHappen, type Entry } from "../history.ts";
 import { askAs, type Client, type ClientOptions, pickAction } from "./client.ts";
 
-/** Few, so that artifacts of one key meet. */
+/** Only a few, so that several artifacts have the same key. */
 const KEYS = ["a", "b/c", "b/d"];
 
-/** What all clients together know: anybody may try anything. */
+/** What all clients know together, because any client may try anything. */
 export interface SharedKnowledge {
-  /** By the agent that owns them. */
+  /** The artifacts by their owner. */
   readonly artifacts: Map<string, JsonObject[]>;
   readonly grants: JsonObject[];
 }
 
-/** Of a long run, only what is new is tried again. */
+/** In a long run, clients try only the most recent ids again. */
 const REMEMBERED = 30;
 
 export function artifactClient(options: ClientOptions, shared: SharedKnowledge): Client {
@@ -37,7 +37,7 @@ export function artifactClient(options: ClientOptions, shared: SharedKnowledge):
     await recorder.upload(String(upload_url), content);
     const commit = { artifact_id: artifact_id!, sha256: sha256(content) };
     remember(shared.artifacts, agent.id, commit);
-    // Now and then twice at once, or never: somebody may do it later.
+    // Sometimes commit twice at once, or not at all: another client may do it later.
     const times = random.pick([0, 1, 1, 1, 1, 2]);
     await Promise.all(Array.from({ length: times }, () => ask("/commit", commit)));
   }
@@ -71,7 +71,7 @@ export function artifactClient(options: ClientOptions, shared: SharedKnowledge):
     if (didHappen(answered)) await recorder.download(agent.id, answered);
   }
 
-  /** Of its own, or one that was granted to somebody. */
+  /** Opens one of its own artifacts, or an artifact that was granted to any agent. */
   function openAny(): Promise<void> {
     const artifacts = random.isOneIn(2) ? own() : shared.grants;
     const { artifact_id } = random.pick(artifacts);

@@ -3,24 +3,24 @@ import type { Random } from "../../seeds/random.ts";
 import type { Entry } from "../history.ts";
 import type { Recorder } from "../recorder.ts";
 
-/** Somebody who sends one request after the other. */
+/** A client sends one request after the other. */
 export interface Client {
-  /** One operation, with all the requests that it takes. */
+  /** Performs one operation, with all requests that it takes. */
   act(): Promise<void>;
-  /** Reads everything that the agent can see, when nothing goes on any more. */
+  /** Reads everything that the agent can see, after all other requests have ended. */
   look(): Promise<void>;
 }
 
 export interface ClientOptions {
   readonly agent: Agent;
-  /** Everybody, this client's agent included. */
+  /** All agents, including the client's own. */
   readonly agents: readonly Agent[];
   readonly operator: Sender;
   readonly recorder: Recorder;
   readonly random: Random;
 }
 
-/** Something that a client can do, and how often it does it, relative to the rest. */
+/** An action of a client, and how often the client does it, relative to the others. */
 export type Action = readonly [weight: number, act: () => Promise<unknown>];
 
 export function pickAction(actions: readonly Action[], random: Random): () => Promise<unknown> {
@@ -28,7 +28,7 @@ export function pickAction(actions: readonly Action[], random: Random): () => Pr
   return actions.find(([weight]) => (left -= weight) < 0)![1];
 }
 
-/** Asks as the agent itself. */
+/** Sends a request as the client's agent. */
 export function askAs(
   { agent, recorder }: ClientOptions,
   operation: string,

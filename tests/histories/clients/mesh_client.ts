@@ -3,10 +3,10 @@ import { ruleBetween } from "../../conformance/mesh_cast.ts";
 import { didHappen, type Entry } from "../history.ts";
 import { askAs, type Client, type ClientOptions, pickAction } from "./client.ts";
 
-/** One, so that two agents often mean the same rule. */
+/** Only one port, so that two agents often name the same rule. */
 const PORT = 443;
 
-/** `pubkeys` are few, so that two agents try to hold one. */
+/** There are only a few `pubkeys`, so that two agents often try to have the same one. */
 export function meshClient(options: ClientOptions, pubkeys: readonly string[]): Client {
   const { agent, agents, random } = options;
   const others = agents.filter(({ id }) => id !== agent.id);
@@ -53,7 +53,7 @@ export function meshClient(options: ClientOptions, pubkeys: readonly string[]): 
   };
 }
 
-/** Registers every agent, with a rule to the next one, so that there is something to change. */
+/** Registers every agent, with a rule to the next agent, so that there is something to change. */
 export async function joinAll(
   clients: readonly ClientOptions[],
   pubkeys: readonly string[],
