@@ -87,7 +87,7 @@ export const ARTIFACT_OPERATIONS: readonly BenchOperation[] = [
   }),
   artifacts("/grant beside ended ones", {
     floor: null,
-    // As many grants as an artifact may have at a time.
+    // No more grants than an artifact may have at a time.
     maxCalls: 60,
     calls: (_filled, count) =>
       Promise.resolve(

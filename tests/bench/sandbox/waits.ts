@@ -151,7 +151,7 @@ async function measureKernelNoWay(mesh: Mesh): Promise<WaitFigure> {
     await PathHost.join(mesh, { ...options, name: "kernel-r", pollSeconds: null }),
   ];
   for (const host of hosts) host.start();
-  // Wait until the agents wait for news, and `mesh path` observes.
+  // Give the agents time to wait for news, and `mesh path` time for its first look.
   await new Promise((resolve) => setTimeout(resolve, 10_000));
   const [{ member: from }, { member: to }] = hosts as [PathHost, PathHost];
   const seconds = await secondsOf(async () => {
