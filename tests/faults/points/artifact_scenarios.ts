@@ -54,10 +54,7 @@ async function arrangeNamedSender() {
   return { reader, request: { as: reader, body } };
 }
 
-/**
- * A commit of `content`, uploaded for an artifact of five bytes. The commit claims the digest of
- * "hello".
- */
+/** A commit of `content` for an artifact of five bytes, with the digest of "hello". */
 async function arrangeCommit(content: string, keysAfter: readonly string[]): Promise<Arranged> {
   const owner = await createAgent("owner");
   const artifact = await register(owner, { key: "k" });

@@ -9,7 +9,7 @@ export interface Strike {
   /** Makes the upstream call. */
   readonly forward: () => Promise<Response>;
   readonly victim: Victim;
-  /** Opens when the caller has its answer, or has lost it. */
+  /** Opens when the caller has its answer, or has lost the connection. */
   readonly answered: Gate;
   /** Connected as the superuser. */
   readonly sql: postgres.Sql;
