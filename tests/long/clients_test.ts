@@ -9,17 +9,17 @@ import { type Stack, startStack } from "../../local/stack/stack.ts";
 import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/commits/memory.ts";
 import { installPackage } from "./installed_package.ts";
 
-/** About half of the file. Node was seen with 76 to 126 MiB, Deno with 59 to 85, Python with 23. */
+/** About half of the file's size. Measured: Node 76 to 126 MiB, Deno 59 to 85, Python 23. */
 const MOST_MEMORY = 160 * MEBIBYTE;
 const KILLS = 3;
 const SIZE = 300 * MEBIBYTE;
 
-/** A way to run the commands of an agent. */
+/** One way to run an agent's commands. */
 interface Runtime {
   readonly name: string;
-  /** Puts `big` for builder. */
+  /** Puts `big`, granted to builder. */
   readonly put: readonly string[];
-  /** Follows the inbox into `received`, until it is killed. */
+  /** Follows the inbox into `received` until it is killed. */
   readonly follow: readonly string[];
   readonly env?: Record<string, string>;
 }
@@ -32,7 +32,8 @@ function runtimesOf(agent: string): Runtime[] {
   return [
     { name: "Node", put: [agent, ...put], follow: [agent, ...follow] },
     {
-      // Then every request is sent by Node's own HTTP, as through a proxy. The stack has no TLS.
+      // With this variable, the client sends every request with Node's own HTTP, as through a
+      // proxy. The stack has no TLS.
       name: "Node with SSL_CERT_FILE",
       put: [agent, ...put],
       follow: [agent, ...follow],
@@ -58,7 +59,7 @@ for grant in files.inbox(wait=True):
     files.get(grant["artifact_id"], "received/planner/" + grant["key"])
 `;
 
-/** An agent's command on its way, and the most memory that it was seen with. */
+/** A running agent's command, and its peak memory. */
 class Running {
   readonly #child: Deno.ChildProcess;
   readonly #watching: Promise<void>;
@@ -72,7 +73,7 @@ class Running {
     this.#child.status.then(() => this.#isOver = true);
   }
 
-  /** Ends it at a random moment, as a machine that fails would. */
+  /** Kills the command at a random moment, like a machine that fails. */
   async killWithin(milliseconds: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, Math.random() * milliseconds));
     await this.kill();
@@ -95,14 +96,14 @@ class Running {
       try {
         this.#most = Math.max(this.#most, memoryOf(this.#child.pid, "VmHWM"));
       } catch {
-        // It has just ended.
+        // The process has just ended.
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
 }
 
-/** A file in which every mebibyte is different. */
+/** Writes a file in which every mebibyte is different. */
 async function writeBig(path: string, size: number): Promise<void> {
   const block = crypto.getRandomValues(new Uint8Array(65_536));
   using file = await Deno.open(path, { write: true, create: true });
@@ -127,14 +128,14 @@ async function createKey(stack: Stack, agent_id: string): Promise<string> {
   return (await answer.json()).key;
 }
 
-/** Waits until a file is there, as the follower makes it. */
+/** Waits until the follower has created a file. */
 async function awaitFile(path: string): Promise<void> {
   while (await Deno.stat(path).then(() => false, () => true)) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
-/** A stack of its own, whose function takes such files. */
+/** A stack of its own, whose function accepts files of this size. */
 async function startLargeStack(stateDir: string): Promise<Stack> {
   return await startStack({
     ...THROW_AWAY,

@@ -1,4 +1,4 @@
-/** What agents send while nothing happens: docs/cost.md counts on it. */
+/** How many requests agents send while nothing happens. docs/cost.md relies on this number. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
@@ -7,14 +7,14 @@ import { createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { REQUESTS_PER_HOUR } from "../unit/documents/cost.ts";
 
 const AGENTS = 50;
-/** An hour in less than a minute: each wait, of 140 seconds by default, takes two. */
+/** Simulates an hour in less than a minute: a wait takes 2 seconds here, and 140 by default. */
 const WAIT_SECONDS = 2;
 const TIMES_FASTER = 140 / WAIT_SECONDS;
 const HOUR_MILLISECONDS = 3_600_000 / TIMES_FASTER;
 
 const MOST_IN_AN_HOUR = 60;
 
-/** Follows its inbox and its configuration, as a process of an agent does that uses both. */
+/** Follows the inbox and the configuration, as an agent that uses both functions does. */
 async function follow(signal: AbortSignal, onRequest: () => void): Promise<Promise<void>[]> {
   const { id, key } = await createAgent("idle");
   const connection = {
@@ -25,7 +25,7 @@ async function follow(signal: AbortSignal, onRequest: () => void): Promise<Promi
     },
   };
   const [files, mesh] = [new AgentFiles(connection), new AgentMesh(connection)];
-  // Below 2^255−19, whatever the rest is.
+  // The last byte keeps the public key below 2^255−19, whatever the other bytes are.
   const pubkey = Buffer.concat([randomBytes(31), Buffer.from([0x40])]).toString("base64");
   await mesh.register({ pubkey });
   const untilAborted = async (items: AsyncIterable<unknown>) => {
@@ -44,7 +44,7 @@ Deno.test(`an hour of ${AGENTS} agents that use both functions, ${TIMES_FASTER} 
   const followers = await Promise.all(
     requests.map((_, number) => follow(over.signal, () => requests[number]!++)),
   );
-  // Every agent has read its inbox and its configuration, and holds its request.
+  // By then, every agent has read its inbox and its configuration, and waits.
   await new Promise((resolve) => setTimeout(resolve, 2000 * WAIT_SECONDS));
   const atStart = [...requests];
   await new Promise((resolve) => setTimeout(resolve, HOUR_MILLISECONDS));

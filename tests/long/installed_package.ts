@@ -4,21 +4,21 @@ import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 
-/** The packed package, installed into an empty project. Returns the path of its command. */
+/** Packs the package and installs it into an empty project. Returns the path of its command. */
 export async function installPackage(folder: string): Promise<string> {
   await using clone = await Clone.make();
   await run("npm", ["pack", "--pack-destination", folder], clone.package);
   return await installInto(folder, ["./agent-files-0.0.0.tgz"]);
 }
 
-/** Installs what npm is told into an empty project. Returns the path of the package's command. */
+/** Installs `what` with npm into an empty project. Returns the path of the package's command. */
 export async function installInto(folder: string, what: readonly string[]): Promise<string> {
   await writeFile(join(folder, "package.json"), '{"private": true, "type": "module"}');
   await run("npm", ["install", "--no-audit", "--no-fund", ...what], folder);
   return join(folder, "node_modules/.bin/agentfiles");
 }
 
-/** What a clean clone of this state would have: every file that git does not ignore, no other. */
+/** A copy of the work tree as a clean clone would be: all files that git does not ignore. */
 export class Clone implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
@@ -26,7 +26,7 @@ export class Clone implements AsyncDisposable {
     const path = await Deno.makeTempDir();
     const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     for (const file of (await run("git", list, PROJECT)).split("\0").filter(Boolean)) {
-      // Git goes on listing a file that was removed, until that is committed.
+      // Git still lists a deleted file until the deletion is committed.
       if (await stat(join(PROJECT, file)).catch(() => null) === null) continue;
       await cp(join(PROJECT, file), join(path, file), { recursive: true });
     }
@@ -43,7 +43,7 @@ export class Clone implements AsyncDisposable {
   }
 }
 
-/** Resolves to what it wrote. */
+/** Resolves to the program's output. */
 async function run(program: string, args: string[], cwd: string): Promise<string> {
   const { code, output, errors } = await runProgram(program, { args, cwd });
   assert.equal(code, 0, errors);

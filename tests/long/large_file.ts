@@ -12,7 +12,7 @@ export async function writeLargeFile(path: string, size: number): Promise<void> 
   }
 }
 
-/** What a shell command prints, without the line break at its end. */
+/** Runs a shell command. Resolves to its output without the final line break. */
 export async function shell(command: string): Promise<string> {
   const { code, stdout, stderr } = await new Deno.Command("bash", {
     args: ["-o", "pipefail", "-c", command],

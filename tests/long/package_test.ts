@@ -5,7 +5,7 @@ import { runProgram } from "../../local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { Clone, installInto, installPackage } from "./installed_package.ts";
 
-/** Puts and gets a file by the installed command, then gets it by the module. */
+/** Puts and gets a file with the installed command, then gets it with the module. */
 async function assertWorks(command: string, folder: string): Promise<void> {
   const agent = await createAgent("planner");
   const work = join(folder, "work");

@@ -1,4 +1,4 @@
-/** PostgreSQL ended with kill -9 while a policy is applied. */
+/** Kills PostgreSQL with SIGKILL while a policy is applied. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ function endProcess(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
   } catch {
-    // It has ended.
+    // The process has ended already.
   }
 }
 
@@ -62,7 +62,8 @@ Deno.test("PostgreSQL killed inside each step of policy:apply → no step is hal
       return row!;
     };
 
-    // Each transaction of 5,000 changes: before it has written anything, and as it has committed.
+    // Kill alternately before a transaction of 5,000 changes has written anything, and after its
+    // commit.
     const seen: number[] = [];
     for (let made = 0; made < rules; made = (await stateNow()).rules) {
       const pid = (await recordedPids(state.path))["postgres"]!;
@@ -85,14 +86,15 @@ Deno.test("PostgreSQL killed inside each step of policy:apply → no step is hal
             select distinct pid from pg_locks where locktype = 'advisory' and not granted`;
         await until(async () => (await waiting()).length > 0);
         if (isInside) {
-          // It would go on by itself once PostgreSQL is back.
+          // Otherwise it would go on by itself when PostgreSQL is back.
           endProcess(applying);
-          // Without its postmaster, a session that got the lock in time would still commit.
+          // Kill the waiting sessions too: even without the postmaster, a session that got the lock
+          // in time would still commit.
           for (const session of await waiting()) Deno.kill(session.pid, "SIGKILL");
           Deno.kill(pid, "SIGKILL");
         }
       }).catch((error) => {
-        // The lock is gone with PostgreSQL.
+        // PostgreSQL was killed, and the transaction with the lock fails.
         if (!isInside) throw error;
       });
       if (!isInside) {
@@ -107,7 +109,7 @@ Deno.test("PostgreSQL killed inside each step of policy:apply → no step is hal
       seen.push((await stateNow()).rules);
       assert.ok(seen.length < 40);
     }
-    // A step makes 5,000 changes, or none.
+    // Each step made all of its 5,000 changes, or none.
     assert.ok(seen.every((count) => count % 5_000 === 0 || count === rules), String(seen));
     assert.ok(seen.includes(0), String(seen));
     const { code, errors } = await task("apply", "--expect", fingerprint, "--yes");

@@ -10,7 +10,7 @@ import {
 const CRASHES = 5;
 const CALLERS = 8;
 
-/** One caller's artifacts, one after the other, until told to stop; failures are expected. */
+/** Commits artifacts, one after the other, until told to stop. Failures are expected. */
 async function handOn(
   { url, secretKey, goesOn }: { url: string; secretKey: string; goesOn: () => boolean },
 ): Promise<void> {
@@ -35,7 +35,8 @@ async function handOn(
       await (await fetch(upload_url, { method: "PUT", body: "hello" })).body?.cancel();
       await post("/commit", { artifact_id, sha256: digest });
     } catch {
-      // The database is away. The next round begins at once, so that its return meets a crowd.
+      // The database is away. Retry almost at once, so that the restarted database meets many
+      // callers.
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
@@ -65,7 +66,7 @@ Deno.test(`PostgreSQL killed ${CRASHES} times under load → the stack lives, an
         assert.fail(`It ended: ${stack.output.join("\n")}\n${await stack.errors}`);
       }
       for (const name of ["agent-artifacts", "agent-mesh"]) {
-        // PostgREST tries again after ever longer pauses.
+        // PostgREST reconnects with growing pauses.
         await awaitOk(`${stack.url}/functions/v1/${name}/health`, 60_000);
       }
     }

@@ -22,12 +22,12 @@ function sweep(): Promise<Answer<Swept>> {
   return post<Swept>("/agent-artifacts/sweep", { as: "operator", body: { limit: 1000 } });
 }
 
-/** At once where the time is negative. */
+/** Resolves at once if the time is negative. */
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.max(0, milliseconds)));
 }
 
-/** Uploads that the next sweep takes for abandoned, unless a commit comes first. */
+/** Uploads artifacts so old that the next sweep abandons them, unless a commit comes first. */
 async function uploadOverdue(owner: Agent, count: number): Promise<Artifact[]> {
   const registered = await Promise.all(
     Array.from({ length: count }, () => registerAndUpload(owner)),
@@ -45,8 +45,8 @@ artifactTest(
   async ({ planner }) => {
     const committed: Artifact[] = [];
     const others: Artifact[] = [];
-    // How much sooner the sweep begins. Whoever lost the last round begins sooner in the next one:
-    // so they meet, however fast either is on this machine.
+    // How much earlier the sweep begins than the commit. The side that lost a round begins earlier
+    // in the next one. So they keep meeting, however fast each side is on this machine.
     let leadMilliseconds = 0;
     for (let round = 0; round < ROUNDS; round++) {
       const [kept, doomed] = await uploadOverdue(planner, 2) as [Artifact, Artifact];
@@ -92,7 +92,7 @@ artifactTest(
   },
 );
 
-/** Asserts that a URL leads to the right bytes, and that a refusal says what may be the case. */
+/** Asserts that a URL leads to the right bytes, and that a refusal is 409 or 410. */
 async function assertHonest({ status, body }: Answer<Download>): Promise<void> {
   if (status === 200) assert.equal(await download(body.url), "hello");
   else assert.ok([409, 410].includes(status), JSON.stringify(body));

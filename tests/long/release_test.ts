@@ -12,7 +12,8 @@ const TEXT = "First the cellar, then the roof.\n";
 
 Deno.test("deno task release in a clean clone → agents on machines with only Node or Python hand over a file", async (t) => {
   await using clone = await Clone.make();
-  // As the job that releases gets it: it is compiled on Debian, by `deno task mesh:build`.
+  // Copy the built files as the release job gets them: `deno task mesh:build` compiles them on
+  // Debian.
   const built = "clients/typescript/src/ip/built";
   await cp(join(PROJECT, built), join(clone.path, built), { recursive: true });
   const dist = join(clone.path, "dist");
@@ -36,7 +37,7 @@ Deno.test("deno task release in a clean clone → agents on machines with only N
   await t.step("agentfiles.mjs → at most 400,000 bytes gzipped", async () => {
     const bytes = gzipSync(await readFile(join(dist, "agentfiles.mjs"))).length;
     console.log(`agentfiles.mjs: ${bytes} bytes gzipped`);
-    // Half of it is the sandbox peer: libsodium and lwIP.
+    // Half of these bytes is the sandbox peer: libsodium and lwIP.
     assert.ok(bytes < 400_000, String(bytes));
   });
 
@@ -134,7 +135,7 @@ interface RunOptions {
   readonly env: Record<string, string>;
 }
 
-/** planner puts a file for builder, and builder has it in the end. */
+/** planner puts a file for builder, and builder gets it. */
 async function assertHandOver(
   run: (args: string[], options: RunOptions) => Promise<string>,
 ): Promise<void> {
@@ -155,7 +156,7 @@ async function assertReceived(folder: string): Promise<void> {
   assert.equal(await readFile(join(folder, "received", sender!, "plan.txt"), "utf8"), TEXT);
 }
 
-/** An empty folder, and beside it one with these programs alone. */
+/** Creates an empty folder, and beside it a folder with only these programs. */
 async function openFolder(programs: string[]) {
   const root = await Deno.makeTempDir();
   const folder = { path: join(root, "work"), programs: join(root, "programs") };

@@ -29,7 +29,7 @@ for (
   });
 }
 
-/** What comes back first. */
+/** The first bytes of the answer. */
 async function firstAnswer(port: number, request: string): Promise<string> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   await connection.write(new TextEncoder().encode(request));

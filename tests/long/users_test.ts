@@ -1,4 +1,4 @@
-/** Signed-in users with supabase-js as npm gives it, where it is run: in Node and in a browser. */
+/** Signed-in users with supabase-js from npm, in Node and in a browser. */
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,14 +12,14 @@ import { MEBIBYTE } from "../own_function/commits/memory.ts";
 
 const SIZE = 60 * MEBIBYTE;
 
-/** What a program knows of its user. */
+/** What a program knows about its user. */
 interface SignedIn {
   readonly url: string;
   readonly publishableKey: string;
   readonly token: string;
 }
 
-/** The package as npm gives it, of the version that is pinned here, in a folder of its own. */
+/** Installs supabase-js from npm, in the version that is pinned here, into a folder of its own. */
 async function installSupabaseJs(folder: string): Promise<void> {
   const { imports } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
   const named = imports["@supabase/supabase-js"].replace("npm:", "");
@@ -31,7 +31,7 @@ async function installSupabaseJs(folder: string): Promise<void> {
   assert.equal(code, 0, new TextDecoder().decode(stderr));
 }
 
-/** A stack of its own, whose function takes such a file. */
+/** A stack of its own, whose function accepts a file of this size. */
 async function startLargeStack(stateDir: string): Promise<Stack> {
   return await startStack({
     ...THROW_AWAY,
@@ -41,7 +41,7 @@ async function startLargeStack(stateDir: string): Promise<Stack> {
   });
 }
 
-/** A page on an origin of its own, which has nothing but supabase-js. */
+/** A page on an origin of its own that contains only supabase-js. */
 async function withApp(
   folder: string,
   test: (page: Page) => Promise<void>,
@@ -77,7 +77,7 @@ console.log(JSON.stringify(data));
 process.exit(0);
 `;
 
-/** What the page does, as its user: put a file, list, get it back. Returns the keys and digests. */
+/** The page's program: as its user, put a file, list, get it back. Returns the keys and digests. */
 async function putListAndGet({ user, size }: { user: SignedIn; size: number }) {
   // deno-lint-ignore no-explicit-any -- The page's own global, of the library's script.
   const { createClient } = (globalThis as any).supabase;

@@ -6,7 +6,7 @@ const GRANTS = 10_000;
 const GRANTEES = 16;
 const ARTIFACTS = 16;
 
-/** Waits again and again until `count` grants have come; goes on from each `latest`. */
+/** Waits again and again, from each `latest`, until `count` grants have come. */
 async function receive(agent: Agent, count: number): Promise<string[]> {
   const ids: string[] = [];
   let latest: string | null = null;
@@ -50,7 +50,7 @@ artifactTest(
     const given = new Map(grantees.map(({ id }) => [id, [] as string[]]));
     await Promise.all(artifacts.map(async ({ owner, artifact_id }, index) => {
       for (let number = index; number < GRANTS; number += ARTIFACTS) {
-        // In turns, so that every grantee is given as much, and of every artifact.
+        // Rotate, so that every grantee gets equally many grants, and grants of every artifact.
         const to = grantees[(number + Math.floor(number / ARTIFACTS)) % GRANTEES]!;
         given.get(to.id)!.push((await grant(owner, { artifact_id }, { to })).grant_id);
       }

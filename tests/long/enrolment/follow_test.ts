@@ -1,4 +1,4 @@
-/** `agentfiles inbox --follow` by keys that end, one after the other. */
+/** `agentfiles inbox --follow` while its agent keys end, one after the other. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { endMadeEnrolments, newName, put } from "../../conformance/enrolment/enrolments.ts";
@@ -17,7 +17,7 @@ function follow(desk: Desk) {
   const lines = follower.stdout.pipeThrough(new TextDecoderStream()).getReader();
   let unread = "";
   return {
-    /** The key of the next file that it tells of. */
+    /** The key of the next file in the follower's output. */
     async next(): Promise<string> {
       while (!unread.includes("\n")) {
         const { value, done } = await lines.read();
@@ -69,7 +69,7 @@ Deno.test("inbox --follow while its key ends, or another command of the machine 
     assert.equal(await generationOf(name), lifetime + 1);
   }
   assert.deepEqual(told.toSorted(), shared.toSorted());
-  // Nothing is told twice: the next line is of the next file.
+  // The follower reports nothing twice: its next line is about the next file.
   await share("the last");
   assert.equal(await follower.next(), "the last");
   assert.equal(await whoami(desk), name);

@@ -1,4 +1,4 @@
-/** Each part of the service ended with kill -9 at each step of an enrolment. */
+/** Kills each part of the service with SIGKILL at each step of an enrolment. */
 import assert from "node:assert/strict";
 import {
   awaitOk,
@@ -16,14 +16,14 @@ import {
 } from "./service.ts";
 import { type Proof, type Way, WAYS } from "./ways.ts";
 
-/** The function is the one that is asked. */
+/** "function" stands for the function that gets the request. */
 const PARTS = ["function", "postgrest", "postgres"] as const;
 
 interface Target {
-  /** The name of the process. */
+  /** The process to kill. */
   readonly part: string;
   readonly agent_id: string;
-  /** Of the agent before the request. */
+  /** The agent's generation before the request. */
   readonly generation: number;
 }
 
@@ -34,10 +34,10 @@ const MOMENTS: Readonly<Record<string, Strike>> = {
   "as it has committed": strikeBehind,
 };
 
-/** What was killed, in order. */
+/** The killed parts, in order. */
 const killed: string[] = [];
 
-/** Kills a part and waits until all is well again. */
+/** Kills a part and waits until the service is healthy again. */
 async function kill(service: Service, part: string): Promise<void> {
   const { [part]: pid } = await recordedPids(service.stateDir);
   Deno.kill(pid!, "SIGKILL");
@@ -48,7 +48,10 @@ async function kill(service: Service, part: string): Promise<void> {
   }
 }
 
-/** Kills a part while the request's transaction has begun and cannot go on. */
+/**
+ * Kills a part after the request's transaction has begun. The transaction waits for a lock
+ * meanwhile.
+ */
 async function strikeInside(
   service: Service,
   { part, agent_id }: Target,
@@ -66,7 +69,7 @@ async function strikeInside(
       await kill(service, part);
       return acting;
     });
-    // Where PostgreSQL itself was killed, the lock is gone with it.
+    // If PostgreSQL itself was killed, the lock is gone with it, and the transaction fails.
     await held.catch(() => {});
   });
 }
@@ -123,7 +126,7 @@ async function use(service: Service, by: string, key: string): Promise<void> {
   assert.equal(status, 200);
 }
 
-/** Which requests of an agent that enrols twice are struck. */
+/** The requests, of an agent that enrols twice, during which a part is killed. */
 interface Struck {
   readonly part: string;
   readonly strike: Strike;
@@ -137,7 +140,7 @@ async function enrolTwice(service: Service, way: Way, struck: Struck, what: stri
   const proof = await way.newProof(service, by);
   const { agent_id } = proof;
   let before: string | null = null;
-  // The first generation, and the next over a key that is in use.
+  // The first enrolment, then the second one while the first agent key is in use.
   for (const times of [1, 2]) {
     await proof.renew();
     if (struck.enrolments.includes(times)) {
@@ -175,9 +178,11 @@ Deno.test("kill -9 of the function, PostgREST and PostgreSQL at each step of an 
     for (const [momentIndex, [moment, strike]] of Object.entries(MOMENTS).entries()) {
       for (const [wayIndex, way] of WAYS.entries()) {
         const part = one === "function" ? way.by : one;
-        // In turns: each way and part at one moment the first, at the other one the next.
+        // Alternate: each way and part is killed at the first enrolment in one moment, at the
+        // second enrolment in the other.
         const enrolments = [1 + (partIndex + momentIndex + wayIndex) % 2];
-        // The first use of a key is the same whatever brought it: once by each function.
+        // The first use of an agent key is the same for all ways of enrolment. Test it once per
+        // function.
         const firstUses = momentIndex === 0 && wayIndex % 3 === partIndex ? [1, 2] : [];
         const what = `${part} ${moment}, ${way.name}`;
         await enrolTwice(service, way, { part, strike, enrolments, firstUses }, what);

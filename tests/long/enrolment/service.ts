@@ -1,4 +1,4 @@
-/** A stack that a test starts for itself, and requests whose answer may get lost. */
+/** A stack that a test starts for itself, and requests whose answer may be lost. */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
@@ -18,7 +18,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** Null: no answer came, because something was killed meanwhile. */
+/** Returns null if no answer came, because a part was killed meanwhile. */
 export async function ask(url: string, init: RequestInit): Promise<Answer | null> {
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });

@@ -1,4 +1,4 @@
-/** A thousand machines that start at once, by one enrolment key, and are cut off at once. */
+/** A thousand machines that enrol at once with one enrolment key, and lose their access at once. */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, createAgent, endCreatedAgents } from "../../conformance/client.ts";
@@ -16,7 +16,7 @@ import { quantile, watch, type Watched } from "./watch.ts";
 
 const MACHINES = 1_000;
 const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
-/** What others can be made to wait, some ten times what it takes. */
+/** How long a transaction may hold a lock that others need: about ten times the normal time. */
 const MOST_HELD_SECONDS = 1;
 
 Deno.test.afterEach(async () => {
@@ -24,7 +24,7 @@ Deno.test.afterEach(async () => {
   await endCreatedAgents();
 });
 
-/** As a client does: what is temporary is asked again. */
+/** Enrols as a client does: it retries after temporary errors. */
 async function enrolPatiently(
   proof: { enrolment_key: string; agent_name: string },
   by: string,
@@ -62,7 +62,7 @@ function milliseconds(seconds: number): number {
 Deno.test(`${MACHINES} enrolments at once by one key → ${MACHINES} agents, without a deadlock or a long lock; revoked → no key of theirs works`, async () => {
   const bystander = await createAgent("bystander");
   const before = await deadlocks();
-  // The first requests are slower than later ones.
+  // Warm up: the first requests are slower than later ones.
   await watchFor(500, bystander);
   const quiet = await watchFor(2_000, bystander);
 
@@ -72,7 +72,7 @@ Deno.test(`${MACHINES} enrolments at once by one key → ${MACHINES} agents, wit
   const enrolled: Enrolled[] = await Promise.all(
     Array.from(
       { length: MACHINES },
-      // Two processes, which do not know of each other's.
+      // Half of the requests go to each function. The two processes share no state.
       (_, index) =>
         enrolPatiently(
           { enrolment_key, agent_name: newName("machine") },
@@ -86,7 +86,7 @@ Deno.test(`${MACHINES} enrolments at once by one key → ${MACHINES} agents, wit
   assert.equal(await deadlocks(), before);
   assert.ok(rush.holders > 0);
   assert.ok(rush.longestHold < MOST_HELD_SECONDS, `held for ${rush.longestHold} s`);
-  // `lock_timeout`: whoever waits longer is sent away.
+  // `lock_timeout` ends the requests that wait longer.
   assert.ok(rush.longestWait < 1.5, `${rush.longestWait} s`);
   console.log(
     `${MACHINES} enrolled in ${seconds.toFixed(1)} s; a bystander's request took ` +

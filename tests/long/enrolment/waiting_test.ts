@@ -1,4 +1,4 @@
-/** Ephemeral agents that do nothing but wait, as long as a request may. */
+/** Ephemeral agents that only wait, for as long as a request may wait. */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { endCreatedAgents, post } from "../../conformance/client.ts";
@@ -20,7 +20,7 @@ Deno.test.afterEach(async () => {
   await endCreatedAgents();
 });
 
-/** The last use of an agent's key that is written; null: none is. */
+/** The last use of an agent key that the database has; null if it has none. */
 async function writtenUse({ key_id }: Enrolled): Promise<Date | null> {
   const [row] = await withStackDatabase((sql) =>
     sql<{ last_used_at: Date }[]>`
@@ -36,7 +36,7 @@ Deno.test(`ephemeral agents that were idle for as long as they may, then wait fo
   await join(agentOf(peer));
   const { body } = await post("/agent-artifacts/inbox", { as: agentOf(reader) });
   const { config_version } = await netmapOf(agentOf(peer));
-  // Whatever was written of earlier uses goes back, too.
+  // This also moves the recorded earlier uses back in time.
   for (const agent of agents) await goBack(agent, 300);
 
   let isOver = false;
@@ -53,7 +53,7 @@ Deno.test(`ephemeral agents that were idle for as long as they may, then wait fo
   ]).finally(() => isOver = true);
   let sweeps = 0;
   while (!isOver) {
-    // Due, whatever the sweep noted before.
+    // Make the agents due again, whatever the last sweep noted.
     for (const agent of agents) await goBack(agent, 0);
     assert.equal(await sweep(), 0);
     sweeps++;
@@ -67,7 +67,7 @@ Deno.test(`ephemeral agents that were idle for as long as they may, then wait fo
   for (const agent of agents) await goBack(agent, 0);
   assert.equal(await sweep(), 0);
 
-  // The wait is a use, which is written some time after it.
+  // The wait counts as a use. It is written some time after it ended.
   while (!((await writtenUse(reader) ?? startedAt) > startedAt)) await sleep(1_000);
   for (const agent of agents) await goBack(agent, 0);
   assert.equal(await sweep(), 0);

@@ -1,4 +1,4 @@
-/** What the service is like for others while a fleet enrols. */
+/** Measures the service for other agents while a fleet enrols. */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Agent } from "../../conformance/client.ts";
@@ -6,19 +6,20 @@ import { whoami } from "../../conformance/enrolment/enrolments.ts";
 import { withStackDatabase } from "../../database/connection.ts";
 
 export interface Watched {
-  /** Of the bystander's requests, in ascending order. */
+  /** Durations of the bystander's requests, in ascending order. */
   readonly milliseconds: readonly number[];
-  /** How often transactions that held a lock were seen. */
+  /** How many lock holders were seen: transactions that held a lock, summed over all samples. */
   readonly holders: number;
-  /** In seconds; a lock is held no longer than the transaction that took it has lasted. */
+  /** In seconds: the age of the oldest transaction that held a lock. No lock is older than that. */
   readonly longestHold: number;
-  /** In seconds. */
+  /** In seconds: the longest time that a transaction waited for a lock. */
   readonly longestWait: number;
 }
 
 /**
- * Until the returned function is called: how long a bystander's requests take, how old transactions
- * of the service are that hold a row or an advisory lock, and how long others wait for a lock.
+ * Measures until the returned function is called: the durations of a bystander's requests, the age
+ * of the service's transactions that hold a row lock or an advisory lock, and how long other
+ * transactions wait for a lock.
  */
 export function watch(bystander: Agent): () => Promise<Watched> {
   let isOver = false;
@@ -66,7 +67,7 @@ export function watch(bystander: Agent): () => Promise<Watched> {
   };
 }
 
-/** Of values in ascending order; `share` is from 0 to 1. */
+/** The quantile of values in ascending order; `share` is from 0 to 1. */
 export function quantile(values: readonly number[], share: number): number {
   return values[Math.min(values.length - 1, Math.floor(values.length * share))]!;
 }

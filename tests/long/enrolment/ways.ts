@@ -1,4 +1,4 @@
-/** The ways to enrol: by a key or a token, at each path that takes it. */
+/** The ways to enrol: with an enrolment key or a token, at each path that accepts it. */
 import { newName } from "../../conformance/enrolment/enrolments.ts";
 import { Issuer } from "../../conformance/enrolment/issuer.ts";
 import { ask, putEnrolment, type Service } from "./service.ts";
@@ -6,21 +6,23 @@ import { ask, putEnrolment, type Service } from "./service.ts";
 const AUDIENCE = "https://agents.example.com";
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/** What an agent proves itself with. */
+/** The proof with which an agent enrols. */
 export interface Proof {
   readonly agent_id: string;
   readonly enrolment_id: string;
-  /** How many enrolments are left after so many; null: they are not counted. */
+  /**
+   * How many uses the enrolment has left after this many enrolments. Null: uses are not limited.
+   */
   readonly usesLeftAfter: (enrolments: number) => number | null;
-  /** Before the next enrolment: a job gets a new token for it. */
+  /** Prepares the next enrolment: a job gets a new token for it. */
   renew(): Promise<void>;
-  /** Resolves to the agent key; null: no answer that has one. */
+  /** Resolves to the agent key, or to null if the answer was lost or has no agent key. */
   enrol(): Promise<string | null>;
 }
 
 export interface Way {
   readonly name: string;
-  /** The function that is asked. */
+  /** The function that gets the requests. */
   readonly by: string;
   readonly newProof: (service: Service, by: string) => Promise<Proof>;
 }
@@ -42,7 +44,7 @@ async function byKey(service: Service, by: string): Promise<Proof> {
   };
 }
 
-/** By a token that counts once, which `send` shows. */
+/** Enrols with a single-use token, which `send` sends. */
 async function byToken(
   service: Service,
   send: (token: string) => ReturnType<typeof ask>,
@@ -84,7 +86,7 @@ function byTokenAtToken(service: Service, by: string): Promise<Proof> {
   });
 }
 
-/** /token takes no enrolment key. */
+/** /token does not accept an enrolment key. */
 export const WAYS: readonly Way[] = ["agent-artifacts", "agent-mesh"].flatMap((by) => [
   { by, name: `a key at /${by}/enroll`, newProof: byKey },
   { by, name: `a token at /${by}/enroll`, newProof: byTokenAtEnroll },

@@ -31,7 +31,7 @@ async function createKey(stack: Stack, agentId: string): Promise<string> {
   return output;
 }
 
-/** A new agent of the stack, as a host that has its key and an empty sandbox. */
+/** A new agent of the stack: a host with its agent key and an empty sandbox. */
 async function openContext(stack: Stack, agentId: string): Promise<Context> {
   const key = await createKey(stack, agentId);
   const folder = join(stack.stateDir, agentId);
@@ -54,13 +54,13 @@ interface Inbox {
   readonly grants: readonly { readonly artifact_id: string }[];
 }
 
-/** What a host keeps of one agent's work: a model has read or written all of it. */
+/** The context of one agent. It counts the characters that a model has read or written. */
 class Context {
   characters = 0;
 
   constructor(readonly client: McpClient, readonly folder: string) {}
 
-  /** Calls a tool, as a model does. */
+  /** Calls a tool as a model does. */
   async call<Body>(tool: string, given: object): Promise<Body> {
     const { isError, body, characters } = await this.client.call<Body>(tool, given);
     assert.equal(isError, false, JSON.stringify(body));
@@ -68,7 +68,7 @@ class Context {
     return body;
   }
 
-  /** Runs a command in the agent's sandbox, as it stands. */
+  /** Runs a command in the agent's sandbox, unchanged. */
   async shell(command: string): Promise<string> {
     const { code, stdout, stderr } = await new Deno.Command("sh", {
       args: ["-c", command],
@@ -81,7 +81,7 @@ class Context {
   }
 }
 
-/** A stack of its own, whose function takes such files. */
+/** A stack of its own, whose function accepts files of this size. */
 async function withStack(work: (stack: Stack) => Promise<void>): Promise<void> {
   await using state = await openStateDirectory();
   const stack = await startStack({

@@ -1,4 +1,7 @@
-/** What claude.ai's connectors do: the official clients log in by OAuth, without an agent key. */
+/**
+ * Tests what claude.ai's connectors do: the official clients log in with OAuth, without an agent
+ * key.
+ */
 import assert from "node:assert/strict";
 import {
   Client,
@@ -17,7 +20,7 @@ import { openStateDirectory } from "../../stack/stack_process.ts";
 
 const REDIRECT_URL = "https://connector.example/callback?of=test";
 
-/** What a connector keeps between the steps of a login. */
+/** The state that a connector keeps between the steps of a login. */
 class Connector {
   readonly redirectUrl = REDIRECT_URL;
   readonly clientMetadata;
@@ -56,7 +59,7 @@ class Connector {
     this.#discoveryState = state;
   };
 
-  /** What it was registered as. */
+  /** The id of the client that was registered. */
   get clientId(): string {
     return this.#information!.client_id;
   }
@@ -65,7 +68,7 @@ class Connector {
     return this.#tokens!.access_token;
   }
 
-  /** The access token is no longer known. */
+  /** Replaces the access token with an invalid one. */
   expire(): void {
     this.#tokens = { ...this.#tokens!, access_token: "expired" };
   }
@@ -96,7 +99,7 @@ function oldLogin(url: URL): Login {
   return loginBy({ connector, client, transport });
 }
 
-/** What the clients and transports of both SDKs have. */
+/** The common interface of both SDKs' clients and transports. */
 interface Sdk<Transport extends { finishAuth(code: string): Promise<void> }> {
   readonly connector: Connector;
   readonly client: {
@@ -111,7 +114,7 @@ interface Sdk<Transport extends { finishAuth(code: string): Promise<void> }> {
 function loginBy<Transport extends { finishAuth(code: string): Promise<void> }>(
   { connector, client, transport }: Sdk<Transport>,
 ): Login {
-  // It remembers what the last 401 said.
+  // Keep the transport: it remembers what the last 401 said.
   let current = transport();
   return {
     connector,
@@ -133,7 +136,10 @@ function loginBy<Transport extends { finishAuth(code: string): Promise<void> }>(
   };
 }
 
-/** The person whose browser was sent to Auth answers there. Resolves to where that leads. */
+/**
+ * Answers the consent page at Auth as the person in the browser does. Resolves to the redirect's
+ * URL.
+ */
 async function answerConsent(
   authorizationUrl: URL,
   answer: { token: string; action: "approve" | "deny" },
@@ -157,7 +163,7 @@ async function answerConsent(
   return callback;
 }
 
-/** A stack whose function can be started again with other variables. */
+/** A stack whose function can be restarted with other variables. */
 async function withStack(
   test: (stack: Stack, restartWith: (more: Record<string, string>) => Promise<void>) => Promise<
     void
@@ -217,7 +223,7 @@ Deno.test("connectors with the official clients' OAuth → a user logs in by eac
       const { authorizationUrl } = connector;
       const callback = await answerConsent(authorizationUrl!, { token, action: "approve" });
       await login.finish(callback);
-      // A code is for one use.
+      // A code can be used only once.
       await assert.rejects(login.finish(callback));
       const { status, text } = await whoami(stack, connector.accessToken);
       assert.equal(status, 401);

@@ -11,7 +11,7 @@ const TOOL_OF_ITS_OWN = "calls a tool that only the suite's own server has";
 const NO_PROMPTS = "no prompts are served";
 const NO_STREAMS = "no streams are served: every answer is whole";
 
-/** The scenarios that ask for what these servers do not declare. All others have to pass. */
+/** Scenarios of features that these servers do not declare. All other scenarios must pass. */
 const NOT_APPLICABLE: Readonly<Record<string, string>> = {
   "logging-set-level": "the capability `logging` is not declared",
   "completion-complete": "the capability `completions` is not declared",
@@ -42,10 +42,10 @@ const NOT_APPLICABLE: Readonly<Record<string, string>> = {
   "prompts-get-with-image": NO_PROMPTS,
 };
 
-/** What only one of the functions leaves out. */
+/** Scenarios of features that only one of the functions lacks. */
 const NOT_BY: Readonly<Record<FunctionName, readonly string[]>> = {
   "agent-artifacts": [],
-  // Its capability `resources` is not declared.
+  // agent-mesh does not declare the capability `resources`.
   "agent-mesh": ["resources-list"],
 };
 
@@ -54,7 +54,7 @@ interface Counts {
   readonly failed: number;
 }
 
-/** Runs every scenario against a server. Resolves to what it says of each. */
+/** Runs every scenario against a server. Resolves to the results by scenario. */
 async function runSuite(folder: string, url: string): Promise<Map<string, Counts>> {
   const program = join(folder, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
   const { stdout } = await new Deno.Command(runtimeIn(folder, "node24"), {
@@ -71,7 +71,10 @@ async function runSuite(folder: string, url: string): Promise<Map<string, Counts
   );
 }
 
-/** The function with a planner's agent key added: the suite cannot send one. */
+/**
+ * Tests the function through a proxy that adds the planner's agent key, because the suite cannot
+ * send one.
+ */
 async function testFunction(name: FunctionName, planner: Agent, folder: string): Promise<void> {
   let target = "";
   const door = Deno.serve(

@@ -12,10 +12,10 @@ const PASSED = [
   "dns-rebinding-protection",
 ];
 
-/** It looks at nothing where a server opens no stream, and this one opens none. */
+/** These scenarios check nothing if the server opens no stream, and this server opens none. */
 const EMPTY = ["server-sse-polling", "server-sse-multiple-streams"];
 
-/** Those that call what only the suite's own example server has, or has declared. */
+/** Scenarios that need what only the suite's own example server has or declares. */
 const OF_THE_EXAMPLE_SERVER: Readonly<Record<string, readonly string[]>> = {
   "its tools": [
     "tools-call-simple-text",
@@ -47,8 +47,8 @@ const OF_THE_EXAMPLE_SERVER: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The suite sends no credential: this stands before the function and adds one. By its origin a page
- * may use MCP, which is what the scenario of DNS rebinding asks for.
+ * A proxy in front of the function that adds a credential, because the suite sends none. The
+ * service allows MCP from pages of this proxy's origin, as the DNS rebinding scenario requires.
  */
 function startDoor(credential: Readonly<Record<string, string>>) {
   let target = "";
@@ -68,9 +68,9 @@ function startDoor(credential: Readonly<Record<string, string>>) {
   };
 }
 
-/** What became of each scenario: how many of its checks passed and failed. */
+/** Resolves to how many checks of each scenario passed and failed. */
 async function runScenarios(url: string): Promise<Map<string, [passed: number, failed: number]>> {
-  // By Deno: the suite does not load on Node 20, whose `node:fs` has no `globSync`.
+  // Run it with Deno: the suite does not load on Node 20, whose `node:fs` has no `globSync`.
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",

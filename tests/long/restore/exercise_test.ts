@@ -1,6 +1,6 @@
 /**
- * The exercise of docs/backup.md: a backup, changes of each kind, a restore, `after-restore`, and
- * what everybody sees then. Followers live through it.
+ * Tests the exercise of docs/backup.md: a backup, changes of each kind, a restore, `after-restore`,
+ * and what agents see then. Followers run all the time.
  */
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
@@ -48,7 +48,7 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   const backupTime = new Date().toISOString();
   await exercise.backUp();
 
-  // Followers, and changes of each kind after the backup.
+  // Start followers, and make changes of each kind after the backup.
   const ending = new AbortController();
   const inTypeScript = await followInTypeScript(files(builder.key), ending.signal);
   const inPython = followInPython(url, builder.key);
@@ -83,7 +83,8 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
 
   await exercise.restore();
 
-  // The hazard: the leaked key and the enrolment live, and two texts get one version.
+  // The hazard of a restore: the leaked agent key and the enrolment are live again, and two texts
+  // get the same version.
   await assertThere(changes, false);
   assert.equal((await enrol("uninvited")).status, 200);
   assert.equal((await exercise.post(`${FILES}/list`, {}, leaked.key)).status, 200);
@@ -99,7 +100,7 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   assert.equal(hazard.config_version, before.config_version);
   assert.notEqual(hazard.config, before.config);
 
-  // Storage has lost a file, too.
+  // Storage has lost a file as well.
   const storage = stateFiles(exercise.stateDir).storage;
   await loseBytes(exercise, lost.artifact_id, storage);
 
@@ -116,7 +117,7 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   );
   for (const change of changes) {
     assert.match(told, new RegExp(`^look at: \\S+ ${change.told}`, "m"));
-    // Whoever did it repeats what still matters.
+    // The caller that made the change repeats it, if it still matters.
     await change.make();
   }
   await assertThere(changes, true);
@@ -148,7 +149,7 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   const health = await terminal.paste(`${diagnose} || [[ $? == 1 ]]\n`);
   assert.match(health, /ok +restore +/);
 
-  // Each follower reads what is there once more, and goes on.
+  // Each follower reads everything once more, and then goes on.
   await put("later.txt", "later");
   for (const follower of [inTypeScript, inPython.follower]) await follower.until("kept.txt", 2);
   await downloading.follower.until("kept.txt again");

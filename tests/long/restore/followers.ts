@@ -1,9 +1,9 @@
-/** Followers of an inbox, each in another client. */
+/** Followers of an inbox. Each uses another client. */
 import { join } from "node:path";
 import type { AgentFiles } from "../../../clients/typescript/src/index.ts";
 import { PROJECT } from "../../../local/command/project.ts";
 
-/** What arrives at a follower, and a way to wait for it. */
+/** Collects what a follower receives, and waits for it. */
 export class Follower {
   readonly #seen: string[] = [];
   #changed = Promise.withResolvers<void>();
@@ -38,7 +38,7 @@ export interface FollowingProcess {
   readonly end: () => Promise<void>;
 }
 
-/** Notes what `keyIn` makes of each line that a program prints. */
+/** Notes `keyIn(line)` for each line that a program prints. */
 function followByProcess(
   program: string,
   { keyIn, ...options }: Deno.CommandOptions & { readonly keyIn: (line: string) => string },
@@ -82,7 +82,9 @@ for grant in AgentFiles(os.environ["URL"], os.environ["KEY"]).inbox(wait=True):
   });
 }
 
-/** `agentfiles inbox --follow --download`: a file that is there already ends in `again`. */
+/**
+ * `agentfiles inbox --follow --download`. The key of a file that exists already ends with `again`.
+ */
 export function followByCommandLine(
   url: string,
   key: string,

@@ -6,7 +6,7 @@ import type { RestorableStack } from "./restorable_stack.ts";
 const MESH = "/functions/v1/agent-mesh";
 const FILES = "/functions/v1/agent-artifacts";
 
-/** Registers the peer of an agent, with a public key of nobody. */
+/** Registers the peer of an agent, with a new public key. */
 export async function registerPeer(exercise: RestorableStack, agent_id: string): Promise<void> {
   const pubkey = createHash("sha256").update(randomBytes(32)).digest();
   pubkey[31]! &= 127;
@@ -14,17 +14,17 @@ export async function registerPeer(exercise: RestorableStack, agent_id: string):
 }
 
 interface Change {
-  /** What is asked after the backup. */
+  /** Makes the change after the backup. */
   readonly make: () => Promise<unknown>;
-  /** What `after-restore` says of it, behind the time. */
+  /** What `after-restore` prints about the change, after the time. */
   readonly told: string;
-  /** Whether the database has it. */
+  /** Whether the database contains the change. */
   readonly isThere: () => Promise<boolean>;
 }
 
 /**
- * A change of each kind that takes something away, or puts something in its place: the restored
- * database does not know it. Needs the peers alpha and beta, with a rule between them.
+ * One change of each kind that deletes or replaces something. The restored database does not
+ * contain it. Needs the peers alpha and beta, with a rule between them.
  */
 export async function arrangeLostChanges(
   exercise: RestorableStack,

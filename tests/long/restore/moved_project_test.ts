@@ -1,4 +1,4 @@
-/** docs/runbook.md, "Move to another project": the other server has counted fewer transactions. */
+/** docs/runbook.md, "Move to another project": the other server has had fewer transactions. */
 import assert from "node:assert/strict";
 import { AgentFiles } from "../../../clients/typescript/src/index.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
@@ -33,12 +33,12 @@ Deno.test("a project whose dump was restored into another server → the doctor 
   await terminal.paste(await documentedBlock("docs/runbook.md, Move to another project, 1"));
 
   assert.doesNotMatch(await terminal.paste(diagnose), complaint);
-  // What happened before is told in the same order.
+  // Earlier events come in the same order.
   assert.deepEqual(await eventsOf(moved, planner), told);
   const erasure = await moved.ask(`${RPC}/check_erasure`, { pseudonym });
   assert.deepEqual([erasure.steps, erasure.holds], [1, true]);
 
-  // What was there is not new, and what comes is new once.
+  // Earlier grants are not new, and a later grant is new once.
   const inbox = await moved.ask(`${FILES}/inbox`, {}, builder);
   const names = inbox.grants.map(({ key }: { key: string }) => key);
   assert.deepEqual(names.toSorted(), ["early.txt", "late.txt"]);
@@ -53,7 +53,7 @@ Deno.test("a project whose dump was restored into another server → the doctor 
   const [last] = (await eventsOf(moved, planner)).slice(-1);
   assert.equal(last!.key, "new.txt");
 
-  // An erasure waits until the transactions of before have ended.
+  // An erasure waits until the transactions from before have ended.
   const erased = await terminal.paste(
     "npx -y deno@2.9.6 task agent:erase builder --confirm builder\n",
   );

@@ -5,8 +5,8 @@ import { stateFiles } from "../../../local/state/state_files.ts";
 import type { RestorableStack } from "./restorable_stack.ts";
 
 /**
- * Transactions that a PostgreSQL server counts, as in a year of work: each row is written in a
- * subtransaction, which has a number of its own.
+ * Uses up transaction numbers of a PostgreSQL server, as a year of work does: each row is written
+ * in a subtransaction with its own number.
  */
 export async function countTransactions(database: RestorableStack, count: number): Promise<void> {
   await using sql = connect(database);
@@ -24,12 +24,12 @@ export async function countTransactions(database: RestorableStack, count: number
 }
 
 /**
- * What restoring a dump of the whole database does, and copying the bucket: rows and sequences are
- * those of the other server, which transactions it has counted is not.
+ * Does what restoring a dump of the whole database and copying the bucket do: rows and sequences
+ * come from the other server, but the transaction counter does not.
  */
 export async function moveProject(from: RestorableStack, to: RestorableStack): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "agent-mesh-dump-" });
-  // PostgreSQL runs as another user than this, and both servers as the same.
+  // PostgreSQL runs as another user than this process. Both servers run as the same user.
   await Deno.chmod(directory, 0o777);
   try {
     await using source = connect(from);
@@ -40,7 +40,7 @@ export async function moveProject(from: RestorableStack, to: RestorableStack): P
       where c.relkind = 'r'
         and c.relnamespace::regnamespace::text in ('agents', 'artifacts', 'mesh', 'storage')
       order by 1`;
-    // As pg_restore does: constraints and triggers have been kept where the rows come from.
+    // Skip constraints and triggers, as pg_restore does: the source has checked these rows already.
     await target`set session_replication_role = replica`;
     await target.unsafe(`truncate ${tables.map(({ name }) => name).join(", ")}`);
     for (const { name } of tables) {

@@ -8,16 +8,16 @@ import { stateFiles } from "../../../local/state/state_files.ts";
 import { Terminal } from "../../docs/blocks/terminal.ts";
 
 /**
- * A stack that can be taken back in time, at one address. The backup is a copy of the stopped
- * cluster, not a dump: the server's package brings no pg_dump, no other package brings that of
- * version 17, and Debian 12 has that of version 15, which refuses a newer server.
+ * A stack that can be restored to an earlier state, at the same address. The backup is a copy of
+ * the stopped cluster, not a dump: the server's package contains no pg_dump, no other package has
+ * the one of version 17, and that of Debian 12 (version 15) refuses a newer server.
  */
 export class RestorableStack implements AsyncDisposable {
   private constructor(readonly stateDir: string, public stack: Stack) {}
 
   static async open(): Promise<RestorableStack> {
     const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-restore-" });
-    // Others may pass through: as root, PostgreSQL runs as another user.
+    // Let other users pass through the folder: as root, PostgreSQL runs as another user.
     await Deno.chmod(stateDir, 0o711);
     return new RestorableStack(stateDir, await startStack({ ...THROW_AWAY, stateDir }));
   }
@@ -44,7 +44,7 @@ export class RestorableStack implements AsyncDisposable {
     });
   }
 
-  /** POSTs for a key, or for the operator. */
+  /** POSTs with an agent key, or as the operator if `key` is null. */
   async post(path: string, body: object, key: string | null = null) {
     const response = await fetch(`${this.stack.url}${path}`, {
       method: "POST",
@@ -56,7 +56,7 @@ export class RestorableStack implements AsyncDisposable {
     return { status: response.status, body: await response.json() };
   }
 
-  /** The answer of an operation, which must be 200. */
+  /** The body of an answer, which must be 200. */
   async ask(path: string, body: object, key: string | null = null) {
     const answer = await this.post(path, body, key);
     assert.equal(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);

@@ -1,30 +1,32 @@
-/** A forward proxy, the only one who can resolve a name; and behind it, that name's TLS server. */
+/**
+ * A forward proxy that alone can resolve a certain name, and the TLS server of that name behind it.
+ */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TextLineStream } from "./text_lines.ts";
 
-/** What the proxy wrote: a connection or request that it took, or one that is over. */
+/** One line of the proxy's output: a new connection or request, or a closed connection. */
 export type Seen =
   | { readonly type: "CONNECT" | "forward"; readonly hostname: string; readonly user: string }
   | { readonly type: "closed"; readonly sent: number; readonly received: number };
 
 export interface ForwardProxy extends AsyncDisposable {
   readonly url: string;
-  /** Everything so far. */
+  /** Everything that the proxy has seen so far. */
   readonly seen: readonly Seen[];
 }
 
 export interface ForwardProxyOptions {
-  /** A project in which proxy-chain is installed. */
+  /** A project with proxy-chain installed. */
   readonly folder: string;
-  /** What only this proxy resolves, to this machine. */
+  /** A name that only this proxy resolves, to this machine. */
   readonly name: string;
-  /** Of the name's TLS server, which passes everything on to `target` in plain text. */
+  /** The port of the name's TLS server, which forwards everything to `target` in plain text. */
   readonly tlsPort: number;
   readonly target: number;
   readonly key: string;
   readonly cert: string;
-  /** What everybody must give. */
+  /** The password that every client must send. */
   readonly password: string;
 }
 

@@ -17,7 +17,7 @@ import { startSocksProxy } from "./socks_proxy.ts";
 import { inProject, NODES, runtimeIn } from "./tools.ts";
 import { tryUnreachable } from "./unreachable.ts";
 
-/** A name that exists for the proxy alone, so that nothing gets there directly. */
+/** A name that only the proxy can resolve, so no request can go there directly. */
 const NAME = "files.agents.invalid";
 const LARGE = 100 * MEBIBYTE;
 const SMALL = 8 * MEBIBYTE;
@@ -27,7 +27,7 @@ interface Place {
   readonly folder: string;
   readonly proxy: ForwardProxy;
   readonly stack: Stack;
-  /** By TLS. */
+  /** An https:// URL. */
   readonly url: string;
   readonly key: string;
   readonly certificateFile: string;
@@ -56,7 +56,7 @@ async function inPlace(test: (place: Place) => Promise<void>): Promise<void> {
   });
 }
 
-/** A stack of its own, whose upload and download URLs begin with `publicUrl`. */
+/** A stack of its own. Its upload and download URLs begin with `publicUrl`. */
 async function startLargeStack(stateDir: string, publicUrl: string): Promise<Stack> {
   await mkdir(stateDir, { mode: 0o711 });
   return await startStack({
@@ -79,7 +79,7 @@ async function createKey(stack: Stack): Promise<string> {
   return (await answer.json()).key;
 }
 
-/** Runs the packed command by a runtime. Its environment has no other proxies than these. */
+/** Runs the packed command with a runtime. `variables` are the only proxy settings. */
 function runAgent(
   { folder, url, key }: Place,
   [program, ...before]: readonly string[],
@@ -106,7 +106,10 @@ async function sha256(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Puts and gets a file. Asserts that its bytes came back, all of them through the proxy. */
+/**
+ * Puts and gets a file. Asserts that the bytes are the same and that all of them went through the
+ * proxy.
+ */
 async function assertPasses(
   place: Place,
   runtime: readonly string[],
@@ -122,7 +125,7 @@ async function assertPasses(
     assert.equal(code, 0, errors);
   }
   assert.equal(await sha256(again), await sha256(file));
-  // The last connection's end is told only after the command has ended.
+  // The proxy reports the end of the last connection only after the command has ended.
   const passed = () => proxy.seen.slice(before);
   const bytes = (direction: "sent" | "received") =>
     passed().reduce((sum, seen) => sum + (seen.type === "closed" ? seen[direction] : 0), 0);
@@ -219,7 +222,7 @@ Deno.test("the packed command where only a proxy reaches the service → put and
       const variables = { HTTP_PROXY: proxy.url, AGENT_URL, SSL_CERT_FILE: certificateFile };
       const [file, again] = [join(folder, "file"), join(folder, "again")];
       await writeLargeFile(file, SMALL);
-      // What the service answers has its public URL, by https: that goes through the same proxy.
+      // The service's answers contain its public https:// URL. Requests to it use the same proxy.
       for (const args of [["put", file], ["get", "file", "-o", again, "--force"]]) {
         const { code, errors } = await runAgent(place, ["node"], args, variables);
         assert.equal(code, 0, errors);

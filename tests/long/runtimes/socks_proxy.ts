@@ -1,10 +1,10 @@
-/** A SOCKS5 proxy (RFC 1928, RFC 1929), the only one who can resolve a name. */
+/** A SOCKS5 proxy (RFC 1928, RFC 1929) that alone can resolve a certain name. */
 import assert from "node:assert/strict";
 
 export interface SocksProxyOptions {
-  /** What only this proxy resolves, to this machine. */
+  /** A name that only this proxy resolves, to this machine. */
   readonly name: string;
-  /** What everybody must give. */
+  /** The user that every client must send, with the password. */
   readonly user: string;
   readonly password: string;
 }
@@ -47,7 +47,7 @@ async function serve(
   const isRight = given[0] === user && given[1] === password;
   await client.write(Uint8Array.of(1, isRight ? 0 : 1));
   if (!isRight) return;
-  // CONNECT to a name; any other kind of address is refused.
+  // Accept only CONNECT to a name. Any other kind of address is refused.
   const [, command, , kind] = await read(client, 4);
   assert.deepEqual([command, kind], [1, 3]);
   const asked = await readText(client);
@@ -74,7 +74,7 @@ async function read(client: Deno.TcpConn, size: number): Promise<Uint8Array> {
   return bytes;
 }
 
-/** A length in one byte, and as many bytes of text. */
+/** Reads one byte with the length, then that many bytes of text. */
 async function readText(client: Deno.TcpConn): Promise<string> {
   const [length] = await read(client, 1);
   return new TextDecoder().decode(await read(client, length!));
@@ -84,6 +84,6 @@ function closeQuietly(client: Deno.TcpConn): void {
   try {
     client.close();
   } catch {
-    // The pipes have closed it.
+    // The pipes have closed it already.
   }
 }

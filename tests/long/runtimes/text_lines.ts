@@ -1,4 +1,4 @@
-/** Text as it comes, cut into its lines. */
+/** Splits a stream of text into lines. */
 export class TextLineStream extends TransformStream<string, string> {
   constructor() {
     let rest = "";

@@ -1,17 +1,17 @@
-/** Runtimes and tools as npm gives them, for tests of the packed package. */
+/** Runtimes and tools from npm, for tests of the packed package. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { installPackage } from "../installed_package.ts";
 
-/** What the tests install, exactly. */
+/** The exact versions that the tests install. */
 export const TOOLS = {
   "@hey-api/openapi-ts": "0.99.0",
   "@modelcontextprotocol/conformance": "0.1.16",
   bun: "1.4.5",
   esbuild: "0.28.2",
-  // The newest that runs under Node 20.
+  // The newest version that runs on Node 20.
   miniflare: "4.20260426.0",
   node20: `npm:node-${process.platform}-${process.arch}@20.20.2`,
   node22: `npm:node-${process.platform}-${process.arch}@22.23.3`,
@@ -24,7 +24,7 @@ export const TOOLS = {
   undici: "7.30.2",
 } as const;
 
-/** Every Node, by how its program is called: the machine's own, and those that npm installs. */
+/** The program names of every Node: the machine's own, and those from npm. */
 export const NODES = ["node", "node22", "node24"] as const;
 
 type Runtime = typeof NODES[number] | "node20" | "bun";
@@ -53,14 +53,14 @@ export async function inProject(
   }
 }
 
-/** Runs a program that has to succeed. Resolves to what it wrote. */
+/** Runs a program that must succeed. Resolves to its output. */
 export async function succeed(
   program: string,
   args: readonly string[],
   { cwd, env = {} }: { readonly cwd: string; readonly env?: Record<string, string> },
 ): Promise<string> {
   const { code, output, errors } = await runProgram(program, { args: [...args], cwd, env });
-  // Compilers report on standard output.
+  // Compilers report errors on standard output.
   assert.equal(code, 0, errors || output);
   return output;
 }

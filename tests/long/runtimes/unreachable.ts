@@ -1,11 +1,11 @@
-/** The packed command at an address that cannot answer, by each runtime's own errors. */
+/** The packed command at addresses that cannot answer. Each runtime has its own errors. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { startUntrustedServer } from "../../clients/http/untrusted_server.ts";
 import { NODES, runtimeIn } from "./tools.ts";
 
-/** What it says in a project with these runtimes; one step for each. */
+/** Checks the command's messages in a project with these runtimes, with one step per runtime. */
 export async function tryUnreachable(test: Deno.TestContext, folder: string): Promise<void> {
   await using untrusted = await startUntrustedServer();
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });

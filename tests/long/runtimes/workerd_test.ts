@@ -1,4 +1,4 @@
-/** The packed package in Cloudflare's runtime, as Miniflare runs it. */
+/** The packed package in Cloudflare's runtime (workerd), run by Miniflare. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { inProject, succeed } from "./tools.ts";
 
 const SIZE = 8 * 1024 ** 2;
 
-/** Puts bytes and a stream, gets both, and compares. Then it meets a service that redirects. */
+/** Puts bytes and a stream, gets both, and compares them. Then calls a service that redirects. */
 const WORKER = `
 import { AgentFiles } from "agent-files";
 

@@ -7,8 +7,8 @@ import { fillLog } from "../../database/plans/log_rows.ts";
 import { fillOrphans } from "../../database/plans/orphan_rows.ts";
 import { functionsPlannedByCalls } from "../../database/plans/planned_functions.ts";
 
-// Where the planner is most tempted: reading a whole table seems to cost as much as a thousand
-// looks into an index.
+// At this size the planner is most likely to choose wrongly: reading a whole table seems to cost as
+// much as a thousand index lookups.
 Deno.test("each SQL function, in tables of 20,000 rows → reads ranges of indexes, a bounded number of rows and pages, and keeps its plans", async () => {
   await withProjectDatabase({}, async (sql) => {
     await fill(sql, { artifacts: 20_000, peers: 10_000, hubs: [HUB] });

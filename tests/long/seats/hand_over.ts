@@ -1,4 +1,6 @@
-/** What every seat does: one agent puts a file, another gets it, and one request is refused. */
+/**
+ * The hand-over of every seat: one agent puts a file, another gets it, and one request is refused.
+ */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { leavesUnchanged, listed, publish } from "../../conformance/artifacts.ts";
@@ -7,29 +9,29 @@ import { type Agent, createAgent, SUPABASE_URL } from "../../conformance/client.
 export const KEY = "plans/plan.bin";
 export const SIZE = 300_001;
 
-/** What a program of a seat gets, as JSON. */
+/** The input of a seat's program, as JSON. */
 export interface Given {
   readonly url: string;
   readonly planner: Pick<Agent, "id" | "key">;
   readonly builder: Pick<Agent, "id" | "key">;
   /** A stranger's artifact, which builder tries to get. */
   readonly closedId: string;
-  /** Of the file that planner puts for builder: byte `i` of it is `(i * 31 + (i >> 8)) & 255`. */
+  /** The file that planner puts for builder. Its byte `i` is `(i * 31 + (i >> 8)) & 255`. */
   readonly file: { readonly key: string; readonly size: number };
 }
 
-/** What a program of a seat found, as JSON. */
+/** The output of a seat's program, as JSON. */
 export interface Outcome {
   readonly version: string;
-  /** Of the bytes that builder received. */
+  /** The digest of the bytes that builder received. */
   readonly sha256: string;
-  /** Whom builder's inbox named as the sender. */
+  /** The sender in builder's inbox. */
   readonly from: string;
-  /** The refusal's status, where the client shows one, and its code. */
+  /** The refusal's code, after its status if the client shows one. */
   readonly refused: string;
 }
 
-/** This program has not been found here. The message says where it was looked for. */
+/** The program was not found on this machine. The message names the places that were searched. */
 export class NotHereError extends Error {}
 
 /** The bytes that planner puts. */
@@ -37,7 +39,7 @@ export function content(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(SIZE).map((_, index) => index * 31 + (index >> 8));
 }
 
-/** Has a seat hand over a file, and asserts that it did. Returns what it said its version is. */
+/** Lets a seat hand over a file, and asserts the result. Returns the program's version. */
 export async function handOverBy(run: (given: Given) => Promise<Outcome>): Promise<string> {
   const [planner, builder, stranger] = [
     await createAgent("planner"),
@@ -59,7 +61,7 @@ export async function handOverBy(run: (given: Given) => Promise<Outcome>): Promi
     assert.match(outcome.refused, /^(404 )?artifact_not_found$/);
     assert.deepEqual([outcome.sha256, outcome.from], [expected, planner.id]);
   });
-  // What the service has, whatever the seat says.
+  // Check what the service has, independently of the seat's output.
   const kept = (await listed(planner)).map(({ key, size, sha256 }) => ({ key, size, sha256 }));
   assert.deepEqual(kept, [{ key: KEY, size: SIZE, sha256: expected }]);
   return version;

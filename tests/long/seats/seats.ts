@@ -1,10 +1,10 @@
-/** Everything that a hand-over is tested in. docs/artifacts.md has the same table. */
+/** The seats in which the hand-over is tested. docs/artifacts.md has the same table. */
 
 interface Seat {
   readonly name: string;
-  /** Which client runs there. */
+  /** The client that runs in this seat. */
   readonly client: string;
-  /** What the program has to say when it is asked for its version. */
+  /** Matches the version that the program reports. */
   readonly version: RegExp;
 }
 
@@ -36,12 +36,12 @@ export const SEATS = [
 export type SeatName = typeof SEATS[number]["name"];
 
 export interface Row {
-  /** As the program itself reported it. */
+  /** The version that the program itself reported. */
   readonly version: string;
   readonly result: string;
 }
 
-/** One line for each seat; a seat without a row did not run. */
+/** One line for each seat. A seat without a row did not run. */
 export function tableOf(rows: ReadonlyMap<SeatName, Row>): string {
   const lines = [
     ["Seat", "Client", "Version", "Result"],

@@ -1,4 +1,4 @@
-/** One hand-over in everything that the clients are for, and the table of what happened. */
+/** One hand-over in every seat, and the table of the results. */
 import assert from "node:assert/strict";
 import { type Given, handOverBy, NotHereError, type Outcome } from "./hand_over.ts";
 import { byGenerated, saveDocuments } from "./programs/generated.ts";
@@ -28,7 +28,7 @@ const RUNS: Readonly<Record<SeatName, Run>> = {
   "openapi-typescript": (given, folder) => byGenerated(folder, "openapi-typescript", given),
 };
 
-/** Only here may a program be missing: no package that the tests install has it. */
+/** The only seats whose program may be missing: no package that the tests install contains it. */
 const MAY_BE_MISSING: ReadonlySet<SeatName> = new Set(["Python 3.9"]);
 
 Deno.test("one agent puts a file, another gets it, a third one's is refused → in every seat", async (test) => {

@@ -1,4 +1,4 @@
-/** Clients that generators make of the OpenAPI documents which the running functions serve. */
+/** Clients that generators create from the OpenAPI documents of the running functions. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { functionUrl } from "../../../conformance/client.ts";
@@ -9,7 +9,7 @@ import { ADAPTERS, HAND_OVER } from "./generated_sources.ts";
 
 export type Generator = keyof typeof ADAPTERS;
 
-/** The programs of the generators, and what each is told to make the client of one function. */
+/** The generators' programs, and their arguments for the client of one function. */
 const COMMANDS: Readonly<
   Record<Generator, { readonly program: string; arguments(name: string): string[] }>
 > = {
@@ -48,7 +48,7 @@ const orvalConfig = (name: string) =>
   } },
 } };`;
 
-/** Saves the documents in a project, as a developer does who wants to generate clients. */
+/** Saves the documents in a project, as a developer who generates clients does. */
 export async function saveDocuments(folder: string): Promise<void> {
   for (const name of FUNCTION_NAMES) {
     const answer = await fetch(functionUrl(`/${name}/openapi.json`));
@@ -57,8 +57,8 @@ export async function saveDocuments(folder: string): Promise<void> {
 }
 
 /**
- * Generates the clients of both functions, has TypeScript check them with the program that uses
- * one, and runs that. The project has the generators.
+ * Generates the clients of both functions, type-checks them together with the program that uses one
+ * of them, and runs that program. The project must contain the generators.
  */
 export async function byGenerated(
   folder: string,
@@ -67,7 +67,7 @@ export async function byGenerated(
 ): Promise<Outcome> {
   const cwd = join(folder, `generated-${generator.replace("/", "-")}`);
   await mkdir(cwd);
-  // The machine's own Node may be older than the generators ask for.
+  // The machine's own Node may be too old for the generators.
   const node = runtimeIn(folder, "node22");
   const { program, arguments: argumentsOf } = COMMANDS[generator];
   const bin = (name: string) => join(folder, "node_modules/.bin", name);

@@ -1,6 +1,6 @@
-/** What a developer writes on top of generated clients, as TypeScript that imports them. */
+/** TypeScript that a developer writes for generated clients, which it imports. */
 
-/** The same for all: it takes the operations that it needs, as an adapter offers them. */
+/** The program is the same for all clients. An adapter gives it the operations that it needs. */
 export const HAND_OVER = `
 export type Answer<Body> =
   | { readonly body: Body }
@@ -105,7 +105,7 @@ export function operationsOf(key: string): Operations {
 }
 `;
 
-/** What the two others answer: `data` where it succeeded, else `error`. */
+/** Converts an answer of the two other clients: `data` on success, otherwise `error`. */
 const ANSWER_OF = `
 interface Answered<Body> {
   readonly data?: Body | undefined;
@@ -161,7 +161,7 @@ export function operationsOf(key: string): Operations {
 export const createMeshClient = createClient<MeshPaths>;
 `;
 
-/** What fits the operations of a generated client to `HAND_OVER`, by the function's URL. */
+/** Adapters from a generated client's operations to `HAND_OVER`, for the function's URL. */
 export const ADAPTERS = {
   orval: () => ORVAL,
   "@hey-api/openapi-ts": HEY_API,

@@ -1,4 +1,4 @@
-/** The TypeScript package, where JavaScript runs. */
+/** The TypeScript package, in the runtimes of JavaScript. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "../../../../dev/deploy/hosted_deno.ts";

@@ -1,4 +1,4 @@
-/** The official clients of the Model Context Protocol, by the commands that the tools answer. */
+/** The official MCP clients. They use the commands in the tools' answers. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ interface Inbox {
   readonly grants: readonly { readonly artifact_id: string; readonly from_agent: string }[];
 }
 
-/** The module that a dialect's client is imported from. */
+/** The module of each dialect's client. */
 const MODULES = {
   "SDK 1.x": "@modelcontextprotocol/sdk/client",
   "2026-07-28": "@modelcontextprotocol/client",
@@ -60,7 +60,7 @@ export async function byMcp(
   }
 }
 
-/** The version in the package.json of what an import loads: these clients do not tell theirs. */
+/** The version in the package.json of an imported module: these clients do not report theirs. */
 async function versionOf(specifier: string): Promise<string> {
   for (let url = new URL(".", import.meta.resolve(specifier));; url = new URL("..", url)) {
     const text = await readFile(new URL("package.json", url), "utf8").catch(() => "{}");

@@ -1,4 +1,4 @@
-/** The Python module, by the Pythons that can be found. */
+/** The Python module, with the Pythons of this machine. */
 import { readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -47,8 +47,8 @@ export async function byPython(python: string, given: Given): Promise<Outcome> {
 }
 
 /**
- * No registry that the tests use has Python 3.9, and Debian has one version. Where it is missing,
- * the module is parsed by the grammar of 3.9, and NotHereError says that no more was done.
+ * No registry that the tests use has Python 3.9, and Debian has one version. If Python 3.9 is
+ * missing, this only parses the module with the grammar of 3.9 and throws NotHereError.
  */
 export async function byPython39(given: Given): Promise<Outcome> {
   for (const python of ["python3.9", ...await pyenvPythons("3.9.")]) {
