@@ -6,7 +6,7 @@ import { SERVICE_ORIGIN } from "../wireguard/hosts/service_door.ts";
 /** The folder of the agents under test. */
 export const EXAMPLES = new URL("../../examples", import.meta.url).pathname;
 
-/** The environment of an agent that reaches the service by its host's door. */
+/** The environment of an agent that reaches the service through its host's door. */
 export async function agentSettings(
   { host, agent, interfaceName }: { host: Host; agent: Agent; interfaceName: string },
 ): Promise<Record<string, string>> {
@@ -23,10 +23,10 @@ export async function agentSettings(
   };
 }
 
-/** What stands in a host's file of names before an agent writes to it. */
+/** The content of a host's hosts file before an agent writes to it. */
 export const HOSTS_BEFORE = "127.0.0.1\tlocalhost\n# by hand\n192.0.2.7 printer Printer.example\n";
 
-/** A file of the test's own, in the place of /etc/hosts. */
+/** A file of the test, used instead of /etc/hosts. */
 async function hostsFile(host: Host): Promise<string> {
   const path = `${host.directory}/hosts`;
   await Deno.writeTextFile(path, HOSTS_BEFORE);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
 
-/** How long the reference agent may pause after a round that failed, in milliseconds. */
+/** The reference agent's possible pauses after a failed round, in milliseconds. */
 async function pauses(
   { failures, heartbeat, retryAfter }: {
     readonly failures: number;

@@ -25,9 +25,9 @@ import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { joinWithAgents, ReferenceAgent } from "./reference_agent.ts";
 
 const HANDSHAKE_INITIATION_BYTES = 148;
-/** After which WireGuard sends another handshake by itself. */
+/** After this time without an answer, WireGuard itself sends another handshake. */
 const REKEY_TIMEOUT_SECONDS = 5;
-/** What `wg show` calls the lines of a peer's part of the configuration. */
+/** The lines of a peer's section, by the names that `wg show` uses for them. */
 const SERVED_LINES = {
   "preshared-keys": "PresharedKey",
   "allowed-ips": "AllowedIPs",
@@ -38,7 +38,7 @@ const SERVED_LINES = {
 tunnelTest("/acl/revoke → an open TCP connection stops at the agent's next poll", async () => {
   await using mesh = await Mesh.create();
   const { alice, bob } = await joinWithAgents(mesh);
-  // A second rule keeps the two peers when the first one ends.
+  // A second rule keeps both peers when the first rule ends.
   await putRule({ from: alice, to: bob, ...TCP_80 });
   await listen(bob.host, TCP_443);
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
@@ -177,7 +177,7 @@ tunnelTest(
   async () => {
     await using mesh = await Mesh.create();
     const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
-    // With a line for each datagram that comes, which has its time and its length.
+    // The log has a line with the time and the length of each datagram.
     const sink = ["socat", "-u", "-x", `UDP-RECV:${TUNNEL_PORT}`, "OPEN:/dev/null"];
     bob.host.start(sink, { logName: "silent-peer" });
     await untilListening(bob.host, { proto: "udp", port: TUNNEL_PORT });
@@ -185,7 +185,8 @@ tunnelTest(
 
     await putRule({ from: alice, to: bob, ...TCP_443 });
     await meshAgent.untilApplied();
-    // WireGuard itself leaves so much time between two of them. The agent may be late, too.
+    // WireGuard itself waits REKEY_TIMEOUT between two handshakes. The agent's handshake may be
+    // late, too.
     await eventually("a handshake has arrived sooner after another than WireGuard's own", {
       condition: async () => {
         const times = handshakeTimes(await bob.host.readLog("silent-peer"));
@@ -222,8 +223,8 @@ tunnelTest("a peer without a session registers another endpoint → that one is 
 });
 
 /**
- * When the handshakes came that a log of `socat -x` shows, in whole seconds: of the fraction,
- * versions of socat make different things.
+ * The times of the handshakes in a log of `socat -x`, in whole seconds: versions of socat print the
+ * fraction differently.
  */
 function handshakeTimes(log: string): number[] {
   const lines = log.matchAll(/^> (\d+)\/(\d+)\/(\d+) ([\d:]+)\S* +length=(\d+) /gm);
@@ -248,7 +249,7 @@ async function latestHandshakes(one: Member, other: Member) {
   ];
 }
 
-/** A connection on which alice sends ten lines a second, and bob sends each back. */
+/** A connection on which alice sends ten lines a second, and bob sends each line back. */
 function openConnection(alice: Member, bob: Member) {
   const script = 'while sleep 0.1; do echo line; done | socat - "$0"';
   const address = socatAddress({ ...TCP_443, address: bob.ipv4 });
@@ -258,7 +259,7 @@ function openConnection(alice: Member, bob: Member) {
     async linesBack(): Promise<number> {
       return (await alice.host.readLog("lines")).split("\n").length - 1;
     },
-    /** TCP has sent something for the third time. */
+    /** Whether TCP has retransmitted at least twice. */
     async isUnanswered(): Promise<boolean> {
       return /timer:\(on,[^)]*,[2-9]\)/.test(await alice.host.run(connections));
     },

@@ -7,7 +7,7 @@ import { EXAMPLES } from "./agent_settings.ts";
 
 const FOLDER = `${EXAMPLES}/mesh-agent`;
 
-/** The commands of the README that are not run here, with the reason. */
+/** Commands of the README that this test does not run, with the reason. */
 const NOT_RUN = {
   "apt-get install ": "it would change this machine",
   "(set -a; . /etc/mesh-agent.env; ":
@@ -24,7 +24,7 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const alice = await mesh.join("alice");
     await using _door = await ServiceDoor.open(alice.host);
-    // The host's own file system, as far as the commands write to it.
+    // Stands in for the host's root folder, where the commands write.
     const root = `${alice.host.directory}/root`;
     await run(["mkdir", "-p", `${root}/etc/systemd/system`]);
 
@@ -53,7 +53,7 @@ tunnelTest(
   },
 );
 
-/** Every command of the README's `sh` blocks but those that are not run. */
+/** All commands of the README's `sh` blocks, except those that are not run. */
 async function commands(): Promise<string[]> {
   const text = await Deno.readTextFile(`${FOLDER}/README.md`);
   const lines = Array.from(text.matchAll(/```sh\n(.*?)```/gs), ([, block]) => block!.split("\n"))
@@ -63,7 +63,7 @@ async function commands(): Promise<string[]> {
   return lines.filter((line) => !isNotRun(line));
 }
 
-/** With every path of the host below `root`. */
+/** Moves every path of the host below `root`. */
 function onRoot(text: string, root: string): string {
   return text.replaceAll(/(?<![\w/])\/(?=etc\/|usr\/)/g, `${root}/`);
 }

@@ -43,7 +43,8 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh);
     await listen(alice.host, TCP_80);
-    // Without a session yet, the tunnel would wait for WireGuard's next handshake, 5 s later.
+    // Wait for a session. Without one, the tunnel would wait for WireGuard's next handshake, 5 s
+    // later.
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
     const pings = Pings.start(alice.host, bob.ipv4);
 
@@ -140,7 +141,7 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice } = await joinWithAgents(mesh);
     const secret = alice.agent.key.slice(0, 12);
-    // A request that hangs is there to be looked at.
+    // Let a request hang, so that the test can inspect its process.
     await hangRequests(alice.host);
     const script = 'for pid in $(ip netns pids "$0"); do cat /proc/$pid/cmdline || :; done 2>&1';
     await eventually("curl is seen in a list of processes", {

@@ -61,7 +61,8 @@ tunnelTest(
     const { alice } = await joinWithAgents(mesh);
     const { directory } = alice.host;
     await alice.meshAgent.stop("SIGKILL");
-    // What was substituting a command then would do it for a moment, at a time of its own.
+    // Hold the lock for 3 s. A subshell of the killed agent would hold it only briefly, and at an
+    // unpredictable time.
     const lock = `${directory}/${alice.interfaceName}.lock`;
     const holder = alice.host.start(
       ["flock", "--no-fork", lock, "sh", "-c", "echo held; sleep 3"],
@@ -94,7 +95,6 @@ tunnelTest("hidden files of somebody else beside the agent's → they stay", asy
   assert.deepEqual(alice.meshAgent.hiddenFiles(), names);
 });
 
-/** Waits until the agent has registered for the second time. */
 async function untilRegisteredAgain(meshAgent: ReferenceAgent): Promise<void> {
   await eventually("the agent has registered again", {
     condition: async () => (await meshAgent.readLog()).split("registered with ").length === 3,

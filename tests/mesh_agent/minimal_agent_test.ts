@@ -156,7 +156,7 @@ for (const path of ["/peer/register", "/peer/heartbeat", "/wg_config"]) {
         prepare: (door) => door.failWith(path, () => endlessAnswer(200)),
       });
       await eventually("the agent says that it stopped reading", {
-        // 63 where curl knew the length, or knows how to count.
+        // curl exits with 63 if it knew the length, or if its version counts the received bytes.
         condition: async () => /curl: \((23|63)\)/.test(await bob.host.readLog("agent.log")),
       });
       assert.ok(await largestFile(bob.host) <= LONGEST_ANSWER_BYTES);
@@ -175,7 +175,7 @@ Deno.test(`minimal-mesh-agent.sh → at most ${LONGEST_LINES} lines`, async () =
   assert.ok(lines <= LONGEST_LINES, `${lines} lines`);
 });
 
-/** As its header says, with the interface of the member. */
+/** Starts the agent as its header describes, with the member's interface. */
 async function startMinimalAgent(
   member: Member,
   mesh: Mesh,
@@ -193,7 +193,7 @@ async function startMinimalAgent(
   return { agent, door };
 }
 
-/** Waits until each has put what it makes of what it is served now in place of the file before. */
+/** Waits until each agent has replaced its configuration with the one that is served now. */
 async function untilReplaced(members: readonly Member[]): Promise<void> {
   for (const member of members) {
     const { agent } = member;
@@ -208,12 +208,12 @@ async function untilReplaced(members: readonly Member[]): Promise<void> {
   }
 }
 
-/** What wg-quick was given last; empty before. */
+/** The last configuration that wg-quick got; empty before the first one. */
 function configurationOf({ host, interfaceName }: Member): Promise<string> {
   return Deno.readTextFile(`${host.wireguardDirectory}/${interfaceName}.conf`).catch(() => "");
 }
 
-/** Another one after each `wg-quick up`. */
+/** The index changes with each `wg-quick up`. */
 async function interfaceIndex({ host, interfaceName }: Member): Promise<number> {
   const [{ ifindex }] = JSON.parse(await host.run(["ip", "-j", "link", "show", interfaceName]));
   return ifindex;

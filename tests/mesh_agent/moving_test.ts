@@ -1,4 +1,4 @@
-/** Hosts whose address changes, and the neighbours that have to find them again. */
+/** Hosts whose address changes, and neighbours that must find them again. */
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
@@ -43,7 +43,7 @@ for (
       await untilPingAnswered(alice.host, { address: bob.ipv4 });
       assert.equal(await endpointOf(bob), moved);
 
-      // What ENDPOINT says is not true any more, and was once.
+      // ENDPOINT still names the old address, which was correct once.
       await bob.meshAgent.stop("SIGTERM");
       bob.meshAgent.restart({ environment });
       await bob.meshAgent.untilApplied();
@@ -84,7 +84,7 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh, { pollSeconds: null });
     await bob.meshAgent.stop("SIGTERM");
-    // As behind NAT, this agent registers no endpoint.
+    // Without ENDPOINT, the agent registers no endpoint, as behind NAT.
     bob.meshAgent.restart({ environment: { ENDPOINT: "" } });
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
     await eventually("bob's agent waits", {
@@ -117,7 +117,7 @@ for (const ENDPOINT of ["auto", "auto:0", "auto:x"]) {
   });
 }
 
-/** What the service says of a peer's own endpoint. */
+/** The endpoint that the service has for a peer. */
 async function endpointOf({ agent }: Member): Promise<string | null> {
   const { peers } = await succeed<{ peers: { self: boolean; endpoint: string | null }[] }>(
     "/agent-mesh/netmap",

@@ -1,4 +1,4 @@
-/** The names of the peers in the host's file of names. */
+/** The names of the peers in the host's hosts file. */
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
@@ -43,7 +43,7 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh);
     await alice.meshAgent.stop("SIGTERM");
-    // What `ip netns exec` mounts at /etc/hosts.
+    // `ip netns exec` mounts this file at /etc/hosts.
     const file = `/etc/netns/${alice.host.namespace}/hosts`;
     await Deno.writeTextFile(file, HOSTS_BEFORE);
     const { ino } = await Deno.stat(file);
@@ -144,7 +144,7 @@ tunnelTest(
   },
 );
 
-/** The name that the service gives `peer`, for one of its neighbours. */
+/** The name that the service shows for `peer` to one of its neighbours. */
 async function nameOf(peer: Member, neighbour: Member): Promise<string> {
   const { peers } = await succeed<{ peers: { agent_id: string; name: string }[] }>(
     "/agent-mesh/netmap",
@@ -153,7 +153,7 @@ async function nameOf(peer: Member, neighbour: Member): Promise<string> {
   return peers.find(({ agent_id }) => agent_id === peer.agent.id)!.name;
 }
 
-/** Waits until the file has what it had, and the addresses and names of these peers. */
+/** Waits until the file has its original lines, and the addresses and names of these peers only. */
 async function untilNamed(file: string, self: Member, peers: readonly Member[]): Promise<void> {
   const named = peers.toSorted((one, other) => one.agent.id < other.agent.id ? -1 : 1);
   await eventually(`the names of ${named.map(({ agent }) => agent.id)}, and no others`, {

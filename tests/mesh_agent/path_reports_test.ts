@@ -1,4 +1,4 @@
-/** Which paths the reference agent names in each report: the service takes 64. */
+/** Which paths the reference agent includes in each report. The service accepts 64. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
@@ -12,7 +12,7 @@ interface Sent {
   readonly via: string;
 }
 
-/** An agent that looks after its peers every 10 s, and reports when a test says so. */
+/** An agent that checks its peers every 10 s, and reports when a test calls `report`. */
 class Reporter implements AsyncDisposable {
   #now = START;
   #toldAt = 0;
@@ -20,7 +20,7 @@ class Reporter implements AsyncDisposable {
 
   private constructor(
     readonly folder: string,
-    /** Whether the tunnel works, by the peer's place. */
+    /** Whether the tunnel to each peer works, by the peer's index. */
     readonly works: boolean[],
   ) {}
 
@@ -59,7 +59,10 @@ class Reporter implements AsyncDisposable {
     await Deno.rename(join(this.folder, "paths.new"), join(this.folder, "paths"));
   }
 
-  /** What the report of the last look names. Resolves with how many reports name all. */
+  /**
+   * The paths in the report of the last look. `reports`: how many reports it takes to name all
+   * paths.
+   */
   async report(): Promise<{ readonly named: readonly Sent[]; readonly reports: number }> {
     const named = JSON.parse(await Deno.readTextFile(join(this.folder, "report")));
     const turn = await Deno.readTextFile(join(this.folder, "turn"));
@@ -85,7 +88,7 @@ for (const count of [0, 1, 64, 65, 130, 200]) {
         assert.equal(new Set(named.map(({ agent_id }) => agent_id)).size, named.length);
         for (const { agent_id } of named) told.add(agent_id);
       }
-      // What has just turned takes places of others, at first and after 20 s.
+      // Paths that have just changed take the places of others, at first and after 20 s.
       if (round > 1) assert.equal(told.size, count);
     }
   });

@@ -1,4 +1,4 @@
-/** What the agent says of each pair: whether its tunnel works, and by which way. */
+/** What the agent reports of each pair: whether its tunnel works, and by which path. */
 import assert from "node:assert/strict";
 import { eventually, run } from "../wireguard/hosts/command.ts";
 import {
@@ -31,7 +31,7 @@ tunnelTest(
     await bob.host.run(["ip", "link", "set", "uplink", "down"]);
     await untilLogged(meshAgent, `${bob.agent.id}: no connection any more; `);
     await untilReported(meshAgent, bob, ({ via }) => via === "none");
-    // The session is not over yet: the silence told.
+    // The session has not expired yet. The agent noticed the silence itself.
     const handshake = Number(await peerField(alice, { peer: bob, field: "latest-handshakes" }));
     assert.ok(Date.now() / 1000 - handshake < 180);
 
@@ -107,7 +107,8 @@ tunnelTest(
     await putRule({ from: alice, to: bob, ...TCP_443 });
     const meshAgent = await ReferenceAgent.start(alice, { mesh });
     assert.equal(await meshAgent.stop("SIGTERM"), 0);
-    // Between the removal of the peer and its return, the agent takes several looks.
+    // A wg that takes 8 s to add the peer again. Meanwhile, the agent checks its peers several
+    // times.
     const folder = `${alice.host.directory}/bin`;
     const wg = (await run(["sh", "-c", "command -v wg"])).trim();
     await Deno.mkdir(folder);
@@ -134,7 +135,7 @@ async function untilLogged(meshAgent: ReferenceAgent, text: string, times = 1): 
   });
 }
 
-/** Waits for a heartbeat whose report of this peer is so. */
+/** Waits for a heartbeat whose report of this peer satisfies `isSo`. */
 async function untilReported(
   { door }: ReferenceAgent,
   { agent }: Member,

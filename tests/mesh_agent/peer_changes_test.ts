@@ -1,4 +1,4 @@
-/** What mesh-agent changes of a running tunnel, with every awk that a host may have. */
+/** What mesh-agent changes in a running tunnel, with every awk that a host may have. */
 import assert from "node:assert/strict";
 import { isLeftOutWithout } from "../left_out.ts";
 import { run } from "../wireguard/hosts/command.ts";
@@ -11,7 +11,7 @@ const AWKS: [name: string, command: string, version: string[]][] = [
   ["gawk", "gawk", ["--version"]],
   ["busybox", "busybox awk", ["--help"]],
 ];
-/** More than one call of `wg set` takes. */
+/** More peers than one call of `wg set` can take. */
 const MANY = 250;
 
 interface Peer {
@@ -33,7 +33,7 @@ for (const [name, command, args] of AWKS) {
       const wanted = [
         added,
         { ...rotated, psk: await makePsk() },
-        // The address of a peer that goes.
+        // The address of the peer that goes.
         { ...moved, addresses: gone.addresses },
         stays,
         { ...quiet, keepalive: "off" },
@@ -76,7 +76,7 @@ for (const [name, command, args] of AWKS) {
 
 type Six = [Peer, Peer, Peer, Peer, Peer, Peer];
 
-/** A WireGuard interface in a namespace of its own, and a folder for what is found to change. */
+/** A WireGuard interface in its own namespace, and a folder for the changes that are found. */
 class Tunnel implements AsyncDisposable {
   private constructor(
     readonly host: Host,
@@ -117,14 +117,14 @@ class Tunnel implements AsyncDisposable {
     };
   }
 
-  /** As change_in_place and greet_new_peers do. */
+  /** Applies the changes as change_in_place and greet_new_peers do. */
   async apply(): Promise<void> {
     const script = `cd "$0" && xargs -r -n 300 wg set "$1" <removals &&
       cat changes greetings | xargs -r -n 400 wg set "$1"`;
     await this.host.run(["bash", "-euc", script, this.host.directory, this.name]);
   }
 
-  /** The peers as the tunnel has them. */
+  /** The peers that the tunnel has. */
   async peers(): Promise<Peer[]> {
     const [, ...lines] = (await this.host.run(["wg", "show", this.name, "dump"])).trimEnd()
       .split("\n");
@@ -139,7 +139,7 @@ class Tunnel implements AsyncDisposable {
   }
 }
 
-/** The part of a configuration that has these peers. */
+/** The sections of these peers in a configuration. */
 function written(peers: Peer[]): string {
   return peers.map(({ key, psk, addresses, keepalive }) =>
     [

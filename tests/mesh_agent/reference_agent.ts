@@ -10,7 +10,7 @@ const SCRIPT = `${EXAMPLES}/mesh-agent/mesh-agent.sh`;
 const LOG = "agent.log";
 const SECOND_AGENT_SECONDS = 180;
 
-/** The reference agent on a member's host, where it reaches the service by a door of its own. */
+/** The reference agent on a member's host. It reaches the service through its own door. */
 export class ReferenceAgent {
   #process: Deno.ChildProcess | null = null;
 
@@ -24,8 +24,9 @@ export class ReferenceAgent {
   ) {}
 
   /**
-   * Its tunnel is up when this returns; it ends with `mesh`. With `pollSeconds` null it sends
-   * heartbeats as often as the service asks; below 3 it does not wait with them.
+   * Starts the agent, and returns when its tunnel is up. The agent ends with `mesh`. With
+   * `pollSeconds` null, it sends heartbeats as often as the service asks. With a value below 3, its
+   * heartbeats do not wait.
    */
   static async start(
     member: Member,
@@ -48,7 +49,9 @@ export class ReferenceAgent {
     this.#process = this.#start({ logName: LOG, pollSeconds, environment });
   }
 
-  /** Runs one more on the same host and interface until it ends, or until the limit ends it. */
+  /**
+   * Runs a second agent on the same host and interface, until it ends or the time limit ends it.
+   */
   async runSecond(
     environment: Record<string, string> = {},
     args: readonly string[] = [],
@@ -76,25 +79,25 @@ export class ReferenceAgent {
     });
   }
 
-  /** Ends the agent alone, not what it started; returns its exit code. */
+  /** Ends only the agent, not the processes that it started. Returns its exit code. */
   async stop(signal: "SIGTERM" | "SIGKILL"): Promise<number | undefined> {
     this.#process?.kill(signal);
     return (await this.#process?.status)?.code;
   }
 
-  /** SIGTERM again and again until it has ended; returns its exit code. */
+  /** Sends SIGTERM repeatedly until the agent has ended. Returns its exit code. */
   async stopImpatiently(): Promise<number | undefined> {
     const repeated = setInterval(() => {
       try {
         this.#process?.kill("SIGTERM");
       } catch {
-        // It has ended, and its status is on the way.
+        // The agent has ended, and its status arrives soon.
       }
     }, 20);
     return await this.stop("SIGTERM").finally(() => clearInterval(repeated));
   }
 
-  /** Until `resume` it neither sends heartbeats nor fetches. Its tunnel stays. */
+  /** Stops heartbeats and fetches until `resume`. The tunnel stays. */
   pause(): void {
     this.#process?.kill("SIGSTOP");
   }
@@ -107,7 +110,9 @@ export class ReferenceAgent {
     return this.member.host.readLog(LOG);
   }
 
-  /** Waits until the agent has said that it runs what the service has for it now. */
+  /**
+   * Waits until the agent has logged that it applied the configuration that the service has now.
+   */
   async untilApplied(): Promise<void> {
     const { agent } = this.member;
     let due: number | undefined;
@@ -125,7 +130,7 @@ export class ReferenceAgent {
     });
   }
 
-  /** Gives the host another private key, which the agent finds; returns the public key. */
+  /** Gives the host another private key, which the agent will notice. Returns the public key. */
   async replacePrivateKey(): Promise<string> {
     const { host, interfaceName } = this.member;
     const privateKey = await host.run(["wg", "genkey"]);
@@ -143,14 +148,19 @@ export class ReferenceAgent {
     });
   }
 
-  /** Files beside the configuration whose names begin with a dot, as those of the agent's work. */
+  /**
+   * Files beside the configuration whose names begin with a dot, like the agent's working files.
+   */
   hiddenFiles(): string[] {
     return [...Deno.readDirSync(this.member.host.directory)].map(({ name }) => name)
       .filter((name) => name.startsWith(".")).toSorted();
   }
 }
 
-/** alice and bob, who agreed on alice → bob tcp 443, each with the reference agent; connected. */
+/**
+ * Joins alice and bob with the reference agent and a rule alice → bob tcp 443, and waits until they
+ * are connected.
+ */
 export async function joinWithAgents(
   mesh: Mesh,
   { behindNat = false, pollSeconds = 2 }: {
@@ -171,7 +181,7 @@ export async function joinWithAgents(
   return joined;
 }
 
-/** What the agent has said, and what its tunnel is: for the message of a failure. */
+/** The agent's log and the state of its tunnel, for the message of a failure. */
 async function stateOf(
   { host, interfaceName, meshAgent }: Member & { readonly meshAgent: ReferenceAgent },
 ): Promise<string> {
@@ -179,7 +189,7 @@ async function stateOf(
     (await host.runAnyhow(["wg", "show", interfaceName])).output;
 }
 
-/** Waits until the service keeps a heartbeat of the host's agent waiting. */
+/** Waits until the service holds a waiting heartbeat of the host's agent. */
 export async function untilWaiting(
   { host }: { host: Host },
   door: ServiceDoor,
@@ -199,7 +209,7 @@ export async function printSecondsUntil(
   console.log(`${what}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
 }
 
-/** From now on each request of this host hangs. */
+/** Makes all further requests of this host hang. */
 export async function hangRequests(host: Host): Promise<void> {
   await host.run(["nft", "-f", "-"], {
     input: `table inet silence {

@@ -35,7 +35,8 @@ tunnelTest(
     });
     await bob.meshAgent.untilApplied();
 
-    // As a restore and another change leave it: another rule, under the number that the hosts run.
+    // Simulate a restore and a later change: another rule, with the version that the hosts already
+    // run.
     const served = await servedConfiguration(bob);
     await withStackDatabase(async (sql) => {
       await sql.begin(async (transaction) => {

@@ -18,7 +18,7 @@ tunnelTest(
   async () => {
     await using mesh = await Mesh.create();
     const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
-    // A second rule keeps the two peers when the first one ends.
+    // A second rule keeps both peers when the first rule ends.
     for (const target of [TCP_80, TCP_443]) await putRule({ from: alice, to: bob, ...target });
     await bringUp(alice, { firewall: "none" });
     const meshAgent = await ReferenceAgent.start(bob, { mesh });
@@ -45,7 +45,8 @@ tunnelTest(
     await eventually("bob gets no acknowledgement", {
       condition: () => isUnanswered(1),
     });
-    // Closed with linger 0, so the socket sends an RST now, and one for all that bob sends later.
+    // The socket is closed with linger 0. So the host sends an RST now, and one for everything that
+    // bob sends later.
     receiver.kill("SIGKILL");
     await eventually("bob has sent after his connection tracking forgot the flow, or was reset", {
       condition: async () => await isUnanswered(5) || await bob.host.run(connections) === "",

@@ -51,7 +51,7 @@ tunnelTest(
     const { alice, bob } = await joinWithAgents(mesh);
     await alice.meshAgent.stop("SIGTERM");
     const before = await keyOf(alice);
-    // The service takes the key, and its answer gets lost with whoever waits for it.
+    // The service registers the key, but the agent was killed before it got the answer.
     const next = await run(["wg", "genkey"]);
     const publicKey = (await run(["wg", "pubkey"], { input: next })).trim();
     await Deno.writeTextFile(`${keyFile(alice)}.new`, next, { mode: 0o600 });
@@ -108,7 +108,7 @@ function keyFile({ host, interfaceName }: Member): string {
   return `${host.directory}/${interfaceName}.key`;
 }
 
-/** The public key of the private key on this host. */
+/** The public key of this host's private key. */
 async function keyOf(member: Member): Promise<string> {
   return (await run(["wg", "pubkey"], { input: await Deno.readTextFile(keyFile(member)) })).trim();
 }

@@ -4,14 +4,14 @@ import { PROJECT } from "../../local/command/project.ts";
 
 const SCRIPTS = ["mesh-agent/mesh-agent.sh", "minimal-mesh-agent.sh"];
 const TRAP = /^\w+=\$'.*\n(#.*\n)?trap .* TERM INT$/m;
-/** A signal that arrives during a command, then one that arrives before a substitution is read. */
+/** A signal during a command, and a signal before the output of a command substitution is read. */
 const LOOPS = [`sleep 0.01; kill "$$"; true`, `echo "$(kill "$$")$(true)"`];
 
 for (const script of SCRIPTS) {
   for (const loop of LOOPS) {
     Deno.test(`SIGTERM to ${script} by ${loop} → it ends with 0, in silence`, async () => {
       const [trap] = TRAP.exec(await Deno.readTextFile(join(PROJECT, "examples", script)))!;
-      // As where the agents call their functions: set -e does not count there.
+      // `|| true` disables set -e, as where the agents call their functions.
       const program = `set -e; trap 'echo left' EXIT; ${trap}\n{ ${loop}; echo lost; } || true`;
       const { code, stdout, stderr } = await new Deno.Command("bash", { args: ["-c", program] })
         .output();

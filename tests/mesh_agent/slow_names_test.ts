@@ -16,7 +16,7 @@ import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { EXAMPLES } from "./agent_settings.ts";
 import { ReferenceAgent } from "./reference_agent.ts";
 
-/** How many names are looked up at once. */
+/** How many names the agent looks up at once. */
 const AT_ONCE = 64;
 
 tunnelTest(
@@ -31,7 +31,7 @@ tunnelTest(
 
     meshAgent.pause();
     await revokeRule({ from: bob, to: carol, ...TCP_443 });
-    // The key cannot be changed under a live tunnel, so that restarts.
+    // The key of a live tunnel cannot be changed, so the agent restarts the tunnel.
     const publicKey = await meshAgent.replacePrivateKey();
     meshAgent.resume();
     await meshAgent.untilRunsWith(publicKey);
@@ -49,7 +49,7 @@ tunnelTest(
     const bob = await mesh.join("bob");
     const carol = await mesh.join("carol", { endpoint: "carol.example:51820" });
     for (const to of [alice, carol]) await putRule({ from: bob, to, ...TCP_443 });
-    // Longer than an agent lets it look up names.
+    // Longer than an agent allows for the lookup of names.
     await bob.host.setResolverOptions("timeout:30 attempts:3");
     await ReferenceAgent.start(bob, { mesh });
     await untilLookedUp(bob, "carol.example");
@@ -109,7 +109,7 @@ tunnelTest(
   },
 );
 
-/** A configuration with three times as many peers, whose names never resolve. */
+/** A configuration with three times AT_ONCE peers, whose names never resolve. */
 function slowNames({ host, ipv4 }: Member): { text: string; names: string[] } {
   const state = largeState({ peers: 3 * AT_ONCE, rulesPerPeer: 0 });
   const text = renderWgQuick(configurationOf({
@@ -118,7 +118,8 @@ function slowNames({ host, ipv4 }: Member): { text: string; names: string[] } {
     peers: state.peers.map((peer, n) => ({
       ...peer,
       endpoint: `n${n}.example:51820`,
-      // Far from those that a stack has given by now: an agent refuses a peer with its own.
+      // Far from the addresses that the stack has assigned so far: an agent refuses a peer with its
+      // own address.
       addresses: [`10.213.255.${n}`, peer.addresses[1]!],
     })),
   }));
@@ -132,7 +133,7 @@ async function assertShuffled(member: Member, names: readonly string[]): Promise
   });
   const first = new Set(names.slice(0, AT_ONCE));
   const others = (await namesLookedUp(member)).filter((name) => !first.has(name));
-  // In random order, about two thirds of them do.
+  // In random order, about two thirds of the names are others.
   assert.ok(others.length > AT_ONCE / 3, `only ${others.length} come later in the file`);
 }
 
@@ -142,7 +143,7 @@ async function untilLookedUp(member: Member, name: string): Promise<void> {
   });
 }
 
-/** The names that the served hook, or the agent, is looking up. */
+/** The names that the served hook or the agent is looking up now. */
 async function namesLookedUp({ host }: Member): Promise<string[]> {
   const lines = (await host.processes()).matchAll(
     /^(?:\/bin\/sh .*set-endpoint\.sh|sh -c) .* ([a-z0-9]+\.example) /gm,

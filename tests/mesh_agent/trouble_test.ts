@@ -26,7 +26,7 @@ tunnelTest("a firewall that is gone and cannot be loaded → the tunnel goes dow
   const { bob } = await joinWithAgents(mesh);
   const path = `${bob.host.directory}/${bob.interfaceName}.conf`;
   const text = await Deno.readTextFile(path);
-  // The service gives no configuration either: with one, the tunnel would be up again at once.
+  // Make the service refuse, too: with its configuration, the tunnel would be up again at once.
   bob.meshAgent.door.failWith("", () => new Response("", { status: 401 }));
   await Deno.writeTextFile(path, text.replaceAll(/^#nft .*\n/gm, ""));
   await bob.host.run(["nft", "flush", "ruleset"]);
@@ -98,7 +98,7 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh);
     await alice.meshAgent.stop("SIGKILL");
-    // A peer is missing for a moment while it is set up again.
+    // While the agent sets a peer again, the peer is missing for a moment.
     await alice.host.run(["wg", "set", alice.interfaceName, "peer", bob.publicKey, "remove"]);
     alice.meshAgent.door.failWith("", () => new Response("", { status: 503 }));
     alice.meshAgent.restart();
@@ -147,7 +147,7 @@ tunnelTest(
       "/peer/heartbeat": { config_version: Number(version), heartbeat_interval_seconds: 1 },
     });
     alice.meshAgent.restart({ pollSeconds: null });
-    // The default is one in thirty seconds.
+    // The default is one heartbeat in thirty seconds.
     await eventually("four heartbeats", {
       condition: () => Promise.resolve(door.countOf("/peer/heartbeat") > 3),
     });

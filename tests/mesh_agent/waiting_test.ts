@@ -1,4 +1,4 @@
-/** Heartbeats that wait, and what becomes of them where the service does not wait. */
+/** Heartbeats that wait, and the agent's behaviour if the service does not let them wait. */
 import assert from "node:assert/strict";
 import { eventually } from "../wireguard/hosts/command.ts";
 import {
@@ -19,7 +19,7 @@ import {
   untilWaiting,
 } from "./reference_agent.ts";
 
-/** The longest that the service keeps a request waiting. */
+/** The longest time that the service lets a request wait. */
 const LONGEST_WAIT_SECONDS = 140;
 
 for (const behindNat of [false, true]) {
@@ -35,7 +35,10 @@ for (const behindNat of [false, true]) {
       }
       for (const target of [TCP_80, TCP_443]) await listen(bob.host, target);
 
-      /** An agent that gets news within a second, three times, asks as rarely as by heartbeats. */
+      /**
+       * Lets each wait last for over a second. After three shorter waits in a row, an agent pauses
+       * for a whole heartbeat interval.
+       */
       async function untilQuiet(): Promise<void> {
         for (const { member, door } of agents) await untilWaiting(member, door);
         await new Promise((resolve) => setTimeout(resolve, 2000));
@@ -51,7 +54,7 @@ for (const behindNat of [false, true]) {
       await untilQuiet();
       await revokeRule({ ...rule, ...TCP_80 });
       await printSecondsUntil("revoked → closed", async () => !await isOpen(rule, 80));
-      // As far as longer probes can tell: a short one may fail because a machine is slow.
+      // Check again with longer probes: a short one may fail because the machine is slow.
       for (const agent of agents) await agent.untilApplied();
       assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), true);
       assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), false);
@@ -136,7 +139,7 @@ tunnelTest(
   "a service that has answered 503 again and again → asked once per interval; back → the change is applied",
   async () => {
     await using mesh = await Mesh.create();
-    // An interval that the doubling pauses between failures do not meet: 2, 4, 8 s.
+    // Use an interval that is none of the doubling pauses after failures: 2, 4, 8 s.
     const { alice, bob } = await joinWithAgents(mesh, { pollSeconds: 3 });
     const { door } = bob.meshAgent;
     door.failWith("", () => new Response("", { status: 503 }));
@@ -152,7 +155,7 @@ tunnelTest(
   },
 );
 
-/** Waits until the agent of this host pauses for so long, a tenth more or less. */
+/** Waits until the agent of this host pauses for this many seconds, within a tenth. */
 async function untilPausing({ host }: Member, seconds: number): Promise<void> {
   await eventually(`${host.namespace} pauses for ${seconds} s`, {
     condition: async () => {
@@ -163,7 +166,7 @@ async function untilPausing({ host }: Member, seconds: number): Promise<void> {
   });
 }
 
-/** Asked often, so that what prints the time is not a probe's own patience. */
+/** Probes often, so that the printed time does not include a long probe timeout. */
 function isOpen({ from, to }: { from: Member; to: Member }, port: number): Promise<boolean> {
   return reaches(from.host, { proto: "tcp", address: to.ipv4, port }, { withinSeconds: 0.3 });
 }

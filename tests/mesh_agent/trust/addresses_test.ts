@@ -1,4 +1,4 @@
-/** How mesh-agent reads addresses and networks, with every awk that a host may have. */
+/** How mesh-agent parses addresses and networks, with every awk that a host may have. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parseIpv6 } from "../../../supabase/functions/_shared/addresses/ip_address.ts";
@@ -73,7 +73,7 @@ testWithEachAwk(
       "fd12:3456:789a:1::1/064",
       "fd12:3456:789a:1::1/64/64",
     ];
-    // Without a peer: nothing else in the file is to be refused.
+    // A configuration without peers, so that there is nothing else to refuse.
     const alone = readText("golden/alone.conf");
     const own = (from: string, to: string) => {
       assert.ok(alone.includes(from));
@@ -219,7 +219,7 @@ testWithEachAwk(
   },
 );
 
-/** The golden configuration with one text replaced, which it must have. */
+/** The golden configuration with one text replaced. The configuration must contain that text. */
 function served(from: string, to: string): string {
   assert.ok(SERVED.includes(from), from);
   return SERVED.replace(from, to);

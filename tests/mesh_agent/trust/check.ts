@@ -2,7 +2,7 @@ import { run, runAnyhow } from "../../wireguard/hosts/command.ts";
 
 const MESH_AGENT = new URL("../../../examples/mesh-agent/", import.meta.url).pathname;
 
-/** What `mesh-agent.sh check` says to a configuration. */
+/** The result of `mesh-agent.sh check` for a configuration. */
 export interface Checked {
   readonly success: boolean;
   readonly output: string;
@@ -11,7 +11,7 @@ export interface Checked {
 
 interface CheckOptions {
   readonly firewall?: "nftables" | "none";
-  /** The awk that runs it; without one, the machine's own. */
+  /** The awk that runs it. Default: the machine's own. */
   readonly awk?: Awk;
 }
 
@@ -22,7 +22,10 @@ export async function check(served: string, options: CheckOptions = {}): Promise
   return checked!;
 }
 
-/** As `mesh-agent.sh check` for each, in one process, because starting one takes longest. */
+/**
+ * Runs `mesh-agent.sh check` for each configuration in one process, because process starts take
+ * most of the time.
+ */
 export async function checkAll(
   served: readonly string[],
   { firewall = "nftables", awk }: CheckOptions = {},
@@ -57,7 +60,7 @@ async function pathOf(program: string): Promise<string> {
   return (await run(["sh", "-c", 'command -v "$0"', program])).trim();
 }
 
-/** Whether mesh-agent takes a text for the service's URL. */
+/** Whether mesh-agent accepts a text as the service's URL. */
 export async function isSafeUrl(url: string): Promise<boolean> {
   const script = 'source "$0/configuration.sh"; require_safe_url "$1"';
   return (await runAnyhow(["bash", "-uc", script, MESH_AGENT, url])).success;

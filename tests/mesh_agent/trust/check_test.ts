@@ -1,4 +1,7 @@
-/** What mesh-agent makes of what is served to it: data alone, and every line of its own. */
+/**
+ * What mesh-agent writes from a served configuration: only its data, and only the agent's own
+ * lines.
+ */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { renderWgQuick } from "../../../supabase/functions/agent-mesh/wireguard/wg_quick.ts";
@@ -187,7 +190,7 @@ function assertRefused({ output, errors }: { output: string; errors: string }): 
   assert.match(errors, /^the configuration is refused: [ -~]+\n$/);
 }
 
-/** Every setting but the hooks, which are the agent's own, and the comments. */
+/** All settings except the hooks, which are the agent's own, and except comments. */
 function settingsIn(text: string): string[] {
   return text.split("\n").filter((line) =>
     line !== "" && !/^(?:#nft |# |Post(?:Up|Down) = )/.test(line)
@@ -208,7 +211,7 @@ function elementsIn(text: string): string[] {
 const IPV4 = "[0-9]{1,3}(?:\\.[0-9]{1,3}){3}";
 const IPV6 = "[0-9a-f:]{2,39}";
 const PORT = "[0-9]{1,5}";
-/** The lines that `check` writes for each form of served data. */
+/** Matches the lines that `check` writes for each form of served data. */
 const DATA = new RegExp(
   `^(?:|\\[Peer\\]|# [A-Za-z0-9][A-Za-z0-9._:@-]*|(?:PublicKey|PresharedKey) = [A-Za-z0-9+/]{43}=` +
     `|AllowedIPs = ${IPV4}/32, ${IPV6}/128|Endpoint = (?:${IPV4}|\\[${IPV6}\\]):${PORT}` +
@@ -223,7 +226,7 @@ const SLOTS: Readonly<Record<string, string>> = {
   mtu: PORT,
   private_key: "/etc/wireguard/%i\\.key",
 };
-/** The lines of own.conf, each with any data in its slots. */
+/** Matches the lines of own.conf, with any data in its slots. */
 const OWN_LINES = OWN.slice(OWN.indexOf("[Interface]")).split("\n").map((line) =>
   new RegExp(
     "^" + line.replace(/^<(?:nftables|names)>/, "").replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
@@ -232,7 +235,7 @@ const OWN_LINES = OWN.slice(OWN.indexOf("[Interface]")).split("\n").map((line) =
   )
 );
 
-/** The lines of an own configuration that are neither data nor lines of own.conf. */
+/** The lines of a written configuration that are neither data nor lines of own.conf. */
 function foreignLines(text: string): string[] {
   return text.split("\n").filter((line) =>
     !DATA.test(line) && !OWN_LINES.some((own) => own.test(line))

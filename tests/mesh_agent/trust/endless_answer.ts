@@ -3,12 +3,12 @@ import type { Host } from "../../wireguard/hosts/host.ts";
 
 const MIB = 2 ** 20;
 
-/** What the agents take of an answer at most. */
+/** How many bytes of an answer the agents read at most. */
 export const LONGEST_ANSWER_BYTES = 16 * MIB;
 
 /**
- * JSON for those who read it to its end. It has one, because no test should fill a disk: after
- * four times as much as the agents take.
+ * An answer that is valid JSON if it is read to its end. It ends after four times as many bytes as
+ * the agents read, because no test should fill a disk.
  */
 export function endlessAnswer(status: number): Response {
   const start = new TextEncoder().encode('{"config_version": 1}');
@@ -23,7 +23,7 @@ export function endlessAnswer(status: number): Response {
   return new Response(body, { status, headers: { "content-type": "application/json" } });
 }
 
-/** In bytes, of all files that the host's programs write to. */
+/** The size in bytes of the largest file that the host's programs write. */
 export async function largestFile({ directory, wireguardDirectory }: Host): Promise<number> {
   const files = ["find", directory, wireguardDirectory, "-type", "f", "-printf", "%s\\n"];
   return Math.max(...(await run(files)).trim().split("\n").map(Number));

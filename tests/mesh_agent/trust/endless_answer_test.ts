@@ -1,4 +1,4 @@
-/** A service whose answer does not end, as far as the agent can tell. */
+/** A service whose answer never ends, as far as the agent can tell. */
 import assert from "node:assert/strict";
 import { eventually } from "../../wireguard/hosts/command.ts";
 import { Mesh, putRule, TCP_80 } from "../../wireguard/hosts/mesh_of_hosts.ts";

@@ -11,7 +11,7 @@ const NOBODY = 65_534;
 
 interface Start {
   readonly who: string;
-  /** What runs the agent as this user. */
+  /** The command that runs the agent as this user. */
   readonly becoming: readonly string[];
   readonly owner: number;
   readonly lacksKernel?: true;
@@ -62,7 +62,7 @@ for (const { who, becoming, owner, lacksKernel, variables = {}, says } of STARTS
       await using door = await ServiceDoor.open(host);
       const agent = await createAgent("alice");
       const settings = await agentSettings({ host, agent, interfaceName: `${internet.id}-0` });
-      // All else that the agent needs is there for this user.
+      // Give this user everything else that the agent needs.
       await Deno.chmod(host.directory, 0o755);
       await Deno.chown(settings.AGENT_KEY_FILE!, owner, owner);
       const scripts = `${host.directory}/scripts`;
@@ -90,7 +90,7 @@ for (const { who, becoming, owner, lacksKernel, variables = {}, says } of STARTS
   );
 }
 
-/** A PATH whose `ip` says what it says on a kernel without WireGuard. */
+/** A PATH whose `ip` fails as on a kernel without WireGuard. */
 async function refuseKernelTunnels(host: Host): Promise<string> {
   const folder = `${host.directory}/programs`;
   await Deno.mkdir(folder);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** Lines by which a server could try to have something run, loaded or set on an agent's host. */
+/** Lines by which a server could try to run, load or set something on an agent's host. */
 export const HOSTILE_LINES = [
   "PostUp = touch /tmp/served",
   "PreUp = touch /tmp/served",
@@ -47,7 +47,7 @@ export const HOSTILE_LINES = [
   "PostUp = \\",
 ] as const;
 
-/** What may be put in the middle of a line. */
+/** Fragments to insert into the middle of a line. */
 const FRAGMENTS = [
   "\n",
   "\r\n",
@@ -71,7 +71,7 @@ const FRAGMENTS = [
   "\nPostUp = id\n",
 ];
 
-/** Texts that are one or a few changes away from one of these, some of them none. */
+/** Texts that differ by zero or a few changes from one of `texts`. */
 export function mutations(texts: readonly string[]): fc.Arbitrary<string> {
   const change = fc.oneof(
     inLines((lines, at) => lines.toSpliced(at, 1)),

@@ -1,4 +1,4 @@
-/** An agent whose service, or whose neighbour, is not what it should be. */
+/** An agent whose service or neighbour is malicious or faulty. */
 import assert from "node:assert/strict";
 import { eventually } from "../../wireguard/hosts/command.ts";
 import { linkProgramsBut } from "../../wireguard/hosts/host.ts";
@@ -37,7 +37,7 @@ tunnelTest(
     assert.equal(await bob.host.run(["nft", "-s", "list", "ruleset"]), ruleset);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
 
-    // Both other ways to bring it up: from nothing, and from the last configuration.
+    // Test both other ways to start the tunnel: from nothing, and from the last configuration.
     await bob.host.run(["ip", "link", "delete", bob.interfaceName]);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
     await bob.meshAgent.stop("SIGTERM");
@@ -178,7 +178,7 @@ tunnelTest(
       condition: async () =>
         await peerField(bob, { peer: carol, field: "endpoints" }) === "198.51.100.250:51820",
     });
-    // One more round: whichever came first, each was looked up.
+    // Wait one more round, so that each name was looked up, in whatever order.
     const heartbeats = heartbeatsOf(meshAgent);
     await eventually("the agent has gone two rounds more", {
       condition: () => Promise.resolve(heartbeatsOf(meshAgent) > heartbeats + 1),
@@ -244,7 +244,7 @@ for (
   );
 }
 
-/** From now on the service has this configuration for the member, as one that it does not run. */
+/** From now on, the service serves this configuration to the member, with a newer version. */
 function serve({ meshAgent }: { meshAgent: ReferenceAgent }, config: string): void {
   meshAgent.door.replaceAnswers({
     "/wait": { config_version: NEWER_VERSION, heartbeat_interval_seconds: 1 },
