@@ -1,4 +1,4 @@
-/** How connections begin, end, stop and break. */
+/** How connections start, end, stall and break. */
 import assert from "node:assert/strict";
 import { toDuplex } from "../../clients/typescript/src/mesh/sockets/duplex.ts";
 import type { TcpConnection } from "../../clients/typescript/src/ip/tcp_connection.ts";
@@ -72,7 +72,8 @@ Deno.test("a reader that does not read → the writer waits, and goes on when it
     for (; written < 32; written++) await client.write(chunk);
     await client.end();
   })();
-  // The window is 2 MiB, and 384 KiB wait at the sender: the link falls silent before all is sent.
+  // The window is 2 MiB and the sender buffers 384 KiB, so the link becomes idle before everything
+  // is sent.
   let sent = -1;
   while (sent !== pair.toServer.sent) {
     sent = pair.toServer.sent;

@@ -1,9 +1,12 @@
-/** A link between two stacks in this process: delay, loss, reordering, duplication; seeded. */
+/**
+ * A link between two stacks in this process. A seed determines its delay, loss, reordering and
+ * duplication.
+ */
 
 export interface LinkOptions {
   /** One way, in milliseconds. */
   readonly delayMs?: number;
-  /** Shares of the packets, from 0 to 1. */
+  /** Shares of the packets, from 0 to 1, for `loss`, `reordering` and `duplication`. */
   readonly loss?: number;
   readonly reordering?: number;
   readonly duplication?: number;
@@ -21,7 +24,7 @@ interface InFlight {
   readonly packet: Uint8Array;
 }
 
-/** Random numbers from 0 to 1 that follow from a seed (mulberry32). */
+/** Pseudo-random numbers from 0 to 1 for a seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -32,7 +35,7 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** One direction. Packets arrive in the order of their times, not before. */
+/** One direction of the link. Packets arrive in the order of their arrival times, not earlier. */
 export class LinkDirection {
   receiver: Receiver | null = null;
   sent = 0;
@@ -75,7 +78,7 @@ export class LinkDirection {
       }
       leaves = this.#freeAt = leaves + packet.length * msPerByte;
     }
-    // A reordered packet arrives after those that were sent in the next two milliseconds or more.
+    // A reordered packet arrives after all packets that are sent in the next 2 to 5 milliseconds.
     const late = this.#random() < reordering ? 2 + this.#random() * 3 : 0;
     const at = leaves + delayMs + late;
     let index = this.#queue.length;

@@ -1,7 +1,7 @@
 /**
- * A program that needs UDP, which tests under Deno do not have: an idle connection between two
- * engines, then many that nobody answers, and the configuration once more. Fails if the idle one
- * does not carry bytes then.
+ * A program, because it needs UDP, which tests under Deno do not have. It opens a connection
+ * between two engines and leaves it idle, opens many connections that nobody answers, and applies
+ * the configuration again. It fails if the idle connection does not carry bytes afterwards.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -10,7 +10,7 @@ import type { ByteStream } from "../../clients/typescript/src/mesh/byte_stream.t
 import type { Engine } from "../../clients/typescript/src/mesh/engine/engine.ts";
 import { openLocalEngine } from "../../clients/typescript/src/mesh/engine/local_engine.ts";
 
-/** More than the packet filter keeps of connections that are closed. */
+/** More closed connections than the packet filter remembers. */
 const OTHERS = 8500;
 
 const ADDRESSES = { planner: "10.213.0.1", builder: "10.213.0.2", absent: "10.213.0.3" } as const;
@@ -33,7 +33,7 @@ function openEngine(): Promise<Engine> {
   });
 }
 
-/** Every other place may be reached at port 80, by the planner. */
+/** The planner may reach every other place at port 80. */
 function configurationOf(own: Name, places: readonly Place[]): MeshConfiguration {
   const others = places.filter(({ name }) => name !== own);
   return {

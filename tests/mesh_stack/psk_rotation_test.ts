@@ -1,4 +1,4 @@
-/** Preshared keys that change while bytes flow, on a clock that is faster than ours. */
+/** PSKs that change during a transfer. The clock runs faster than real time. */
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { systemSurroundings } from "../../clients/typescript/src/wireguard/system_surroundings.ts";
@@ -8,7 +8,7 @@ import { readDigest } from "./transfer.ts";
 
 const LWIP = new URL("../../clients/typescript/src/ip/built/lwip.wasm", import.meta.url);
 
-/** A new session every 2.4 s, in the place of two minutes. */
+/** A new session starts every 2.4 s instead of every two minutes. */
 const FASTER = 50;
 
 function fastSurroundings(): Surroundings {
@@ -21,7 +21,7 @@ function fastSurroundings(): Surroundings {
   };
 }
 
-/** Counts the packets that one end gives to its tunnel, and those that the other end gets. */
+/** Counts the packets that one end gives to its tunnel, and the packets that the other end gets. */
 function countPackets(from: End, to: End): { sent: number; received: number } {
   const counts = { sent: 0, received: 0 };
   const { tunnel } = from;
@@ -61,7 +61,7 @@ Deno.test("a PSK that changes twice during a transfer, between sessions that rep
     await connection.end();
   })();
   writing.catch(() => {});
-  /** Resolves when a handshake has ended that began after now. */
+  /** Resolves when a handshake that began after this call has ended. */
   async function untilNextSession(): Promise<void> {
     const begun = surroundings.now();
     const isNew = (end: End) => handshakeAt(end) > begun;
@@ -75,7 +75,7 @@ Deno.test("a PSK that changes twice during a transfer, between sessions that rep
     for (let rotation = 0; rotation < 2; rotation++) {
       const presharedKey = randomBytes(32).toString("base64");
       setPeer(left, { other: right, presharedKey });
-      // As long as two hosts may need to learn of it: ten seconds.
+      // Two hosts may learn of a new PSK up to ten seconds apart.
       await pause(10_000 / FASTER);
       setPeer(right, { other: left, presharedKey });
       await untilNextSession();
@@ -83,7 +83,7 @@ Deno.test("a PSK that changes twice during a transfer, between sessions that rep
     isOver = true;
     await writing;
     assert.equal(await arrived.promise, sent.digest("hex"));
-    // The last acknowledgements may be under way.
+    // The last acknowledgements may still be in flight.
     const isMissing = () => counts.some(({ sent, received }) => received !== sent);
     for (let tries = 0; isMissing() && tries < 100; tries++) await pause(50);
     for (const { sent, received } of counts) assert.equal(received, sent);

@@ -1,4 +1,4 @@
-/** Whether `deno task soak` still works. What it shows takes hours. */
+/** Whether `deno task soak` still works. A real soak takes hours. */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { isLeftOutWithout } from "../left_out.ts";
@@ -8,7 +8,7 @@ const SOAK = fileURLToPath(new URL("./soak/main.ts", import.meta.url));
 
 const isLeftOut = await isLeftOutWithout("node", "The soak under Node");
 
-/** Runs the task. Resolves to what each runtime said at its end. */
+/** Runs the task. Resolves to the final line of each runtime. */
 async function soak(...options: string[]) {
   const { success, output, errors } = await runAnyhow(
     [Deno.execPath(), "run", "--allow-all", SOAK, ...options],

@@ -13,7 +13,7 @@ export interface Pair extends Disposable {
   readonly toClient: LinkDirection;
 }
 
-/** Dispose of it: both stacks stop. */
+/** Dispose of the pair to stop both stacks. */
 export async function connectStacks(options: LinkOptions = {}): Promise<Pair> {
   const seed = options.seed ?? 1;
   const toServer = new LinkDirection({ ...options, seed });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { TcpConnection } from "../../clients/typescript/src/ip/tcp_connection.ts";
 import { randomFrom } from "./emulated_link.ts";
 
-/** Bytes that follow from a seed. */
+/** Pseudo-random bytes for a seed. */
 export function bytesOf(seed: number, length: number): Uint8Array {
   const random = randomFrom(seed);
   const words = new Uint32Array(Math.ceil(length / 4));
@@ -14,7 +14,7 @@ export function digestOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Reads to the end. */
+/** Reads the connection to its end. */
 export async function readDigest(connection: TcpConnection): Promise<string> {
   const hash = createHash("sha256");
   for (let bytes; (bytes = await connection.read()) !== null;) hash.update(bytes);

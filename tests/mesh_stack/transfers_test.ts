@@ -55,6 +55,6 @@ Deno.test("1,000 connections, each an echo, again and again → all answered, an
   await round();
   const before = pair.server.memoryBytes;
   await round();
-  // What is in TIME-WAIT stays for a minute: some hundred bytes each.
+  // Connections in TIME-WAIT stay for a minute and take some hundred bytes each.
   assert.ok(pair.server.memoryBytes - before <= 1000 * 512, String(pair.server.memoryBytes));
 });

@@ -1,4 +1,4 @@
-/** How much of the parsers of hostile bytes the tests with hostile bytes run. */
+/** How many lines of the parsers of hostile bytes the tests with hostile bytes run. */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { run } from "../../wireguard/hosts/command.ts";
@@ -22,10 +22,10 @@ const PARSERS = [
   "paths/stun/message.ts",
 ];
 
-/** Of the lines of each. */
+/** The least share of each file's lines that must run. */
 const LEAST = 0.9;
 
-/** Shares of lines by file, of a report in LCOV's format. */
+/** Shares of the lines that ran, by file, from a report in LCOV format. */
 function sharesOf(report: string): Map<string, number> {
   return new Map(
     report.split("end_of_record").flatMap((record) => {

@@ -1,9 +1,9 @@
-/** Damaged packets of a peer whose key is right: what AEAD does not keep away. */
+/** Damaged packets of a peer with the right key: AEAD does not reject these. */
 import assert from "node:assert/strict";
 import { Storm } from "./storm.ts";
 
 const SEED = Number(Deno.env.get("SEED") ?? 1);
-/** More of them: `FUZZ_PACKETS=5000000`. */
+/** For more packets, set `FUZZ_PACKETS=5000000`. */
 const PACKETS = Number(Deno.env.get("FUZZ_PACKETS") ?? 30_000);
 
 for (const isFiltered of [true, false]) {
@@ -12,7 +12,7 @@ for (const isFiltered of [true, false]) {
     const { damaged, passed, finished, failures, memory: [before, after] } = result;
     assert.deepEqual(failures, []);
     assert.ok(damaged >= PACKETS);
-    // Of those that the filter lets through, the stack sees enough; it keeps away the others.
+    // The filter lets enough damaged packets through to test the stack, and drops the others.
     if (isFiltered) assert.ok(passed > damaged / 10 && passed < damaged * 0.9, String(passed));
     else assert.equal(passed, damaged);
     assert.ok(finished > 10, String(finished));

@@ -1,11 +1,14 @@
-/** Damage to IP packets that parsers may stumble over. Most of it comes with right checksums. */
+/**
+ * Damages IP packets in ways that parsers may handle badly. Most damaged packets get right
+ * checksums.
+ */
 import { sum } from "../../../clients/typescript/src/ip/filter/packet.ts";
 
 export type Random = () => number;
 
 const [ICMP, TCP, ICMP6] = [1, 6, 58];
 
-/** Protocols, and headers that extend IPv6. */
+/** Protocols, and IPv6 extension headers. */
 const PROTOCOLS = [ICMP, TCP, ICMP6, 0, 17, 43, 44, 51, 59, 60, 135, 255];
 
 export function below(random: Random, limit: number): number {
@@ -16,7 +19,7 @@ function oneOf<Value>(random: Random, values: readonly Value[]): Value {
   return values[below(random, values.length)]!;
 }
 
-/** Numbers at the edges of what a field holds. */
+/** Values at the bounds of a field. */
 function edge(random: Random, bits: number): number {
   const top = 2 ** bits;
   return oneOf(random, [0, 1, 2, top / 2 - 1, top / 2, top - 2, top - 1, below(random, top)]);
@@ -26,7 +29,7 @@ function isIpv4(packet: Uint8Array): boolean {
   return packet[0]! >> 4 === 4;
 }
 
-/** Where the content begins that the stack's own packets have. */
+/** Where the content of the stack's own packets begins. */
 function contentAt(packet: Uint8Array): number {
   return isIpv4(packet) ? 20 : 40;
 }
@@ -41,7 +44,7 @@ function fold(total: number): number {
   return folded;
 }
 
-/** Makes the checksums right, as far as there are whole headers. */
+/** Corrects the checksums, as far as the packet has whole headers. */
 export function fixChecksums(packet: Uint8Array): void {
   const at = contentAt(packet);
   if (packet.length < at) return;
@@ -112,7 +115,7 @@ function change(edit: (packet: Uint8Array, random: Random) => void): Mutation {
   };
 }
 
-/** Edits a TCP header, if there is one. */
+/** Edits the TCP header, if the packet has one. */
 function changeTcp(edit: (view: DataView, at: number, random: Random) => void): Mutation {
   return change((packet, random) => {
     const at = contentAt(packet);
@@ -132,8 +135,8 @@ const MUTATIONS: readonly Mutation[] = [
     const at = below(random, Math.min(packet.length - 1, 78));
     viewOf(packet).setUint16(at, edge(random, 16));
   }),
-  // Sequence and acknowledgement numbers, near what they were and far away. The stack's window has
-  // 2 MiB: a segment may lie across its end.
+  // Sequence and acknowledgement numbers, slightly or far off. The stack's window is 2 MiB: a
+  // segment may cross its end.
   changeTcp((view, at, random) => {
     const place = at + oneOf(random, [4, 8]);
     const acrossEnd = 2 ** 21 - below(random, 1240);
@@ -154,7 +157,7 @@ const MUTATIONS: readonly Mutation[] = [
     header[12] = (5 + options.length / 4) << 4;
     return withContent(packet, Uint8Array.from([...header, ...options, ...payload]), TCP);
   },
-  // Shorter or longer, with a length that says so or lies.
+  // A shorter or longer packet, whose length field is right or wrong.
   (packet, random) => {
     const length = 1 + below(random, packet.length);
     const cut = packet.slice(0, length);
@@ -166,7 +169,7 @@ const MUTATIONS: readonly Mutation[] = [
     if (random() < 0.7) fixLength(longer);
     return longer;
   },
-  // ICMP: an error about the packet, an echo, or anything.
+  // ICMP: an error about the packet, an echo, or any other type.
   (packet, random) => {
     const isOld = isIpv4(packet);
     const type = isOld
@@ -176,7 +179,7 @@ const MUTATIONS: readonly Mutation[] = [
     const body = random() < 0.5 ? packet : randomBytes(random, 8 * below(random, 12));
     return withContent(packet, Uint8Array.from([...head, ...body]), isOld ? ICMP : ICMP6);
   },
-  // Headers between IPv6 and TCP; options of IPv4.
+  // Extension headers between IPv6 and TCP; IPv4 options.
   (packet, random) => {
     const at = contentAt(packet);
     const extra = randomBytes(random, 8 * (1 + below(random, 3)));
@@ -200,7 +203,7 @@ const MUTATIONS: readonly Mutation[] = [
   change((packet, random) => {
     if (isIpv4(packet) && packet.length > 8) viewOf(packet).setUint16(6, edge(random, 16));
   }),
-  // From and to whom: swapped, or somewhere else.
+  // Source and destination addresses: swapped, or other ones.
   change((packet, random) => {
     const [at, size] = isIpv4(packet) ? [12, 4] : [8, 16];
     if (packet.length < at + 2 * size) return;
@@ -217,7 +220,7 @@ const MUTATIONS: readonly Mutation[] = [
   }),
 ];
 
-/** One to three kinds of damage. Never an empty packet. */
+/** Applies one to three mutations. The result is never empty. */
 export function mutate(packet: Uint8Array, random: Random): Uint8Array {
   let changed = packet;
   for (let count = 1 + below(random, 3); count > 0; count--) {

@@ -9,8 +9,8 @@ const REPLAY = fileURLToPath(new URL("./replay.c", import.meta.url));
 
 const FLAGS = [
   ...["-std=gnu99", "-O1", "-g", "-w", "-Iown", "-Isrc/include"],
-  // A finding ends the program. lwIP shifts a byte into the sign of an int, which every compiler
-  // that it supports takes as meant.
+  // A finding ends the program. The shift check is off: lwIP shifts a byte into the sign bit of an
+  // int, which every compiler that it supports handles as intended.
   ...["-fsanitize=address,undefined", "-fno-sanitize=shift", "-fno-sanitize-recover=all"],
   "--coverage",
 ];
@@ -22,8 +22,8 @@ export interface Line {
 }
 
 /**
- * lwIP with our glue, compiled for this machine: with sanitizers, which find what WebAssembly's
- * sandbox would hide, and with a count of the lines that ran.
+ * lwIP with our glue, compiled for this machine with sanitizers and line counts. Sanitizers find
+ * errors that WebAssembly's sandbox would hide.
  */
 export class NativeStack implements AsyncDisposable {
   private constructor(readonly folder: string, readonly source: string) {}
@@ -37,14 +37,17 @@ export class NativeStack implements AsyncDisposable {
     return new NativeStack(folder, source);
   }
 
-  /** Does again what a recording has. Rejects with what a sanitizer found. Returns the calls. */
+  /**
+   * Replays a recording. Resolves to the number of calls, and rejects with a sanitizer's finding.
+   */
   async replay(recording: string): Promise<number> {
-    // What is still open at the end of a recording is not given back.
+    // Memory that is still in use at the end of a recording is never freed, so leaks are not
+    // checked.
     const options = ["ASAN_OPTIONS=detect_leaks=0", "UBSAN_OPTIONS=print_stacktrace=1"];
     return Number(await run(["env", ...options, join(this.source, "replay"), recording]));
   }
 
-  /** The lines of a source file that have code, after all that was replayed. */
+  /** The lines of a source file that contain code, with their counts after all replays. */
   async lines(file: string): Promise<Line[]> {
     const name = file.split("/").at(-1)!;
     const counts = `replay-${name.replace(/\.c$/, "")}.gcda`;

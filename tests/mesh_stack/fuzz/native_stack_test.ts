@@ -1,4 +1,4 @@
-/** What damaged packets run of lwIP's parser, and what sanitizers say to it. */
+/** How much of lwIP's parser damaged packets run, and what sanitizers find. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { LWIP } from "../../../dev/mesh/build_lwip.ts";
@@ -7,12 +7,12 @@ import { Storm } from "./storm.ts";
 
 const PACKETS = 50_000;
 
-/** Of the lines that bytes of a peer can reach. */
+/** The least share that must run of the lines that a peer's bytes can reach. */
 const LEAST = 0.9;
 
 const VERSION = "2.1.3+dfsg1-2";
 
-/** The lines of tcp_in.c in that version which no packet reaches, from and to, and why. */
+/** The lines of tcp_in.c in that version that no packet can reach: first, last and reason. */
 const OUT_OF_REACH: readonly (readonly [first: number, last: number, reason: string])[] = [
   [193, 225, "the glue hands over each packet in one piece, with all options"],
   [242, 244, "an IP packet is too short for that"],

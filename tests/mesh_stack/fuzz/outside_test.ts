@@ -1,4 +1,4 @@
-/** Damaged datagrams: what anybody may send to the tunnel's socket. */
+/** Damaged datagrams: anyone can send them to the tunnel's socket. */
 import assert from "node:assert/strict";
 import {
   ATTRIBUTE,
@@ -14,7 +14,7 @@ import { below, type Random } from "./mutations.ts";
 const SEED = Number(Deno.env.get("SEED") ?? 1);
 const DATAGRAMS = Number(Deno.env.get("FUZZ_DATAGRAMS") ?? 30_000);
 
-/** One to four changes anywhere, or another length. The same bytes would be a replay. */
+/** Changes one to four bytes, or the length. Unchanged bytes would be a replay. */
 function damaged(bytes: Uint8Array, random: Random): Uint8Array {
   const length = random() < 0.7 ? bytes.length : below(random, bytes.length + 40);
   const changed = new Uint8Array(length);
@@ -36,7 +36,7 @@ Deno.test(`${DATAGRAMS} damaged datagrams into a tunnel, seed ${SEED} → nothin
   const valid: Uint8Array[] = [];
   for (let count = 0; count < DATAGRAMS; count++) {
     if (count % 1000 === 0) {
-      // Fresh ones of every kind; an hour later, the counts of cookies are as they were.
+      // Create fresh datagrams of every kind. An hour later, the counters of cookies are reset.
       world.advance(3_600_000);
       left.tunnel.tryEndpoints(right.publicKey, [right.endpoint]);
       world.settle();

@@ -1,11 +1,11 @@
 /**
- * Records everything that a host tells lwIP, for replay.c: the calls and, each in an order of their
- * own, the answers to lwIP's questions. Numbers are little-endian, of 32 bits, but for clocks.
+ * Records all input of lwIP for replay.c: the calls and, each in its own list, the host's answers
+ * to lwIP's calls. Numbers are little-endian, of 32 bits except for clocks.
  */
 import { writeFile } from "node:fs/promises";
 import type { Block, Host, Lwip } from "../../../clients/typescript/src/ip/lwip.ts";
 
-/** As in replay.c. */
+/** The same codes as in replay.c. */
 const CALL = {
   start: 1,
   setAddress: 2,
@@ -22,7 +22,7 @@ const CALL = {
   abort: 13,
 } as const;
 
-/** Numbers of four bytes, and bytes, in buffers that grow. */
+/** Appends 32-bit numbers and bytes to a buffer that grows. */
 class Bytes {
   #bytes = new Uint8Array(1 << 16);
   length = 0;
@@ -51,11 +51,13 @@ export class Recording {
   readonly #randoms = new Bytes();
   readonly #clocks = new Bytes();
   readonly #accepted = new Bytes();
-  /** Which of all blocks so far has an address: addresses are used again. */
+  /** The number of the control block at each address. A later block may reuse an address. */
   readonly #blocks = new Map<Block, number>();
   #blockCount = 0;
 
-  /** Records the next stack that is made in this process. Until `stop`, no other may be made. */
+  /**
+   * Records the next stack that is created in this process. Do not create another one until `stop`.
+   */
   static begin(): { readonly recording: Recording; readonly stop: () => void } {
     const recording = new Recording();
     const { instantiate } = WebAssembly;
@@ -70,7 +72,7 @@ export class Recording {
     return { recording, stop };
   }
 
-  /** How many bytes it has. */
+  /** The size in bytes of the recorded calls. */
   get size(): number {
     return this.#calls.length;
   }

@@ -1,6 +1,6 @@
 /*
- * lwIP and its glue, compiled for this machine with sanitizers and coverage: does again what a
- * recording (recording.ts) has. Prints how many calls it made.
+ * lwIP and its glue, compiled for this machine with sanitizers and coverage. Replays a recording
+ * (see recording.ts) and prints the number of calls.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ enum { CALLS, RANDOMS, CLOCKS, ACCEPTED, PARTS };
 static const uint8_t *next[PARTS];
 static const uint8_t *ends[PARTS];
 
-/* Control blocks in the order in which they appeared, and by the host's numbers. */
+/* Control blocks in their order of appearance, and their indexes by the host's ids. */
 static struct tcp_pcb **blocks;
 static uint32_t block_count, block_room;
 static uint32_t *block_of_id;
@@ -60,7 +60,7 @@ static void remember(struct tcp_pcb *pcb, uint32_t id) {
   blocks[block_count++] = pcb;
 }
 
-/* lwIP has told that the block is its own again. */
+/* lwIP has reported that it freed the block with this id. */
 static void forget_id(uint32_t id) {
   if (id < id_room && block_of_id[id] < block_count) {
     blocks[block_of_id[id]] = NULL;
@@ -86,7 +86,7 @@ double host_clock(void) {
 }
 
 void host_output(const uint8_t *packets, uint32_t length) {
-  /* Every packet of the batch is within it. */
+  /* Check that the lengths of the packets add up to the length of the batch. */
   uint32_t at = 0;
   while (at < length) {
     at += 2 + (uint32_t)(packets[at] << 8 | packets[at + 1]);

@@ -1,4 +1,4 @@
-/** Two stacks that talk by many connections, while what they send each other is damaged. */
+/** Two stacks that talk over many connections, while the packets between them are damaged. */
 import { PacketFilter } from "../../../clients/typescript/src/ip/filter/packet_filter.ts";
 import { IpStack } from "../../../clients/typescript/src/ip/ip_stack.ts";
 import { readLwip } from "../../../clients/typescript/src/ip/read_lwip.ts";
@@ -12,13 +12,13 @@ const AT_ONCE = 100;
 const PORT = 80;
 
 export interface StormResult {
-  /** Packets that were damaged, and how many of them came through the filter, if there is one. */
+  /** The number of damaged packets, and how many of these passed the filter, if there is one. */
   readonly damaged: number;
   readonly passed: number;
-  /** Connections that ended in order all the same. */
+  /** Connections that ended in order in spite of the damage. */
   readonly finished: number;
   readonly failures: readonly Error[];
-  /** Of both stacks, in bytes: after the first half, and at the end. */
+  /** The memory of both stacks in bytes, after the first half and at the end. */
   readonly memory: readonly [number, number];
 }
 
@@ -37,7 +37,7 @@ export class Storm {
   #passed = 0;
   #finished = 0;
   #isOver = false;
-  /** Without damage, to see that the stacks still work. */
+  /** No more damage, to check that the stacks still work. */
   #isCalm = false;
 
   private constructor({ seed, isFiltered }: { seed: number; isFiltered: boolean }) {
@@ -49,9 +49,9 @@ export class Storm {
     { seed, packets, isFiltered, recordTo = null }: {
       readonly seed: number;
       readonly packets: number;
-      /** A file for what one of the stacks was told: see `Recording`. */
+      /** A file for the recorded input of one stack: see `Recording`. */
       readonly recordTo?: string | null;
-      /** Whether what comes in goes through the filter before the stack. */
+      /** Whether incoming packets pass the filter before the stack gets them. */
       readonly isFiltered: boolean;
     },
   ): Promise<StormResult> {
@@ -110,7 +110,7 @@ export class Storm {
     return this.#sides.reduce((sum, { stack }) => sum + stack.memoryBytes, 0);
   }
 
-  /** Connections, one after the other, that end in every way. */
+  /** Opens connections, one after the other, and ends them in every way. */
   async #talk(number: number): Promise<void> {
     const random = randomFrom(number + 1000);
     while (!this.#isOver) {
@@ -133,7 +133,7 @@ export class Storm {
           connection.abort();
         }
       } catch {
-        // Whatever happens to a connection that is damaged is right, as long as the stack works.
+        // A damaged connection may fail in any way, as long as the stack works.
       }
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
@@ -149,7 +149,8 @@ export class Storm {
   #deliverOne(to: number, packet: Uint8Array): void {
     const random = this.#random;
     const choice = this.#isCalm ? 1 : random();
-    // Lost; damaged in its place; as it is, and damaged before or after.
+    // The packet is lost, replaced by a damaged copy, or delivered with or without a damaged copy
+    // before or after it.
     if (choice < 0.02) return;
     if (choice < 0.1) return this.#inject(to, packet);
     if (choice < 0.3) this.#inject(to, packet);

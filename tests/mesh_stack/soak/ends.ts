@@ -1,4 +1,6 @@
-/** Two sandbox peers in one process: each a tunnel and a stack, with an emulated link between. */
+/**
+ * Two sandbox peers in one process, each with a tunnel and a stack, connected by an emulated link.
+ */
 import { readFile } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { IpStack } from "../../../clients/typescript/src/ip/ip_stack.ts";
@@ -14,7 +16,7 @@ export interface End {
   readonly address: string;
   readonly stack: IpStack;
   readonly tunnel: Tunnel;
-  /** What this end sends. */
+  /** The direction of the link in which this end sends. */
   readonly link: LinkDirection;
 }
 
@@ -28,7 +30,7 @@ interface EndOptions extends LinkOptions {
   readonly surroundings?: Surroundings;
 }
 
-/** `lwip`: its file. */
+/** `lwip` is the location of lwIP's file. */
 export async function connectEnds(lwip: string | URL, options: EndOptions): Promise<Ends> {
   const wasm = await WebAssembly.compile(new Uint8Array(await readFile(lwip)));
   const seed = options.seed ?? 1;
@@ -58,7 +60,7 @@ function endpointOf({ address }: End): Endpoint {
   return { address: address.replace("10.", "192."), port: 51820, via: "udp" };
 }
 
-/** The only peer of an end. Its sessions go on if it is the same. */
+/** Sets the only peer of an end. If the peer is the same as before, its sessions continue. */
 export function setPeer(
   end: End,
   { other, presharedKey }: { readonly other: End; readonly presharedKey: string | null },

@@ -51,7 +51,7 @@ function isRuntime(text: unknown): text is Runtime {
   return text === "node" || text === "deno";
 }
 
-/** Runs a program and prints its lines. Resolves to its exit code. */
+/** Runs a program and prints its output by lines. Resolves to its exit code. */
 async function show(prefix: string, [program = "", ...args]: readonly string[]): Promise<number> {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise<number>((resolve) => child.on("close", (code) => resolve(code ?? 1)));

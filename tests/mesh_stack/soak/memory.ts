@@ -1,28 +1,29 @@
 export interface Sample {
   readonly minutes: number;
   readonly rss: number;
-  /** After a collection of garbage. */
+  /** Measured after a forced garbage collection. */
   readonly heapUsed: number;
   readonly lwipBytes: number;
 }
 
 /**
- * Until then, lwIP's memory still finds its largest size: 1,000 connections on a link that loses
- * packets needed 8 to 13 minutes for that.
+ * By then, lwIP's memory has nearly reached its largest size. 1,000 connections on a link that
+ * loses packets needed 8 to 13 minutes for that.
  */
 const WARM_UP_MINUTES = 10;
 
-/** Fewer say nothing: half of them are compared with the other half. */
+/** The least number of samples: one half of them is compared with the other half. */
 const LEAST_SAMPLES = 12;
 
-/** With a sample every half a minute. */
+/** For one sample every 30 seconds. */
 export const LEAST_MINUTES = WARM_UP_MINUTES + LEAST_SAMPLES / 2;
 
 /**
- * By what the median of the second half may exceed that of the first. In an hour without a leak,
- * it was at most 1.007 for lwIP, whose memory never shrinks, and 1.04 for the whole process, as
- * allocators keep what is freed. The heap, after a forced collection, moved by 2 % in a minute.
- * Memory that grows evenly by 4 %, 6 % and 10 % after the warm-up is beyond.
+ * How many times the median of the first half the median of the second half may be. In an hour
+ * without a leak, the ratio was at most 1.007 for lwIP, whose memory never shrinks, and 1.04 for
+ * the whole process, because allocators keep freed memory. The heap, after a forced collection,
+ * varied by 2 % within a minute. Even growth by 4 %, 6 % and 10 % after the warm-up exceeds these
+ * limits.
  */
 const MOST_GROWTH: Readonly<Record<Exclude<keyof Sample, "minutes">, number>> = {
   lwipBytes: 1.02,
@@ -31,8 +32,8 @@ const MOST_GROWTH: Readonly<Record<Exclude<keyof Sample, "minutes">, number>> = 
 };
 
 /**
- * Whether memory stays the same after the warm-up. Medians, so that one sample in the middle of
- * something neither hides a leak nor looks like one. Null if there are too few samples to tell.
+ * Whether memory stays constant after the warm-up. It compares medians, so that a single outlier
+ * neither hides a leak nor looks like one. Null if there are too few samples.
  */
 export function isFlat(samples: readonly Sample[]): boolean | null {
   const warm = samples.filter(({ minutes }) => minutes >= WARM_UP_MINUTES);

@@ -1,7 +1,7 @@
 /**
  * One soak, under Node or Deno: `<file of lwIP> <seed> minutes|transfers <number> [ignore-memory]`.
- * Prints a line of JSON now and then, and one at the end. Exits with 1 if anything was wrong, or if
- * it cannot be told whether the memory is flat.
+ * Prints a line of JSON periodically, and one at the end. Exits with 1 if anything was wrong, or if
+ * there are too few samples to tell whether memory is flat.
  */
 import process from "node:process";
 import { setFlagsFromString } from "node:v8";
@@ -24,7 +24,7 @@ const work = new Work(ends);
 const begun = performance.now();
 const samples: Sample[] = [];
 
-// Without it, the heap is as large as the garbage that happens to lie in it.
+// Without a forced collection, the heap includes a random amount of garbage.
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
@@ -43,7 +43,7 @@ async function converseFor(minutes: number): Promise<void> {
   const running = Array.from({ length: CONNECTIONS }, (_, index) => work.converse(index));
   await new Promise((resolve) => setTimeout(resolve, minutes * 60_000));
   report();
-  // While the connections end, the memory is not that of all of them.
+  // Stop sampling before connections end: from here on, memory is not that of all connections.
   clearInterval(timer);
   work.isStopped = true;
   await Promise.all(running);

@@ -1,4 +1,4 @@
-/** What a soak does: connections that never rest, and transfers. Digests check everything. */
+/** The work of a soak: connections that are always busy, and transfers. Digests check all bytes. */
 import type { TcpConnection } from "../../../clients/typescript/src/ip/tcp_connection.ts";
 import { randomFrom } from "../emulated_link.ts";
 import { bytesOf, digestOf, readDigest } from "../transfer.ts";
@@ -8,15 +8,15 @@ const [ECHO_PORT, SINK_PORT, SOURCE_PORT] = [7, 9, 19];
 
 export const TRANSFER_BYTES = 2_000_000;
 
-/** As many different contents as are never under way at once. */
+/** More different contents than transfers run at the same time. */
 const CONTENTS = 64;
 
 export class Counts {
-  /** Echos or transfers with the right digest, and others. */
+  /** Echos or transfers with the right digest (`right`) and with another one (`wrong`). */
   right = 0;
   wrong = 0;
   bytes = 0;
-  /** Connections that were opened, and those that failed though nobody broke them off. */
+  /** Connections that were opened, and those that failed although neither end aborted them. */
   opened = 0;
   failed = 0;
   brokenOff = 0;
@@ -58,7 +58,7 @@ export class Work {
     }
   }
 
-  /** Either end begins. */
+  /** Either end opens the connection, depending on `number`. */
   #connect(number: number, port: number): Promise<TcpConnection> {
     const { left, right } = this.#ends;
     const [from, to]: readonly End[] = number % 2 === 0 ? [left, right] : [right, left];
@@ -66,7 +66,7 @@ export class Work {
     return from!.stack.connect({ address: to!.address, port });
   }
 
-  /** Sends and receives by a connection, and by another when it has ended or was broken off. */
+  /** Sends and receives on a connection. Opens another one when it has ended or was aborted. */
   async converse(number: number): Promise<void> {
     const random = randomFrom(number + 1);
     while (!this.isStopped) {
@@ -93,7 +93,7 @@ export class Work {
     }
   }
 
-  /** One transfer, by a connection of its own. */
+  /** One transfer on its own connection. */
   async transfer(number: number): Promise<void> {
     const index = number % CONTENTS;
     const { bytes, digest } = this.#contents[index]!;
