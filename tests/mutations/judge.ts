@@ -1,13 +1,13 @@
-/** Whether an answer to a mutated request keeps the contract. */
+/** Checks that an answer to a mutated request keeps the contract. */
 import assert from "node:assert/strict";
 import { errorEntry, isErrorCode } from "../../supabase/functions/_shared/errors.ts";
 import { assertDescribed } from "../conformance/client.ts";
 import type { Mutant } from "./mutants.ts";
 
-/** Of JSON-RPC: what HTTP has a 500 for. */
+/** JSON-RPC's code for an internal error, like HTTP's 500. */
 const INTERNAL_ERROR = -32_603;
 
-/** Throws unless it is no 5xx, and is what the OpenAPI document and the catalogue of errors say. */
+/** Throws if the answer is a 5xx, or contradicts the OpenAPI document or the error catalogue. */
 export async function assertKeepsContract(mutant: Mutant, response: Response): Promise<void> {
   const { status, headers } = response;
   const text = await response.clone().text();
@@ -17,7 +17,7 @@ export async function assertKeepsContract(mutant: Mutant, response: Response): P
   assert.match(requestId, /^[A-Za-z0-9._:-]{1,64}$/);
   if (isMessage(text)) return assertKeepsProtocol(mutant, text);
   await assertDescribed(mutant, response);
-  // A page is for people, and says what it says in words.
+  // An error page for people has no error code.
   if (status < 400 || headers.get("content-type")?.startsWith("text/html")) return;
 
   assert.equal(headers.get("content-type"), "application/json");
@@ -37,7 +37,7 @@ function isTokenRequest({ method, path }: Mutant): boolean {
   return method === "POST" && /\/token(?:\?|$)/.test(path);
 }
 
-/** Throws unless it is an error by RFC 6749, 5.2, and only the request's fault. */
+/** Throws unless the answer is an error of RFC 6749, 5.2, that blames only the request. */
 function assertKeepsOAuth(text: string): void {
   const { error, error_description, ...unknown } = JSON.parse(text);
   assert.deepEqual(unknown, {});
@@ -45,12 +45,12 @@ function assertKeepsOAuth(text: string): void {
   assert.match(error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
 }
 
-/** Whether it is an answer of the Model Context Protocol, which has errors of its own. */
+/** Whether the answer is an MCP message, which has its own errors. */
 function isMessage(text: string): boolean {
   return text.startsWith("{") && "jsonrpc" in JSON.parse(text);
 }
 
-/** Throws unless it is one result or one error of JSON-RPC, and no fault of the function's. */
+/** Throws unless the message is one result or one error of JSON-RPC, and not an internal error. */
 function assertKeepsProtocol({ path }: Mutant, text: string): void {
   assert.match(path, /^\/agent-(artifacts|mesh)\/mcp(\?|$)/);
   const { jsonrpc, id: _, result, error, ...unknown } = JSON.parse(text);

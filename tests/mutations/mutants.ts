@@ -2,18 +2,17 @@ import { type JsonObject, SECRET_KEY } from "../conformance/client.ts";
 import type { Random } from "../seeds/random.ts";
 import { mutateObject, mutateText } from "./values.ts";
 
-/** A request that is answered with 2xx as it stands. */
+/** A request whose answer is 2xx if it is sent unchanged. */
 export interface ValidRequest {
   /** Default: POST. */
   readonly method?: "GET" | "POST";
-  /** With the function's name: /agent-artifacts/list. */
+  /** Includes the function's name, for example /agent-artifacts/list. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** That of a GET is not sent. */
+  /** Not sent with a GET. */
   readonly body: JsonObject;
 }
 
-/** A request as it is sent. */
 export interface Mutant {
   readonly method: string;
   readonly path: string;
@@ -21,13 +20,16 @@ export interface Mutant {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** One to three changes of a valid request: mostly of its fields, else of what carries them. */
+/**
+ * Applies one to three changes to the fields of a valid request. Sometimes also changes its
+ * headers, path, method or encoding.
+ */
 export function mutate(valid: ValidRequest, random: Random): Mutant {
   let { body, headers, path } = valid;
   for (let changes = 1 + random.below(3); changes > 0; changes--) {
     body = mutateObject(body, random);
   }
-  // Of the request around the body, one thing at most: else nothing reaches the fields.
+  // Change at most one thing outside the body. Otherwise hardly any request reaches the fields.
   const around = random.below(20);
   if (around === 0) headers = mutateHeaders(headers, random);
   if (around === 1) path = `${path}${random.pick(["x", "/x", "//", "?x=%", "/\u00e9"])}`;
@@ -43,14 +45,14 @@ export function mutate(valid: ValidRequest, random: Random): Mutant {
   };
 }
 
-/** How a request that is no JSON says so. */
+/** The headers of a request whose body is a form. */
 export const FORM_HEADERS = { "content-type": "application/x-www-form-urlencoded" };
 
 export function isForm(headers: ValidRequest["headers"]): boolean {
   return headers["content-type"] === FORM_HEADERS["content-type"];
 }
 
-/** The fields as a form has them, where a field that is no text is written as JSON. */
+/** Encodes the fields as a form. A field that is not a string is written as JSON. */
 export function formOf(fields: JsonObject): string {
   const texts = Object.entries(fields).map(([name, value]) => [
     name,
@@ -75,12 +77,12 @@ function mutateHeaders(
   ])();
 }
 
-/** A text as a header can carry it: bytes, and none that ends a line. */
+/** A text that a header can carry: only bytes, and no line break. */
 function sendable(text: string): string {
   return text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, "?").trim();
 }
 
-/** What is no JSON any more, or JSON of an odd form. */
+/** Bytes that are no longer JSON, or JSON of an unusual form. */
 function mutateBytes(text: string, random: Random): Uint8Array<ArrayBuffer> {
   const at = random.below(text.length + 1);
   return random.pick([

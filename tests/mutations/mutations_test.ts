@@ -12,7 +12,7 @@ import { type Mutant, mutate } from "./mutants.ts";
 import { arrangeValidRequests } from "./valid_requests.ts";
 
 const MUTANTS = 20_000;
-/** How many share what they may spoil: a removed peer, a deleted artifact. */
+/** How many mutants share the same agents. A mutant may remove a peer or delete an artifact. */
 const MUTANTS_PER_CAST = 1000;
 const AT_ONCE = 16;
 const MOST_COMPLAINTS = 20;
@@ -90,7 +90,7 @@ async function judge(
   }
 }
 
-/** Handles all items, AT_ONCE at a time. */
+/** Handles all items, with AT_ONCE in parallel. */
 async function inParallel<Item>(
   items: readonly Item[],
   handle: (item: Item) => Promise<void>,

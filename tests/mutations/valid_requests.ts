@@ -19,7 +19,7 @@ import { FORM_HEADERS, type ValidRequest } from "./mutants.ts";
 
 const AUDIENCE = "https://agents.example.com";
 
-/** A trust in an issuer that signs nothing: the key is that of RFC 8037, A.2. */
+/** A trust in an issuer that signs nothing. The public key is from RFC 8037, A.2. */
 const ISSUER: JsonObject = {
   issuer: "https://mutated.example.com",
   audience: AUDIENCE,
@@ -30,7 +30,7 @@ const ISSUER: JsonObject = {
   agent_template: "{sub}",
 };
 
-/** One valid request of every operation, of fresh agents that have something to lose. */
+/** One valid request for every operation. Its fresh agents have artifacts and peers to lose. */
 export async function arrangeValidRequests(): Promise<ValidRequest[]> {
   const [owner, reader] = await Promise.all([createAgent("owner"), createAgent("reader")]);
   return [...await artifactRequests(owner, reader), ...await meshRequests(owner, reader)];
@@ -116,13 +116,13 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
   ];
 }
 
-/** A page from a position on. */
+/** Arguments for a page of events after the current position. */
 async function eventsOf(agent: Agent): Promise<JsonObject> {
   const { latest } = await succeed<{ latest: string }>("/agent-mesh/events", { as: agent });
   return { agent_id: agent.id, after: latest, limit: 2 };
 }
 
-/** What /wait goes on from. */
+/** The positions after which /wait continues. */
 async function positionsOf(agent: Agent): Promise<JsonObject> {
   const [inbox, events] = await Promise.all(
     ["/agent-artifacts/inbox", "/agent-mesh/events"].map((path) =>
@@ -132,7 +132,7 @@ async function positionsOf(agent: Agent): Promise<JsonObject> {
   return { inbox_after: inbox!.latest, events_after: events!.latest };
 }
 
-/** What is no operation, and each function has. */
+/** Requests that both functions have. */
 async function requestsOfBoth(agent: Agent, functionPath: string): Promise<ValidRequest[]> {
   const params = { name: "events", arguments: await eventsOf(agent) };
   const { enrolment_key, enrolment_id } = await put();
@@ -167,7 +167,7 @@ async function requestsOfBoth(agent: Agent, functionPath: string): Promise<Valid
   ];
 }
 
-/** Trusted once by this process: its keys take a while to make. */
+/** Trusted once per process, because creating its keys takes a while. */
 let trusted: Promise<Issuer> | undefined;
 
 async function trustIssuer(): Promise<Issuer> {
@@ -179,7 +179,7 @@ async function trustIssuer(): Promise<Issuer> {
   return issuer;
 }
 
-/** What OAuth's token endpoint takes. */
+/** A request to OAuth's token endpoint. */
 async function tokenRequest(): Promise<JsonObject> {
   const issuer = await (trusted ??= trustIssuer());
   return {
@@ -192,7 +192,7 @@ function requestOf(agent: Agent, path: string, body: JsonObject): ValidRequest {
   return { path, headers: headersOf(agent), body };
 }
 
-/** Some text in the alphabet of cursors: what it stands for is nobody's business. */
+/** Some text in the alphabet of cursors. Its content does not matter. */
 function cursorOf(text: string): string {
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

@@ -1,8 +1,8 @@
-/** What a field's value can turn into. */
+/** The values that a field's value can change into. */
 import type { Json, JsonObject } from "../conformance/client.ts";
 import type { Random } from "../seeds/random.ts";
 
-/** Of every type, at its bounds, and with a meaning somewhere. */
+/** Values of every type, at the bounds of types, and with a special meaning in some language. */
 const HOSTILE_VALUES: readonly Json[] = [
   ...[null, true, false, 0, -0, 1, -1, 0.5, 65_536, 2 ** 31, 2 ** 53, 1e308, -1e308],
   ...["", " ", ".", "..", "/", "\\", "%", "%i", "null", "\u0000", "\ud800", "\u{1f600}", "0", "-1"],
@@ -23,7 +23,7 @@ const HOSTILE_CHARACTERS = [
 
 const UNKNOWN_NAMES = ["__proto__", "constructor", "caller", "kind", "key_hash", "", "agent_id "];
 
-/** `value` with one change somewhere in it. */
+/** Returns `value` with one change somewhere inside it. */
 function mutateValue(value: Json | undefined, random: Random): Json {
   if (value === undefined || random.isOneIn(4)) return random.pick(HOSTILE_VALUES);
   if (random.isOneIn(12)) return random.isOneIn(2) ? [value] : { value };
@@ -51,7 +51,7 @@ export function mutateText(text: string, random: Random): string {
   ])();
 }
 
-/** An object with one field changed, gone, new, or under another name. */
+/** Returns an object with one field changed, removed, added or renamed. */
 export function mutateObject(object: JsonObject, random: Random): JsonObject {
   const names = Object.keys(object);
   const name = names.length > 0 ? random.pick(names) : random.pick(UNKNOWN_NAMES);
@@ -73,7 +73,7 @@ function mutateNumber(number: number, random: Random): Json {
   ]);
 }
 
-/** Also where the name is `__proto__`, which an assignment would not take as a field. */
+/** This also works for the name `__proto__`: assigning to it would not create a field. */
 function withField(object: JsonObject, name: string, value: Json): JsonObject {
   return Object.fromEntries([...Object.entries(object), [name, value]]);
 }
