@@ -12,7 +12,7 @@ import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
 const LEGACY_KEY = SERVICE_ROLE_KEY!;
 
-/** The legacy key as whoever has it alone could send it. */
+/** The ways in which a caller that has only the legacy key could send it. */
 const WAYS: readonly Readonly<Record<string, string>>[] = [
   { apikey: LEGACY_KEY },
   { authorization: `Bearer ${LEGACY_KEY}` },
@@ -21,7 +21,7 @@ const WAYS: readonly Readonly<Record<string, string>>[] = [
   { apikey: LEGACY_KEY, authorization: `Bearer ${ANON_KEY}` },
 ];
 
-/** What the function answers to the same request, sent in each way. */
+/** The answers of the function to the same request, sent in each way. */
 async function registerInEachWay(own: OwnFunction, agent: Agent) {
   const body = { agent_id: agent.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
   return await Promise.all(
@@ -29,7 +29,7 @@ async function registerInEachWay(own: OwnFunction, agent: Agent) {
   );
 }
 
-/** What GET /health tells whoever sends these headers. */
+/** The answer of GET /health to these headers. */
 async function healthFor(own: OwnFunction, headers: Record<string, string>) {
   const response = await fetch(`${own.process.url}/agent-artifacts/health`, { headers });
   return await response.json();
@@ -57,7 +57,7 @@ artifactTest(
       assert.deepEqual(await healthFor(own, headers), { status: "ok" });
       assert.equal(await statusOfMetrics(own, headers), 401);
     }
-    // As Supabase's gateways send the operator's requests on.
+    // Supabase's gateways forward the operator's requests in this form.
     const headers = { apikey: SECRET_KEY, authorization: `Bearer ${LEGACY_KEY}` };
     const listed = await own.post("/list", { as: { headers }, body: { agent_id: planner.id } });
     assert.equal(listed.status, 200);

@@ -39,7 +39,7 @@ async function statusOf(...asked: Parameters<typeof ask>): Promise<number> {
   return response.status;
 }
 
-/** A grant for as many downloads as a test needs, by the link or by the builder's key. */
+/** A grant for this many downloads, through the link or with the builder's agent key. */
 async function limitedGrant({ planner, builder }: Cast, max_downloads: number) {
   const artifact = await publish(planner);
   return { artifact, ...await grant(planner, artifact, { to: builder, max_downloads }) };

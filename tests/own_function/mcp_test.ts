@@ -7,7 +7,7 @@ import { withStackDatabase } from "../database/connection.ts";
 import { startOwnFunction } from "./own_function.ts";
 import { startProxy } from "./proxy.ts";
 
-/** Asks for the tools as a page of this origin does; returns the status. */
+/** Lists the tools as a page of this origin does. Returns the status. */
 async function statusFor(origin: string, { url, as }: { url: string; as: Agent }): Promise<number> {
   const response = await fetch(url, {
     method: "POST",

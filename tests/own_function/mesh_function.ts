@@ -1,7 +1,7 @@
 import { readOrMakeKeys } from "../../local/state/project_keys.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
-/** Starts one more agent-mesh, with the stack's encryption keys, that talks to `supabaseUrl`. */
+/** Starts another agent-mesh with the stack's encryption keys. It talks to `supabaseUrl`. */
 export async function startOwnMeshFunction(supabaseUrl: string): Promise<OwnFunction> {
   return await startOwnFunction({
     name: "agent-mesh",
@@ -10,7 +10,7 @@ export async function startOwnMeshFunction(supabaseUrl: string): Promise<OwnFunc
   });
 }
 
-/** PSK_ENCRYPTION_KEYS of the stack's own function. */
+/** The PSK_ENCRYPTION_KEYS of the stack's own function. */
 export async function stackEncryptionKeys(): Promise<string> {
   return (await readOrMakeKeys(Deno.env.get("STATE_DIR")!)).pskEncryptionKeys;
 }

@@ -1,4 +1,4 @@
-/** One more function beside the stack's own: to configure, to watch and to kill. */
+/** Another function beside the stack's own. A test can configure, observe and kill it. */
 import { join } from "node:path";
 import {
   type FunctionOptions,
@@ -20,14 +20,17 @@ if (!STATE_DIR) throw new Error("Run these tests by `deno task test`: they need 
 export interface OwnFunction extends AsyncDisposable {
   readonly process: RunningFunction;
   readonly logFile: string;
-  /** POSTs to an operation, such as /register, of this function. */
+  /** POSTs to an operation of this function, for example /register. */
   post<AnswerBody>(
     path: string,
     request: { as: Sender; body: unknown },
   ): Promise<Answer<AnswerBody>>;
 }
 
-/** Starts a function that talks to `supabaseUrl`, by default the stack, with more `environment`. */
+/**
+ * Starts a function that talks to `supabaseUrl` (default: the stack), with additional
+ * `environment`.
+ */
 export async function startOwnFunction(
   {
     name = "agent-artifacts",
@@ -39,13 +42,13 @@ export async function startOwnFunction(
     name?: "agent-artifacts" | "agent-mesh";
     supabaseUrl?: string;
     environment?: Record<string, string>;
-    /** By which Deno, if not by this one. */
+    /** Starts the function with another Deno. */
     start?: typeof startFunction;
     /** As in FunctionOptions. */
     program?: NonNullable<FunctionOptions["program"]>;
   } = {},
 ): Promise<OwnFunction> {
-  // Among the stack's own logs, which the end of the run searches for secrets.
+  // The end of the run searches this folder, with the stack's own logs, for secrets.
   const logFile = join(STATE_DIR!, "logs", `${name}-${crypto.randomUUID()}.log`);
   const process = await start({
     name,

@@ -1,4 +1,6 @@
-/** A proxy between one function and the stack. Tests watch, hold and break what passes it. */
+/**
+ * A proxy between one function and the stack. Tests observe, hold and break the calls through it.
+ */
 
 export interface Passing {
   readonly method: string;
@@ -9,9 +11,9 @@ export interface Passing {
 }
 
 /**
- * Decides on a request: a Response is the answer in place of the stack's; a promise holds the
- * request until it settles; nothing lets it pass. `forward` asks the stack, for an answer that the
- * function is not to see.
+ * Decides what happens to a request. A Response replaces the stack's answer, a promise holds the
+ * request until it settles, and undefined lets it pass. `forward` sends the request to the stack,
+ * whose answer the function then does not see.
  */
 export type Intercept = (
   passing: Passing,
@@ -20,9 +22,9 @@ export type Intercept = (
 
 export interface Proxy extends AsyncDisposable {
   readonly url: string;
-  /** Every request so far, in order of arrival. */
+  /** All requests so far, in order of arrival. */
   readonly passed: Passing[];
-  /** Takes the place of the interception so far. */
+  /** Replaces the current interception. */
   intercept(intercept: Intercept): void;
   /** Ends the interception: every request passes. */
   letPass(): void;
@@ -62,12 +64,14 @@ export function startProxy(target: string, initial: Intercept = () => {}): Proxy
   };
 }
 
-/** Answers 503 in place of every call whose path contains `part`. */
+/** Answers 503 instead of every call whose path contains `part`. */
 export function failing(part: string): Intercept {
   return ({ path }) => path.includes(part) ? overloaded() : undefined;
 }
 
-/** Lets calls whose path contains `part` happen, and answers `status` instead of what they gave. */
+/**
+ * Lets calls whose path contains `part` happen, but answers `status` instead of the real answer.
+ */
 export function losingAnswers(part: string, status: number): Intercept {
   return async ({ path }, forward) => {
     if (!path.includes(part)) return undefined;
@@ -81,7 +85,7 @@ export function holding(part: string, { wait }: Gate): Intercept {
   return ({ path }) => path.includes(part) ? wait() : undefined;
 }
 
-/** Holds calls as `holding` does, but never passes them on: they end as 503 when the gate opens. */
+/** Holds calls as `holding` does, but never forwards them: they get 503 when the gate opens. */
 export function swallowing(part: string, { wait }: Gate): Intercept {
   return ({ path }) => path.includes(part) ? wait().then(overloaded) : undefined;
 }
@@ -93,12 +97,12 @@ export function overloaded(): Response {
 export interface Gate {
   /** Waits until the gate opens. */
   wait(): Promise<void>;
-  /** Settles when the first one waits. */
+  /** Resolves when the first caller waits. */
   readonly arrived: Promise<void>;
   open(): void;
 }
 
-/** A closed gate. */
+/** Creates a closed gate. */
 export function gate(): Gate {
   const arrival = Promise.withResolvers<void>();
   const opening = Promise.withResolvers<void>();

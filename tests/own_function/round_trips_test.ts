@@ -16,7 +16,7 @@ import { gate, type Passing, startProxy } from "./proxy.ts";
 const SIGN_UPLOAD = "sign upload";
 const SIGN_DOWNLOAD = "sign download";
 
-/** What a request to the stack is for: the SQL function's name, or the kind of Storage call. */
+/** The purpose of a request to the stack: the SQL function's name, or the kind of Storage call. */
 function purpose({ method, path }: Passing): string {
   if (path.startsWith("/rest/v1/rpc/")) return path.slice("/rest/v1/rpc/".length);
   if (path.startsWith("/storage/v1/object/upload/sign/")) return SIGN_UPLOAD;
@@ -94,7 +94,7 @@ artifactTest(
     proxy.intercept((passing) => (purpose(passing) === SIGN_UPLOAD ? storage : database).wait());
     const body = { agent_id: planner.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
     const answer = own.post("/register", { as: planner, body });
-    // Neither is answered before both have arrived: one after the other would wait here for ever.
+    // Neither call is answered before both have arrived. Sequential calls would wait here forever.
     await Promise.all([database.arrived, storage.arrived]);
     database.open();
     storage.open();

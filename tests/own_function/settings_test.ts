@@ -4,7 +4,7 @@ import { type Agent, assertInvalid } from "../conformance/client.ts";
 import { countArtifacts } from "./limits/limits.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
-/** How many seconds a download URL from this function works. */
+/** How many seconds a download URL from this function is valid. */
 async function windowSeconds(
   own: OwnFunction,
   { owner, artifact: { artifact_id } }: { owner: Agent; artifact: Identified },

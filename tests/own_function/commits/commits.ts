@@ -1,4 +1,4 @@
-/** Commits by a function of a test's own, and what only time does to them. */
+/** Commits at a test's own function, and changes that otherwise only time brings. */
 import type { Agent, Answer } from "../../conformance/client.ts";
 import {
   type Artifact,
@@ -10,12 +10,12 @@ import {
 import { withStackDatabase } from "../../database/connection.ts";
 import type { OwnFunction } from "../own_function.ts";
 
-/** What /commit answers; with 202 also how far it came. */
+/** The answer of /commit. With 202, it says how many bytes are verified. */
 export interface Commit extends Artifact {
   readonly verified_bytes: number;
 }
 
-/** Asks this function's /commit, by default for the content "hello". */
+/** Calls this function's /commit, by default for the content "hello". */
 export function commitBy(
   own: OwnFunction,
   { owner, artifact, digest = sha256("hello") }: {
@@ -30,10 +30,10 @@ export function commitBy(
 
 export const BYTES_PER_CALL = 100_000;
 
-/** A setting with which LARGE_CONTENT takes five calls of /commit. */
+/** With this setting, LARGE_CONTENT takes five calls of /commit. */
 export const FIVE_CALLS = { ARTIFACTS_COMMIT_BYTES_PER_CALL: String(BYTES_PER_CALL) };
 
-/** Five calls' worth; each call reads other bytes than the others. */
+/** Content for five calls. Each call reads different bytes. */
 export const LARGE_CONTENT = Array.from(
   { length: 5 * BYTES_PER_CALL / 10 },
   (_, index) => String(index).padStart(10),
@@ -45,7 +45,7 @@ export function uploadLarge(owner: Agent): Promise<Registered> {
   return registerAndUpload(owner, { content: LARGE_CONTENT });
 }
 
-/** Lets the lease of the commit that is under way, or that died, run out now. */
+/** Ends the lease of a running or dead commit now. */
 export async function endLease({ artifact_id }: Identified): Promise<void> {
   await withStackDatabase((sql) =>
     sql`update artifacts.verifications
@@ -55,7 +55,7 @@ export async function endLease({ artifact_id }: Identified): Promise<void> {
   );
 }
 
-/** Makes a verification that is saved between two calls, and its artifact, older. */
+/** Moves a verification that is saved between two calls, and its artifact, into the past. */
 export async function age(
   { artifact_id }: Identified,
   { artifactHours, progressHours }: { artifactHours: number; progressHours: number },
@@ -72,7 +72,7 @@ export async function age(
   );
 }
 
-/** Makes the saved verification that of an object which is not in the bucket any more. */
+/** Makes the saved verification belong to an object that is no longer in the bucket. */
 export async function replaceVerifiedObject({ artifact_id }: Identified): Promise<void> {
   await withStackDatabase((sql) =>
     sql`update artifacts.verifications set object_version = 'another'

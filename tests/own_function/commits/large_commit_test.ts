@@ -74,7 +74,8 @@ artifactTest(
     const request = { owner: planner, artifact, digest: LARGE_DIGEST };
     for (const _ of [1, 2, 3]) assert.equal((await commitBy(own, request)).status, 202);
 
-    // It has the same size and the same end. Only what has been verified already is different.
+    // The forged file has the same size and the same end. Only the bytes that are already verified
+    // differ.
     const forged = "x".repeat(BYTES_PER_CALL) + LARGE_CONTENT.slice(BYTES_PER_CALL);
     assert.equal(await upload(artifact.upload_url, forged), 200);
     let answer = await commitBy(own, request);

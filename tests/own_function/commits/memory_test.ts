@@ -28,7 +28,7 @@ artifactTest(
     assert.equal(await upload(registered.body.upload_url, bytes), 200);
 
     await using own = await startOwnFunction();
-    // A small commit first: the code that the first one loads does not count.
+    // Make a small commit first: the code that the first commit loads does not count.
     const small = await registerAndUpload(planner, { key: "small" });
     assert.equal((await commitBy(own, { owner: planner, artifact: small })).status, 200);
 

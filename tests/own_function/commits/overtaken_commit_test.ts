@@ -21,7 +21,7 @@ const VERDICT = "/rpc/finish_commit";
 const INFO = "/object/info/";
 const READING = "/object/authenticated/";
 
-/** Puts other content where an upload lies: its URL alone does not allow that. */
+/** Replaces an upload with other content. Its upload URL alone does not allow that. */
 async function replaceUpload({ artifact_id, upload_url }: Registered, content: string) {
   const removed = await fetch(`${SUPABASE_URL}/storage/v1/object/agent-artifacts`, {
     method: "DELETE",
@@ -60,7 +60,7 @@ artifactTest(
     const verdict = gate();
     await using proxy = startProxy(SUPABASE_URL, holding(VERDICT, verdict));
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-    // With its wrong digest it would, under its lease, reject the object and remove it.
+    // The digest is wrong: with a valid lease, this commit would reject and delete the object.
     const slow = commitBy(own, { owner: planner, artifact, digest: sha256("jello") });
     await verdict.arrived;
     await endLease(artifact);

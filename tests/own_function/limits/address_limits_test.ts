@@ -4,7 +4,7 @@ import { artifactTest } from "../../conformance/artifacts.ts";
 import { type OwnFunction, startOwnFunction } from "../own_function.ts";
 import { startProxy } from "../proxy.ts";
 
-/** GETs a path as the gateway of these addresses would pass it on. */
+/** GETs a path as a gateway for these addresses would forward it. */
 async function get(
   own: OwnFunction,
   path: string,
@@ -23,7 +23,7 @@ artifactTest(
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({
       supabaseUrl: proxy.url,
-      // Thirty seconds bring the next one: later than this test ends.
+      // The next request is allowed after 30 seconds, which is after this test has ended.
       environment: { RATE_LIMIT_ANONYMOUS_PER_MINUTE: "2" },
     });
     assert.equal((await get(own, "/openapi.json", "192.0.2.7")).status, 200);
@@ -41,7 +41,7 @@ artifactTest(
     }
     assert.equal(proxy.passed.length, 0);
 
-    // Its claims have used up nothing of the address that it named.
+    // The claimed address has lost nothing of its own limit.
     assert.equal((await get(own, "/openapi.json", "198.51.100.1")).status, 200);
     for (let time = 0; time < 4; time++) {
       const { status } = await get(own, "/health", "192.0.2.7", headersOf("operator"));

@@ -14,7 +14,7 @@ import { withStackDatabase } from "../../database/connection.ts";
 import { newGrantToken } from "../../../supabase/functions/_shared/secrets.ts";
 import { startOwnFunction } from "../own_function.ts";
 
-/** Grants that ended so many hours ago; resolves to their tokens. */
+/** Adds grants that ended this many hours ago. Resolves to their tokens. */
 async function addEndedGrants(
   { artifact_id }: Artifact,
   { from, to, count, hoursAgo }: { from: Agent; to: Agent; count: number; hoursAgo: number },
@@ -51,7 +51,7 @@ artifactTest(
       return answer.body;
     };
     const live = await grantBy(secondsFromNow(600));
-    // Those of any grantee count.
+    // Ended grants count, whoever the grantee is.
     const oldest = await addEndedGrants(artifact, {
       from: planner,
       to: stranger,
@@ -77,7 +77,7 @@ artifactTest(
         where g.from_agent = ${planner.id}`
     );
     assert.deepEqual({ ...left }, { rows: 52, kept: 52, ended: 50 });
-    // They all ended at once: one of them is too many.
+    // All 51 ended at the same time. One of them exceeds the limit and is gone.
     const answers = await Promise.all(newest.map((token) => redeem(token)));
     assert.equal(answers.filter(({ status }) => status === 410).length, 50);
     assert.equal((await inbox(builder)).length, 2);

@@ -1,10 +1,12 @@
-/** Registrations that count against an agent's limits, and how many the database holds. */
+/**
+ * Registrations that count against an agent's limits, and the number of artifacts in the database.
+ */
 import type { Registered } from "../../conformance/artifacts.ts";
 import type { Agent, Answer } from "../../conformance/client.ts";
 import { withStackDatabase } from "../../database/connection.ts";
 import type { OwnFunction } from "../own_function.ts";
 
-/** Asks this function's /register for an artifact of `size` bytes. */
+/** Calls this function's /register for an artifact of `size` bytes. */
 export function registerBytes(
   own: OwnFunction,
   agent: Agent,
@@ -14,7 +16,7 @@ export function registerBytes(
   return own.post<Registered>("/register", { as: agent, body });
 }
 
-/** How many artifacts of the agent there are, pending and deleted ones included. */
+/** The number of the agent's artifacts, including pending and deleted ones. */
 export async function countArtifacts(agent: Agent): Promise<number> {
   const [row] = await withStackDatabase((sql) =>
     sql`select count(*)::integer as count from artifacts.artifacts where agent_id = ${agent.id}`

@@ -27,7 +27,7 @@ artifactTest(
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({
       supabaseUrl: proxy.url,
-      // Thirty seconds bring the next one: later than this test ends.
+      // The next request is allowed after 30 seconds, which is after this test has ended.
       environment: { RATE_LIMIT_REQUESTS_PER_MINUTE: "2" },
     });
     assert.equal((await list(own, planner, planner)).status, 200);
@@ -64,7 +64,7 @@ artifactTest(
     await using own = await startOwnFunction({
       environment: { RATE_LIMIT_REQUESTS_PER_MINUTE: "30" },
     });
-    // Ten more than the minute has: twenty seconds' worth.
+    // Ten more requests than the limit per minute. The limit allows ten more every 20 seconds.
     const answers = await Promise.all(
       Array.from({ length: 40 }, () => list(own, planner, planner)),
     );
@@ -94,7 +94,7 @@ artifactTest(
   },
 );
 
-/** A function that lets a caller have two requests at once, and what it calls. */
+/** A function that allows a caller two requests at once, behind a proxy. */
 async function startWithTwoAtOnce(): Promise<{ own: OwnFunction; proxy: Proxy }> {
   const proxy = startProxy(SUPABASE_URL);
   const own = await startOwnFunction({
@@ -161,7 +161,7 @@ artifactTest(
     for (const request of gone) await assert.rejects(request, { name: "AbortError" });
     held.open();
     proxy.letPass();
-    // Both places are free again, when the function has seen that both have gone.
+    // Both places are free again when the function has noticed that both callers are gone.
     await askUntil(
       (both) => both.every(({ status }) => status === 200),
       () => Promise.all([list(own, planner, planner), list(own, planner, planner)]),

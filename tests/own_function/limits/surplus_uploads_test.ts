@@ -17,7 +17,7 @@ import { startOwnFunction } from "../own_function.ts";
 const QUOTA = { environment: { ARTIFACTS_QUOTA_BYTES: "1000" } };
 const SURPLUS = "x".repeat(2000);
 
-/** Moves an hour's wait into the past. */
+/** Moves the time when the surplus was seen 61 minutes into the past. */
 async function letAnHourPass({ artifact_id }: Registered): Promise<void> {
   await withStackDatabase((sql) =>
     sql`update artifacts.artifacts set surplus_seen_at = surplus_seen_at - interval '61 minutes'
@@ -25,7 +25,7 @@ async function letAnHourPass({ artifact_id }: Registered): Promise<void> {
   );
 }
 
-/** What limits go by, after it was compared with the rows. */
+/** The surplus that the limits use. Asserts that it agrees with the rows. */
 async function surplusOf(agent: Agent): Promise<number> {
   const [row] = await withStackDatabase((sql) =>
     sql`select t.surplus_bytes::integer as kept, c.surplus_bytes::integer as counted
@@ -60,7 +60,7 @@ artifactTest(
     assert.equal(await countArtifacts(planner), rows);
     assert.equal((await registerBytes(own, builder, 1000)).status, 200, "another agent");
 
-    // Again after each sweep.
+    // The surplus counts again after each sweep.
     await letAnHourPass(artifact);
     assert.equal(await upload(artifact.upload_url, SURPLUS), 200);
     await sweepAll();
@@ -94,7 +94,7 @@ artifactTest(
       held_bytes: 2400,
     });
 
-    // Nothing of it is live any more.
+    // After the deletion, all its bytes are surplus.
     assert.equal((await deleteArtifact(planner, tooLarge)).status, 200);
     await sweepAll();
     assert.equal(await surplusOf(planner), 2000);

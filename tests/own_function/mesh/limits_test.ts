@@ -12,7 +12,7 @@ import {
 } from "../../conformance/mesh_cast.ts";
 import { type OwnFunction, startOwnFunction } from "../own_function.ts";
 
-/** Asks this function's /acl/put. */
+/** Calls this function's /acl/put. */
 function putRuleBy(own: OwnFunction, as: Agent, rule: object): Promise<Answer> {
   return own.post("/acl/put", { as, body: rule });
 }
@@ -34,7 +34,7 @@ meshTest(
         limit: "requests",
         maximum: 2,
       });
-      // An offer counts like a request.
+      // An offer counts as a request.
       assertError(await putRuleBy(own, alice, ruleBetween(bob, alice)), 409, "limit_exceeded");
     });
 
@@ -70,7 +70,7 @@ meshTest(
     await Promise.all([alice, bob, carol].map((agent) => join(agent)));
     const put = (as: Agent, rule: object) => putRuleBy(own, as, rule);
     const first = ruleBetween(alice, bob, { port: 1 });
-    // A request and an offer.
+    // One request and one offer.
     assert.equal((await put(alice, first)).status, 200);
     assert.equal((await put(alice, ruleBetween(bob, alice, { port: 2 }))).status, 200);
     const third = ruleBetween(alice, bob, { port: 3 });

@@ -13,7 +13,7 @@ import { stackEncryptionKeys } from "../mesh_function.ts";
 import { type OwnFunction, startOwnFunction } from "../own_function.ts";
 import { startProxy } from "../proxy.ts";
 
-/** A path of the proxy below, as the command asks for it. */
+/** The path that the command calls, which the proxy below intercepts. */
 const PSK_KEYS = "/functions/v1/agent-mesh/psk/keys";
 
 /** The stack as a deployment whose agent-mesh has other encryption keys. */
@@ -55,7 +55,7 @@ meshTest(
       await using own = await startMeshFunction(newKey);
       assert.deepEqual((await wgConfig(own, alice)).body, { ...before });
     } finally {
-      // The stack's own function does not know the new key.
+      // Encrypt with a key of the stack again: its own function does not have the new key.
       await reencrypt(`${stackKeys},${newKey}`);
     }
     assert.equal((await configOf(bob)).agent_id, bob.id);
@@ -226,7 +226,7 @@ async function reencrypt(pskEncryptionKeys: string, url?: string): Promise<strin
   return output;
 }
 
-/** Runs the command against the deployment at `url`, by default the stack. */
+/** Runs the command against the deployment at `url`. Default: the stack. */
 async function runReencrypt(
   pskEncryptionKeys: string,
   url = SUPABASE_URL,

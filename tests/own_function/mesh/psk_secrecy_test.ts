@@ -21,7 +21,10 @@ meshTest(
     const psks = new Set<string>();
     const otherAnswers: string[] = [];
 
-    /** Sends a request. Keeps a configuration's PSKs, and all of any other answer. */
+    /**
+     * Sends a request. Collects the PSKs of a configuration, and the whole text of any other
+     * answer.
+     */
     const send = async (path: string, as: Agent, body: unknown = {}) => {
       const response = await fetch(`${own.process.url}/agent-mesh/${path}`, {
         method: "POST",
@@ -86,7 +89,7 @@ meshTest(
   },
 );
 
-/** The bytes themselves, in base64 (without the padding), in base64url, in hex of either case. */
+/** The bytes themselves, and as base64 (without padding), base64url, and hex in either case. */
 function spellingsOf(psk: string): Buffer[] {
   const bytes = Buffer.from(psk, "base64");
   const hex = bytes.toString("hex");
@@ -98,7 +101,7 @@ function spellingsOf(psk: string): Buffer[] {
   ];
 }
 
-/** Every row of every table of the project and the platform, as text; bytea is in hex. */
+/** All rows of all tables of the project and the platform, as text. bytea is in hex. */
 function everyTable(): Promise<Buffer[]> {
   return withStackDatabase(async (sql) => {
     const tables = await sql`
@@ -133,7 +136,7 @@ async function openApi(): Promise<string> {
   return await (await fetch(functionUrl("/agent-mesh/openapi.json"))).text();
 }
 
-/** All that the operator can read of PSKs by PostgREST: encrypted ones. */
+/** Everything that the operator can read of PSKs through PostgREST: only encrypted ones. */
 async function encryptedPsks(): Promise<string> {
   const { status, body } = await operatorRpc("list_psks_to_reencrypt", {
     newest_key_id: "0".repeat(16),

@@ -37,7 +37,7 @@ meshTest(
   },
 );
 
-/** The operations by which a peer can replace the PSK that it shares with the hub. */
+/** The operations with which a peer can replace the PSK that it shares with the hub. */
 const REPLACEMENTS: Readonly<Record<string, (peer: Agent, hub: Agent) => Promise<unknown>>> = {
   "/psk/rotate": (peer, hub) => rotate(peer, peer, hub),
   "/peer/register with another pubkey": (peer) => join(peer),
@@ -80,7 +80,7 @@ for (const [operation, replace] of Object.entries(REPLACEMENTS)) {
       peersRequests.catch(() => {});
       const psks = new Set<string>();
       try {
-        // Until ten replacements have come between the hub's requests.
+        // Until the hub has seen ten different PSKs.
         while (psks.size < 10) {
           for (const psk of valuesOf("PresharedKey", await configOf(hub))) psks.add(psk);
         }
@@ -104,7 +104,8 @@ meshTest(
     let rounds = 0;
     await using proxy = startProxy(SUPABASE_URL, async ({ path }) => {
       if (path !== STORE_PSKS) return;
-      // The one whose PSK is not being made has it replaced. The other makes the versions go on.
+      // While the hub's PSKs are being stored, `ready`, which already has a PSK, replaces it. The
+      // rotations of `other` raise the versions.
       const [other, ready] = rounds++ % 2 === 0 ? [bob, carol] : [carol, bob];
       for (let time = 0; time < 20; time++) {
         await configOf(other);

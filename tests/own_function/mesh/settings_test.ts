@@ -14,7 +14,7 @@ meshTest(
     });
     await heartbeatBy(own, alice);
     await askUntil((online) => online === false, () => isOnline(own, alice));
-    // The same clock and the same heartbeat, but the longer window of the stack's own function.
+    // With the same clock and the same heartbeat, the stack's own function has a longer window.
     assert.equal((await netmapOf(alice)).peers[0]?.online, true);
     assert.equal((await heartbeatBy(own, alice)).body["online"], true);
     assert.equal(await isOnline(own, alice), true);

@@ -9,7 +9,7 @@ import { askRelay, OWN_RELAY, type RelayAnswer, TURN_SECRET } from "./relays.ts"
 
 const HOUR_IN_SECONDS = 3600;
 
-/** Asserts that the TURN servers take this for the given name, for an hour. */
+/** Asserts that the TURN servers accept these credentials for the given name, for an hour. */
 function assertTaken({ ice_servers, expires_at }: RelayAnswer, name: string): void {
   const [{ urls, username, credential } = assert.fail("no server"), ...others] = ice_servers;
   assert.deepEqual(others, []);
@@ -94,11 +94,11 @@ meshTest("/relay where no relay is set → 503, and what it is about", async ({ 
   const refused = await askRelay(own, alice);
   assert.deepEqual(assertError(refused, 503, "misconfigured"), { relay: "none" });
   assert.match(JSON.stringify(refused.body), /has no relay\. MESH_TURN_URLS and MESH_TURN_SECRET/);
-  // Who may not ask is told nothing of it.
+  // A caller that may not ask learns nothing about the setting.
   assertError(await askRelay(own, carol, { agent_id: alice.id }), 403, "forbidden");
 });
 
-/** Asks until it is refused. */
+/** Repeats the request until it is refused. */
 async function askTooOften(ask: () => ReturnType<typeof askRelay>) {
   for (let asked = 0; asked < 50; asked++) {
     const answer = await ask();

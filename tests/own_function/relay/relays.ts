@@ -1,4 +1,4 @@
-/** Relays to set: TURN servers that share a secret, and a service that gives credentials. */
+/** Relay settings: TURN servers with a shared secret, and a service that issues credentials. */
 import type { Agent, Answer } from "../../conformance/client.ts";
 import type { OwnFunction } from "../own_function.ts";
 
@@ -36,7 +36,7 @@ interface ServiceRequest {
   readonly body: unknown;
 }
 
-/** Stands for a TURN service. */
+/** A stand-in for a TURN service. */
 export interface CredentialsService extends AsyncDisposable {
   readonly environment: Record<string, string>;
   readonly requests: readonly ServiceRequest[];

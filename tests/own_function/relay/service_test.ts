@@ -13,7 +13,7 @@ const URLS = [
   "turns:turn.example.com:443?transport=tcp",
 ];
 
-/** As services answer: with status, and with or without a list. */
+/** The forms in which services answer: different statuses, with and without a list. */
 const ANSWERS: readonly (readonly [name: string, status: number, body: object])[] = [
   ["a list with a STUN server", 201, { iceServers: [STUN, { urls: URLS, ...CREDENTIALS }] }],
   ["one server", 200, { iceServers: { urls: [...STUN.urls, ...URLS], ...CREDENTIALS } }],
@@ -54,7 +54,7 @@ meshTest(
 
 const server = { urls: URLS, ...CREDENTIALS };
 
-/** What is no answer of use. */
+/** Answers without a usable server. */
 const USELESS: Readonly<Record<string, () => Response | Promise<Response>>> = {
   "an error": () => Response.json({ errors: [] }, { status: 500 }),
   "too many requests": () => new Response(null, { status: 429 }),
@@ -92,7 +92,7 @@ meshTest(
     await join(alice);
     for (const [name, answer] of Object.entries(USELESS)) {
       service.answerWith(answer);
-      // The operator, who may ask as often as it wants.
+      // Ask as the operator, who has no limit here.
       const refused = await askRelay(own, "operator", { agent_id: alice.id });
       assert.equal(refused.status, 503, name);
       assertError(refused, 503, "upstream_unavailable");

@@ -18,7 +18,7 @@ import { commitBy } from "../commits/commits.ts";
 import { startOwnFunction } from "../own_function.ts";
 import { failing, startProxy } from "../proxy.ts";
 
-/** What Storage on S3 says where it has the row of an object, and S3 not its bytes. */
+/** The answer of Storage on S3 if Storage has the row of an object, but S3 has lost its bytes. */
 function bytesGone(): Response {
   return Response.json(
     {

@@ -17,7 +17,7 @@ import { gate, type Passing, type Proxy, startProxy } from "../proxy.ts";
 
 const MOVE = "/object/move";
 
-/** A proxy whose gateway loses sight of every move, which Storage makes when the test says so. */
+/** A proxy that answers 504 to every move. Storage makes these moves when the test says so. */
 function startSlowMoves() {
   const storage = gate();
   const moves: Promise<unknown>[] = [];
@@ -36,7 +36,7 @@ function startSlowMoves() {
   };
 }
 
-/** A proxy that answers every move with `status`, and Storage never hears of it. */
+/** A proxy that answers every move with `status`, and never forwards it to Storage. */
 function dropping(status: number): Proxy {
   return startProxy(
     SUPABASE_URL,
@@ -44,7 +44,10 @@ function dropping(status: number): Proxy {
   );
 }
 
-/** How long the next move waits for the one that was begun, and whether its commit has gone. */
+/**
+ * How many seconds the next move waits for the started one, and whether the commit that started it
+ * has ended.
+ */
 async function waitForMove({ artifact_id }: Identified) {
   const [wait] = await withStackDatabase((sql) =>
     sql`select extract(epoch from lease_expires_at - move_awaited_until)::float as seconds,
@@ -54,7 +57,7 @@ async function waitForMove({ artifact_id }: Identified) {
   return { ...wait };
 }
 
-/** Has the wait for a move outlast the test, however slow the machine is. */
+/** Extends the wait for a move beyond the end of the test, however slow the machine is. */
 async function waitLonger({ artifact_id }: Identified): Promise<void> {
   await withStackDatabase((sql) =>
     sql`update artifacts.verifications set lease_expires_at = lease_expires_at + interval '1 hour'
@@ -62,7 +65,7 @@ async function waitLonger({ artifact_id }: Identified): Promise<void> {
   );
 }
 
-/** Has Storage say that the upload is of this size; returns what it said before. */
+/** Makes Storage report this size for the upload. Returns the size that it reported before. */
 async function resize({ artifact_id }: Identified, bytes: number): Promise<number> {
   const [row] = await withStackDatabase((sql) =>
     sql<[{ bytes: number }]>`

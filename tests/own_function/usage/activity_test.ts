@@ -3,7 +3,7 @@ import { askUntil } from "../../conformance/ask_until.ts";
 import { headersOf } from "../../conformance/client.ts";
 import { type OwnFunction, startOwnFunction } from "../own_function.ts";
 
-/** The counters of GET /metrics whose names begin with `prefix`, by their series. */
+/** The counters of GET /metrics whose names begin with `prefix`, by series. */
 async function countersOf(own: OwnFunction, prefix: string): Promise<Map<string, number>> {
   const response = await fetch(`${own.process.url}/agent-mesh/metrics`, {
     headers: headersOf("operator"),

@@ -6,11 +6,11 @@ import { type JsonObject, SUPABASE_URL } from "../../conformance/client.ts";
 import { type OwnFunction, startOwnFunction } from "../own_function.ts";
 import { failing, startProxy } from "../proxy.ts";
 
-/** The paths of the requests in the log, in their order. */
+/** The paths of the logged requests, in order. */
 async function loggedPaths(own: OwnFunction): Promise<string[]> {
   const lines = (await readFile(own.logFile, "utf8")).split("\n");
   const paths = lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line).path);
-  // The start of a function asks for its health.
+  // Starting a function requests its health.
   return paths.filter((path) => path !== "/health");
 }
 

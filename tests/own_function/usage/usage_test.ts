@@ -17,7 +17,7 @@ interface Usage {
   readonly bytes: number;
 }
 
-/** What the database has of an agent's requests today, and of its refusals by kind. */
+/** The database's counts of an agent's requests today, and of its refusals by kind. */
 async function usageOf(agent: Agent): Promise<{ usage: Usage | null; kinds: object }> {
   return await withStackDatabase(async (sql) => {
     const [usage] = await sql<Usage[]>`
@@ -69,7 +69,7 @@ artifactTest(
 
     await own.process.stop();
     assert.equal(proxy.passed.filter(({ path }) => path === RECORD_USAGE).length, 1);
-    // The process waits for it for two seconds, no longer.
+    // At its end, the process waits for the write for two seconds at most.
     const { usage, kinds } = await askUntil(({ usage }) => usage !== null, () => usageOf(planner));
     assert.deepEqual(
       { requests: usage?.requests, refusals: usage?.refusals, artifacts: usage?.artifacts },

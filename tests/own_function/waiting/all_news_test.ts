@@ -10,7 +10,7 @@ interface News {
   readonly inbox?: { readonly latest: string; readonly changed: boolean };
 }
 
-/** The first position of all: what is made from now on is new. */
+/** Waits from the current positions: whatever is created from now on is new. */
 async function waitForAll(own: OwnFunction, agent: Agent) {
   const [inbox_after, events_after] = await Promise.all(["/inbox", "/events"].map(async (path) => {
     const { body } = await own.post<{ latest: string }>(path, { as: agent, body: {} });

@@ -1,4 +1,4 @@
-/** Requests that wait at one function, whose calls pass a proxy. */
+/** Requests that wait at one function. A proxy sees the function's calls. */
 import assert from "node:assert/strict";
 import type { InboxPage } from "../../conformance/artifacts.ts";
 import type { Agent, Answer } from "../../conformance/client.ts";
@@ -9,11 +9,11 @@ const POLL = "/rest/v1/rpc/find_changes";
 
 export interface WaitingRequest<Body = InboxPage> {
   readonly answer: Promise<Answer<Body>>;
-  /** Goes away without an answer. */
+  /** Disconnects without an answer. */
   abort(): void;
 }
 
-/** Waits in the inbox of the agent, or for `asked`, for longer than any test lasts. */
+/** Waits in the agent's inbox, or for `asked`, for longer than any test runs. */
 export function waitInInbox<Body = InboxPage>(
   own: Pick<OwnFunction, "process">,
   agent: Agent,
@@ -31,17 +31,17 @@ export function waitInInbox<Body = InboxPage>(
     return { status, headers, body: await response.json() as Body };
   };
   const answer = request();
-  // Whoever goes away does not mind.
+  // A test that aborts the request does not need the error.
   answer.catch(() => {});
   return { answer, abort: () => controller.abort() };
 }
 
-/** How many requests a poll asks for. */
+/** The number of requests that a poll covers. */
 function waitsIn({ body }: Passing): number {
   return JSON.parse(body).waits.length;
 }
 
-/** Resolves when a poll passes for which `wanted` holds, by how many requests it asks for. */
+/** Resolves when a poll passes whose number of covered requests satisfies `wanted`. */
 export function pollPasses(
   proxy: Proxy,
   wanted: (waits: number) => boolean,
@@ -58,12 +58,12 @@ export function pollPasses(
   });
 }
 
-/** How many requests each poll so far has asked for. */
+/** For each poll so far, the number of requests that it covered. */
 export function pollsOf({ passed }: Proxy): number[] {
   return passed.filter(({ path }) => path === POLL).map(waitsIn);
 }
 
-/** Asserts that a wait ended with nothing to tell. */
+/** Asserts that a wait ended without news. */
 export async function assertEmpty({ answer }: WaitingRequest): Promise<void> {
   const { status, body } = await answer;
   assert.equal(status, 200);

@@ -10,7 +10,7 @@ const AGENTS = 20;
 const WAITERS_OF_EACH = 25;
 const WAITERS = AGENTS * WAITERS_OF_EACH;
 
-/** How many calls pass the proxy within so many milliseconds from now on. */
+/** The number of calls through the proxy within this many milliseconds from now. */
 async function passesWithin(proxy: Proxy, milliseconds: number): Promise<number> {
   proxy.passed.length = 0;
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -44,7 +44,7 @@ artifactTest(
       assert.equal((await answer).body.grants[0]?.grant_id, grant_id);
     }
     for (const { abort } of waiting.flat()) abort();
-    // Until all of these ends have arrived, those that are left are asked for.
+    // Polling continues until the function has noticed all these disconnects.
     await askUntil((passed) => passed === 0, () => passesWithin(proxy, 1500));
     assert.equal(await passesWithin(proxy, 2500), 0, "nobody waits");
     for (const { id } of agents) await operatorRpc("revoke_agent_keys", { agent_id: id });
