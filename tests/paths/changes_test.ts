@@ -7,7 +7,7 @@ import { PathPeer } from "./hosts/path_peer.ts";
 import { RelayHost } from "./hosts/relay_host.ts";
 import { addSite, type Site } from "./hosts/sites.ts";
 
-/** Two peers at these sites, one in Node and one in Deno, and a relay. Not opened yet. */
+/** Two peers at these sites, one in Node and one in Deno, and a relay. None is open yet. */
 async function pairAt(stack: AsyncDisposableStack, sites: readonly [Site, Site]) {
   const internet = stack.use(await Internet.create());
   const relay = await RelayHost.start(await internet.addHost("relay"));
@@ -20,12 +20,12 @@ async function pairAt(stack: AsyncDisposableStack, sites: readonly [Site, Site])
   return { internet, relay, left, right };
 }
 
-/** A busy machine loses some packets, whichever way they take. */
+/** Allows 2 % loss: a busy machine loses some packets, on any path. */
 function assertAnswered(answered: number, sent: number): void {
   assert.ok(answered >= 0.98 * sent, `${answered} of ${sent} were answered`);
 }
 
-/** Both know of the relay, and of each other from now on. */
+/** From now on, both peers know the relay and each other. */
 async function introduce(
   stack: AsyncDisposableStack,
   { relay, left, right, seconds = 3600 }: {
@@ -99,7 +99,7 @@ tunnelTest("credentials expire → a new allocation before that, while packets g
       (await left.state()).endpoints[0] !== leftBefore.endpoints[0] &&
       (await right.state()).endpoints[0] !== rightBefore.endpoints[0],
   });
-  // Until everybody uses the new ones.
+  // Wait until both use the new allocations.
   await left.untilPinged((await left.state()).pings + 200);
   const { sent, answered } = await left.stopPings();
   assert.ok(sent >= 200);

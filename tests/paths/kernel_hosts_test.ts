@@ -9,14 +9,14 @@ import type { Site } from "./hosts/sites.ts";
 
 const LOOPBACK = /^127\.0\.0\.1:\d+$/;
 
-/** Two hosts at such sites that may reach each other. Neither can, by itself. */
+/** Two hosts at these sites that may reach each other, but cannot without help. */
 async function pairAt(
   stack: AsyncDisposableStack,
   { site, otherSite = site, relays, otherByDeno = false }: {
     readonly site: Site;
     readonly otherSite?: Site;
     readonly relays: boolean;
-    /** Whether Deno runs the other one's command, in place of Node. */
+    /** Whether Deno instead of Node runs the other host's command. */
     readonly otherByDeno?: boolean;
   },
 ) {

@@ -9,7 +9,7 @@ import { addSite, type Site } from "./hosts/sites.ts";
 
 const PORT = 51820;
 
-/** A host with WireGuard's own tunnel, a peer without privileges, and a relay that knows both. */
+/** A host with kernel WireGuard, a peer without privileges, and a relay that both know. */
 async function kernelAndPeer(
   stack: AsyncDisposableStack,
   sites: { readonly kernel: Site; readonly peer: Site },
@@ -25,7 +25,7 @@ async function kernelAndPeer(
   return { relay, kernel, kernelAt, peer, endpoint: endpoints[0]! };
 }
 
-/** As the service tells the peer of the host. */
+/** The kernel's host, as the service describes it to the peer. */
 function asPeer(
   { keys, inner }: KernelPeer,
   places: { readonly endpoints?: string[]; readonly observed_endpoint?: string },

@@ -1,4 +1,4 @@
-/** `agentfiles mesh path` with a kernel that the test plays, and sockets that send nothing. */
+/** `agentfiles mesh path` with a simulated kernel, and sockets that send nothing. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type {
@@ -13,7 +13,7 @@ import { eventually } from "../wireguard/hosts/command.ts";
 
 const REGISTERED = "192.0.2.1:1000";
 
-/** A peer of the kernel without a session. */
+/** A kernel peer without a session. */
 function peer(publicKey: string, changes: Partial<KernelPeer> = {}): KernelPeer {
   const silent = { endpoint: REGISTERED, lastHandshakeAt: null, receivedBytes: 0 };
   return { publicKey, ...silent, ...changes };
@@ -92,7 +92,7 @@ Deno.test("a forwarded peer has another key, then the tunnel restarts → it kee
     const before = looks;
     await eventually("it has a port again", isSet(2));
     assert.equal(set[1]![0], "c=");
-    // Without having been forwarded, it would be the third.
+    // A peer that was never forwarded would get a port at the third look.
     assert.ok(looks - before <= 2, `${looks - before} looks`);
   } finally {
     ended.abort();

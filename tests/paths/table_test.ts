@@ -5,10 +5,10 @@ import { PathPeer } from "./hosts/path_peer.ts";
 import { RelayHost } from "./hosts/relay_host.ts";
 import { addSite, type Site, SITES } from "./hosts/sites.ts";
 
-/** Sites that UDP leaves. */
+/** Sites that let UDP out. */
 const WITH_UDP: readonly Site[] = ["none", "full cone", "port-restricted", "symmetric"];
 
-/** Sites where everybody's datagrams arrive. */
+/** Sites that accept datagrams from anyone. */
 const OPEN: readonly Site[] = ["none", "full cone"];
 
 function expected(left: Site, right: Site): "direct" | "relay" {
@@ -45,7 +45,7 @@ tunnelTest("two peers without privileges, behind every pair of routers → joine
   assert.deepEqual(rows.flatMap(({ wrong }) => wrong), []);
 });
 
-/** Waits until all are joined, by the way that is expected; says how long the first answer took. */
+/** Waits until all are connected by the expected path. Returns how long the first answer took. */
 async function rowOf(
   left: PathPeer,
   rights: readonly PathPeer[],

@@ -4,7 +4,7 @@ import type {
   RelayAnswer,
 } from "../../../clients/typescript/src/paths/paths.ts";
 
-/** What the program of a peer with paths is told. */
+/** The commands for the program of a peer with paths. */
 export type Command =
   | {
     readonly do: "open";
@@ -12,10 +12,10 @@ export type Command =
     readonly proxy: string | null;
     readonly ca: string;
   }
-  /** What /relay answers from now on. */
+  /** Sets the answer of /relay from now on. */
   | { readonly do: "setRelay"; readonly relay: RelayAnswer | null }
   | { readonly do: "setPeers"; readonly peers: readonly PathPeer[] }
-  /** One ping. */
+  /** Sends one ping. */
   | { readonly do: "ping"; readonly to: string }
   | { readonly do: "startPings"; readonly to: string; readonly everyMs: number }
   | { readonly do: "stopPings" }
@@ -24,10 +24,10 @@ export type Command =
 export interface PathState {
   readonly endpoints: readonly string[];
   readonly reports: readonly PathReport[];
-  /** How often /relay was asked. */
+  /** How often the peer has called /relay. */
   readonly relayRequests: number;
   /** How many pings `startPings` has sent. */
   readonly pings: number;
-  /** By inner address: milliseconds from when a peer was set until it first answered. */
+  /** By inner address: milliseconds from setting a peer until its first answer. */
   readonly firstAnswers: Readonly<Record<string, number>>;
 }

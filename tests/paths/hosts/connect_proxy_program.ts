@@ -1,4 +1,4 @@
-/** An HTTP proxy that knows CONNECT to port 443 alone, as many do. */
+/** An HTTP proxy that allows only CONNECT to port 443, as many do. */
 import { connect, createServer } from "node:net";
 import process from "node:process";
 

@@ -1,6 +1,6 @@
 import type { PathPeer } from "./path_peer.ts";
 
-/** Tells peers where the others are, as often as that changes: what the service does. */
+/** Tells peers the endpoints of the others whenever these change, as the service does. */
 export class Introductions implements AsyncDisposable {
   readonly #peers: readonly PathPeer[];
   #isOver = false;

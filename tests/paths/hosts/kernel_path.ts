@@ -11,7 +11,7 @@ import { addSite, type Site } from "./sites.ts";
 
 const LOG = "path.log";
 
-/** The command line as it is installed, and the folder that it is in. */
+/** The command line as it is installed, and the folder that contains it. */
 export async function installed(): Promise<AsyncDisposable & { readonly folder: string }> {
   const folder = await Deno.makeTempDir({ prefix: "path-command-" });
   await using sources = await copySources();
@@ -21,7 +21,7 @@ export async function installed(): Promise<AsyncDisposable & { readonly folder: 
   return { folder, [Symbol.asyncDispose]: remove };
 }
 
-/** The same command line, run by this Deno with the rights of `deno task agentfiles`. */
+/** The same command line, run by this Deno with the permissions of `deno task agentfiles`. */
 export async function byDeno(folder: string): Promise<string> {
   const own = `${folder}/deno`;
   await Deno.mkdir(own);
@@ -34,14 +34,14 @@ export async function byDeno(folder: string): Promise<string> {
   return own;
 }
 
-/** What the unit runs, as systemd reads it. */
+/** The command of the systemd unit, as systemd unescapes it. */
 async function unitCommand(): Promise<string> {
   const unit = await Deno.readTextFile(`${EXAMPLES}/mesh-agent/mesh-path.service`);
   const [, command] = /^ExecStart=\/bin\/sh -c '(.*)'$/m.exec(unit)!;
   return command!.replaceAll("$$", "$").replaceAll("%%", "%");
 }
 
-/** A kernel's host with the reference agent, and with `agentfiles mesh path` beside it. */
+/** A kernel host with the reference agent, and `agentfiles mesh path` beside it. */
 export class PathHost {
   #child: Deno.ChildProcess | null = null;
 
@@ -57,12 +57,12 @@ export class PathHost {
     { name, site, folder, stunServer, authority, pollSeconds }: {
       readonly name: string;
       readonly site: Site;
-      /** Of the command line. */
+      /** The folder with the command line. */
       readonly folder: string;
       readonly stunServer?: string;
-      /** PEM: who has signed the relay's certificate. */
+      /** PEM of the authority that signed the relay's certificate. */
       readonly authority: string;
-      /** As of ReferenceAgent. */
+      /** As in ReferenceAgent. */
       readonly pollSeconds?: number | null;
     },
   ): Promise<PathHost> {
@@ -83,7 +83,7 @@ export class PathHost {
     });
   }
 
-  /** What /relay answers here: this relay, by those of its URLs that match. */
+  /** Sets the answer of /relay on this host: the relay's URLs that match. */
   setRelay(relay: RelayHost, matching = /^/): void {
     const { ice_servers: [server], ...answer } = relay.answer();
     const urls = relay.urls.filter((url) => matching.test(url));
@@ -91,12 +91,12 @@ export class PathHost {
     this.meshAgent.door.replaceAnswers(answers);
   }
 
-  /** As the unit does. */
+  /** Starts the command as the unit does. */
   start(): void {
     this.#child = this.#run();
   }
 
-  /** Beside the one that runs. Resolves to its exit code. */
+  /** Starts another command beside the running one. Resolves to its exit code. */
   async startAnother(): Promise<number> {
     return (await this.#run().status).code;
   }
@@ -119,7 +119,7 @@ export class PathHost {
     return await peerField(this.member, { peer, field: "endpoints" });
   }
 
-  /** The file in which the agent reads what the command does; null: no such file. */
+  /** The file through which the command informs the agent. Null if it does not exist. */
   async stateFile(): Promise<string | null> {
     const { host, interfaceName } = this.member;
     return await Deno.readTextFile(`${host.directory}/${interfaceName}.path`).catch(() => null);

@@ -9,7 +9,7 @@ import type { SiteHost } from "./sites.ts";
 
 let bundling: Promise<BundledProgram> | null = null;
 
-/** A peer without a kernel, a TUN device or any privilege, at some site. */
+/** A peer at some site that needs no kernel support, TUN device or privilege. */
 export class PathPeer implements AsyncDisposable {
   readonly #program: JsonProgram;
 
@@ -37,7 +37,7 @@ export class PathPeer implements AsyncDisposable {
     return this.#program.tell<Answer>(command);
   }
 
-  /** Resolves when it knows where others reach it. */
+  /** Opens the peer. Resolves when it knows its endpoints. */
   open(
     { relay, ca }: { readonly relay: RelayAnswer | null; readonly ca: string },
   ): Promise<PathState> {
@@ -53,7 +53,7 @@ export class PathPeer implements AsyncDisposable {
     await this.tell({ do: "setPeers", peers: configurations });
   }
 
-  /** As the service tells others of it. */
+  /** The peer as the service describes it to others. */
   async asPeer(): Promise<Configuration> {
     return {
       publicKey: this.keys.publicKey,
@@ -69,7 +69,7 @@ export class PathPeer implements AsyncDisposable {
     return (await this.tell<{ answered: number }>({ do: "ping", to: inner })).answered === 1;
   }
 
-  /** From now on, every 20 ms. */
+  /** From now on, sends a ping every 20 ms. */
   async startPings({ inner }: { readonly inner: string }): Promise<void> {
     await this.tell({ do: "startPings", to: inner, everyMs: 20 });
   }

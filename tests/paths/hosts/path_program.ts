@@ -1,4 +1,4 @@
-/** A peer without a kernel that finds its ways by itself, for tests. It answers pings. */
+/** A test peer without the kernel that finds its own paths. It answers pings. */
 import process from "node:process";
 import { createInterface } from "node:readline";
 import {
@@ -57,7 +57,7 @@ async function open({ relay: first, proxy, ca }: Extract<Command, { do: "open" }
   await paths.whenGathered();
 }
 
-/** Begins to ping each new peer, until it answers. */
+/** Sets the peers, and pings each new peer until it answers. */
 function setPeers(peers: readonly PathPeer[]): void {
   opened!.paths.setPeers(peers);
   for (const { allowedIps } of peers) {
@@ -78,7 +78,7 @@ function ping(destination: string): number {
   return sequence;
 }
 
-/** How many of these were answered, as soon as all were, or after so many seconds. */
+/** How many of these pings were answered. Returns when all were answered or the time is over. */
 async function answered(sequences: readonly number[], withinSeconds: number): Promise<number> {
   const answers = () => sequences.filter((one) => replies.has(one)).length;
   for (let round = 0; round < 100 * withinSeconds && answers() < sequences.length; round++) {

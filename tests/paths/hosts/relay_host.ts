@@ -5,7 +5,7 @@ import { type Host, untilListening } from "../../wireguard/hosts/host.ts";
 
 export const RELAY_SECRET = "relay-secret-of-the-tests";
 
-/** coturn on a host, with credentials for a time and a certificate of its own. */
+/** coturn on a host, with expiring credentials and its own certificate. */
 export class RelayHost {
   #child: Deno.ChildProcess | null = null;
 
@@ -63,7 +63,7 @@ export class RelayHost {
     this.#child = null;
   }
 
-  /** PEM: who has signed its certificate. */
+  /** PEM of the authority that signed the relay's certificate. */
   get authority(): string {
     return this.setup.authority;
   }
@@ -77,7 +77,7 @@ export class RelayHost {
     ];
   }
 
-  /** As the service answers /relay. */
+  /** The service's answer to /relay. */
   answer(seconds = 3600): RelayAnswer {
     const username = `${Math.floor(Date.now() / 1000) + seconds}:agent`;
     const credential = createHmac("sha1", RELAY_SECRET).update(username).digest("base64");

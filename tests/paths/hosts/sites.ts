@@ -15,10 +15,10 @@ export type Site =
   | "HTTP proxy alone"
   | Ipv6Site;
 
-/** With IPv6 alone: each host has an address of its own, which a firewall may protect. */
+/** Sites with only IPv6: each host has its own address, which a firewall may protect. */
 type Ipv6Site = "IPv6" | "IPv6 firewall";
 
-/** Those with IPv4. */
+/** The sites with IPv4. */
 export const SITES: readonly Site[] = [
   "none",
   "full cone",
@@ -28,7 +28,7 @@ export const SITES: readonly Site[] = [
   "HTTP proxy alone",
 ];
 
-/** Routers drop what nobody asked for, and say nothing. */
+/** Routers silently drop unsolicited packets. */
 const SILENT = `
   chain input {
     type filter hook input priority filter;
@@ -61,7 +61,7 @@ const RULES: Readonly<Record<Exclude<Site, "none" | Ipv6Site>, string>> = {
   ${SILENT}
 }`,
   "port-restricted": masquerade("masquerade"),
-  // Another port for every destination.
+  // A different source port for every destination.
   symmetric: masquerade("masquerade fully-random"),
   "UDP blocked": masquerade("masquerade", `iifname "inside" meta l4proto udp counter drop`),
   "HTTP proxy alone": masquerade("masquerade", `iifname "inside" drop`),
@@ -86,15 +86,15 @@ function masquerade(how: string, first = ""): string {
 export interface SiteHost {
   readonly site: Site;
   readonly host: Host;
-  /** Where others see it. */
+  /** The address that others see. */
   readonly outside: string;
-  /** Null: the site has no proxy. */
+  /** Null if the site has no proxy. */
   readonly proxy: string | null;
-  /** How many datagrams the router did not let out. */
+  /** The number of datagrams that the router blocked. */
   readonly countBlocked: () => Promise<number>;
 }
 
-/** The one by which it goes out. */
+/** The address of the uplink. */
 async function addressOf(host: Host): Promise<string> {
   const shown = await host.run([
     "ip",
