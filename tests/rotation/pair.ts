@@ -1,7 +1,7 @@
 import { succeed } from "../conformance/client.ts";
 import { type Member, peerField } from "../wireguard/hosts/mesh_of_hosts.ts";
 
-/** WireGuard begins a new session after 120 s and gives up the old one after 180 s. */
+/** WireGuard starts a new session after 120 s and drops the old one after 180 s. */
 export const SESSION_LIFE_SECONDS = 180;
 
 export function rotate(one: Member, other: Member): Promise<unknown> {
@@ -13,7 +13,7 @@ export function pskOf(member: Member, peer: Member): Promise<string | undefined>
   return peerField(member, { peer, field: "preshared-keys" });
 }
 
-/** When the latest handshake was: seconds since the epoch; 0 before the first. */
+/** The time of the latest handshake in seconds since the epoch; 0 before the first one. */
 export async function handshakeOf(member: Member, peer: Member): Promise<number> {
   return Number(await peerField(member, { peer, field: "latest-handshakes" }));
 }

@@ -12,7 +12,7 @@ tunnelTest(
   async () => {
     await using mesh = await Mesh.create();
     const { builder, sandbox } = await joinedPair(mesh, { runtime: "node" });
-    /** Of the kernel's only peer. */
+    /** A field of the only peer that the kernel has. */
     async function field(name: string): Promise<string> {
       const line = await builder.host.run(["wg", "show", builder.interfaceName, name]);
       return line.trim().split("\t")[1] ?? "";
