@@ -12,7 +12,7 @@ import { SERVICE_ORIGIN, ServiceDoor } from "../wireguard/hosts/service_door.ts"
 import { UNPRIVILEGED } from "./hosts/programs.ts";
 import { allow } from "./hosts/sandbox.ts";
 
-/** The command line as it is installed, in a folder that everybody may enter. */
+/** The command line as it is installed, in a folder that every user may enter. */
 async function installed(): Promise<AsyncDisposable & { readonly folder: string }> {
   const folder = await Deno.makeTempDir({ prefix: "sandbox-command-" });
   await using sources = await copySources();
@@ -22,7 +22,7 @@ async function installed(): Promise<AsyncDisposable & { readonly folder: string 
   return { folder, [Symbol.asyncDispose]: remove };
 }
 
-/** A user without rights on a host, with a home of their own. */
+/** A user without privileges on a host, with their own home folder. */
 async function userOn(host: Host, { agent, folder }: { agent: Agent; folder: string }) {
   const home = `${host.directory}/home`;
   await Deno.mkdir(home);
@@ -46,7 +46,7 @@ async function userOn(host: Host, { agent, folder }: { agent: Agent; folder: str
   };
 }
 
-/** Serves the text of a file by HTTP, at a port of all addresses of the host. */
+/** Serves the text of a file over HTTP on a port of all addresses of the host. */
 async function serveHttp(host: Host, { port, text }: { port: number; text: string }) {
   const folder = `${host.directory}/www-${port}`;
   await Deno.mkdir(folder);
@@ -113,7 +113,7 @@ tunnelTest(
   },
 );
 
-/** The names in an agent's map, its own first. */
+/** The names in an agent's map, its own name first. */
 async function peerNames(agent: Agent): Promise<string[]> {
   const { peers } = await succeed<{ peers: { name: string; self: boolean }[] }>(
     "/agent-mesh/netmap",

@@ -1,4 +1,4 @@
-/** Peers whose packets go out by IPv6: hosts without any IPv4 address outside. */
+/** Peers whose packets leave over IPv6: the hosts have no outer IPv4 address. */
 import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
 import { untilListening } from "../wireguard/hosts/host.ts";
@@ -13,7 +13,10 @@ import { SitesMesh } from "./hosts/sites_mesh.ts";
 
 const IPV6_ENDPOINT = /^\[2001:db8:64:[0-9a-f]+::2\]:\d+$/;
 
-/** Until it knows that it reaches its only peer so. What it knows may be a second old. */
+/**
+ * Waits until the sandbox reports that it reaches its only peer directly over IPv6. The report may
+ * be a second old.
+ */
 async function untilDirect(sandbox: Sandbox): Promise<void> {
   await eventually(`${sandbox.name} reaches its peer directly, by IPv6`, {
     condition: async () => {

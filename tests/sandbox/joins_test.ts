@@ -17,9 +17,9 @@ interface Pair {
 const PAIRS: readonly Pair[] = [
   { left: "port-restricted", right: "port-restricted", runtime: "node", path: "direct" },
   { left: "symmetric", right: "symmetric", runtime: "node", path: "relay" },
-  // The relay is reached by TCP.
+  // Over the relay's TCP port.
   { left: "UDP blocked", right: "none", runtime: "node", path: "relay" },
-  // By TLS, at port 443.
+  // Over TLS, at port 443.
   { left: "HTTP proxy alone", right: "none", runtime: "deno", path: "relay" },
 ];
 
@@ -49,7 +49,7 @@ tunnelTest(
 
 const NO_WAY = "both are behind NAT, and no relay is set";
 
-/** Without a relay. */
+/** Pairs of sites that cannot reach each other without a relay. */
 const APART: readonly (readonly [Site, Site])[] = [
   ["symmetric", "symmetric"],
   ["UDP blocked", "port-restricted"],

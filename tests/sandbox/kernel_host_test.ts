@@ -8,7 +8,7 @@ import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { joinedPair } from "./hosts/kernel_host.ts";
 import { allow, HELLO, revokeAs, Sandbox, serveDigests } from "./hosts/sandbox.ts";
 
-/** What a kernel's host gets for a text that it sends to a port of the mesh. */
+/** The answer that a kernel host gets when it sends a text to a port of the mesh. */
 async function answerTo(
   { host }: Member,
   { address, port, input }: { address: string; port: number; input: string },
@@ -75,7 +75,7 @@ tunnelTest(
       assert.equal(await scan(builder, sandbox.ipv4, port), "silent", `port ${port}`);
       assert.equal(await scan(builder, sandbox.ipv6, port), "silent", `port ${port} by IPv6`);
     }
-    // The scan of a port that is closed, and not dropped, shows what an answer looks like.
+    // The scan of a closed port that does not drop packets shows what an answer looks like.
     assert.match(await scanUdp(builder, builder.ipv4, 8080), /Connection refused/);
     const before = await receivedPackets(builder);
     const ports = [1, 53, 443, 8080, 8081, 51_820, 65_535];
@@ -91,7 +91,7 @@ tunnelTest(
   },
 );
 
-/** What the kernel learns of a port: that something listens, that nothing does, or nothing. */
+/** What the kernel learns about a TCP port: it is open, an error, or nothing ("silent"). */
 async function scan({ host }: Member, address: string, port: number): Promise<string> {
   const target = socatAddress({ proto: "tcp", address, port }, { withinSeconds: 2 });
   const { success, errors } = await host.runAnyhow(["socat", "-u", "/dev/null", target]);
@@ -99,7 +99,7 @@ async function scan({ host }: Member, address: string, port: number): Promise<st
   return /timed out/i.test(errors) ? "silent" : errors;
 }
 
-/** What comes back for a datagram: bytes, an error by ICMP, or nothing for a second. */
+/** The answer to a datagram: bytes, an ICMP error, or nothing within a second ("silent"). */
 async function scanUdp({ host }: Member, address: string, port: number): Promise<string> {
   const target = socatAddress({ proto: "udp", address, port });
   const { output, errors } = await host.runAnyhow(["socat", "-t1", "-T1", "-", target], {
@@ -108,7 +108,7 @@ async function scanUdp({ host }: Member, address: string, port: number): Promise
   return output + errors || "silent";
 }
 
-/** How many packets have come out of its tunnel. Keepalives are none. */
+/** How many packets came out of its tunnel. Keepalives do not count. */
 async function receivedPackets({ host, interfaceName }: Member): Promise<number> {
   const shown = await host.run(["ip", "-s", "-j", "link", "show", "dev", interfaceName]);
   return JSON.parse(shown)[0].stats64.rx.packets;

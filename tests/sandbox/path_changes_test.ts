@@ -7,7 +7,7 @@ import { SitesMesh } from "./hosts/sites_mesh.ts";
 
 const MEGABYTE = 1_000_000;
 
-/** Waits until this side has received so many more bytes. */
+/** Waits until this side has received this many more bytes. */
 async function untilReceived(sandbox: Sandbox, bytes: number): Promise<void> {
   const received = async () =>
     (await sandbox.tell<{ received: number }>({ do: "received" })).received;

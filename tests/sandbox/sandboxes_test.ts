@@ -51,7 +51,7 @@ tunnelTest(
       await planner.tell({ do: "hold", host: builder.name, port: 443 });
       await revokeAs(revoker.agent, rule);
       assert.deepEqual(await planner.tell({ do: "outcome" }), { outcome: "ECONNRESET" });
-      // The reset of the other side may come before this side knows why.
+      // A side may get the reset before it learns that the rule has ended.
       for (const side of [planner, builder]) {
         await eventually(`${side.name} has no peer`, {
           condition: async () => (await side.peers()).length === 0,
@@ -98,7 +98,7 @@ tunnelTest(
     }
     const { sent, received } = await transfer;
     assert.equal(received, sent);
-    // A new process of the same agent has to shake hands, by the newest PSK.
+    // A new process of the same agent must make a handshake with the newest PSK.
     const again = await Sandbox.start(mesh, {
       host: planner.host,
       agent: planner.agent,
@@ -133,7 +133,7 @@ for (const runtime of ["deno", "node"] as const) {
   );
 }
 
-/** Of its only peer, as the service tells it. */
+/** The public key of the agent's only peer, as the service reports it. */
 async function publicKeySeenBy({ agent }: Sandbox): Promise<string> {
   const { peers } = await succeed<{ peers: { public_key: string }[] }>(
     "/agent-mesh/wg_config",

@@ -5,10 +5,13 @@ import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { allow } from "./hosts/sandbox.ts";
 import { SitesMesh } from "./hosts/sites_mesh.ts";
 
-/** Longer than a session of WireGuard lasts, and than a request waits. */
+/** Longer than a WireGuard session lasts, and longer than a request waits. */
 const SUSPENSION_MS = 185_000;
 
-/** Drops what belongs to the present connections to the service, as routers do that forgot them. */
+/**
+ * Drops packets of the present connections to the service, like a router that has lost its
+ * connection table.
+ */
 async function breakConnections(host: Host): Promise<void> {
   const ports = await host.run(["ss", "-Htn", "state", "established", "dport", "=", ":8000"]);
   const own = [...ports.matchAll(/127\.0\.0\.1:(\d+)\s+127\.0\.0\.1:8000/g)].map(([, port]) =>

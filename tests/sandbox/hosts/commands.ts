@@ -1,18 +1,18 @@
 import type { MeshPeer } from "../../../clients/typescript/src/mesh/mesh.ts";
 
-/** What the program of a sandbox is told, one JSON object a line. Each is answered by one. */
+/** The commands for the program of a sandbox. Each command and each answer is one line of JSON. */
 export type Command =
   | { readonly do: "join"; readonly url: string; readonly key: string; readonly keyFile?: string }
-  /** Sends so many random bytes, ends its direction, and reads to the end. */
+  /** Sends this many random bytes, ends its direction, and reads to the end. */
   | {
     readonly do: "send";
     readonly host: string;
     readonly port: number;
     readonly bytes: number;
   }
-  /** Connects as soon as a rule allows it, and asks for the SHA-256 of "hello". */
+  /** Connects as soon as a rule allows it, and gets the SHA-256 of "hello". */
   | { readonly do: "askSoon"; readonly host: string; readonly port: number }
-  /** Sends 32 KiB of random bytes again and again, until `endTransfer`, which answers with Sent. */
+  /** Repeatedly sends 32 KiB of random bytes until `endTransfer`, which answers with Sent. */
   | {
     readonly do: "startTransfer";
     readonly host: string;
@@ -20,26 +20,26 @@ export type Command =
     readonly everyMs: number;
   }
   | { readonly do: "endTransfer" }
-  /** How many bytes the connections have brought to which `listen` answers. */
+  /** How many bytes the connections to the `listen` port have brought. */
   | { readonly do: "received" }
-  /** From now on, each connection is answered with the SHA-256 of what it sent. */
+  /** From now on, answers each connection with the SHA-256 of the bytes that it sent. */
   | { readonly do: "listen"; readonly port: number }
-  /** From now on, each connection is an HTTP request. */
+  /** From now on, answers each connection as an HTTP request. */
   | { readonly do: "serveHttp"; readonly port: number }
-  /** Opens a connection and reads from it until it ends. `outcome` tells how. */
+  /** Opens a connection and reads from it until it ends. `outcome` reports how it ended. */
   | { readonly do: "hold"; readonly host: string; readonly port: number }
   | { readonly do: "outcome" }
   | { readonly do: "fetch"; readonly url: string; readonly body?: string }
-  /** The agents whose connections were accepted, in their order. */
+  /** The agents whose connections were accepted, in order. */
   | { readonly do: "accepted" }
   | { readonly do: "peers" }
-  /** Waits until the place in the mesh is lost. */
+  /** Waits until the sandbox has lost its place in the mesh. */
   | { readonly do: "closed" }
-  /** Keeps the thread of the application busy. */
+  /** Keeps the application's thread busy. */
   | { readonly do: "beBusy"; readonly milliseconds: number }
   | { readonly do: "close" };
 
-/** The answer: what was asked for, or the error. */
+/** The result of the command, or the error. */
 export interface Answer {
   readonly error?: { readonly code: string; readonly message: string };
   readonly [field: string]: unknown;
@@ -52,7 +52,7 @@ export interface Joined {
 }
 
 export interface Sent {
-  /** SHA-256 of what was sent. */
+  /** SHA-256 of the sent bytes. */
   readonly sent: string;
   readonly received: string;
 }

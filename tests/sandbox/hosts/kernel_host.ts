@@ -4,7 +4,7 @@ import type { Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
 import type { Runtime } from "./programs.ts";
 import { allow, Sandbox, serveDigests } from "./sandbox.ts";
 
-/** A sandbox, and a kernel's host whose port it may reach. */
+/** A sandbox, and a kernel host. The sandbox may reach port 443 of the host. */
 export async function joinedPair(mesh: Mesh, { runtime = "deno" }: { runtime?: Runtime } = {}) {
   const builder = await mesh.join("builder");
   const sandbox = await Sandbox.join(mesh, { name: "sandbox", runtime });

@@ -7,7 +7,7 @@ export type Runtime = "deno" | "node";
 
 let bundling: Promise<string> | null = null;
 
-/** The command that runs the program of a sandbox, for any user. */
+/** The command that runs the program of a sandbox. Any user can run it. */
 export async function programCommand(runtime: Runtime): Promise<string[]> {
   bundling ??= bundle();
   const folder = await bundling;
@@ -16,14 +16,17 @@ export async function programCommand(runtime: Runtime): Promise<string[]> {
   return runtime === "node" ? ["node", program] : [`${folder}/deno`, ...options, program];
 }
 
-/** Runs as a user without rights: neither root nor any capability. */
+/** Runs a command as a user that is not root and has no capabilities. */
 export const UNPRIVILEGED: readonly string[] = [
   "setpriv",
   ...["--reuid=65534", "--regid=65534", "--clear-groups"],
   ...["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"],
 ];
 
-/** What both runtimes and every user can read: Deno's own cache is somebody's. */
+/**
+ * Copies everything to a folder that both runtimes and every user can read: Deno's cache belongs to
+ * one user.
+ */
 async function bundle(): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "sandbox-program-" });
   globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
@@ -33,7 +36,7 @@ async function bundle(): Promise<string> {
   await run([Deno.execPath(), ...options, `${folder}/worker.js`, `${SOURCES}/mesh/worker.ts`]);
   await Deno.mkdir(`${folder}/built`);
   await Deno.copyFile(`${SOURCES}/ip/built/lwip.wasm`, `${folder}/built/lwip.wasm`);
-  // Node takes the thread's program for a module of the new kind.
+  // With this file, Node loads the thread's program as an ES module.
   await Deno.writeTextFile(`${folder}/package.json`, '{"type":"module"}');
   await Deno.copyFile(Deno.execPath(), `${folder}/deno`);
   await run(["chmod", "-R", "a+rX", folder]);

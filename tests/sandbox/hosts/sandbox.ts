@@ -15,11 +15,13 @@ export const HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e7304336293
 interface Setup {
   readonly runtime: Runtime;
   readonly environment: Readonly<Record<string, string>>;
-  /** Where its private key is kept. Without it, each process has a key of its own. */
+  /** The file with its private key. Without it, each process has its own key. */
   readonly keyFile?: string | undefined;
 }
 
-/** An application in a sandbox that joins the mesh: a process without rights on its own host. */
+/**
+ * An application in a sandbox that joins the mesh: a process without privileges on its own host.
+ */
 export class Sandbox implements AsyncDisposable {
   readonly #child: ReturnType<typeof spawn>;
   readonly #lines: AsyncIterator<string>;
@@ -41,7 +43,7 @@ export class Sandbox implements AsyncDisposable {
     this.#ended = new Promise((resolve) => this.#child.on("close", resolve));
   }
 
-  /** A new agent on a new host, which has joined. It ends with `mesh`. */
+  /** A new agent on a new host that has joined the mesh. It ends with `mesh`. */
   static async join(
     mesh: Mesh,
     { name, runtime = "deno", behindNat = false, keepsKey = false }: {
@@ -58,7 +60,7 @@ export class Sandbox implements AsyncDisposable {
     return await Sandbox.start(mesh, { host, agent: await createAgent(name), runtime, keyFile });
   }
 
-  /** One more process, of an agent and on a host that may have one. */
+  /** Starts another process of an agent on an existing host. */
   static async start(
     mesh: Mesh,
     { host, agent, runtime, environment = {}, keyFile }:
@@ -98,7 +100,7 @@ export class Sandbox implements AsyncDisposable {
     return (await this.tell<{ peers: MeshPeer[] }>({ do: "peers" })).peers;
   }
 
-  /** How it reaches another one. */
+  /** This sandbox's view of another one. */
   async peer({ agent }: Sandbox): Promise<MeshPeer> {
     const found = (await this.peers()).find(({ agentId }) => agentId === agent.id);
     return found ?? assert.fail(`${this.name} does not see ${agent.id}`);
@@ -111,7 +113,7 @@ export class Sandbox implements AsyncDisposable {
     return JSON.parse(value);
   }
 
-  /** As `ask`; an error fails. */
+  /** Sends a command as `ask` does, and fails on an error. */
   async tell<Result = unknown>(command: Command): Promise<Result> {
     const answer = await this.ask(command);
     assert.equal(answer.error, undefined, JSON.stringify(answer));
@@ -132,14 +134,17 @@ export class Sandbox implements AsyncDisposable {
     assert.equal(received.slice(0, 64), sent);
   }
 
-  /** Another process in the place of this one; with another key, unless that is in a file. */
+  /**
+   * Replaces the process by a new one. The new process has another key, unless the key is in a
+   * file.
+   */
   async restart(mesh: Mesh): Promise<Sandbox> {
     await this.tell({ do: "close" });
     const { host, agent, setup } = this;
     return await Sandbox.start(mesh, { host, agent, ...setup });
   }
 
-  /** Stops the process, as a machine does that is suspended, until `resume`. */
+  /** Stops the process until `resume`, as if the machine were suspended. */
   suspend(): void {
     Deno.kill(this.#child.pid!, "SIGSTOP");
   }
@@ -163,7 +168,7 @@ export class Sandbox implements AsyncDisposable {
   }
 }
 
-/** A folder on a host that its program may write to. It is removed with the host. */
+/** A folder on a host where its program may write. It is removed with the host. */
 async function ownFolder({ directory }: Host): Promise<string> {
   const folder = `${directory}/sandbox`;
   await Deno.mkdir(folder);
@@ -182,12 +187,12 @@ interface Between {
   readonly port: number;
 }
 
-/** Makes a rule for TCP active at once. */
+/** Adds a TCP rule that is active at once. */
 export function allow({ from, to, port }: Between): Promise<unknown> {
   return succeed("/agent-mesh/acl/put", { as: "operator", body: ruleOf({ from, to, port }) });
 }
 
-/** Ends a rule, as one of its agents. */
+/** Revokes a rule as one of its agents. */
 export function revokeAs(agent: Agent, rule: Between): Promise<unknown> {
   return succeed("/agent-mesh/acl/revoke", { as: agent, body: ruleOf(rule) });
 }
@@ -196,7 +201,7 @@ function ruleOf({ from, to, port }: Between) {
   return { from_agent: from.agent.id, to_agent: to.agent.id, port, proto: "tcp" };
 }
 
-/** A server on a kernel's host that answers each connection with the SHA-256 of what it sent. */
+/** A server on a kernel host. It answers each connection with the SHA-256 of the received bytes. */
 export function serveDigests({ host }: Member, port: number): void {
   host.start(
     ["socat", `TCP6-LISTEN:${port},ipv6only=0,fork,reuseaddr`, "SYSTEM:sha256sum"],

@@ -1,6 +1,6 @@
 /**
- * An application in a sandbox, for tests: reads one JSON command a line, and writes one JSON answer
- * a line. Runs under Deno and, bundled, under Node.
+ * An application in a sandbox, for tests: reads commands and writes answers, each one line of JSON.
+ * Runs under Deno and, bundled, under Node.
  */
 import { createHash, randomBytes } from "node:crypto";
 import process from "node:process";

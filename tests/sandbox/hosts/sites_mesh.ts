@@ -16,9 +16,9 @@ export class SitesMesh implements AsyncDisposable {
     readonly mesh: Mesh,
     private readonly relay: {
       readonly host: RelayHost;
-      /** Of the function that knows it. */
+      /** The URL of the agent-mesh that knows the relay. */
       readonly meshFunction: string;
-      /** A file that everybody can read. */
+      /** A file that every user can read. */
       readonly authority: string;
     } | null,
     stack: AsyncDisposableStack,
@@ -28,7 +28,7 @@ export class SitesMesh implements AsyncDisposable {
 
   static async create({ hasRelay }: { readonly hasRelay: boolean }): Promise<SitesMesh> {
     await using stack = new AsyncDisposableStack();
-    // Ends after those that ask it.
+    // Register the cleanup first, so that the folder is deleted after its users have ended.
     const folder = await Deno.makeTempDir({ prefix: "sites-" });
     stack.defer(() => Deno.remove(folder, { recursive: true }));
     await Deno.chmod(folder, 0o755);
@@ -38,7 +38,7 @@ export class SitesMesh implements AsyncDisposable {
     return new SitesMesh(mesh, relay, stack.move());
   }
 
-  /** Drops UDP between all hosts but the relay, until `letUdpPass`. */
+  /** Drops UDP between all hosts except the relay, until `letUdpPass`. */
   async dropUdp(): Promise<void> {
     const { address } = this.relay!.host.host;
     const input = `table ip between {
@@ -54,7 +54,7 @@ export class SitesMesh implements AsyncDisposable {
     await this.mesh.internet.router.run(["nft", "delete", "table", "ip", "between"]);
   }
 
-  /** A new agent on a new host, which has joined. */
+  /** A new agent on a new host that has joined the mesh. */
   async join(
     name: string,
     { site, runtime = "node" }: { readonly site: Site; readonly runtime?: Runtime },

@@ -5,7 +5,7 @@ import type { Sent } from "./commands.ts";
 
 const CHUNK_BYTES = 32_768;
 
-/** Random bytes, sent for as long as a test wants, to a server that answers with their digest. */
+/** Sends random bytes, for as long as a test wants, to a server that answers with their digest. */
 export class Transfer {
   readonly #socket: Duplex;
   readonly #done: Promise<Sent>;
