@@ -10,7 +10,7 @@ import { Coturn } from "./relay/coturn.ts";
 const ENTER_SECRET =
   /^Set MESH_TURN_SECRET to the server's static-auth-secret\. read -rsp .* "MESH_TURN_SECRET=\$SECRET.* secrets set --env-file ~\/turn\.env; rm -f ~\/turn\.env$/;
 
-/** The secret that this coturn was started with. */
+/** The secret with which this coturn was started. */
 async function secretOf({ directory }: Coturn): Promise<string> {
   const configuration = await Deno.readTextFile(`${directory}/turnserver.conf`);
   return /^static-auth-secret=(.+)$/m.exec(configuration)![1]!;
@@ -21,7 +21,7 @@ function relayOf(urls: readonly string[], secret: string) {
   return { name: "agent-mesh", environment } as const;
 }
 
-/** Asserts that these are faults of the relay alone, one for each of `urls`. */
+/** Asserts that the only faults are of the relay, one for each of `urls`. */
 function assertFaults(complaints: readonly Finding[], urls: readonly string[]): void {
   assert.deepEqual(
     complaints.map(({ check, level, message }) => [check, level, message.split(" ")[0]]),
@@ -31,7 +31,7 @@ function assertFaults(complaints: readonly Finding[], urls: readonly string[]): 
 
 Deno.test({
   name: "the doctor of a relay → an allocation by each URI, or what is wrong, with its remedy",
-  // Sockets that the trials close late.
+  // The trials close some sockets late.
   sanitizeOps: false,
   sanitizeResources: false,
   async fn(test) {

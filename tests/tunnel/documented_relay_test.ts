@@ -14,7 +14,9 @@ import type { RelaySight, RelayTask } from "./relay/relay_program.ts";
 const PROGRAM = fileURLToPath(new URL("./relay/relay_program.ts", import.meta.url));
 const CONFIG = fileURLToPath(new URL("../../deno.json", import.meta.url));
 
-/** What /relay gives an agent, twice, where docs/relay.md's variables are set. */
+/**
+ * The answers of /relay to an agent at two different times, with the variables of docs/relay.md.
+ */
 async function askForCredentials(secret: string) {
   const block = await documentedBlock("docs/relay.md, Tell the functions, 1");
   const lines = block.replace("<secret>", secret).trim().split("\n");
@@ -41,7 +43,7 @@ async function askForCredentials(secret: string) {
   return { servers, again: again! };
 }
 
-/** Uses the relay from the other host. */
+/** Runs the relay program on the other host. */
 async function use(
   { outside, authority }: DocumentedServer,
   task: RelayTask,
@@ -57,7 +59,7 @@ async function use(
 }
 
 const FORBIDDEN_IP = 403;
-/** Of the page. */
+/** The user quota on the page. */
 const USER_QUOTA = 16;
 
 tunnelTest(
@@ -78,7 +80,7 @@ tunnelTest(
       "fd00::1",
     ];
     const denied = [...ranges, ...mapped, inside, "169.254.169.254", "127.0.0.1"];
-    // The neighbours of what is denied.
+    // Addresses next to the denied ranges.
     const allowed = [ipv4, ipv6, "9.255.255.255", "11.0.0.0", "2001:200::", "2003::"];
     const sight = await use(relay, {
       ...given,

@@ -6,7 +6,7 @@ import { SandboxPeer } from "./hosts/sandbox_peer.ts";
 
 const [SANDBOX, KERNEL] = ["10.66.0.1", "10.66.0.2"];
 
-/** A sandbox peer, a host with WireGuard's own, and somebody who floods. */
+/** A sandbox peer, a host with kernel WireGuard, and an attacker that floods. */
 async function startThree(internet: Internet, stack: AsyncDisposableStack) {
   const start = async (name: string, inner: string) =>
     stack.use(await SandboxPeer.start(await internet.addHost(name), { inner }));
@@ -69,7 +69,7 @@ tunnelTest(
       received = (await sandbox.state()).counts.received[cookies] ?? 0;
     }
     assert.ok(received > 0, "WireGuard was never busy");
-    // An initiation is repeated after five seconds, and then it has the cookie.
+    // The sandbox repeats an initiation after five seconds, and then includes the cookie.
     let answered = 0;
     for (let round = 0; round < 10 && answered === 0; round++) {
       const flood = attacker.tell({ do: "flood", count: 2000, publicKey, to: kernel.endpoint });

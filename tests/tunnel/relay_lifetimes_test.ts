@@ -13,12 +13,15 @@ import { systemSurroundings } from "../../clients/typescript/src/wireguard/syste
 import { eventually } from "../wireguard/hosts/command.ts";
 import { Coturn } from "./relay/coturn.ts";
 
-/** What coturn is told, in seconds. Each ends during the test. It has no shorter allocations. */
+/**
+ * coturn's lifetimes in seconds. Each one expires during the test. coturn supports no shorter
+ * allocations.
+ */
 const LIFETIMES = { nonce: 4, permission: 16, channel: 16 };
 const ROUNDS = 40;
 const STALE_NONCE = 438;
 
-/** Of the waits for a renewal, a twentieth; those for an answer stay as they are. */
+/** Shortens waits for renewals to a twentieth. Waits for answers stay unchanged. */
 function hurried() {
   const system = systemSurroundings();
   return {

@@ -15,7 +15,7 @@ import { Coturn } from "./relay/coturn.ts";
 
 const surroundings = systemSurroundings();
 
-/** A UDP socket, with the texts that arrived at it. */
+/** A UDP socket, and the texts that it received. */
 async function openSocket() {
   const arrived: { readonly text: string; readonly from: Address }[] = [];
   let onDatagram = (datagram: Uint8Array, from: Address): void => {
@@ -39,7 +39,7 @@ type Open = (
   onMessage: (message: Uint8Array) => void,
 ) => Promise<TurnTransport>;
 
-/** Both ways through an allocation, beginning with either side. */
+/** Exchanges datagrams through an allocation. Each side begins once. */
 async function exchange(
   coturn: Coturn,
   open: Open,
@@ -74,7 +74,7 @@ async function exchange(
       text: "answer",
       from: { ...second.address, via: "relay" },
     }]);
-    // From a port that has no channel: the relay tells of it by an indication.
+    // From a port without a channel, the relay sends the datagram as an indication.
     assert.equal(await allocation.permit("127.0.0.1"), true);
     first.socket.send(bytes("from another port"), relayed);
     await until("the allocation hears of it", () => arrived.length > 1);

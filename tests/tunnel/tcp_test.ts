@@ -16,7 +16,7 @@ const PATHS: readonly PathOptions[] = [
 
 const RIGHT = { isUpRight: true, isDownRight: true };
 
-/** A scene with a sandbox peer, and that peer. */
+/** A scene with a sandbox peer. */
 async function start(sandbox: Runtime, path: PathOptions = {}) {
   const scene = await Scene.start({ sandbox, path });
   return {
@@ -64,7 +64,7 @@ for (const runtime of ["node", "deno"] as const) {
       assert.deepEqual(await kernel.tell({ ...crowd, to: sandbox.inner.ipv6 }), answered);
       for (const host of [sandbox, kernel]) {
         const { endings, open } = await host.state();
-        // One of the kernel's was the first exchange.
+        // The kernel host also served the first exchange of the scene.
         assert.deepEqual([endings, open], [{ end: host === kernel ? 1001 : 1000 }, 0]);
       }
     },
@@ -79,7 +79,7 @@ for (const runtime of ["node", "deno"] as const) {
         const to = other.inner.ipv4;
         assert.match(
           (await one.tell<{ code: string }>({ do: "breakOff", by: "peer", to })).code,
-          // The kernel tells EPIPE to who writes behind a reset that has arrived.
+          // The kernel reports EPIPE to a program that writes after a reset has arrived.
           one === sandbox ? /^ECONNRESET$/ : /^(?:ECONNRESET|EPIPE)$/,
         );
         await one.tell({ do: "breakOff", by: "self", to });

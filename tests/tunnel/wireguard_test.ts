@@ -10,7 +10,7 @@ const HOURS = 3_600_000;
 
 const newPresharedKey = async () => (await run(["wg", "genpsk"])).trim();
 
-/** A sandbox peer and a host with WireGuard's own, that know each other. */
+/** A sandbox peer and a host with kernel WireGuard that know each other. */
 class Pair implements AsyncDisposable {
   private constructor(
     readonly internet: Internet,
@@ -78,14 +78,14 @@ for (const runtime of ["deno", "node"] as const) {
         await sandbox.setPeers(kernel.asPeer({ presharedKey }));
         const before = (await sandbox.state()).counts.received[`2 ${kernel.host.address}`] ??
           0;
-        // The session is old now, on this side.
+        // On this side, the session is now too old.
         await sandbox.tell({ do: "jump", milliseconds: 121_000 });
         let handshakes = before;
         while (handshakes === before) {
           handshakes = (await sandbox.state()).counts
             .received[`2 ${kernel.host.address}`] ?? 0;
         }
-        // Some pings go by the new session alone.
+        // Let some pings use the new session.
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
       const { sent, answered } = await sandbox.tell<
@@ -122,7 +122,8 @@ tunnelTest(
     await using pair = await Pair.start();
     const { sandbox, kernel } = pair;
     assert.equal(await sandbox.ping(kernel.inner), 1);
-    // wireguard-go drops an initiation within 20 ms of the one before, and nothing shows its clock.
+    // wireguard-go drops an initiation within 20 ms of the previous one. The test cannot observe
+    // that time, so it waits.
     await new Promise((resolve) => setTimeout(resolve, 100));
     await sandbox.tell({ do: "jump", milliseconds: 5 * HOURS });
     assert.equal(await sandbox.ping(kernel.inner), 1);

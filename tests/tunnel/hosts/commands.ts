@@ -4,22 +4,22 @@ import type {
   PeerStats,
 } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 
-/** What the peer program is told. */
+/** The commands for the peer program. */
 export type Command =
   | { readonly do: "setPeers"; readonly peers: readonly PeerConfiguration[] }
   | {
     readonly do: "ping";
     readonly to: string;
     readonly count: number;
-    /** Default: its own address. */
+    /** Default: the peer's own address. */
     readonly source?: string;
   }
   | { readonly do: "startPings"; readonly to: string; readonly everyMs: number }
   | { readonly do: "stopPings" }
   | { readonly do: "jump"; readonly milliseconds: number }
-  /** Goes on from another UDP port. */
+  /** Continues on another UDP port. */
   | { readonly do: "rebind" }
-  /** Takes in the newest datagrams once more, as if they came from elsewhere. */
+  /** Receives the newest datagrams again, as if they came from another address. */
   | { readonly do: "replay" }
   | {
     readonly do: "tryEndpoints";
@@ -34,7 +34,7 @@ export type Command =
   }
   | { readonly do: "state" };
 
-/** Datagrams by `<type> <address>`, and inner packets by their source. */
+/** Counts of datagrams by `<type> <address>`, and of inner packets by source address. */
 export interface Counts {
   readonly sent: Record<string, number>;
   readonly received: Record<string, number>;

@@ -2,7 +2,9 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Host } from "../../wireguard/hosts/host.ts";
 
-/** A program that reads a line and answers with a line of JSON, and ends with its input. */
+/**
+ * A program that answers each line of input with a line of JSON, and ends at the end of its input.
+ */
 export class JsonProgram implements AsyncDisposable {
   readonly #child: ReturnType<typeof spawn>;
   readonly #lines: AsyncIterator<string>;
@@ -16,11 +18,11 @@ export class JsonProgram implements AsyncDisposable {
     });
     this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
     this.#ended = new Promise((resolve) => this.#child.on("close", resolve));
-    // To a program that has ended, nothing can be written; `tell` throws then.
+    // If the program has ended, writing fails. `tell` then throws its own error.
     this.#child.stdin!.on("error", () => {});
   }
 
-  /** Starts it on a host, or on this machine, and waits for its first line. */
+  /** Starts the program on a host, or on this machine, and waits for its first line. */
   static async start(host: Host | null, command: readonly string[]): Promise<JsonProgram> {
     const inside = host === null ? [] : host.enter;
     const program = new JsonProgram([...inside, ...command]);

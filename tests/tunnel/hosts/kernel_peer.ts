@@ -4,7 +4,7 @@ import { type KeyPair, newKeyPair } from "./sandbox_peer.ts";
 
 const PORT = 51820;
 
-/** A host with a tunnel of WireGuard's own, by the kernel or wireguard-go. */
+/** A host with a WireGuard tunnel of the kernel or of wireguard-go. */
 export class KernelPeer {
   private constructor(
     readonly host: Host,
@@ -48,13 +48,13 @@ export class KernelPeer {
     { keys, inner }: { readonly keys: KeyPair; readonly inner: string },
     { presharedKey = null }: { readonly presharedKey?: string | null } = {},
   ): Promise<void> {
-    // wg takes an empty file for no PSK.
+    // For wg, an empty file means no PSK.
     const file = presharedKey === null ? "/dev/null" : await this.#file("psk", presharedKey);
     const options = ["preshared-key", file, "allowed-ips", `${inner}/32`];
     await this.set("peer", keys.publicKey, ...options);
   }
 
-  /** As the other side configures it. */
+  /** The peer's configuration for the other side. */
   asPeer(
     { presharedKey = null }: { readonly presharedKey?: string | null } = {},
   ) {
@@ -70,7 +70,7 @@ export class KernelPeer {
     return { address: this.host.address ?? "", port: PORT, via: "udp" };
   }
 
-  /** The outer endpoint of its only peer, as `wg` shows it. */
+  /** The outer endpoint of the host's only peer, as `wg` shows it. */
   async peerEndpoint(): Promise<string> {
     const text = await this.host.run([
       "wg",

@@ -1,7 +1,6 @@
 /**
- * A peer without a kernel, for tests: writes a line when it is ready, then reads one JSON command a
- * line, and writes one JSON answer a line. It answers pings. Runs under Deno and, bundled, under
- * Node.
+ * A test peer without the kernel. It writes a line when it is ready, then reads commands and writes
+ * answers, each one line of JSON. It answers pings. Runs under Deno and, bundled, under Node.
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -69,7 +68,9 @@ function ping(destination: string, source = inner): number {
   return sequence;
 }
 
-/** How many of these were answered, as soon as all were, or after three seconds. */
+/**
+ * How many of these pings were answered. Returns when all were answered, or after three seconds.
+ */
 async function answered(sequences: readonly number[]): Promise<number> {
   const answers = () => sequences.filter((one) => replies.has(one)).length;
   for (let round = 0; round < 300 && answers() < sequences.length; round++) {
@@ -78,7 +79,7 @@ async function answered(sequences: readonly number[]): Promise<number> {
   return answers();
 }
 
-/** Initiations with a right first MAC, by keys that nobody knows. */
+/** Sends initiations with a correct first MAC, from keys that the receiver does not know. */
 function flood(
   { count, publicKey, to }: { count: number; publicKey: string; to: Endpoint },
 ): void {

@@ -18,7 +18,7 @@ export async function newKeyPair(): Promise<KeyPair> {
   return { privateKey, publicKey };
 }
 
-/** The peer program in a namespace, as the user `nobody` without any capability. */
+/** The peer program in a namespace, as the user `nobody` without capabilities. */
 export class SandboxPeer implements AsyncDisposable {
   private constructor(
     readonly host: Host,
@@ -50,7 +50,7 @@ export class SandboxPeer implements AsyncDisposable {
     return this.tell({ do: "setPeers", peers });
   }
 
-  /** How many of so many pings are answered. */
+  /** How many of `count` pings are answered. */
   async ping(
     to: string,
     { count = 1, source }: {

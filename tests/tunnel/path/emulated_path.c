@@ -1,14 +1,14 @@
 /*
- * A path through the internet: takes datagrams in at one socket and sends them on from another,
- * with delay, loss, reordering, duplication, and a rate with a queue. All channels share the rate
- * and the queue of a direction: a bottleneck. Compiled and started by emulated_path.ts.
+ * An internet path: receives datagrams at one socket and forwards them from another, with delay,
+ * loss, reordering, duplication, and a rate with a queue. All channels share the rate and the queue
+ * of a direction as a bottleneck. emulated_path.ts compiles and starts this program.
  *
  *   emulated_path <delay_us> <loss_ppm> <reorder_ppm> <duplicate_ppm> <kbits> <queue_bytes> <seed>
  *                 (<left port> <right port> <right host's address> <its port>)...
  *
  * A left host sends to the left port, and gets answers from there. The right host sees the right
- * port. Writes a line when it listens, and one with counters for every line on its input; ends with
- * the input.
+ * port. Writes a line when it listens, and a line with counters for every line of its input. Ends
+ * at the end of its input.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -26,11 +26,11 @@
 enum { MOST_CHANNELS = 8, DATAGRAM_BYTES = 2048, BATCH = 64, BUFFER_BYTES = 8 << 20 };
 enum { TO_RIGHT, TO_LEFT };
 
-/* How much later than in its turn a reordered datagram arrives. */
+/* How much later than in order a reordered datagram arrives. */
 enum { LEAST_LATE_NS = 2000000, MORE_LATE_NS = 3000000 };
 
 struct channel {
-  int sockets[2]; /* by the direction of what comes in */
+  int sockets[2]; /* by the direction of incoming datagrams */
   struct sockaddr_in hosts[2];
 };
 
@@ -54,7 +54,7 @@ static int channel_count;
 static int64_t free_at[2];
 static uint64_t sent[2], dropped[2];
 
-/* What is under way: a heap, the next one first. */
+/* Packets in flight: a heap, the next one to deliver first. */
 static struct packet **heap;
 static size_t heap_size, heap_room;
 static uint64_t next_order;
@@ -231,7 +231,7 @@ int main(int count, char **arguments) {
   int index;
   read_arguments(count, arguments);
   setvbuf(stdout, NULL, _IOLBF, 0);
-  /* Timers are exact to a microsecond, not to 50. */
+  /* Set the timer slack to 1 us. The default is 50 us. */
   prctl(PR_SET_TIMERSLACK, 1000);
   printf("{}\n");
   files[0] = (struct pollfd){STDIN_FILENO, POLLIN, 0};

@@ -6,18 +6,20 @@ import { JsonProgram } from "../hosts/json_program.ts";
 const SOURCE = fileURLToPath(new URL("./emulated_path.c", import.meta.url));
 
 export interface PathOptions {
-  /** There and back, in milliseconds. */
+  /** The round-trip time in milliseconds. */
   readonly roundTripMs?: number;
-  /** Shares of the datagrams of each direction, from 0 to 1. */
+  /**
+   * Shares of each direction's datagrams, from 0 to 1, for `loss`, `reordering` and `duplication`.
+   */
   readonly loss?: number;
   readonly reordering?: number;
   readonly duplication?: number;
-  /** Of each direction. Default: no limit. */
+  /** The limit of each direction. Default: no limit. */
   readonly bottleneck?: { readonly mbits: number; readonly queueBytes: number };
   readonly seed?: number;
 }
 
-/** A pair of hosts that reach each other by the path alone. */
+/** A pair of hosts that can reach each other only through the path. */
 export interface Channel {
   readonly leftPort: number;
   readonly rightPort: number;
@@ -25,14 +27,14 @@ export interface Channel {
 }
 
 export interface PathCounters {
-  /** Datagrams to the right, and to the left. */
+  /** Datagrams to the right and to the left. */
   readonly sent: readonly [number, number];
   readonly dropped: readonly [number, number];
 }
 
 let compiling: Promise<string> | null = null;
 
-/** Emulates a path through the internet on a host, by a program that is compiled for it. */
+/** Emulates an internet path on a host, with a program that is compiled on this machine. */
 export class EmulatedPath implements AsyncDisposable {
   readonly #program: JsonProgram;
 

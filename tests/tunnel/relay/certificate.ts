@@ -1,13 +1,13 @@
 import { run } from "../../wireguard/hosts/command.ts";
 
-/** PEM files of a certificate, and of the authority that has signed it. */
+/** PEM files of a certificate and of the authority that signed it. */
 export interface Certificate {
   readonly authority: string;
   readonly certificate: string;
   readonly key: string;
 }
 
-/** Makes a certificate of a DNS name or an IP address, in a new folder below `directory`. */
+/** Creates a certificate for a DNS name or an IP address in a new folder below `directory`. */
 export async function makeCertificate(directory: string, name: string): Promise<Certificate> {
   const folder = await Deno.makeTempDir({ dir: directory, prefix: "certificate-" });
   const [authority, certificate, key] = ["authority", "certificate", "key"].map((file) =>

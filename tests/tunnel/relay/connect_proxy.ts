@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** An HTTP proxy that knows CONNECT alone, with a user and a password. */
+/** An HTTP proxy that supports only CONNECT, with a user and a password. */
 export class ConnectProxy implements AsyncDisposable {
   readonly targets: string[] = [];
   readonly #sockets = new Set<Socket>();

@@ -5,7 +5,7 @@ import { freePort } from "../../../local/processes/free_port.ts";
 
 const SECRET = "relay-secret-of-the-tests";
 
-/** coturn on the loopback interface, with credentials for a time and a certificate of its own. */
+/** coturn on the loopback interface, with expiring credentials and its own certificate. */
 export class Coturn implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
 
@@ -79,7 +79,7 @@ export class Coturn implements AsyncDisposable {
     return new Coturn(child, directory, port, tlsPort, certificate);
   }
 
-  /** As coturn's `use-auth-secret` takes them, for an hour. */
+  /** Credentials for coturn's `use-auth-secret`, valid for an hour. */
   credentials(): { readonly username: string; readonly credential: string } {
     const username = `${Math.floor(Date.now() / 1000) + 3600}:agent`;
     return {

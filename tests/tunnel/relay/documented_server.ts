@@ -1,24 +1,26 @@
-/** The server of docs/relay.md in a namespace: the page's lines, started as Debian does. */
+/**
+ * The server of docs/relay.md in a namespace: it runs the page's lines, and starts as on Debian.
+ */
 import { eventually, run } from "../../wireguard/hosts/command.ts";
 import { Host } from "../../wireguard/hosts/host.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
 import { makeCertificate } from "./certificate.ts";
 
-/** A network of public addresses, and one that nobody outside is to reach. */
+/** A public network, and an internal network that must not be reachable from outside. */
 export const ADDRESSES = {
   server: { ipv4: "11.22.33.1", ipv6: "2a00:11:22::1", inside: "10.9.8.1" },
   outside: { ipv4: "11.22.33.2", ipv6: "2a00:11:22::2", inside: "10.9.8.2" },
 } as const;
 
 const NAME = "turn.example.com";
-/** What systemd's LoadCredential gives the service. */
+/** The folder that systemd's LoadCredential gives to the service. */
 const CREDENTIALS = "/run/credentials/coturn.service/";
 
 const SETTINGS = await documentedBlock("docs/relay.md, Your own server, 2");
 const DENIED_RANGES = await documentedBlock("docs/relay.md, Your own server, 3");
 const FIREWALL = await documentedBlock("docs/relay.md, Your own server, 5");
 
-/** The ranges that the page denies, each by its first and its last address. */
+/** The ranges that the page denies, as pairs of first and last address. */
 export function deniedRanges(): readonly (readonly [first: string, last: string])[] {
   return Array.from(
     DENIED_RANGES.matchAll(/^denied-peer-ip=(\S+)-(\S+)$/gm),
@@ -29,13 +31,13 @@ export function deniedRanges(): readonly (readonly [first: string, last: string]
 export class DocumentedServer implements AsyncDisposable {
   private constructor(
     readonly server: Host,
-    /** The only other host, which is in both networks. */
+    /** The only other host. It is in both networks. */
     readonly outside: Host,
-    /** The file of the authority that has signed the server's certificate. */
+    /** The file of the authority that signed the server's certificate. */
     readonly authority: string,
   ) {}
 
-  /** With the ranges that the page denies, or with the page's firewall in their place. */
+  /** Starts the server with the denied ranges of the page, or with the page's firewall instead. */
   static async start(
     { secret, protection }: {
       readonly secret: string;

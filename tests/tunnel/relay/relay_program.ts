@@ -1,4 +1,7 @@
-/** Uses a relay from the host that it runs on, as standard input says. Prints what it saw. */
+/**
+ * Uses a relay from the host on which it runs, as standard input describes. Prints what it
+ * observed.
+ */
 import { lookup } from "node:dns/promises";
 import { createSocket } from "node:dgram";
 import type { IceServer } from "../../own_function/relay/relays.ts";
@@ -19,31 +22,34 @@ import { tryTurnUrl, type TurnTrial } from "../../../operator/doctor/facts/turn_
 
 export interface RelayTask {
   readonly servers: readonly IceServer[];
-  /** Addresses of this host: whether datagrams through the relay arrive there is looked at. */
+  /** Addresses of this host where the program checks whether datagrams through the relay arrive. */
   readonly listensOn: readonly string[];
-  /** Those of them that datagrams do arrive at, which are waited for. */
+  /** The addresses of `listensOn` where datagrams must arrive. The program waits for them. */
   readonly reaches: readonly string[];
-  /** Where datagrams are sent to besides, by the same allocation as to `reaches`. */
+  /** Further targets of datagrams, from the same allocation as those to `reaches`. */
   readonly sendsTo: readonly Address[];
-  /** What the same agent was given at another time. */
+  /** Credentials that the same agent got at another time. */
   readonly again: IceServer;
-  /** For which permissions are asked. */
+  /** Peers for which the program asks for permissions. */
   readonly peers: readonly string[];
 }
 
 export interface RelaySight {
   readonly trials: readonly TurnTrial[];
-  /** By the address that it was sent to: what arrived there, and came back. */
+  /** By target address: the datagrams that arrived, and whether the answer came back. */
   readonly exchanged: Readonly<Record<string, { arrived: string[]; answered: boolean }>>;
-  /** Whether one allocation reached another one of the same relay. */
+  /** Whether one allocation reached another allocation of the same relay. */
   readonly allocationsMeet: boolean;
-  /** By peer: 0 for a permission, or the code of the refusal. */
+  /** By peer: 0 for a granted permission, or the code of the refusal. */
   readonly permissions: Readonly<Record<string, number>>;
-  /** How many allocations the agent had when it was refused one, and with which words. */
+  /**
+   * How many allocations the agent had when the relay refused another one, and the words of the
+   * refusal.
+   */
   readonly quota: { readonly given: number; readonly refusal: string };
 }
 
-/** RFC 8656, 18.8: which family the relayed address is to be of. */
+/** RFC 8656, 18.8: the requested address family of the relayed address. */
 const REQUESTED_ADDRESS_FAMILY = 0x0017;
 const UDP = Uint8Array.of(17, 0, 0, 0);
 const HOST = { host: "turn.example.com", port: 443, isTls: true, proxy: null };
@@ -70,7 +76,7 @@ async function allocate({ username, credential }: IceServer): Promise<Relayed> {
   return relayed;
 }
 
-/** A socket that answers what it hears. */
+/** A socket that answers each datagram. */
 async function listen(address: string) {
   const socket = createSocket(address.includes(":") ? "udp6" : "udp4");
   const arrived: string[] = [];
@@ -93,7 +99,8 @@ async function exchange(server: IceServer, { listensOn, reaches, sendsTo }: Rela
   const text = (address: string) => `to ${address}`;
   const send = ({ allocation }: Relayed, { address, port }: Address) =>
     allocation.send(new TextEncoder().encode(text(address)), { address, port });
-  // What arrives is sent last: what does not has had as much time then.
+  // Send the datagrams that must arrive last. Once they have arrived, the others have had enough
+  // time to arrive, too.
   const refused = await allocate(server);
   for (const to of listeners) if (!reaches.includes(to.address)) send(refused, to);
   const relayed = await allocate(server);
@@ -119,7 +126,7 @@ async function meet(server: IceServer): Promise<boolean> {
   return met;
 }
 
-/** Asks for allocations with both credentials in turns, until one is refused. */
+/** Requests allocations, alternating between both credentials, until one is refused. */
 async function exhaust(one: IceServer, other: IceServer): Promise<RelaySight["quota"]> {
   const given: Relayed[] = [];
   try {
@@ -130,7 +137,7 @@ async function exhaust(one: IceServer, other: IceServer): Promise<RelaySight["qu
   }
 }
 
-/** Asks for a permission of each peer, by an allocation of its family. */
+/** Requests a permission for each peer, with an allocation of the peer's address family. */
 async function permissionsFor(
   { username, credential }: IceServer,
   peers: readonly string[],

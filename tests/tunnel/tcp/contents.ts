@@ -1,4 +1,4 @@
-/** What is sent, and whether it is what arrived. */
+/** The bytes that are sent, and their comparison with the bytes that arrive. */
 import { createHash } from "node:crypto";
 import type { Stream } from "./streams.ts";
 
@@ -7,7 +7,7 @@ const CHUNK_BYTES = 256 * 1024;
 
 const blocks = new Map<number, Uint8Array>();
 
-/** A block of bytes that follow from a seed. */
+/** A block of pseudo-random bytes for a seed. */
 function blockOf(seed: number): Uint8Array {
   let block = blocks.get(seed);
   if (block === undefined) {
@@ -26,7 +26,7 @@ function blockOf(seed: number): Uint8Array {
   return block;
 }
 
-/** The bytes of a seed, in chunks. Those behind the first block are the block again. */
+/** The bytes for a seed, in chunks. After the first block, the block repeats. */
 export function* contentsOf(seed: number, length: number): Generator<Uint8Array> {
   const block = blockOf(seed);
   for (let at = 0; at < length;) {
@@ -54,7 +54,7 @@ export class Digest {
     this.length += bytes.length;
   }
 
-  /** A line, of the same length for everything. */
+  /** A line with the length and the digest. All lines have the same length. */
   text(): string {
     const length = String(this.length).padStart(15, "0");
     return `${length} ${this.isUnchecked ? "-".repeat(64) : this.#hash.digest("hex")}\n`;
@@ -70,7 +70,10 @@ export function writeText(stream: Stream, text: string): Promise<void> {
   return stream.write(encoder.encode(text));
 }
 
-/** Reads a line and what follows it, which may be nothing. Null at an early end. */
+/**
+ * Reads a line, and returns it with the bytes after it that were already read. Null if the stream
+ * ends before the line does.
+ */
 export async function readLine(
   stream: Stream,
 ): Promise<{ readonly line: string; readonly rest: Uint8Array } | null> {
@@ -85,7 +88,7 @@ export async function readLine(
   return null;
 }
 
-/** Reads to the end. Returns the digest of all but the last line, and that line. */
+/** Reads to the end. Returns the digest of everything except the last line, and that line. */
 export async function readWithTrailer(
   stream: Stream,
   isUnchecked: boolean,

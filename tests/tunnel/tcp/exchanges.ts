@@ -10,11 +10,13 @@ export class RunningExchange {
 
   constructor(network: Network, request: Exchange & Target) {
     this.done = this.#run(network, request);
-    // Whoever began it may ask later.
+    // The caller may await `done` later. Until then, a failure must not count as unhandled.
     this.done.catch(() => {});
   }
 
-  /** Resolves when no more bytes are taken for a while, or all are. Returns how many were. */
+  /**
+   * Resolves to the number of written bytes, when none was taken for a while or all are written.
+   */
   async untilItStalls(): Promise<number> {
     for (let before = -1; before !== this.written && !this.#isWritten;) {
       before = this.written;

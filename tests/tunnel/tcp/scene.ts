@@ -5,7 +5,7 @@ import { KernelPeer } from "../hosts/kernel_peer.ts";
 import { EmulatedPath, type PathOptions } from "../path/emulated_path.ts";
 import { addPeer, channelTo, newKeyPair, TcpHost } from "./tcp_host.ts";
 
-/** Inside the tunnel. */
+/** Addresses inside the tunnel. */
 const INNER = {
   sandbox: { ipv4: "10.66.0.1", ipv6: "fd66::1" },
   kernel: { ipv4: "10.66.0.2", ipv6: "fd66::2" },
@@ -13,12 +13,13 @@ const INNER = {
 } as const;
 
 /**
- * Up to three hosts of one tunnel: the left ones reach the right one by an emulated path alone.
+ * Up to three hosts of one tunnel. The left hosts reach the right one only through an emulated
+ * path.
  */
 export class Scene implements AsyncDisposable {
   private constructor(
     readonly path: EmulatedPath,
-    /** On the left, if asked for. */
+    /** On the left, if requested. */
     readonly sandbox: TcpHost | null,
     readonly other: TcpHost | null,
     /** On the right. */
@@ -28,8 +29,9 @@ export class Scene implements AsyncDisposable {
   ) {}
 
   /**
-   * `sandbox`: the sandbox peer, by its runtime. `hasOther`: a second host of WireGuard's own.
-   * `congestion`: of the kernel's TCP. Default: as this machine has it.
+   * `sandbox`: the runtime of the sandbox peer. `hasOther`: adds a second host with kernel
+   * WireGuard. `congestion`: the congestion control of the kernel's TCP. Default: the machine's
+   * own.
    */
   static async start(
     { sandbox: runtime = null, hasOther = false, path: pathOptions = {}, congestion }: {
@@ -71,7 +73,7 @@ export class Scene implements AsyncDisposable {
     }
     const kernel = stack.use(await TcpHost.startKernel(right.host, INNER.kernel));
     for (const left of [sandbox, other]) {
-      // The left side begins: the right one learns where it is.
+      // The left side sends first, so that the right side learns its endpoint.
       await left?.exchange({ to: INNER.kernel.ipv4, up: 1, down: 1, seed: 1 });
     }
     return new Scene(path, sandbox, other, kernel, right.host, stack.move());
@@ -92,7 +94,7 @@ async function startPeer(
   const { ipv4, ipv6 } = INNER[name];
   const peer = await KernelPeer.start(host, { interfaceName, inner: ipv4 });
   await host.run(["ip", "address", "add", `${ipv6}/64`, "dev", interfaceName, "nodad"]);
-  // A namespace may not choose another default than the machine's, but its routes may.
+  // A namespace cannot choose another default than the machine's, but its routes can.
   for (const network of congestion === "" ? [] : ["10.66.0.0/24", "fd66::/64"]) {
     const route = ["route", "replace", network, "dev", interfaceName, "congctl", congestion];
     await host.run(["ip", ...route]);

@@ -2,7 +2,7 @@ import type { ServiceRequest, State } from "./commands.ts";
 import { contentsOf, Digest, readLine, writeText } from "./contents.ts";
 import type { Stream } from "./streams.ts";
 
-/** What a TCP program does for those who connect to it. */
+/** What a TCP program does for its incoming connections. */
 export class Services {
   readonly #endings: Record<string, number> = {};
   #open = 0;
@@ -12,7 +12,7 @@ export class Services {
     return { endings: this.#endings, open: this.#open };
   }
 
-  /** Lets those exchanges go on that are stalled. */
+  /** Lets the stalled exchanges continue. */
   release(): void {
     for (const goOn of this.#stalled.splice(0)) goOn();
   }

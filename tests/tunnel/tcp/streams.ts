@@ -1,4 +1,4 @@
-/** TCP of the kernel and of `IpStack`, in one form. */
+/** The kernel's TCP and `IpStack` with one common interface. */
 import { readFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { IpStack } from "../../../clients/typescript/src/ip/ip_stack.ts";
@@ -38,7 +38,7 @@ export const KERNEL: Network = {
 };
 
 function streamOf(socket: Socket): Stream {
-  // A call that comes later fails with this, not with what follows from it.
+  // Keep the first error: later calls fail with it, and not with its consequences.
   let broken: Error | null = null;
   socket.on("error", (error) => broken ??= error);
   const chunks = socket.iterator({ destroyOnReturn: false });
@@ -69,7 +69,7 @@ export async function openSandbox(
   { privateKey, addresses, lwip }: {
     readonly privateKey: string;
     readonly addresses: readonly string[];
-    /** The file of it. */
+    /** The location of lwIP's file. */
     readonly lwip: string;
   },
 ): Promise<Sandbox> {

@@ -24,14 +24,14 @@ async function bundle() {
 export class TcpHost implements AsyncDisposable {
   private constructor(readonly inner: InnerAddresses, readonly program: JsonProgram) {}
 
-  /** With the kernel's TCP. */
+  /** Starts the program with the kernel's TCP. */
   static async startKernel(host: Host, inner: InnerAddresses): Promise<TcpHost> {
     const { program } = await (bundling ??= bundle());
     const command = [...program.command("node", { isPrivileged: true }), "kernel"];
     return new TcpHost(inner, await JsonProgram.start(host, command));
   }
 
-  /** With the sandbox peer's tunnel and TCP, without any right. */
+  /** Starts the program with the sandbox peer's tunnel and TCP, without privileges. */
   static async startSandbox(
     host: Host,
     { inner, runtime, keys }: {
@@ -65,13 +65,13 @@ export class TcpHost implements AsyncDisposable {
 
 export { newKeyPair };
 
-/** Lets a host of WireGuard's own reach another peer at this end of a path. */
+/** Lets a kernel WireGuard host reach another peer at this end of a path. */
 export async function addPeer(
   peer: KernelPeer,
   { keys, inner, endpoint }: {
     readonly keys: KeyPair;
     readonly inner: InnerAddresses;
-    /** Null if the other side begins. */
+    /** Null if the other side sends first. */
     readonly endpoint: string | null;
   },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * A host's TCP for tests and measurements: of the kernel (`kernel`), or of the sandbox peer
- * (`sandbox <private key> <file of lwIP> <address>...`). Serves on one port; reads one JSON command
- * a line, and writes one JSON answer a line. Runs under Node and Deno, bundled.
+ * A host's TCP for tests and measurements: that of the kernel (`kernel`), or of the sandbox peer
+ * (`sandbox <private key> <file of lwIP> <address>...`). Serves one port. Reads commands and writes
+ * answers, each one line of JSON. Runs under Node and Deno, bundled.
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -55,7 +55,7 @@ async function measureEchos(target: Target, count: number, length: number): Prom
   return times;
 }
 
-/** Connections that are all open at once, each with an echo. */
+/** Opens connections that are all open at the same time, each with an echo. */
 async function crowd(target: Target, count: number, length: number) {
   const streams = await Promise.all(Array.from({ length: count }, () => connect(target)));
   await Promise.all(streams.map(async (stream, index) => {
@@ -66,7 +66,7 @@ async function crowd(target: Target, count: number, length: number) {
   return { answered: streams.length };
 }
 
-/** Bits a second that arrive by one connection, after the first third of the time. */
+/** The bits per second that arrive on one connection, after the first third of the time. */
 async function stream(target: Target, seconds: number) {
   const connection = await connect(target);
   const request = { do: "exchange", up: 0, down: 1e12, seed: 1, isUnchecked: true };
@@ -84,7 +84,7 @@ async function stream(target: Target, seconds: number) {
   return bitsPerSecond;
 }
 
-/** Writes until the connection breaks, or breaks it. */
+/** Writes until the other side resets the connection, or resets it itself. */
 async function breakOff(target: Target, by: "self" | "peer") {
   const stream = await connect(target);
   const chunk = new Uint8Array(10_000);
