@@ -13,7 +13,7 @@ import { tunnelTest } from "./hosts/requirements.ts";
 const BEHIND = { address: "192.168.77.2", port: 8080, proto: "tcp" } as const;
 const PUBLISHED_PORT = 18080;
 
-/** bob routes for a host behind him, and publishes its port 8080 as his own 18080. */
+/** bob routes for a host behind him, and publishes its port 8080 as his own port 18080. */
 const PUBLISH = `table ip published {
   chain prerouting {
     type nat hook prerouting priority dstnat;
@@ -27,7 +27,7 @@ tunnelTest(
   async () => {
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinBesidePublisher(mesh);
-    // bob's own port of the same number is allowed.
+    // The rule allows bob's own port with the same number.
     await putRule({ from: alice, to: bob, proto: "tcp", port: BEHIND.port });
     await bringUp(bob);
     await bringUpWithWiderPeers(alice);
@@ -88,7 +88,9 @@ async function joinBesidePublisher(mesh: Mesh) {
   return { alice, bob, behind };
 }
 
-/** As an agent would that edits its own file to route more into the tunnel to its only peer. */
+/**
+ * Starts the tunnel like an agent that edits its configuration to route more through its only peer.
+ */
 async function bringUpWithWiderPeers(member: Member): Promise<void> {
   const text = (await servedConfiguration(member))
     .replace(/^AllowedIPs = .*$/m, `$&, ${BEHIND.address}/32`);

@@ -52,14 +52,18 @@ tunnelTest(
   },
 );
 
-/** A peer's name follows from its identifier. What it may be reached at changes no text. */
+/**
+ * A peer's name is derived from its identifier. `outbound_rules` do not change the text.
+ */
 type Registration = Omit<PeerState, "addresses" | "name" | "outbound_rules">;
 
-/** Mostly well-formed, so that what is hostile in one field is not refused for another. */
+/**
+ * Mostly well-formed, so that a hostile value in one field is not refused because of another field.
+ */
 function registrations(directory: string): fc.Arbitrary<Registration> {
   const spoil = (wellFormed: fc.Arbitrary<string>) =>
     spoilt(wellFormed, { command: `touch ${directory}/injected` });
-  // With the highest bit set, a key is not in its canonical form.
+  // A key with the highest bit set is not canonical.
   const key = fc.tuple(
     fc.uint8Array({ minLength: 31, maxLength: 31 }),
     fc.oneof({ weight: 9, arbitrary: fc.nat(127) }, { weight: 1, arbitrary: fc.nat(255) }),
@@ -76,7 +80,7 @@ function registrations(directory: string): fc.Arbitrary<Registration> {
   });
 }
 
-/** In the database, no two peers have the same identifier or the same key. */
+/** In the database, two peers never have the same identifier or the same key. */
 function withoutDoubles(registrations: readonly Registration[]): Registration[] {
   const byKey = new Map(registrations.map((registration) => [registration.pubkey, registration]));
   return [...new Map([...byKey.values()].map((peer) => [peer.agent_id, peer])).values()];

@@ -35,7 +35,7 @@ tunnelTest("a peer's name that does not resolve → wg-quick up does not wait fo
   const carol = await mesh.join("carol", { endpoint: `carol.invalid:${TUNNEL_PORT}` });
   for (const to of [bob, carol]) await putRule({ from: alice, to, ...TCP_443 });
   for (const member of [alice, bob]) await bringUp(member);
-  // The lookup goes on after wg-quick has ended, and the other tunnel works.
+  // The lookup continues after wg-quick has ended, and the other tunnel works.
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
   assert.match(await alice.host.processes(), /getent ahosts carol\.invalid/);
   assert.equal(await peerField(alice, { peer: carol, field: "endpoints" }), "(none)");
@@ -154,7 +154,7 @@ tunnelTest(
     for (const to of [bob, mallory]) await putRule({ from: alice, to, ...TCP_443 });
     await listen(bob.host, TCP_443);
     for (const member of [alice, bob, mallory]) await bringUp(member);
-    // The loop needs a session.
+    // A loop is only possible with a session.
     await untilPingAnswered(mallory.host, { address: alice.ipv4 });
     await setEndpointInsideMesh(alice, mallory);
 
@@ -165,7 +165,9 @@ tunnelTest(
   },
 );
 
-/** As a name would that mallory registers and lets resolve to her address in the mesh. */
+/**
+ * Sets the endpoint to mallory's address in the mesh, as a name that mallory registers could do.
+ */
 async function setEndpointInsideMesh({ host, interfaceName }: Member, mallory: Member) {
   const endpoint = `${mallory.ipv4}:${TUNNEL_PORT}`;
   await host.run(["wg", "set", interfaceName, "peer", mallory.publicKey, "endpoint", endpoint]);

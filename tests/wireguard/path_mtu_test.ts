@@ -17,7 +17,9 @@ import { tunnelTest } from "./hosts/requirements.ts";
 
 const PUBLISHED = { proto: "udp", port: 18080 } as const;
 
-/** More than IPv6's minimum of 1280, so that what fits the tunnel can be too long for a link. */
+/**
+ * More than IPv6's minimum of 1280, so that a packet can fit the tunnel and exceed a later link.
+ */
 const TUNNEL_MTU = 1420;
 const NEXT_LINK_MTU = 1300;
 const LONG_DATAGRAM = 1350;
@@ -109,7 +111,7 @@ tunnelTest(
 interface Members {
   readonly alice: Member;
   readonly bob: Member;
-  /** A peer of alice, who may reach mallory but not the other way round. */
+  /** A peer of alice. alice may reach mallory, but mallory may not reach alice. */
   readonly mallory: Member;
 }
 
@@ -123,12 +125,13 @@ async function joinWithMallory(mesh: Mesh): Promise<Members> {
   const mallory = await mesh.join("mallory");
   for (const to of [bob, mallory]) await putRule({ from: alice, to, ...TCP_443 });
   await bringUpWide(alice);
-  // This makes the datagrams between the two a flow that alice began.
+  // With this ping, the datagrams between alice and bob belong to a flow that alice began.
   assert.equal(await answersPing(alice.host, bob.ipv4), false);
   for (const member of [bob, mallory]) await bringUpWide(member);
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
   await untilPingAnswered(mallory.host, { address: alice.ipv4 });
-  // On her own host mallory sends what is for alice's other address through the tunnel too.
+  // mallory configures her own host to send packets for alice's outer address through the tunnel,
+  // too.
   const reachable = `${alice.ipv4}/32,${alice.ipv6}/128,${alice.host.address}/32`;
   const peer = ["peer", alice.publicKey, "allowed-ips", reachable];
   await mallory.host.run(["wg", "set", mallory.interfaceName, ...peer]);
@@ -153,7 +156,7 @@ function echoReply(source: string | null, destination: string | null): Quoted {
   return { source: source ?? "", destination: destination ?? "", flow: "echo reply" };
 }
 
-/** Sends the errors as mallory; returns those of their paths that became narrower for alice. */
+/** Sends the errors as mallory. Returns the paths whose MTU became narrower for alice. */
 async function narrowedBy(
   errors: readonly ForgedError[],
   { alice, mallory }: Members,
@@ -162,7 +165,7 @@ async function narrowedBy(
     const { host, interfaceName } = mallory;
     await sendForgedError(host, { ...error, device: interfaceName, mtu: FORGED_MTU });
   }
-  // The tunnel keeps the order, so alice has had the errors when she answers.
+  // The tunnel keeps the order, so alice has received the errors when she answers.
   assert.equal(await answersPing(mallory.host, alice.ipv4), true);
   const paths = new Set(errors.map(({ quoted }) => quoted.destination));
   const narrowed: string[] = [];
@@ -196,12 +199,12 @@ async function bringUpWide(member: Member): Promise<void> {
   await host.run(["ip", "link", "set", interfaceName, "mtu", `${TUNNEL_MTU}`]);
 }
 
-/** The socket stays open for another second: an error is only for a socket that exists. */
+/** Keeps the socket open for another second: an error is only delivered to an existing socket. */
 async function sendDatagram(
   host: Host,
   { to, length }: { to: Target; length: number },
 ): Promise<void> {
-  // The error that is expected makes socat fail.
+  // The expected error makes socat fail.
   await host.runAnyhow(["socat", "-t1", "-", socatAddress(to)], { input: "x".repeat(length) });
 }
 

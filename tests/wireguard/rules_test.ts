@@ -29,7 +29,7 @@ tunnelTest(
       await mesh.join("carol"),
     ];
     await putRule({ from: alice, to: bob, ...TCP_443 });
-    // carol is bob's peer, but no rule lets her reach him.
+    // carol is bob's peer, but no rule allows her to reach him.
     await putRule({ from: bob, to: carol, ...TCP_444 });
     for (const member of [alice, bob, carol]) {
       for (const target of [TCP_443, UDP_443, TCP_444]) await listen(member.host, target);

@@ -1,6 +1,5 @@
 /**
- * Runs a program to its end and returns what it wrote. Throws, with its errors, unless it exits
- * with 0.
+ * Runs a program to its end and returns its output. Throws with its errors unless it exits with 0.
  */
 export async function run(
   command: readonly string[],
@@ -11,7 +10,7 @@ export async function run(
   return result.output;
 }
 
-/** As `run`, for a program that may fail. */
+/** Runs a program as `run` does, but does not throw if it fails. */
 export async function runAnyhow(
   [program = "", ...args]: readonly string[],
   { input = "" }: { input?: string } = {},
@@ -24,7 +23,7 @@ export async function runAnyhow(
   })
     .spawn();
   const written = new Blob([input]).stream().pipeTo(child.stdin).catch(() => {
-    // The program has ended without reading everything.
+    // The program has ended without reading all its input.
   });
   const [{ success, code, stdout, stderr }] = await Promise.all([child.output(), written]);
   const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
@@ -32,8 +31,8 @@ export async function runAnyhow(
 }
 
 /**
- * Waits until `condition` holds. Throws when it still does not after `withinSeconds`: the default
- * is far more than anything here takes, also on a machine that does much else.
+ * Waits until `condition` holds. Throws if it does not hold within `withinSeconds`. The default is
+ * far longer than anything here takes, even on a busy machine.
  */
 export async function eventually(
   what: string,

@@ -1,6 +1,6 @@
 import { eventually, run, runAnyhow } from "./command.ts";
 
-/** Where the programs of a host keep the sockets by which wg speaks to wireguard-go. */
+/** The folder where a host's programs keep the sockets through which wg talks to wireguard-go. */
 const SOCKETS = "/run/wireguard";
 
 /** A host on the test's internet: a network namespace. */
@@ -9,9 +9,9 @@ export class Host implements AsyncDisposable {
 
   private constructor(
     readonly namespace: string,
-    /** Where the others reach it; null behind NAT, or behind a firewall. */
+    /** The address where other hosts reach it. Null behind NAT or a firewall. */
     readonly address: string | null,
-    /** Private to this host; removed with it. */
+    /** A private folder of this host. It is removed with the host. */
     readonly directory: string,
   ) {}
 
@@ -28,21 +28,21 @@ export class Host implements AsyncDisposable {
     return host;
   }
 
-  /** What the host's programs see as /etc/wireguard, by way of `ip netns exec`. */
+  /** The folder that the host's programs see as /etc/wireguard (through `ip netns exec`). */
   get wireguardDirectory(): string {
     return `/etc/netns/${this.namespace}/wireguard`;
   }
 
-  /** Where the others reach a port of it; null as `address`. */
+  /** The endpoint where other hosts reach a port of this one. Null if `address` is null. */
   endpointAt(port: number): string | null {
     if (this.address === null) return null;
     return this.address.includes(":") ? `[${this.address}]:${port}` : `${this.address}:${port}`;
   }
 
   /**
-   * The command that runs its arguments on this host. Every host has sockets of its own: `wg show`
-   * removes one at which nobody listens yet, and with it ends a wireguard-go that another host is
-   * starting.
+   * The command that runs its arguments on this host. Every host has its own folder for sockets. In
+   * a shared folder, `wg show` would remove a socket on which nothing listens yet, and so end a
+   * wireguard-go that another host is starting.
    */
   get enter(): readonly string[] {
     const script = `mount --bind "$0" ${SOCKETS} && exec "$@"`;
@@ -57,7 +57,7 @@ export class Host implements AsyncDisposable {
     return runAnyhow([...this.enter, ...command], options);
   }
 
-  /** Starts a program that runs on; what it writes goes to `directory`/`logName`. */
+  /** Starts a program in the background. Its output goes to `directory`/`logName`. */
   start(
     command: readonly string[],
     { logName, env = {} }: { logName: string; env?: Record<string, string> },
@@ -72,32 +72,32 @@ export class Host implements AsyncDisposable {
     return child;
   }
 
-  /** What a started program has written so far. */
+  /** The output of a started program so far. */
   readLog(logName: string): Promise<string> {
     return Deno.readTextFile(`${this.directory}/${logName}`).catch(() => "");
   }
 
-  /** What runs here: one line per process, with its arguments. */
+  /** The running processes: one line per process, with its arguments. */
   async processes(): Promise<string> {
     const script =
       'for pid in $(ip netns pids "$0"); do tr "\\0" " " </proc/$pid/cmdline; echo; done 2>/dev/null';
     return await this.run(["sh", "-c", script, this.namespace]);
   }
 
-  /** `options`, as in resolv.conf, of a resolver that never answers: it is out of reach. */
+  /** Sets an unreachable resolver with these `options` of resolv.conf. */
   async setResolverOptions(options: string): Promise<void> {
     const lines = `nameserver 192.0.2.53\noptions ${options}\n`;
     await Deno.writeTextFile(`/etc/netns/${this.namespace}/resolv.conf`, lines);
   }
 
-  /** Makes `name` resolve to `address` here; every other name stays unknown. */
+  /** Makes `name` resolve to `address` on this host. Other names stay unknown. */
   async resolve(name: string, address: string): Promise<void> {
     await Deno.writeTextFile(`/etc/netns/${this.namespace}/hosts`, `${address} ${name}\n`, {
       append: true,
     });
   }
 
-  /** As `resolve`, in the place of what was said of `name` before. */
+  /** Like `resolve`, but replaces the earlier address of `name`. */
   async resolveAnew(name: string, address: string): Promise<void> {
     const path = `/etc/netns/${this.namespace}/hosts`;
     const lines = (await Deno.readTextFile(path)).split("\n");
@@ -108,7 +108,7 @@ export class Host implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#children) endProcess(() => child.kill("SIGKILL"));
     await Promise.all(this.#children.map((child) => child.status));
-    // Some start others.
+    // Some of the ended programs have started others.
     await eventually(`${this.namespace} runs nothing`, {
       condition: () => this.#endProcesses(),
     });
@@ -118,7 +118,7 @@ export class Host implements AsyncDisposable {
     await removeIfThere(this.directory);
   }
 
-  /** Ends every process of the namespace; whether there was none. */
+  /** Kills every process of the namespace. Resolves to whether there were none. */
   async #endProcesses(): Promise<boolean> {
     const { output } = await runAnyhow(["ip", "netns", "pids", this.namespace]);
     const pids = output.split("\n").filter((pid) => pid !== "");
@@ -142,7 +142,7 @@ export async function untilListening(
   });
 }
 
-/** Makes a folder with a link to every program of this machine but one: a PATH without it. */
+/** Creates a folder with links to all programs of this machine except one, to use as PATH. */
 export async function linkProgramsBut(missing: string, directory: string): Promise<string> {
   const folder = `${directory}/programs`;
   const script = `mkdir "$0"; for program in /usr/sbin/* /usr/bin/* /sbin/* /bin/*; do
@@ -152,7 +152,7 @@ export async function linkProgramsBut(missing: string, directory: string): Promi
   return folder;
 }
 
-/** For a process that has ended, Deno throws NotFound, or TypeError if it was its own child. */
+/** If the process has ended, Deno throws NotFound, or TypeError for its own child. Ignore both. */
 function endProcess(kill: () => void): void {
   try {
     kill();

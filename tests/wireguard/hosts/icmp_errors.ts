@@ -1,7 +1,7 @@
 import { parseIpv4, parseIpv6 } from "../../../supabase/functions/_shared/addresses/ip_address.ts";
 import type { Host } from "./host.ts";
 
-/** The packet that an error is about. */
+/** The packet that an error quotes. */
 export interface Quoted {
   readonly source: string;
   readonly destination: string;
@@ -13,8 +13,8 @@ const ICMPV6 = { protocol: 58, echoReply: 129 };
 const UDP = 17;
 
 /**
- * Sends "fragmentation needed", or for IPv6 "packet too big", to `to` by `device`, whatever the
- * routes say. The quoted packet was never sent, and `mtu` is made up.
+ * Sends "fragmentation needed", or for IPv6 "packet too big", to `to` through `device`, regardless
+ * of routes. The quoted packet was never sent, and `mtu` is made up.
  */
 export async function sendForgedError(
   host: Host,
@@ -76,7 +76,7 @@ function word(value: number): [number, number] {
   return [value >> 8, value & 0xff];
 }
 
-/** RFC 1071, over an even number of bytes. */
+/** Writes the checksum of RFC 1071 at `at`. The number of bytes must be even. */
 function withChecksum(bytes: readonly number[], { at }: { at: number }): number[] {
   let sum = 0;
   for (const [index, byte] of bytes.entries()) sum += index % 2 === 0 ? byte << 8 : byte;

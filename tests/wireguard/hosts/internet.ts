@@ -1,13 +1,16 @@
 import { Host } from "./host.ts";
 
-/** A router and hosts around it, which reach each other through it alone. */
+/** A router and the hosts around it. The hosts reach each other only through the router. */
 export class Internet implements AsyncDisposable {
   readonly #hosts: Host[] = [];
-  /** The router's ends of the links to its hosts. */
+  /** The router's interface of the link to each host. */
   readonly #linksOf = new Map<Host, string>();
   #links = 0;
 
-  /** `id` is unique on this machine while it runs, and short enough to begin interface names. */
+  /**
+   * `id` is unique on this machine while it runs, and short enough to be a prefix of interface
+   * names.
+   */
   private constructor(readonly id: string, readonly router: Host) {
     this.#hosts.push(router);
   }
@@ -24,12 +27,12 @@ export class Internet implements AsyncDisposable {
     return await this.#add(name, this.#nextAddress());
   }
 
-  /** A host with IPv6 alone. */
+  /** A host with only IPv6. */
   async addIpv6Host(name: string): Promise<Host> {
     return await this.#add(name, this.#nextIpv6Address());
   }
 
-  /** A host with IPv6 alone, whose router lets in what the host has asked for, and nothing else. */
+  /** A host with only IPv6. Its router lets in only answers to the host's own packets. */
   async addIpv6HostBehindFirewall(name: string): Promise<Host> {
     const firewall = await this.addIpv6Host(`${name}-fw`);
     await firewall.run(["nft", "-f", "-"], { input: FIREWALL });
@@ -50,7 +53,7 @@ export class Internet implements AsyncDisposable {
     return host;
   }
 
-  /** Gives a host another address in place of the one it has, as another network would. */
+  /** Replaces a host's address, as a move to another network would. */
   async move(host: Host): Promise<string> {
     const link = this.#linksOf.get(host);
     if (link === undefined) throw new Error(`${host.namespace} is not linked to the router.`);
@@ -63,14 +66,16 @@ export class Internet implements AsyncDisposable {
     return to.host;
   }
 
-  /** A host behind its own masquerading router: it reaches the others, but they do not reach it. */
+  /**
+   * A host behind its own masquerading router: it can reach the others, but they cannot reach it.
+   */
   async addHostBehindNat(name: string): Promise<Host> {
     const nat = await this.addHost(`${name}-nat`);
     await nat.run(["nft", "-f", "-"], { input: MASQUERADE });
     return this.addHostBehind(nat, name);
   }
 
-  /** A host at 192.168.77.2, linked to `router` alone, which forwards for it. */
+  /** A host at 192.168.77.2 that is linked only to `router`, which forwards for it. */
   async addHostBehind(router: Host, name: string): Promise<Host> {
     const host = await Host.create(`${this.id}-${name}`, null);
     this.#hosts.push(host);
@@ -100,7 +105,7 @@ export class Internet implements AsyncDisposable {
   }
 }
 
-/** The addresses of a host and of its router, and the name of the router's end. */
+/** The addresses of a host and its router, and the name of the router's interface. */
 interface Link {
   readonly host: string;
   readonly gateway: string;
@@ -140,7 +145,8 @@ async function connect(host: Host, router: Host, at: Link): Promise<void> {
 }
 
 async function addAddress(host: Host, device: string, address: string): Promise<void> {
-  // Usable at once: nobody else can have it.
+  // Skip duplicate address detection, so that the address is usable at once: no other host can have
+  // it.
   const network = address.includes(":") ? [`${address}/126`, "nodad"] : [`${address}/30`];
   await host.run(["ip", "address", "add", ...network, "dev", device]);
 }

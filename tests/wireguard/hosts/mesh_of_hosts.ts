@@ -5,7 +5,7 @@ import { Internet } from "./internet.ts";
 
 export const TUNNEL_PORT = 51820;
 
-/** What most rules of the tests open. */
+/** The ports that most rules of the tests allow. */
 export const TCP_80 = { proto: "tcp", port: 80 } as const;
 export const TCP_443 = { proto: "tcp", port: 443 } as const;
 export const UDP_443 = { proto: "udp", port: 443 } as const;
@@ -27,7 +27,7 @@ export interface AccessRule {
   readonly port: number;
 }
 
-/** A mesh of fresh agents on the service under test, with the hosts that they run on. */
+/** A mesh of fresh agents on the service under test, with their hosts. */
 export class Mesh implements AsyncDisposable {
   readonly #members: Member[] = [];
   readonly #attached: AsyncDisposable[] = [];
@@ -38,7 +38,7 @@ export class Mesh implements AsyncDisposable {
     return new Mesh(await Internet.create());
   }
 
-  /** A new host whose agent has a key pair and is registered; its tunnel is not up yet. */
+  /** A new host whose agent has a key pair and is registered. Its tunnel is not up yet. */
   async join(
     name: string,
     { behindNat = false, endpoint, at }: {
@@ -69,7 +69,7 @@ export class Mesh implements AsyncDisposable {
     return member;
   }
 
-  /** Makes something end with the mesh, before the hosts do. */
+  /** Makes `thing` end with the mesh, before the hosts end. */
   attach<Thing extends AsyncDisposable>(thing: Thing): Thing {
     this.#attached.push(thing);
     return thing;
@@ -92,7 +92,7 @@ export function revokeRule(rule: AccessRule): Promise<unknown> {
   return succeed("/agent-mesh/acl/revoke", { as: "operator", body: ruleBody(rule) });
 }
 
-/** Names a rule in a request. */
+/** The fields of a rule in a request. */
 export function ruleBody({ from, to, proto, port }: AccessRule) {
   return { from_agent: from.agent.id, to_agent: to.agent.id, proto, port };
 }
@@ -109,7 +109,7 @@ export async function servedConfiguration(
   return config;
 }
 
-/** Writes a configuration to the file that wg-quick takes it from; returns the path. */
+/** Writes a configuration to the file that wg-quick reads. Returns its path. */
 export async function writeConfiguration(
   { host, interfaceName }: Member,
   text: string,
@@ -119,7 +119,7 @@ export async function writeConfiguration(
   return path;
 }
 
-/** `wg-quick up` with the configuration that the service serves. */
+/** Runs `wg-quick up` with the configuration from the service. */
 export async function bringUp(
   member: Member,
   options: { firewall?: "none" } = {},
@@ -147,12 +147,15 @@ export async function runHook(
   return await member.host.runAnyhow(["bash", "-c", script, path, command]);
 }
 
-/** By `ip`: without the kernel module, `wg show interfaces` lists those of every namespace. */
+/**
+ * Uses `ip`: without the kernel module, `wg show interfaces` lists the interfaces of all
+ * namespaces.
+ */
 export async function hasInterface({ host, interfaceName }: Member): Promise<boolean> {
   return (await host.runAnyhow(["ip", "link", "show", "dev", interfaceName])).success;
 }
 
-/** One field of `wg show` about one peer, such as its `latest-handshakes` or `preshared-keys`. */
+/** A field of `wg show` for one peer, for example `latest-handshakes` or `preshared-keys`. */
 export async function peerField(
   { host, interfaceName }: Member,
   { peer, field }: { peer: Member; field: string },

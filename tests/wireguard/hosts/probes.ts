@@ -8,7 +8,7 @@ export interface Target {
   readonly port: number;
 }
 
-/** Starts a server on all addresses of the host that sends back what it gets. */
+/** Starts an echo server on all addresses of the host. */
 export async function listen(
   host: Host,
   { proto, port }: { proto: "tcp" | "udp"; port: number },
@@ -19,7 +19,7 @@ export async function listen(
   await untilListening(host, { proto, port });
 }
 
-/** Whether something sent from `host` to `target` comes back in time. */
+/** Whether data that `host` sends to `target` comes back in time. */
 export async function reaches(
   host: Host,
   target: Target,
@@ -33,7 +33,7 @@ export async function reaches(
   return success && output === "hello";
 }
 
-/** A connection to `target`, as socat spells it. */
+/** The socat address of a connection to `target`. */
 export function socatAddress(
   { proto, address, port }: Target,
   { withinSeconds = 2 }: { withinSeconds?: number } = {},
@@ -50,8 +50,8 @@ export async function answersPing(host: Host, address: string): Promise<boolean>
 }
 
 /**
- * Waits for an answer: a peer notices after 15 s that the other side has restarted, and tries again
- * every 5 s.
+ * Waits for an answer. This may take a while: a peer notices after 15 s that the other side has
+ * restarted, and retries every 5 s.
  */
 export async function untilPingAnswered(
   host: Host,
@@ -62,10 +62,10 @@ export async function untilPingAnswered(
   });
 }
 
-/** At most how many pings are on their way at a time: a second's worth. */
+/** How many pings may be in flight at most: those of one second. */
 const OUTSTANDING = 10;
 
-/** A ping that goes on, ten times a second, until it is stopped. */
+/** Pings ten times a second until it is stopped. */
 export class Pings {
   readonly #child: Deno.ChildProcess;
   readonly #logFile: string;
@@ -81,7 +81,7 @@ export class Pings {
     return new Pings(child, `${host.directory}/${logName}`);
   }
 
-  /** Waits until one is answered that was sent after so many others: few would tell little. */
+  /** Waits until a ping with a number above `count` is answered: a few pings would prove little. */
   async untilSent(count: number): Promise<void> {
     await eventually(`more than ${count} pings are sent, and are answered again`, {
       condition: async () => Math.max(...await this.#answered()) > count,
@@ -89,12 +89,12 @@ export class Pings {
   }
 
   /**
-   * How many were sent, and the numbers of those that were not answered. Of what is sent from now
-   * on, only the first few count.
+   * Stops. Returns the number of sent pings, and the numbers of the unanswered ones. Of the pings
+   * after this call, only the first few count.
    */
   async stop(): Promise<{ sent: number; lost: number[] }> {
     const sent = Math.max(0, ...await this.#answered()) + OUTSTANDING;
-    // A packet that so many others have overtaken is lost.
+    // Wait until so many later pings were answered that a missing answer is lost.
     await this.untilSent(sent + OUTSTANDING);
     this.#child.kill("SIGINT");
     await this.#child.status;
@@ -103,7 +103,7 @@ export class Pings {
     return { sent, lost: numbers.filter((number) => !answered.has(number)) };
   }
 
-  /** The numbers of those that were answered so far, from 1. */
+  /** The numbers of the answered pings so far, from 1. */
   async #answered(): Promise<number[]> {
     const log = await Deno.readTextFile(this.#logFile);
     const answers = log.matchAll(/ bytes from .* icmp_seq=(\d+) /g);

@@ -1,4 +1,4 @@
-/** What real tunnels need of the machine, and tests that are left out where it is missing. */
+/** What real tunnels require of the machine. Tests are skipped if something is missing. */
 
 const PROGRAMS = [
   "wg",
@@ -21,7 +21,9 @@ if (missing.length > 0) {
   console.log(`Tests with real tunnels ${outcome}: this machine lacks ${missing.join(", ")}.`);
 }
 
-/** A test with real tunnels. Ignored on a machine that cannot have any; in CI it fails there. */
+/**
+ * A test with real tunnels. It is ignored on a machine that cannot have tunnels, but fails in CI.
+ */
 export function tunnelTest(name: string, run: () => Promise<void>): void {
   Deno.test({
     name,
@@ -44,7 +46,7 @@ async function missingRequirements(): Promise<string[]> {
   return required.flatMap(([what, isThere]) => isThere ? [] : [what]);
 }
 
-/** Root in a container may not. */
+/** Root in a container may lack the permission to create namespaces. */
 async function canMakeNamespaces(): Promise<boolean> {
   const unshare = new Deno.Command("unshare", { args: ["--net", "true"], stderr: "null" });
   return await unshare.output().then(({ success }) => success, () => false);

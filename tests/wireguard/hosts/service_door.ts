@@ -2,12 +2,12 @@ import { SUPABASE_URL } from "../../conformance/client.ts";
 import { type Host, untilListening } from "./host.ts";
 
 const PORT = 8000;
-/** Stands in place of the project's origin for every program of a host that has a door. */
+/** Replaces the project's origin for all programs of a host with a door. */
 export const SERVICE_ORIGIN = `http://127.0.0.1:${PORT}`;
 
 const WAIT = /"wait_seconds": ?(\d+)/;
 
-/** What a host reports of its tunnel to a neighbour. */
+/** A host's report about its tunnel to a neighbour. */
 export interface Path {
   readonly agent_id: string;
   readonly handshake_age_seconds: number | null;
@@ -16,16 +16,16 @@ export interface Path {
 }
 
 /**
- * The service as one host reaches it: at a port of its own loopback. From there requests go by a
- * socket in the file system, which namespaces share, so that none crosses the test's internet. A
- * test can see what was asked, and can have it fail.
+ * The service as one host reaches it: on a port of its own loopback interface. The door forwards
+ * requests through a socket in the file system, which namespaces share, so no request crosses the
+ * test's internet. A test can observe the requests and make them fail.
  */
 export class ServiceDoor implements AsyncDisposable {
-  /** The path of every request so far. */
+  /** The paths of all requests so far. */
   readonly paths: string[] = [];
-  /** The bodies of the heartbeats so far, also of those that /wait is. */
+  /** The bodies of all heartbeats so far, including those of /wait. */
   readonly heartbeats: { readonly paths?: readonly Path[] }[] = [];
-  /** The `wait_seconds` of every request so far that had some. */
+  /** The `wait_seconds` of all requests so far that had it. */
   readonly waits: number[] = [];
   readonly #server: Deno.HttpServer;
   readonly #closing = new AbortController();
@@ -68,7 +68,9 @@ export class ServiceDoor implements AsyncDisposable {
     });
   }
 
-  /** `meshFunction`: where an agent-mesh is that answers in place of the stack's own. */
+  /**
+   * Opens a door. `meshFunction`: the URL of an agent-mesh that answers instead of the stack's own.
+   */
   static async open(
     host: Host,
     { meshFunction }: { readonly meshFunction?: string } = {},
@@ -80,13 +82,13 @@ export class ServiceDoor implements AsyncDisposable {
     return new ServiceDoor(socket, meshFunction);
   }
 
-  /** Gives this answer to every request whose path ends like this, until `recover`. */
+  /** Gives this answer to every request whose path ends with `path`, until `recover`. */
   failWith(path: string, answer: () => Response): void {
     this.#replaced = {};
     this.#failure = { path, answer };
   }
 
-  /** Gives these answers, by the ends of their paths, instead of the service's. */
+  /** Replaces the service's answers to paths that end with these keys. */
   replaceAnswers(answers: Readonly<Record<string, object>>): void {
     this.#replaced = answers;
   }
@@ -96,27 +98,29 @@ export class ServiceDoor implements AsyncDisposable {
     return this.#failuresGiven;
   }
 
-  /** From now on the service is one that does not know `wait_seconds`, and does that with it. */
+  /**
+   * From now on, acts as a service that does not know `wait_seconds`, and ignores or refuses it.
+   */
   stopWaits(how: "ignored" | "refused"): void {
     this.#waitsAre = how;
   }
 
-  /** From now on the service refuses what it does not know of paths. */
+  /** From now on, acts as a service that does not know `paths`, and refuses it. */
   refusePaths(): void {
     this.#refusesPaths = true;
   }
 
-  /** From now on the service is one from before /wait. */
+  /** From now on, acts as a service from before /wait existed. */
   lackWait(): void {
     this.#lacksWait = true;
   }
 
-  /** How often it was asked for /wait since. */
+  /** How often /wait was called since `lackWait`. */
   get waitsMissed(): number {
     return this.#waitsMissed;
   }
 
-  /** How many requests so far had a path that ends like this. */
+  /** How many requests so far had a path that ends with `path`. */
   countOf(path: string): number {
     return this.paths.filter((each) => each.endsWith(path)).length;
   }
@@ -132,7 +136,7 @@ export class ServiceDoor implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Whoever waits is answered now.
+    // Answers the waiting requests with 503.
     this.#closing.abort();
     await this.#server.shutdown();
   }
