@@ -93,7 +93,7 @@ async function settlePackages(
 }
 
 /**
- * Deletes every version that was not downloaded from the cached registry descriptions. A local
+ * Removes all versions except the downloaded ones from the cached registry descriptions. A local
  * start reads the description of every package, with all its versions: a fifth of its time. No
  * start on the platform does that.
  */

@@ -94,7 +94,7 @@ Deno.test("PostgreSQL killed inside each step of policy:apply → no step is hal
           Deno.kill(pid, "SIGKILL");
         }
       }).catch((error) => {
-        // PostgreSQL was killed, and the transaction with the lock fails.
+        // PostgreSQL was killed, so the transaction that held the lock fails.
         if (!isInside) throw error;
       });
       if (!isInside) {

@@ -7,10 +7,7 @@ const KEY = "6jAk0ChmFYG6jeY4tuvGjlASuiRcHUX4R8Gbs3oBxSU=";
 const PORT = "127.0.0.1:41395";
 const NOW = 1_790_000_000;
 
-/**
- * The agent's messages after each look. `looks` are the outputs of `agentfiles mesh path`, in
- * order.
- */
+/** The agent's messages after each look. Each look reads one text by `agentfiles mesh path`. */
 async function newsOf(looks: readonly string[]): Promise<string[]> {
   const folder = await Deno.makeTempDir({ prefix: "path-news-" });
   try {

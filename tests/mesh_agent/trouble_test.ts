@@ -98,7 +98,7 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh);
     await alice.meshAgent.stop("SIGKILL");
-    // While the agent sets a peer again, the peer is missing for a moment.
+    // While the agent sets a peer up again, the peer is missing for a moment.
     await alice.host.run(["wg", "set", alice.interfaceName, "peer", bob.publicKey, "remove"]);
     alice.meshAgent.door.failWith("", () => new Response("", { status: 503 }));
     alice.meshAgent.restart();

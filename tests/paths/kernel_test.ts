@@ -9,7 +9,7 @@ import { addSite, type Site } from "./hosts/sites.ts";
 
 const PORT = 51820;
 
-/** A host with kernel WireGuard, a peer without privileges, and a relay that both know. */
+/** A host with regular WireGuard, a peer without privileges, and a relay that both know. */
 async function kernelAndPeer(
   stack: AsyncDisposableStack,
   sites: { readonly kernel: Site; readonly peer: Site },

@@ -6,7 +6,7 @@ import { SandboxPeer } from "./hosts/sandbox_peer.ts";
 
 const [SANDBOX, KERNEL] = ["10.66.0.1", "10.66.0.2"];
 
-/** A sandbox peer, a host with kernel WireGuard, and an attacker that floods. */
+/** A sandbox peer, a host with regular WireGuard, and an attacker that floods. */
 async function startThree(internet: Internet, stack: AsyncDisposableStack) {
   const start = async (name: string, inner: string) =>
     stack.use(await SandboxPeer.start(await internet.addHost(name), { inner }));

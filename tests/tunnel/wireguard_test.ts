@@ -10,7 +10,7 @@ const HOURS = 3_600_000;
 
 const newPresharedKey = async () => (await run(["wg", "genpsk"])).trim();
 
-/** A sandbox peer and a host with kernel WireGuard that know each other. */
+/** A sandbox peer and a host with regular WireGuard that know each other. */
 class Pair implements AsyncDisposable {
   private constructor(
     readonly internet: Internet,

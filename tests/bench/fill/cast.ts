@@ -33,7 +33,8 @@ export const RENAMER = "renamer";
 export const REGISTRAR = "registrar";
 
 /**
- * Has as many tags as an agent can have, each with live grants to it: more than one page checks.
+ * Has as many tags as an agent can have, each with live grants to it. Together these are more
+ * grants than one page checks.
  */
 export const TAGGED = "tagged";
 

@@ -37,7 +37,8 @@ export interface ManyWaits {
   /** By status or, without an answer, by the code of the error. */
   readonly otherAnswers: Readonly<Record<string, number>>;
   /**
-   * Requests that were held when a change was made, in milliseconds after the answer to the change.
+   * How soon requests that were held when a change was made were told of it, in milliseconds after
+   * the answer to the change.
    */
   readonly told: { readonly count: number; readonly p50: number; readonly p99: number };
   /** Requests that were held, not dismissed, and not told of the change. */

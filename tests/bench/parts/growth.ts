@@ -3,7 +3,7 @@ import { load, type LoadResult } from "../load/load.ts";
 import { median } from "../load/timing.ts";
 import { type BenchOperation, type FilledStack, requestsOf } from "./operations.ts";
 
-/** In milliseconds: medians over the turns, each turn's value is its p50. */
+/** Medians of the turns' p50s, in milliseconds. */
 export interface Growth {
   readonly operation: string;
   readonly small: number;

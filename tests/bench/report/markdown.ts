@@ -9,8 +9,8 @@ export interface RunDescription {
   readonly commit: string;
   readonly machine: string;
   /**
-   * One-minute load averages: before the first measurement, and the highest one after a
-   * measurement.
+   * One-minute load averages: before the first measurement, and the highest of those taken after
+   * each measurement.
    */
   readonly load: { readonly before: number; readonly highest: number };
   readonly small: string;

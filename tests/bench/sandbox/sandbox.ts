@@ -1,5 +1,5 @@
 /**
- * `deno task bench --only=sandbox`, as root: the sandbox peer beside kernel WireGuard with the
+ * `deno task bench --only=sandbox`, as root: the sandbox peer beside regular WireGuard with the
  * kernel's TCP, through the same emulated paths. Only prints and saves the figures.
  */
 import { readFile } from "node:fs/promises";

@@ -32,7 +32,7 @@ export async function startVictim(
     return startOwnFunction({
       name: functionName,
       supabaseUrl: proxy.url,
-      // The calls that write usage come between others, and belong to no request.
+      // Turn off usage writes: their calls come between others, and belong to no request.
       environment: { USAGE_WRITE_SECONDS: "0", ...environment },
       program: {
         deno: Deno.execPath(),

@@ -178,8 +178,8 @@ Deno.test("kill -9 of the function, PostgREST and PostgreSQL at each step of an 
     for (const [momentIndex, [moment, strike]] of Object.entries(MOMENTS).entries()) {
       for (const [wayIndex, way] of WAYS.entries()) {
         const part = one === "function" ? way.by : one;
-        // Alternate: each way and part is killed at the first enrolment in one moment, at the
-        // second enrolment in the other.
+        // Alternate: for each way, a part is killed once at the first enrolment and once at the
+        // second, at different moments.
         const enrolments = [1 + (partIndex + momentIndex + wayIndex) % 2];
         // The first use of an agent key is the same for all ways of enrolment. Test it once per
         // function.

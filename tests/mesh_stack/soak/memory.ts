@@ -19,11 +19,10 @@ const LEAST_SAMPLES = 12;
 export const LEAST_MINUTES = WARM_UP_MINUTES + LEAST_SAMPLES / 2;
 
 /**
- * How many times the median of the first half the median of the second half may be. In an hour
- * without a leak, the ratio was at most 1.007 for lwIP, whose memory never shrinks, and 1.04 for
- * the whole process, because allocators keep freed memory. The heap, after a forced collection,
- * varied by 2 % within a minute. Even growth by 4 %, 6 % and 10 % after the warm-up exceeds these
- * limits.
+ * The largest allowed ratio of the second half's median to the first half's. In an hour without a
+ * leak, the ratio was at most 1.007 for lwIP, whose memory never shrinks, and 1.04 for the whole
+ * process, because allocators keep freed memory. The heap, after a forced collection, varied by 2 %
+ * within a minute. Even growth by 4 %, 6 % and 10 % after the warm-up exceeds these limits.
  */
 const MOST_GROWTH: Readonly<Record<Exclude<keyof Sample, "minutes">, number>> = {
   lwipBytes: 1.02,

@@ -29,7 +29,7 @@ export class Scene implements AsyncDisposable {
   ) {}
 
   /**
-   * `sandbox`: the runtime of the sandbox peer. `hasOther`: adds a second host with kernel
+   * `sandbox`: the runtime of the sandbox peer. `hasOther`: adds a second host with regular
    * WireGuard. `congestion`: the congestion control of the kernel's TCP. Default: the machine's
    * own.
    */

@@ -65,7 +65,7 @@ export class TcpHost implements AsyncDisposable {
 
 export { newKeyPair };
 
-/** Lets a kernel WireGuard host reach another peer at this end of a path. */
+/** Lets a host with regular WireGuard reach another peer at this end of a path. */
 export async function addPeer(
   peer: KernelPeer,
   { keys, inner, endpoint }: {

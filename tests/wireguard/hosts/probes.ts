@@ -94,7 +94,7 @@ export class Pings {
    */
   async stop(): Promise<{ sent: number; lost: number[] }> {
     const sent = Math.max(0, ...await this.#answered()) + OUTSTANDING;
-    // Wait until so many later pings were answered that a missing answer is lost.
+    // Wait for so many later answers that a missing answer is certainly lost.
     await this.untilSent(sent + OUTSTANDING);
     this.#child.kill("SIGINT");
     await this.#child.status;
