@@ -2,8 +2,8 @@ import type postgres from "postgres";
 
 /**
  * Runs `call` while every table of the project is locked, and terminates the backends that wait for
- * these locks, each in the middle of its transaction. A call that needs no lock passes unharmed. So
- * do Storage's calls, because Storage's answers to such trouble are faults of their own.
+ * these locks, each in the middle of its transaction. A call that needs no lock passes unharmed,
+ * for example a call of Storage. Other faults cover the answers of Storage in such trouble.
  */
 export async function terminateBackendsOf<Result>(
   call: () => Promise<Result>,
