@@ -101,10 +101,17 @@ tunnelTest(
         const file = `${host.directory}/${interfaceName}.conf`;
         const before = await Deno.readTextFile(file);
 
-        meshAgent.door.failWith(what.split(":")[0] ?? "", answer);
+        const path = what.split(":")[0] ?? "";
+        meshAgent.door.failWith(path, answer);
+        if (path === "/wait") {
+          await eventually("the heartbeat that was under way is over", {
+            condition: () => Promise.resolve(meshAgent.door.failuresGiven > 0),
+          });
+        }
+        const given = meshAgent.door.failuresGiven;
         await putRule({ from: alice, to: meshAgent.member, ...TCP_80 });
         await eventually(`an agent got ${what} and tried again`, {
-          condition: () => Promise.resolve(meshAgent.door.failuresGiven > 1),
+          condition: () => Promise.resolve(meshAgent.door.failuresGiven > given + 1),
         });
         assert.equal(await answersPing(alice.host, ipv4), true, what);
         assert.equal(await Deno.readTextFile(file), before, what);

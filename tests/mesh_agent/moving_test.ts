@@ -45,8 +45,11 @@ for (
 
       // ENDPOINT still names the old address, which was correct once.
       await bob.meshAgent.stop("SIGTERM");
+      const registrations = await registrationsOf(bob.meshAgent);
       bob.meshAgent.restart({ environment });
-      await bob.meshAgent.untilApplied();
+      await eventually("bob's agent has registered again", {
+        condition: async () => await registrationsOf(bob.meshAgent) > registrations,
+      });
       assert.equal(await endpointOf(bob), moved);
     },
   );
@@ -84,11 +87,12 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh, { pollSeconds: null });
     await bob.meshAgent.stop("SIGTERM");
+    const waitsBefore = bob.meshAgent.door.waits.length;
     // Without ENDPOINT, the agent registers no endpoint, as behind NAT.
     bob.meshAgent.restart({ environment: { ENDPOINT: "" } });
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
     await eventually("bob's agent waits", {
-      condition: () => Promise.resolve(bob.meshAgent.door.waits.length > 0),
+      condition: () => Promise.resolve(bob.meshAgent.door.waits.length > waitsBefore),
     });
     const waits = bob.meshAgent.door.waits.length;
     const moved = `${await mesh.internet.move(bob.host)}:${TUNNEL_PORT}`;
@@ -115,6 +119,10 @@ for (const ENDPOINT of ["auto", "auto:0", "auto:x"]) {
     assert.match(log, /: ENDPOINT must be <host>:<port> or auto:<port>, not auto[^\n]*\n$/);
     assert.equal(bob.meshAgent.door.paths.length, asked);
   });
+}
+
+async function registrationsOf(meshAgent: ReferenceAgent): Promise<number> {
+  return (await meshAgent.readLog()).split("registered with ").length - 1;
 }
 
 /** The endpoint that the service has for a peer. */

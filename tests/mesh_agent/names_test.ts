@@ -19,10 +19,11 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh);
     const file = `${alice.host.directory}/hosts`;
+    // The agent replaces the file until then.
+    await untilNamed(file, alice, [bob]);
     await Deno.chmod(file, 0o640);
     await Deno.chown(file, 0, 65_534);
     const carol = await mesh.join("Carol.7");
-    await untilNamed(file, alice, [bob]);
     await putRule({ from: alice, to: carol, ...TCP_80 });
     await untilNamed(file, alice, [bob, carol]);
     await revokeRule({ from: alice, to: carol, ...TCP_80 });

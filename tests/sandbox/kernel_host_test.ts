@@ -23,7 +23,10 @@ for (const runtime of ["deno", "node"] as const) {
     async () => {
       await using mesh = await Mesh.create();
       const { builder, sandbox } = await joinedPair(mesh, { runtime });
-      const { peers: [peer] } = await sandbox.tell<{ peers: { name: string }[] }>({ do: "peers" });
+      await eventually("the sandbox knows of the host", {
+        condition: async () => (await sandbox.peers()).length > 0,
+      });
+      const [peer] = await sandbox.peers();
       await sandbox.sends({ host: peer!.name, port: 443 }, 2_000_000);
       for (const host of [builder.ipv6, builder.agent.id]) {
         await sandbox.sends({ host, port: 443 }, 10_000);

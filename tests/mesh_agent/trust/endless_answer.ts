@@ -25,6 +25,8 @@ export function endlessAnswer(status: number): Response {
 
 /** The size in bytes of the largest file that the host's programs write. */
 export async function largestFile({ directory, wireguardDirectory }: Host): Promise<number> {
-  const files = ["find", directory, wireguardDirectory, "-type", "f", "-printf", "%s\\n"];
+  // Such programs also remove and rename files meanwhile.
+  const command = ["find", directory, wireguardDirectory, "-ignore_readdir_race"];
+  const files = [...command, "-type", "f", "-printf", "%s\\n"];
   return Math.max(...(await run(files)).trim().split("\n").map(Number));
 }
