@@ -25,6 +25,9 @@ Deno.test("a forwarded peer has another key, then the tunnel restarts → it kee
   let peers: readonly KernelPeer[] | null = [peer("a=")];
   let looks = 0;
   let nextPort = 4000;
+  let openSockets = 0;
+  // When the kernel was last told an endpoint.
+  let [looksAtLast, openAtLast] = [0, 0];
   const set: [publicKey: string, endpoint: string][] = [];
   const news: string[] = [];
   const configuration = {
@@ -46,6 +49,7 @@ Deno.test("a forwarded peer has another key, then the tunnel restarts → it kee
       },
       setEndpoint(publicKey, endpoint) {
         set.push([publicKey, endpoint]);
+        [looksAtLast, openAtLast] = [looks, openSockets];
         peers = peers!.map((one) => one.publicKey === publicKey ? { ...one, endpoint } : one);
         return Promise.resolve();
       },
@@ -59,14 +63,16 @@ Deno.test("a forwarded peer has another key, then the tunnel restarts → it kee
     stunServers: [],
     onNews: ({ peer, via }) => Promise.resolve(void news.push(`${peer} ${via}`)),
     onTrouble: (message) => assert.fail(message),
-    openSocket: ({ via, port }) =>
-      Promise.resolve({
+    openSocket({ via, port }) {
+      openSockets++;
+      return Promise.resolve({
         via,
         port: port === 0 ? nextPort++ : port,
         families: ["ipv4"],
         send: () => {},
-        close: () => {},
-      }),
+        close: () => void openSockets--,
+      });
+    },
   });
   const runs = keeper.run(ended.signal);
   try {
@@ -92,12 +98,14 @@ Deno.test("a forwarded peer has another key, then the tunnel restarts → it kee
     const before = looks;
     await eventually("it has a port again", isSet(2));
     assert.equal(set[1]![0], "c=");
+    assert.ok(openAtLast > 0);
     // A peer that was never forwarded would get a port at the third look.
-    assert.ok(looks - before <= 2, `${looks - before} looks`);
+    assert.ok(looksAtLast - before <= 2, `${looksAtLast - before} looks`);
   } finally {
     ended.abort();
     await runs;
     await Deno.remove(folder, { recursive: true });
   }
   assert.deepEqual(set.at(-1), ["c=", REGISTERED]);
+  assert.equal(openAtLast, 0, "what a socket still forwards would change the endpoint again");
 });

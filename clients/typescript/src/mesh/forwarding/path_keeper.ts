@@ -77,8 +77,10 @@ export class PathKeeper {
         await pause(STEP, signal).catch(() => {});
       }
     } finally {
-      await this.#restore(this.#forwarded());
+      const forwarded = this.#forwarded();
+      // First: with the next packet from a port, the kernel would send to that port again.
       this.#close();
+      await this.#restore(forwarded);
       await removePathState(this.#options.stateFile);
     }
   }
