@@ -1,6 +1,7 @@
 /** Keys that end: a function that is asked for the next one. */
 import assert from "node:assert/strict";
 import { AgentError, AgentFiles } from "../../../clients/typescript/src/index.ts";
+import { askUntil } from "../../conformance/ask_until.ts";
 import { SUPABASE_URL } from "../../conformance/client.ts";
 import { newName, signIn } from "../../users/signed_in.ts";
 import { agentFiles, collect, filesOf } from "../cast.ts";
@@ -112,20 +113,28 @@ Deno.test("an aborted signal while the function is asked → its reason, though 
   await assert.rejects(listed, reason);
 });
 
+/** Waits until the service refuses the token. */
+async function untilEnded(token: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  await askUntil(({ status }) => status === 401, async () => {
+    const answer = await fetch(`${SUPABASE_URL}/functions/v1/agent-artifacts/whoami`, { headers });
+    await answer.body?.cancel();
+    return answer;
+  });
+}
+
 Deno.test("a user's token that ends while inbox() waits → the next one, no error, and every file once", async () => {
   const planner = await agentFiles("planner");
   const name = newName("ada");
-  const expired: Promise<void>[] = [];
-  let asked = 0;
+  const tokens: string[] = [];
   const files = new AgentFiles({
     url: SUPABASE_URL,
     agentId: name.id,
     key: async () => {
-      asked++;
       // The first two end while they are used.
-      const seconds = asked < 3 ? 3 : 600;
-      expired.push(new Promise((resolve) => setTimeout(resolve, seconds * 1000)).then(() => {}));
-      return (await signIn(name, { seconds })).key;
+      const { key } = await signIn(name, { seconds: tokens.length < 2 ? 5 : 600 });
+      tokens.push(key);
+      return key;
     },
   });
   const keys: string[] = [];
@@ -133,16 +142,18 @@ Deno.test("a user's token that ends while inbox() waits → the next one, no err
   await put("before");
   for await (const { key } of files.inbox({ wait: true })) {
     keys.push(key);
-    if (key === "before") await expired[0];
-    if (key === "before") await put("after the first has ended");
+    if (key === "before") {
+      await untilEnded(tokens[0]!);
+      await put("after the first has ended");
+    }
     if (key === "after the first has ended") {
-      await expired[1];
+      await untilEnded(tokens[1]!);
       await put("last");
     }
     if (key === "last") break;
   }
   assert.deepEqual(keys, ["before", "after the first has ended", "last"]);
-  assert.equal(asked, 3);
+  assert.equal(tokens.length, 3);
 });
 
 Deno.test("an agent key by a function → the same as by a text", async () => {
