@@ -1,7 +1,8 @@
-const PATIENCE_MILLISECONDS = 15_000;
+/** Far longer than any step takes, even on a busy machine. */
+const PATIENCE_MILLISECONDS = 60_000;
 const PAUSE_MILLISECONDS = 100;
 
-/** Asks again and again until an answer is `wanted`, and returns it. Throws after 15 seconds. */
+/** Asks again and again until an answer is `wanted`, and returns it. Throws after a minute. */
 export async function askUntil<Answer>(
   wanted: (answer: Answer) => boolean,
   ask: () => Promise<Answer>,

@@ -50,7 +50,7 @@ export async function killInTurn(
     if (left.length === 0) left = Object.keys(KILLS);
     const [part] = left.splice(random.below(left.length), 1);
     await KILLS[part!]!(target);
-    for (const path of HEALTH) await awaitOk(target.service.url + path, PATIENCE_MILLISECONDS);
+    for (const path of HEALTH) await awaitOk(target.service.url + path);
     counts.set(part!, (counts.get(part!) ?? 0) + 1);
   }
   return counts;

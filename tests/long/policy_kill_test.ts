@@ -103,7 +103,7 @@ Deno.test("PostgreSQL killed inside each step of policy:apply → no step is hal
         Deno.kill(pid, "SIGKILL");
       }
       await until(async () => (await recordedPids(state.path))["postgres"] !== pid);
-      await awaitOk(`${stack.url}/functions/v1/agent-mesh/health`, PATIENCE_MILLISECONDS);
+      await awaitOk(`${stack.url}/functions/v1/agent-mesh/health`);
       await applying!.status;
       await until(async () => (await sql`select 1`).length === 1);
       seen.push((await stateNow()).rules);

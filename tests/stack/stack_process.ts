@@ -139,11 +139,14 @@ export async function launch(options: LaunchOptions) {
   };
 }
 
+/** Far longer than any step takes, even on a busy machine. */
+const PATIENCE_MILLISECONDS = 60_000;
+
 /** Waits until no process of the service is left and its port is free. */
 export async function awaitNothingLeft(
   { stateDir, port }: { readonly stateDir: string; readonly port: number },
 ): Promise<void> {
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + PATIENCE_MILLISECONDS;
   let left: string[];
   do {
     left = await findProcessesWith([stateDir, `http://127.0.0.1:${port}`]);
@@ -168,9 +171,9 @@ export async function recordedPids(stateDir: string): Promise<Record<string, num
   return Object.fromEntries(Object.entries(records).map(([name, { pid }]) => [name, pid]));
 }
 
-/** Waits until GET `url` answers 200. */
-export async function awaitOk(url: string, patienceMilliseconds = 15_000): Promise<void> {
-  const deadline = Date.now() + patienceMilliseconds;
+/** Waits until GET `url` answers 200. PostgREST reconnects with growing pauses. */
+export async function awaitOk(url: string): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MILLISECONDS;
   let last: unknown;
   while (Date.now() < deadline) {
     try {

@@ -7,13 +7,7 @@ import {
   readEnvironment,
   recordedPids,
 } from "../../stack/stack_process.ts";
-import {
-  PATIENCE_MILLISECONDS,
-  type Service,
-  untilThere,
-  whoami,
-  withDatabase,
-} from "./service.ts";
+import { type Service, untilThere, whoami, withDatabase } from "./service.ts";
 import { type Proof, type Way, WAYS } from "./ways.ts";
 
 /** "function" stands for the function that gets the request. */
@@ -44,7 +38,7 @@ async function kill(service: Service, part: string): Promise<void> {
   await untilThere(async () => (await recordedPids(service.stateDir))[part] === pid ? null : true);
   killed.push(part);
   for (const name of ["agent-artifacts", "agent-mesh"]) {
-    await awaitOk(`${service.url}/functions/v1/${name}/health`, PATIENCE_MILLISECONDS);
+    await awaitOk(`${service.url}/functions/v1/${name}/health`);
   }
 }
 

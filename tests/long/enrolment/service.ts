@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { readEnvironment } from "../../stack/stack_process.ts";
 
-export const PATIENCE_MILLISECONDS = 60_000;
+const PATIENCE_MILLISECONDS = 60_000;
 
 export interface Service {
   readonly stateDir: string;
