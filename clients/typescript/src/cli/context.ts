@@ -14,7 +14,7 @@ export interface ContextOptions {
   readonly json: boolean;
   readonly signal: AbortSignal;
   readonly verbs: Context["verbs"];
-  /** Of `--retry-seconds`. */
+  /** The value of `--retry-seconds`. */
   readonly retrySeconds?: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export class Context {
   readonly output: Output;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
-  /** Every verb, as it declares itself. */
+  /** The declarations of all verbs. */
   readonly verbs: () => Promise<Readonly<Record<string, Described>>>;
   readonly #retrySeconds: number | undefined;
 
@@ -35,7 +35,7 @@ export class Context {
   }
 
   /**
-   * The agent's files, by AGENT_URL and AGENT_KEY, or else the login. Throws NotLoggedInError.
+   * The agent's files, with AGENT_URL and AGENT_KEY or the stored login. Throws NotLoggedInError.
    */
   async files(): Promise<AgentFiles> {
     return new AgentFiles(await this.connection());

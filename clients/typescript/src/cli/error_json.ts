@@ -4,7 +4,7 @@ import { MeshError } from "../mesh/mesh_error.ts";
 import { UsageError } from "./command/usage_error.ts";
 import { NotLoggedInError } from "./exit_codes.ts";
 
-/** What went wrong, for a program: in the form of the service's errors. */
+/** An error for a program, in the form of the service's errors. */
 export function errorJson(error: unknown): object {
   if (!(error instanceof AgentError)) {
     return {

@@ -1,13 +1,13 @@
 import type { Described } from "./command/command.ts";
 import { definitions, wrapped } from "./command/layout.ts";
 
-/** What a person types. */
+/** The name of the command. */
 export const NAME = "agentfiles";
 
 export const SUMMARY =
   "agentfiles hands files from one agent to another, and connects agents over WireGuard.";
 
-/** What holds for every verb. */
+/** Notes that apply to every verb. */
 export const NOTES: readonly string[] = [
   "Every verb has --help, and --json, which prints one JSON value per line instead of text. " +
   "--version prints the version.",
@@ -29,7 +29,7 @@ export const EXIT_CODES: readonly (readonly [code: string, meaning: string])[] =
   ["130", "interrupted"],
 ];
 
-/** What `agentfiles --help` prints, in lines of at most so many columns. */
+/** What `agentfiles --help` prints, wrapped at `columns`. */
 export function helpOfAll(
   verbs: Readonly<Record<string, Described>>,
   columns: number,

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { NotLoggedInError } from "./exit_codes.ts";
 
-/** Where the proof is with which a login enrols. Each enrolment reads it again. */
+/** Where to find the proof that a login enrols with. Each enrolment reads the proof again. */
 export interface StoredProof {
   /** An absolute path. */
   readonly enrolmentKeyFile?: string;
@@ -20,12 +20,14 @@ export interface StoredProof {
 export interface Login {
   readonly url: string;
   readonly key: string;
-  /** Set if `key` does not tell: the operator's, or on a deployment older than /whoami. */
+  /**
+   * Set if `key` does not identify the agent: the operator's key, or no /whoami in the deployment.
+   */
   readonly agentId?: string | undefined;
-  /** Set if `key` came by enrolling. */
+  /** Set if `key` came from an enrolment. */
   readonly enrolled?: {
     readonly proof: StoredProof;
-    /** When `key` ends. */
+    /** When `key` expires. */
     readonly expiresAt: string;
     /** When to ask for another key, in milliseconds since 1970. */
     readonly renewAt: number;
@@ -39,7 +41,7 @@ export function loginFile(): string {
   return join(settingsFolder(), "agentfiles", "login.json");
 }
 
-/** Where the login was while the command was called `agent`. */
+/** Where the login was when the command was still called `agent`. */
 export function oldLoginFile(): string {
   return join(settingsFolder(), "agent", "login.json");
 }
@@ -55,7 +57,7 @@ function settingsFolder(): string {
 export async function readLogin(): Promise<Login> {
   const file = loginFile();
   const login = await readLoginFrom(file) ?? await takeOver() ??
-    // Another command may have just taken it over.
+    // Another process may have just moved the old login.
     await readLoginFrom(file);
   if (login !== null) return login;
   throw new NotLoggedInError(
@@ -63,7 +65,7 @@ export async function readLogin(): Promise<Login> {
   );
 }
 
-/** Moves the earlier command's login to the present place. Returns null if there was none. */
+/** Moves the login of the old `agent` command to its current place. Returns null if none exists. */
 async function takeOver(): Promise<Login | null> {
   const old = oldLoginFile();
   const login = await readLoginFrom(old);
@@ -73,7 +75,7 @@ async function takeOver(): Promise<Login | null> {
     await rename(old, loginFile());
     await removeFolder(dirname(old));
   } catch {
-    // It can be read where it is: a home folder may be read-only.
+    // The home folder may be read-only. Use the login from where it is.
   }
   return login;
 }
@@ -109,7 +111,7 @@ function parseLogin(text: string): Login | null {
   }
 }
 
-/** Writes the file so that other users can read it at no moment. */
+/** Writes the file. Other users cannot read it at any moment. */
 export async function writeLogin(login: Login): Promise<void> {
   const file = loginFile();
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -123,7 +125,7 @@ export async function writeLogin(login: Login): Promise<void> {
   await removeFile(oldLoginFile());
 }
 
-/** Removes the login, and an old one. Returns whether there was any. */
+/** Removes the login, and that of the old command. Returns whether either existed. */
 export async function removeLogin(): Promise<boolean> {
   const removed = [
     await removeFile(loginFile()),
@@ -143,7 +145,7 @@ async function removeFile(file: string): Promise<boolean> {
   return true;
 }
 
-/** Removes a folder that is empty. */
+/** Removes a folder if it is empty. */
 async function removeFolder(folder: string): Promise<void> {
   await rmdir(folder).catch(() => {});
 }

@@ -2,7 +2,7 @@ import type { Described } from "./command/command.ts";
 import { optionsOf, optionWithValue, usageOf } from "./command/help.ts";
 import { EXIT_CODES, NAME, NOTES, SUMMARY } from "./help.ts";
 
-/** The manual page, as man(7) has them: what the help texts say, verb by verb. */
+/** The manual page in the format of man(7), made from the help texts of all verbs. */
 export function manPage(
   verbs: Readonly<Record<string, Described>>,
   version: string,
@@ -73,7 +73,7 @@ function termsOf(
   ) => [".TP", `.B ${text(term)}`, text(meaning)]);
 }
 
-/** Text that roff shows as it is: a dash stays one that can be copied. */
+/** Escapes text for roff. A dash becomes `\-`, so that a command copied from the page works. */
 function text(plain: string): string {
   const escaped = plain.replaceAll("\\", "\\e").replaceAll("-", "\\-")
     .replaceAll("…", "...");

@@ -13,7 +13,7 @@ import { helpOfAll, NAME } from "./help.ts";
 import { takeRetrySeconds } from "./network/retry_seconds.ts";
 import { VERSION } from "./version.ts";
 
-/** What stands before or after a verb of any kind. */
+/** The options that may stand before or after any verb. */
 type Common = CommonOptions & { readonly retrySeconds?: number };
 
 /** Runs one command line. Resolves to the exit code. */
@@ -119,7 +119,7 @@ function sentenceOf(error: unknown, name: string): string {
 }
 
 function nextStep({ status, code }: AgentError): string {
-  // The message says it; a login here would end the agent key of the other machine.
+  // The message of `superseded` suffices. A login here would end the other machine's agent key.
   if (status !== 401 || code === "superseded") return "";
   return `\n  Run \`${NAME} login\` with an agent key that the operator made.`;
 }

@@ -3,7 +3,7 @@
  * all made from these declarations. Agents' verbs and the tasks of deno.json use the same ones.
  */
 
-/** What a shell offers in the place of a value: paths of files, of folders, or these words. */
+/** What shell completion offers for a value: file paths, folder paths, or these words. */
 export type Completes = "file" | "folder" | readonly string[];
 
 export interface Option {
@@ -26,12 +26,12 @@ export interface Positionals {
   readonly least: number;
   /** Default: any number. */
   readonly most?: number;
-  /** What to do if there are too few or too many: a sentence. */
+  /** The error for too few or too many: a sentence that says what to give. */
   readonly wrong: string;
   readonly completes?: Completes;
 }
 
-/** The values of options: of those that were given. */
+/** The values of the options that were given. */
 export type Values<Own extends Options> = {
   readonly [Name in keyof Own]?: ValueOf<Own[Name]> | undefined;
 };
@@ -53,18 +53,16 @@ export interface Described {
   readonly positionals?: Positionals;
   /** Whole lines, which begin with the command. */
   readonly example: string;
-  /** Commands that are named by one more word. */
+  /** Subcommands by name: for `agentfiles mesh`, for example, `allow`. */
   readonly parts?: Readonly<Record<string, Described>>;
 }
 
 /** A command. `Context` is what it needs to run. */
 export interface Command<Context> extends Described {
   readonly parts?: Readonly<Record<string, Command<Context>>>;
-  /** The part that runs if none is named. */
+  /** The subcommand that runs if none is named. */
   readonly defaultPart?: string;
-  /**
-   * Throws UsageError before it does anything. Resolves to an exit code, if that is not 0.
-   */
+  /** Throws UsageError before it does anything. Resolves to the exit code, or to nothing for 0. */
   readonly run: (
     parsed: Parsed<Options>,
     context: Context,
@@ -84,12 +82,12 @@ export type DefineCommand<Context> = <const Own extends Options>(
   definition: Definition<Own, Context>,
 ) => Command<Context>;
 
-/** Makes a command of a definition, whose `run` knows the types of the options. */
+/** Makes a function that defines commands. It infers the option types for `run`. */
 export function defineCommandFor<Context>(): DefineCommand<Context> {
   return (definition) => definition as unknown as Command<Context>;
 }
 
-/** Makes a command that consists of others. */
+/** Makes a command that has only subcommands. */
 export function defineGroup<Context>(
   { summary, example, parts, defaultPart }: Required<
     Pick<Command<Context>, "summary" | "example" | "parts" | "defaultPart">

@@ -37,7 +37,7 @@ export function usageOf(
   ].join(" ");
 }
 
-/** What `<name> --help` prints, in lines of at most so many columns where its words allow it. */
+/** What `<name> --help` prints, wrapped at `columns`. Longer words are not broken. */
 export function helpOf(
   name: string,
   command: Described,

@@ -1,4 +1,4 @@
-/** Text in lines of at most so many columns, where its words allow it. */
+/** Wraps text at `columns`. Longer words are not broken. */
 export function wrapped(text: string, columns: number, indent = ""): string {
   const lines: string[] = [];
   let line = "";
@@ -17,7 +17,7 @@ export function wrapped(text: string, columns: number, indent = ""): string {
   return [...lines, line].join(`\n${indent}`);
 }
 
-/** Terms with what they mean: beside each other, or below where that would be too narrow. */
+/** Lists terms with their meanings: side by side, or below each other if the terminal is narrow. */
 export function definitions(
   pairs: readonly (readonly [term: string, meaning: string])[],
   columns: number,
@@ -27,7 +27,7 @@ export function definitions(
   const isNarrow = columns < left + 30;
   return pairs.map(([term, meaning]) => {
     const indent = " ".repeat(isNarrow ? 6 : left);
-    // The text is indented in its first line, too.
+    // The first line is indented, too. So wrap all lines at the remaining width.
     const text = wrapped(meaning, columns - indent.length).replaceAll(
       "\n",
       `\n${indent}`,

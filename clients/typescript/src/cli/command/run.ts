@@ -7,17 +7,17 @@ import { UsageError } from "./usage_error.ts";
 /** Exit code of a wrong usage. */
 const WRONG_USAGE = 2;
 
-/** What is done with a command, and with what it throws. */
+/** How a program runs its commands and reports their errors. */
 export interface Program<Context> {
   /** Makes what a command needs to run. */
   readonly contextOf: (options: { readonly json: boolean }) => Context;
-  /** For everything but a UsageError. */
+  /** The exit code for every error except UsageError. */
   readonly exitCodeOf: (error: unknown) => number;
   /** For a person: what went wrong, and what to do next. */
   readonly sentenceOf: (error: unknown, name: string) => string;
-  /** For a program. */
+  /** The error as JSON, for a program. */
   readonly jsonOf: (error: unknown) => object;
-  /** Whether errors follow from what a person did, and need no sentence. */
+  /** Whether to print no errors, because they follow from an interruption by a person. */
   readonly isSilent?: () => boolean;
 }
 
@@ -40,7 +40,7 @@ export async function runCommand<Context>(
     const parsed = await parse(part.command, part.args);
     return await part.command.run(parsed, program.contextOf({ json })) ?? 0;
   } catch (error) {
-    // The reader of the output has closed it.
+    // The reader of the output, such as `head`, has closed the pipe: not an error.
     if ((error as NodeJS.ErrnoException)?.code === "EPIPE") return 0;
     return reportError(error, { name, json }, program);
   }
@@ -70,6 +70,6 @@ const WIDEST_COLUMNS = 100;
 
 /** How wide a text for a person may be. */
 export function columnsOf(stream: NodeJS.WriteStream): number {
-  // Some terminals tell 0.
+  // Some terminals report 0 columns.
   return Math.min(stream.columns || WIDEST_COLUMNS, WIDEST_COLUMNS);
 }

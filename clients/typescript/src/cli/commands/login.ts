@@ -79,7 +79,8 @@ export const login: Verb = defineVerb({
         options,
         proof,
       );
-    // A proof of one use is spent with the first use of its key.
+    // Store the key before its first use, which spends a single-use proof: a crash then loses
+    // nothing.
     if (proof !== null) await writeLogin(login);
     const { key, agentId } = login;
     const known = await check(new AgentFiles({ ...options, agentId, key }));
@@ -101,7 +102,7 @@ async function askedLogin(
   return { url, key, ...(agentId !== undefined && { agentId }) };
 }
 
-/** Null: an agent key is asked for. Throws UsageError. */
+/** The proof that the options name; null if `login` asks for an agent key. Throws UsageError. */
 function storedProof(
   values: Values<typeof OPTIONS>,
   url: string,
@@ -136,7 +137,9 @@ function storedProof(
   };
 }
 
-/** Checks the agent key. A deployment older than /whoami is asked for a file instead. */
+/**
+ * Checks the agent key with /whoami, or by listing files if the deployment is older than /whoami.
+ */
 async function check(files: AgentFiles): Promise<string | null> {
   try {
     return (await files.whoami()).agent_id;

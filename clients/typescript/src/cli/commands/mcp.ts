@@ -13,7 +13,7 @@ export const mcp: Verb = defineVerb({
     },
   },
   async run({ values }, context) {
-    // The SDK is large, and of use to this verb alone.
+    // Loaded only here: the SDK is large, and no other verb needs it.
     const { serveTools } = await import("../mcp/server.ts");
     await serveTools(context, { root: values.root ?? process.cwd() });
   },

@@ -1,7 +1,7 @@
 import type { Completes } from "../command/command.ts";
 import type { CompletedCommand, CompletedOption } from "./words.ts";
 
-/** The script of bash 3.2 and newer, which macOS has. */
+/** The script for bash 3.2, which macOS has, and newer. */
 export function bashCompletion(
   name: string,
   commands: readonly CompletedCommand[],
@@ -32,7 +32,7 @@ complete -F _${name} ${name}
 `;
 }
 
-/** Follows the words that name a command. Values of options are passed over. */
+/** Follows the words that name a command. Skips the values of options. */
 function commandCases(commands: readonly CompletedCommand[]): string {
   const paths = commands.map(({ path }) => path).filter((path) => path !== "");
   return paths.map((path) =>
@@ -64,7 +64,7 @@ function wordCase(
       ${offer(name, others)};;`;
 }
 
-/** Offers what of these begins as what is typed. Names of files may have spaces in them. */
+/** Offers the completions of the word being typed. File names may contain spaces. */
 function offer(name: string, completes: Completes | undefined): string {
   switch (completes) {
     case undefined:

@@ -1,7 +1,7 @@
 import type { Completes } from "../command/command.ts";
 import type { CompletedCommand, CompletedOption } from "./words.ts";
 
-/** The script of fish. */
+/** The script for fish. */
 export function fishCompletion(
   name: string,
   commands: readonly CompletedCommand[],
@@ -45,7 +45,7 @@ function optionOf(
   const names = words.map((word) =>
     word.startsWith("--") ? `-l ${word.slice(2)}` : `-s ${word.slice(1)}`
   );
-  // `-x` would keep files out.
+  // `-x` would suppress file names.
   const value = !hasValue
     ? []
     : completes === "file"

@@ -13,17 +13,17 @@ export interface CompletedOption {
 
 /** A verb, or a part of one. */
 export interface CompletedCommand {
-  /** `mesh config`. Empty for the command itself. */
+  /** Such as `mesh config`. Empty for the program itself. */
   readonly path: string;
   readonly summary: string;
   /** The words that can follow, with what they do. */
   readonly parts: readonly (readonly [word: string, summary: string])[];
   readonly options: readonly CompletedOption[];
-  /** Of positional arguments. */
+  /** What shells offer for positional arguments. */
   readonly completes: Completes | undefined;
 }
 
-/** Every verb takes it, beside what the verb declares. */
+/** Every verb takes this option besides those that it declares. */
 const RETRY_SECONDS: CompletedOption = {
   words: ["--retry-seconds"],
   help: "how long temporary errors are retried",
@@ -31,7 +31,7 @@ const RETRY_SECONDS: CompletedOption = {
   completes: undefined,
 };
 
-/** Every command, and all parts of each. */
+/** Every command, with all its subcommands. */
 export function completedCommands(
   verbs: Readonly<Record<string, Described>>,
 ): CompletedCommand[] {

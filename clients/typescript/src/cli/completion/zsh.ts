@@ -1,7 +1,7 @@
 import type { Completes } from "../command/command.ts";
 import type { CompletedCommand, CompletedOption } from "./words.ts";
 
-/** The script of zsh: to be evaluated, or to be stored as `_<name>` in a folder of `fpath`. */
+/** The script for zsh: to be evaluated, or stored as `_<name>` in a folder of `fpath`. */
 export function zshCompletion(
   name: string,
   commands: readonly CompletedCommand[],

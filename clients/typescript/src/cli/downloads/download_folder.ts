@@ -14,23 +14,23 @@ import { save } from "./save.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** What became of a grant in the folder. */
+/** The file of a grant, once it is in the folder. */
 export interface Downloaded {
   readonly path: string;
   /** False: the file was there already, with the same bytes. */
   readonly isNew: boolean;
 }
 
-/** Where a file may go: within the folder of its sender. */
+/** A possible place for a file, inside its sender's folder. */
 interface Candidate {
   readonly folders: readonly string[];
   readonly name: string;
 }
 
 /**
- * Downloads what was granted to `<folder>/<agent>/<key>`. A file that is there is never touched:
- * where it has other bytes, the download gets another name. Nothing is asked of the service before
- * there is a place for the file: it may count as the only download that the grant gives.
+ * Downloads a granted file to `<folder>/<agent>/<key>`. Never changes an existing file: if it has
+ * other bytes, the download gets another name. Requests the file only when a name and enough space
+ * are found, because the request may use up the only download that the grant allows.
  */
 export async function downloadGrant(
   files: AgentFiles,
@@ -66,7 +66,7 @@ export async function downloadGrant(
       }, path);
       return { path: shown, isNew: true };
     } catch (error) {
-      // Another process was faster. If that had the same bytes, the next look finds them.
+      // Another process took the name first. If its file has other bytes, try the next name.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       if (await stateOf(path, grant) === "same") {
         return { path: shown, isNew: false };
@@ -82,9 +82,9 @@ function noFreeName(folder: string, cause: unknown): Error {
 }
 
 /**
- * The names to try: the key's, the key's with a mark of the artifact, the artifact's. A sender can
- * have files of all these names there already. So the last is one that nobody can know before; a
- * file that an earlier run gave such a name is found by how that begins.
+ * The names to try: the key, the key with part of the artifact id, the artifact id. The sender's
+ * earlier files can occupy all of these, so the last name has a random suffix, which a sender
+ * cannot predict. Files that an earlier run named like this are found by their prefix.
  */
 async function* candidates(
   own: HeldFolder,
@@ -107,7 +107,7 @@ async function* candidates(
   };
 }
 
-/** Whether a path can be written, holds these bytes, or cannot be had. */
+/** Whether a path is free, has a file with the same bytes, or is taken by something else. */
 async function stateOf(
   path: string,
   { size, sha256 }: InboxEntry,
@@ -124,7 +124,7 @@ async function stateOf(
 
 async function sha256OfFile(path: string): Promise<string> {
   const hash = await createSha256();
-  // It waits for nobody who writes to a pipe. Windows has neither flag.
+  // O_NONBLOCK: do not wait for the writer of a named pipe. Windows lacks the last two flags.
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const buffer = new Uint8Array(CHUNK_BYTES);
@@ -139,13 +139,13 @@ async function sha256OfFile(path: string): Promise<string> {
   }
 }
 
-/** Throws if the file system reports less free space than that. */
+/** Throws if the file system reports less free space than `size`, in bytes. */
 async function assertRoom(
   { path, name }: HeldFolder,
   size: number,
 ): Promise<void> {
   const { blocks, bavail, bsize } = await statfs(path).catch(() => ({
-    // If the file system does not tell, nothing is refused. Some network file systems answer 0.
+    // If the free space is unknown, refuse nothing. Some network file systems report 0 blocks.
     blocks: 0,
     bavail: 0,
     bsize: 0,
@@ -156,7 +156,7 @@ async function assertRoom(
   );
 }
 
-/** The verified bytes, asked for when the first is read. */
+/** The verified bytes. Requests the file when the first byte is read. */
 async function* bytesOf(
   files: AgentFiles,
   artifactId: string,

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import process from "node:process";
 
 /**
- * A folder that files are written to, and in which no link is followed. On Linux it is held open:
- * what is done in it is done in that very folder, whatever takes its place meanwhile. Elsewhere,
- * and where Deno may not look into /proc, each folder is looked at just before it is used.
+ * A folder to write files to, in which no link is followed. On Linux it is held open: files go to
+ * this very folder even if something else takes its path meanwhile. On other systems, and where
+ * Deno may not read /proc, each folder is checked just before its use.
  */
 export class HeldFolder implements AsyncDisposable {
-  /** The path by which its files are reached. */
+  /** The path to open its files by. */
   readonly path: string;
-  /** The path that a person knows it by. */
+  /** The path to show to a person. */
   readonly name: string;
   readonly #handle: FileHandle | null;
 
@@ -21,13 +21,13 @@ export class HeldFolder implements AsyncDisposable {
     this.#handle = handle;
   }
 
-  /** Opens a folder by a path of the user's own, which may have links in it. Makes it. */
+  /** Opens the user's folder, and creates it if it is missing. Its own path may contain links. */
   static async open(path: string): Promise<HeldFolder> {
     await mkdir(path, { recursive: true });
     return await HeldFolder.#hold(await realpath(path), path);
   }
 
-  /** Opens a folder below, and makes missing ones. Throws for a link or a file in the way. */
+  /** Opens a folder below, and creates missing ones. Throws if a link or a file is in the way. */
   async enter(first: string, ...rest: readonly string[]): Promise<HeldFolder> {
     let folder = await this.#enterOne(first);
     for (const name of rest) {

@@ -1,19 +1,19 @@
 import { createHash } from "node:crypto";
 import { RESERVED_ON_WINDOWS as RESERVED } from "../../folders/entry_path.ts";
 
-/** What some file system or terminal does not take in a name. */
+/** Characters that some file system or terminal does not accept in a name. */
 // deno-lint-ignore no-control-regex
 const UNFIT = /[\x00-\x1f\x7f-\x9f\\/:*?"<>|\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * The names of folders and file that a key becomes below a folder. Whatever the key says, none of
- * them leads out of it: the service refuses such keys, and it is not relied on.
+ * Splits a key into the names of folders and the file. No name leads out of the folder that they
+ * are put in. The service refuses keys that would, but this function does not rely on that.
  */
 export function safeSegments(key: string): string[] {
   return key.split("/").map(safeName);
 }
 
-/** One name, the same on every system. */
+/** Turns a text into one file name, which is the same on every system. */
 export function safeName(text: string): string {
   const fit = text.replaceAll(UNFIT, "_").replace(
     /[. ]+$/,
@@ -23,19 +23,20 @@ export function safeName(text: string): string {
   return RESERVED.test(fit) ? `_${fit}` : fit;
 }
 
-/** What file systems take at most; all of them are ASCII here. */
+/** The longest name that file systems accept, in bytes. The names here are ASCII. */
 const LONGEST_NAME = 255;
 
 /**
- * The folder of an agent's files: another one for each agent, so that none can pass a file off as
- * another's. `decodeURIComponent` reads it back. Letters of either case stay as they are.
+ * The name of the folder for an agent's files. It differs for each agent, so that none can pass a
+ * file off as another's. `decodeURIComponent` restores the identifier, unless the name was
+ * shortened. Case is preserved.
  */
 export function agentFolderName(agentId: string): string {
   const fit = agentId.replaceAll(/[^A-Za-z0-9._@-]+/g, percentEncoded).replace(
     /\.$/,
     "%2E",
   );
-  // An identifier of the contract is not empty.
+  // The contract allows no empty identifier.
   const name = fit === "" ? "%" : RESERVED.test(fit) ? percentEncoded(fit[0]!) + fit.slice(1) : fit;
   if (name.length <= LONGEST_NAME) return name;
   return `${name.slice(0, 180)}%${createHash("sha256").update(agentId).digest("hex")}`;

@@ -4,17 +4,17 @@ import process from "node:process";
 import type { ByteStream } from "../../transfer/source.ts";
 import { safeName } from "./safe_path.ts";
 
-/** Verified bytes, whose end fails where they are not right: what `AgentFiles.get` gives. */
+/** What `AgentFiles.get` returns: the stream ends with an error if its bytes are wrong. */
 interface Download {
   readonly body: ByteStream;
   readonly artifact: { readonly artifact_id: string };
 }
 
 export interface SaveOptions {
-  /** Whether to take the place of a file that is there. Default: false, to fail with EEXIST. */
+  /** Whether to replace an existing file. Default: false, which fails with EEXIST. */
   readonly overwrite?: boolean;
   /**
-   * Looks at the file before its first byte is written, and before it gets its name. Where it
+   * Checks the file before its first byte is written, and again before it gets its name. If it
    * throws, the file is removed.
    */
   readonly check?: (file: FileHandle, path: string) => Promise<void>;
@@ -22,14 +22,14 @@ export interface SaveOptions {
 
 const nothingToCheck = () => Promise.resolve();
 
-/** What a download that was killed leaves is removed by the next one after so long a silence. */
+/** A download removes the files of killed downloads that were last written this long ago. */
 const STALE_MILLISECONDS = 10 * 60_000;
 
 const BATCH_BYTES = 1024 ** 2;
 
 /**
- * Writes a download to a temporary file beside `path`, and gives it that name once every byte is
- * verified: other programs see the whole file or nothing.
+ * Writes a download to a temporary file beside `path`, and renames it once every byte is verified:
+ * other programs see the whole file or nothing.
  */
 export async function save(
   { body, artifact }: Download,
@@ -65,7 +65,7 @@ async function writeAll(
   }
 }
 
-/** What the network brings comes in small chunks: in batches, these take fewer writes. */
+/** Collects the network's small chunks into batches, which take fewer writes. */
 async function writeInBatches(
   body: ByteStream,
   file: FileHandle,
@@ -90,14 +90,14 @@ async function writeInBatches(
   await flush();
 }
 
-/** Gives a file a name that nothing has yet. Throws EEXIST. */
+/** Gives the file its name. Throws EEXIST if the name is taken. */
 async function publish(temporary: string, path: string): Promise<void> {
   try {
     await link(temporary, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error;
-    // Not every file system knows a second name of a file. The name is taken first, by an empty
-    // file: who is killed before the next step leaves that, and never a part of the bytes.
+    // Not every file system has hard links. Take the name with an empty file first: a process
+    // killed before the next step leaves an empty file, never part of the bytes.
     await (await open(path, "wx")).close();
     await rename(temporary, path);
   }

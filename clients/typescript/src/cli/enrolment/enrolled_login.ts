@@ -28,8 +28,8 @@ export async function enrolledLogin(
 }
 
 /**
- * The key of a login that enrolled. Before it ends, or if it was refused, another one is asked for
- * and stored, by one process of this machine at a time.
+ * The agent key of an enrolled login. If the service refuses the key, or shortly before it expires,
+ * one process of this machine enrols again and stores the new key.
  */
 export function storedKey(options: CommonOptions): Key {
   let given: string | null = null;
@@ -38,7 +38,7 @@ export function storedKey(options: CommonOptions): Key {
     let login = await readLogin();
     if (isRefused(login) || isDue(login)) {
       login = await withLockFile(`${loginFile()}.lock`, async () => {
-        // Another process may have renewed it meanwhile, or logged in otherwise.
+        // Another process may have renewed the key or logged in again meanwhile.
         const present = await readLogin();
         if (isRefused(present)) {
           return await afterRefusal(options, present, refusal!);
@@ -64,7 +64,8 @@ async function afterRefusal(
 ): Promise<Login> {
   if (login.enrolled === undefined) throw refusal;
   if (refusal.code !== "superseded") return await renewed(options, login);
-  // Enrolling would end the key of the other machine, which would do the same.
+  // Do not enrol again: that would end the key of the other machine, which would then enrol in
+  // turn.
   if (!login.enrolled.isSuperseded) {
     await writeLogin({
       ...login,
@@ -74,7 +75,7 @@ async function afterRefusal(
   throw refusal;
 }
 
-/** A key that still works does until its end, should nobody give another one. */
+/** If the renewal fails, keeps the current key until it expires. */
 async function renewedEarly(
   options: CommonOptions,
   login: Login,
@@ -88,7 +89,7 @@ async function renewedEarly(
   }
 }
 
-/** The caller's request is what is repeated. */
+/** Does not retry the enrolment: the caller retries the whole request. */
 async function renewed(
   options: CommonOptions,
   { url, enrolled }: Login,

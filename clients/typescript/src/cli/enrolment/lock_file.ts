@@ -1,12 +1,12 @@
 import { open, rm, stat, utimes } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A lock that its holder has not touched for so long was left behind by a process that is gone. */
+/** A lock file that was not touched for this long belongs to a process that has ended. */
 const STALE_MILLISECONDS = 20_000;
 const TOUCH_MILLISECONDS = 5_000;
 const PAUSE_MILLISECONDS = 50;
 
-/** Runs `work` while no other process of this machine runs its own with the same file. */
+/** Runs `work` under a lock file, which one process of this machine can hold at a time. */
 export async function withLockFile<Result>(
   file: string,
   work: () => Promise<Result>,
@@ -24,7 +24,7 @@ export async function withLockFile<Result>(
   }
 }
 
-/** Takes the lock, unless another process has it. */
+/** Tries to take the lock. Returns false if another process has it. */
 async function isTaken(file: string): Promise<boolean> {
   try {
     await (await open(file, "wx", 0o600)).close();

@@ -43,7 +43,7 @@ function inFile(file: string): Proof {
   };
 }
 
-/** Throws AgentError `key_unavailable`, without what GitHub answered: it can be a token. */
+/** Throws AgentError `key_unavailable`, without GitHub's answer, which can contain a token. */
 async function githubToken(
   audience: string,
   fetch: typeof globalThis.fetch,

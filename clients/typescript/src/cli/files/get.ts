@@ -62,7 +62,7 @@ export const get: Verb = defineVerb({
         const chunk of got.body as unknown as AsyncIterable<Uint8Array>
       ) {
         await write(chunk).catch((cause) => {
-          // Unlike a list, part of a file is of no use: its bytes are not verified.
+          // `runCommand` ignores EPIPE, which is right for lists. Part of a file is not verified.
           throw new Error(
             "The reader of the output closed it before its last byte.",
             { cause },

@@ -84,7 +84,8 @@ export const put: Verb = defineVerb({
     const named = await Promise.all(
       paths.map((path) => nameOf(path, values.key)),
     );
-    // All of them before the first byte is sent: half of the files are of no use to anybody.
+    // Check all names before the first byte is sent: a wrong name must not leave half of the files
+    // sent.
     const { to, "to-tag": toTags } = values;
     assertAllNames({
       keys: named.map(({ path, key }) => [path, key]),
@@ -107,7 +108,7 @@ export const put: Verb = defineVerb({
   },
 });
 
-/** Names what a folder has that an archive has not. Throws unless that is to be so. */
+/** Lists the entries that were left out of the archives. Throws unless the user accepted that. */
 function tellLeftOut(leftOut: readonly LeftOut[], isAccepted: boolean): void {
   if (leftOut.length === 0) return;
   const lines = leftOut.map(({ name, kind }) => `\n  ${plain(name)} (${kind})`)
@@ -121,24 +122,24 @@ function tellLeftOut(leftOut: readonly LeftOut[], isAccepted: boolean): void {
 interface Upload extends AsyncDisposable {
   readonly key: string;
   readonly source: Source;
-  /** What a folder holds. */
+  /** The entries of a packed folder. */
   readonly entries?: readonly PackedEntry[];
-  /** What a folder has that its archive has not. */
+  /** The folder's entries that were left out of its archive. */
   readonly leftOut?: readonly LeftOut[];
-  /** Of a packed folder. */
+  /** The media type of a packed folder. */
   readonly mime?: string;
 }
 
 const nothingToRemove = { [Symbol.asyncDispose]: () => Promise.resolve() };
 
-/** What is to be put, under its key. */
+/** A path to upload, and the key for it. */
 interface NamedPath {
   readonly path: string;
   readonly key: string;
   readonly kind: "input" | "folder" | "file";
 }
 
-/** Throws UsageError where standard input has no key, and what the file system throws. */
+/** Throws UsageError if standard input has no key, and file system errors. */
 async function nameOf(
   path: string,
   key: string | undefined,
@@ -170,7 +171,7 @@ async function prepare(
     : { key, source: { path }, ...nothingToRemove };
 }
 
-/** Standard input in a file, because its size must be known first. */
+/** Copies standard input to a temporary file, because an upload must know its size first. */
 async function keepInput(signal: AbortSignal): Promise<Omit<Upload, "key">> {
   const folder = await mkdtemp(join(tmpdir(), "agentfiles-put-"));
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -199,7 +200,7 @@ async function send(
     readonly toTags?: string[] | undefined;
     readonly mime?: string | undefined;
     readonly ttlDays?: number;
-    /** Of a link, where one is to be made. */
+    /** The limits of the link; undefined if no link is to be made. */
     readonly sharing: ShareOptions | undefined;
   },
   { output }: Context,
@@ -215,7 +216,7 @@ async function send(
   bar[Symbol.dispose]();
   const link = sharing &&
     (await files.link({ artifactId: artifact.artifact_id }, sharing)).url;
-  // A token is access: it is shown by `agentfiles share --show-token` alone.
+  // A token gives access, so only `agentfiles share --show-token` shows it.
   const grants = artifact.grants.map(({ token: _, ...grant }) => grant);
   const shown = {
     ...artifact,

@@ -1,4 +1,4 @@
-/** What several tools take. The service checks the values. */
+/** Input fields that several tools share. The service checks the values. */
 import * as z from "zod";
 import type { NamedArtifact } from "../../transfer/target.ts";
 import { UsageError } from "../command/usage_error.ts";
@@ -19,7 +19,7 @@ export const waitSeconds: z.ZodDefault<z.ZodNumber> = z.number().int().min(0)
   .max(50).default(0)
   .meta({ description: "How long to wait if nothing is new yet." });
 
-/** One artifact, by either of its names. */
+/** Names one artifact, by its id or its key. */
 export const artifactFields: ArtifactFields = {
   artifact_id: z.string().optional(),
   key: z.string().optional()

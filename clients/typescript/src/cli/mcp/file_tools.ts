@@ -36,7 +36,7 @@ function accessOf(
   };
 }
 
-/** Throws UsageError where there is nobody. */
+/** Throws UsageError if there are none. */
 function granteesOf(
   agents: readonly string[] = [],
   tags: readonly string[] = [],
@@ -213,7 +213,7 @@ type Defined<Given> = {
   [Field in keyof Given]: Exclude<Given[Field], undefined>;
 };
 
-/** Without the fields that were left out. */
+/** Drops the fields that are undefined. */
 function defined<Given extends object>(given: Given): Defined<Given> {
   return Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),

@@ -14,22 +14,24 @@ export class OutsideRootError extends Error {
   }
 }
 
-/** A place for a file, whose folder is held until this is disposed of. */
+/** A place for a file. Its folder is held open until disposal. */
 export interface RootTarget extends AsyncDisposable {
-  /** What to write to: by the folder that is held, where the platform can, whatever its path is. */
+  /**
+   * The path to write to. Where possible, it leads through the open folder, even if that is moved.
+   */
   readonly path: string;
-  /** From the root. */
+  /** The path relative to the root. */
   readonly name: string;
 }
 
 /**
- * The one folder whose files a model may name. Paths are relative to it, or absolute. Symbolic
- * links are followed as long as they stay within; where one is put in a path's way between two
- * looks at it, the open file itself is asked where it lies, before a byte is read or written. The
- * file with the agent's key counts as outside.
+ * The only folder in which a model may read and write files. Paths are relative to it, or absolute.
+ * Symbolic links are followed if they stay inside. A link could replace part of a path after its
+ * check, so the location of the open file is checked again before a byte is read or written. The
+ * file with the agent key counts as outside.
  */
 export class Root {
-  /** Without a link in it. */
+  /** The real path, without links. */
   readonly path: string;
   readonly #given: string;
   readonly #loginFiles: readonly (string | null)[];
@@ -44,7 +46,7 @@ export class Root {
     this.#loginFiles = loginFiles;
   }
 
-  /** Throws UsageError where there is no such folder. */
+  /** Throws UsageError if there is no such folder. */
   static async open(path: string): Promise<Root> {
     const real = await realpath(path).catch(() => null);
     if (real === null || !(await stat(real)).isDirectory()) {
@@ -55,11 +57,11 @@ export class Root {
     return new Root(real, resolve(path), await Promise.all(loginFiles));
   }
 
-  /** Opens a file for reading. Throws OutsideRootError, and what the file system throws. */
+  /** Opens a file for reading. Throws OutsideRootError and file system errors. */
   async openFile(path: string): Promise<FileHandle> {
     const real = await realpath(this.#resolve(path));
     if (!this.#holds(real)) throw new OutsideRootError(path);
-    // It waits for nobody who writes to a pipe. Windows has neither flag.
+    // O_NONBLOCK: do not wait for the writer of a named pipe. Windows lacks the last two flags.
     const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
     const file = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
@@ -74,15 +76,16 @@ export class Root {
     }
   }
 
-  /** A folder that is to be read: its path without links, or null where it is not a folder. */
+  /** Finds a folder to read. Returns its path without links, or null if it is not a folder. */
   async findFolder(path: string): Promise<string | null> {
     const real = await realpath(this.#resolve(path));
-    // The folder with the agent's key is no other: each file is looked at when it is read.
+    // The folder that contains the login file is allowed: each file in it is checked when it is
+    // read.
     if (!this.#holds(real)) throw new OutsideRootError(path);
     return (await lstat(real)).isDirectory() ? real : null;
   }
 
-  /** Makes the folders of a path that is to be written, and holds the last of them. */
+  /** Creates the folders of a path to write to, and holds the last one open. */
   async openTarget(path: string): Promise<RootTarget> {
     const real = await this.#prepareTarget(path);
     const name = relative(this.path, real);
@@ -113,12 +116,12 @@ export class Root {
     }
   }
 
-  /** Returns the path without links. */
+  /** Creates the folders of a path. Returns the path without links. */
   async #prepareTarget(path: string): Promise<string> {
     const target = this.#resolve(path);
     if (target === this.path) throw new OutsideRootError(path);
     let folder = this.path;
-    // One by one: each is made in one that was looked at.
+    // Create folders one at a time, so that each parent was checked before its child is created.
     for (
       const name of relative(this.path, dirname(target)).split(sep).filter(
         Boolean,
@@ -136,7 +139,9 @@ export class Root {
     return real;
   }
 
-  /** Throws OutsideRootError unless the open file lies in the folder, whatever its name is. */
+  /**
+   * Throws OutsideRootError unless the open file is in the folder now, whatever path was opened.
+   */
   async assertHolds(file: FileHandle, path: string): Promise<void> {
     const [real, opened] = [
       await realPathOf(file, path),
@@ -150,11 +155,11 @@ export class Root {
     }
   }
 
-  /** Where a path leads, as far as its text tells. */
+  /** Resolves the text of a path, without following links. */
   #resolve(path: string): string {
     const resolved = resolve(this.path, path);
     if (isWithin(resolved, this.path)) return resolved;
-    // By the name that the folder was given with, which may have a link in it.
+    // The path may begin with the folder as the user named it, which may contain links.
     if (!isWithin(resolved, this.#given)) throw new OutsideRootError(path);
     return join(this.path, relative(this.#given, resolved));
   }
@@ -164,7 +169,7 @@ export class Root {
   }
 }
 
-/** Linux tells where an open file lies. Elsewhere, and where Deno may not ask, its name has to. */
+/** Where an open file is. If Linux's /proc cannot tell, resolves the file's path instead. */
 async function realPathOf(file: FileHandle, path: string): Promise<string> {
   return await readlink(pathOfOpen(file)).catch(() => realpath(path));
 }

@@ -24,7 +24,9 @@ characters in a \`key\` are written as JSON escapes: send them back in the same 
 
 const MILLISECONDS_BETWEEN_PROGRESS = 1000;
 
-/** Serves until standard input ends or the signal is aborted. Throws UsageError before. */
+/**
+ * Serves until standard input ends or the signal is aborted. Throws UsageError before it serves.
+ */
 export async function serveTools(
   context: Context,
   { root: folder }: { readonly root: string },
@@ -38,7 +40,7 @@ export async function serveTools(
   const transport = new EndingTransport();
   const handle = serveStdio(() => createServer(served), {
     transport,
-    // Standard output is the protocol's.
+    // Standard output carries the protocol.
     onerror: (error) => note(`agentfiles mcp: ${error.message}`),
   });
   const close = () => void handle.close();
@@ -46,12 +48,12 @@ export async function serveTools(
   await transport.ended;
   context.signal.removeEventListener("abort", close);
   await handle.close();
-  // What is still read from would keep the process.
+  // A pending read would keep the process alive.
   process.stdin.destroy();
   context.signal.throwIfAborted();
 }
 
-/** Tells when the host is gone. */
+/** Tells when the host has closed the connection. */
 class EndingTransport extends StdioServerTransport {
   #end = () => {};
   readonly ended: Promise<void> = new Promise((resolve) => this.#end = resolve);
@@ -102,7 +104,8 @@ function progressNotices(
   return ({ phase, bytes, size }: Progress) => {
     if (performance.now() - told < MILLISECONDS_BETWEEN_PROGRESS) return;
     told = performance.now();
-    // It has to grow from one notice to the next; a phase begins at nothing again.
+    // `progress` must grow with each notice, but each phase begins at 0 bytes. So count the
+    // notices.
     passed += 1;
     const message = `${phase}: ${bytes} of ${size} bytes`;
     const params = { progressToken, progress: passed, message };

@@ -9,12 +9,12 @@ export interface ToolCall {
   readonly files: AgentFiles;
   readonly mesh: AgentMesh;
   readonly root: Root;
-  /** Aborted when the host takes the call back, or ends. */
+  /** Aborted when the host cancels the call, or ends. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
 }
 
-/** What hosts ask a person about. */
+/** The hints by which hosts decide whether to ask a person first. */
 const EFFECTS = {
   reads: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
   adds: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
@@ -32,7 +32,7 @@ interface Definition<Input extends z.ZodObject> {
   readonly description: string;
   readonly effect: keyof typeof EFFECTS;
   readonly input: Input;
-  /** Answers what the model reads. */
+  /** Returns what the model reads. */
   readonly call: (given: z.output<Input>, call: ToolCall) => Promise<object>;
 }
 
@@ -52,7 +52,7 @@ export function defineTool<Input extends z.ZodObject>(
   return {
     ...described,
     annotations: { ...EFFECTS[effect], openWorldHint: false },
-    // What the SDK has parsed by `input`, which makes this cast right.
+    // The cast is safe because the SDK parses the arguments by `input` first.
     call: call as unknown as Tool["call"],
   };
 }

@@ -3,7 +3,7 @@ import process from "node:process";
 import { note, write } from "../terminal/output.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
-/** The wg-quick configuration, which holds secrets: a file of it is its owner's alone. */
+/** The wg-quick configuration. It contains secrets, so only the file's owner can read it. */
 export const config: Verb = defineVerb({
   summary: "Print the wg-quick configuration, or write it to a file.",
   example: "agentfiles mesh config -o /etc/wireguard/mesh0.conf",

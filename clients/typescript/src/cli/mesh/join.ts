@@ -57,7 +57,7 @@ export const join: Verb = defineVerb({
   },
 });
 
-/** Until it is interrupted. Throws what ends it before. */
+/** Runs until it is interrupted. Throws the error that ends the membership earlier. */
 async function runMember(
   context: Context,
   proxies: {
@@ -67,7 +67,7 @@ async function runMember(
   },
   options: { readonly keyFile?: string; readonly listenPort?: number },
 ): Promise<void> {
-  // Only this command loads what carries packets.
+  // Loaded only here: few commands need the code that carries packets.
   const [{ joinWith }, { openLocalEngine }, { openProxies }] = await Promise.all([
     import("../../mesh/join.ts"),
     import("../../mesh/engine/local_engine.ts"),

@@ -18,7 +18,7 @@ export const status: Verb = defineVerb({
     const own = netmap.peers.find(({ self }) => self);
     const describe = (peer: Peer, relayIsSet: boolean | null) =>
       peer.self || own === undefined ? null : pathBetween(own, peer, relayIsSet);
-    // The reason that a path does not work may be the lack of a relay. Otherwise nobody is asked.
+    // Whether a relay is set matters only for a broken path, so ask only then.
     const isBroken = netmap.peers.some((peer) => describe(peer, null)?.state === "broken");
     const relayIsSet = isBroken ? await hasRelay(mesh) : null;
     await context.output.rows(each(netmap.peers), {
@@ -44,7 +44,7 @@ export const status: Verb = defineVerb({
   },
 });
 
-/** Whether the operator has set a relay; null where that cannot be found out now. */
+/** Whether the operator has set a relay; null if the request for it failed. */
 async function hasRelay(mesh: AgentMesh): Promise<boolean | null> {
   try {
     await mesh.relay({ retrySeconds: 0 });
@@ -60,7 +60,7 @@ function saysNoRelay({ code, details }: AgentError): boolean {
 
 /** Whether the agent and a peer reach each other. */
 function pathBetween(own: Peer, peer: Peer, relayIsSet: boolean | null): PathDescription {
-  // An older deployment does not know of paths.
+  // An older deployment returns no `path`.
   const { reported_by_self = null, reported_by_peer = null } = peer.path ?? {};
   const sideOf = (
     { agent_id, online, endpoint, endpoints = endpoint === null ? [] : [endpoint] }: Peer,
@@ -98,7 +98,7 @@ export const hosts: Verb = defineVerb({
       addresses.map((address) => ({ address, name: agent_id }))
     );
     for (const host of hosts) {
-      // An identifier that is not a host name (RFC 1123) becomes a comment.
+      // If the identifier is not a host name (RFC 1123), comment the line out.
       const mark = isHostName(host.name) ? "" : "# ";
       await context.output.value(
         host,

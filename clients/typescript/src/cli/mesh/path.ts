@@ -37,7 +37,7 @@ export const path: Verb = defineVerb({
     }
     const stunServers = values["stun-server"] ?? [];
     const folder = values["config-dir"] ?? "/etc/wireguard";
-    // Only this command and `mesh join` load what carries packets.
+    // Loaded only here: few commands need the code that carries packets.
     const [ways, { parseServerUrl }, { Connection }] = await Promise.all([
       import("../../mesh/forwarding/index.ts"),
       import("../../paths/relays/ice_servers.ts"),
@@ -50,7 +50,7 @@ export const path: Verb = defineVerb({
       }
     }
     const kernel = ways.kernelInterface(name);
-    // Fails where `wg` is missing, or may not be used.
+    // Fails at once if `wg` is missing or not permitted.
     await kernel.state();
     const stateFile = join(folder, `${name}.path`);
     using lock = await ways.lockPathState(stateFile);
@@ -75,8 +75,8 @@ function textOf({ peer, via, endpoint, reason }: PathNews): string {
   return plain(`${peer}: ${via === "relay" ? "by a relay" : "directly"}, at ${endpoint}`);
 }
 
-/** What comes from the service does not command the terminal. */
+/** Replaces control characters: text from the service must not control the terminal. */
 function plain(text: string): string {
-  // deno-lint-ignore no-control-regex -- These are what it is about.
+  // deno-lint-ignore no-control-regex -- Control characters are what it replaces.
   return text.replace(/[\x00-\x1f\x7f-\x9f]/g, "?");
 }

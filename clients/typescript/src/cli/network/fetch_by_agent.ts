@@ -7,28 +7,27 @@ import { pipeline } from "node:stream/promises";
 /** How a URL is reached. */
 export interface Route {
   readonly agent: http.Agent;
-  /** A proxy that takes requests for other hosts, with the whole URL in them. */
+  /** A proxy that forwards plain HTTP. Requests to it contain the whole URL. */
   readonly forwarder?: URL;
 }
 
 export type RouteOf = (url: URL) => Route;
 
 export interface FetchOptions {
-  /** The authorities to trust. Default: Node's. */
+  /** The certificate authorities to trust. Default: Node's. */
   readonly ca?: string[] | undefined;
 }
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 const MOST_REDIRECTS = 20;
-/** Of these, a Response may have no body. */
+/** Status codes for which a Response must not have a body. */
 const WITHOUT_BODY = [204, 205, 304];
-/** Until a connection is there, through a proxy or not. */
+/** Timeout for connecting, through a proxy or directly. */
 const CONNECT_MILLISECONDS = 30_000;
 
 /**
- * A `fetch` by Node's own HTTP: the platform's takes no agent, and so no proxy. It does what the
- * clients here ask of a `fetch`: answers are not compressed, and of requests that are redirected,
- * only GET is followed.
+ * A `fetch` on top of `node:http`: the built-in one takes no agent, and so no proxy. It does only
+ * what the clients here need: it asks for no compression, and follows redirects of GET only.
  */
 export function fetchByAgent(
   routeOf: RouteOf,
@@ -54,7 +53,7 @@ export function fetchByAgent(
         throw new TypeError("unexpected redirect");
       }
       const next = new URL(location, url);
-      // A credential goes to no other address.
+      // Never send a credential to another origin.
       if (next.origin !== url.origin) init = { ...init, headers: {} };
       url = next;
     }
@@ -94,7 +93,7 @@ function exchange(
       if (!socket.connecting) clearTimeout(late);
       else socket.once("connect", () => clearTimeout(late));
     });
-    // What a proxy answers to CONNECT.
+    // The proxy's answer to CONNECT.
     request.on("proxyConnect", ({ statusCode }: { statusCode: number }) => {
       if (statusCode === 200) return;
       request.destroy(new Error(`Proxy response (${statusCode}) to CONNECT`));
@@ -106,7 +105,7 @@ function exchange(
       (error) => reject(signal?.aborted ? signal.reason : broken ?? error),
     );
     request.on("close", () => clearTimeout(late));
-    // A request that is destroyed because its body fails says only that it is.
+    // If the body fails, the request only reports that it was destroyed. Keep the body's error.
     send(request, body, (error) => broken = error).catch((error) => request.destroy(error));
   });
 }
@@ -119,7 +118,7 @@ function credentialOf({ username, password }: URL): Record<string, string> {
   };
 }
 
-/** Settles when the request has the whole body. Its own errors are events of the request. */
+/** Settles when the request has the whole body. The request reports its own errors as events. */
 async function send(
   request: http.ClientRequest,
   body: RequestInit["body"],

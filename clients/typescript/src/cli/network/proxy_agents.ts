@@ -8,9 +8,9 @@ import type { Route, RouteOf } from "./fetch_by_agent.ts";
 export interface ProxyOptions {
   readonly httpProxy: URL | undefined;
   readonly httpsProxy: URL | undefined;
-  /** As the variable NO_PROXY has it. */
+  /** In the format of the variable NO_PROXY. */
   readonly noProxy: string;
-  /** The authorities to trust. Default: Node's. */
+  /** The certificate authorities to trust. Default: Node's. */
   readonly ca: string[] | undefined;
 }
 
@@ -19,7 +19,7 @@ interface AgentOptions {
   readonly ca?: string[];
 }
 
-/** How each URL is reached: through a proxy, or directly. Connections are kept for later. */
+/** How each URL is reached: through a proxy, or directly. Connections are reused. */
 export function routes(
   { httpProxy, httpsProxy, noProxy, ca }: ProxyOptions,
 ): RouteOf {
@@ -29,7 +29,7 @@ export function routes(
     "https:": new https.Agent(options),
   };
   const byHttp = httpProxy && (socksRoute(httpProxy, options) ??
-    // Proxies commonly allow CONNECT to port 443 alone.
+    // No CONNECT for plain HTTP: proxies commonly allow CONNECT only to port 443.
     { agent: direct[protocolOf(httpProxy)], forwarder: httpProxy });
   const byHttps = httpsProxy && (socksRoute(httpsProxy, options) ??
     { agent: new HttpsProxyAgent(httpsProxy, options) });
@@ -48,7 +48,7 @@ function protocolOf({ protocol }: URL): "http:" | "https:" {
 
 function socksRoute(proxy: URL, options: AgentOptions): Route | undefined {
   if (!proxy.protocol.startsWith("socks")) return undefined;
-  // The proxy looks names up: this machine may have no other way out.
+  // Let the proxy resolve names: this machine may have no other network access.
   const byName = proxy.href.replace(/^socks5?h?:/, "socks5h:");
   return { agent: new SocksProxyAgent(byName, options) };
 }

@@ -5,9 +5,9 @@ import { UsageError } from "../command/usage_error.ts";
 
 /**
  * A `fetch` that follows HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE and NODE_EXTRA_CA_CERTS;
- * undefined where the platform's own does: if none of the first four is set, and in Deno and Bun.
- * Node reads proxies only from version 22.21 and 24.5 on, if NODE_USE_ENV_PROXY is set, and
- * SSL_CERT_FILE only with an option. Throws UsageError.
+ * undefined if the platform's own `fetch` suffices: if none of the first four is set, and in Deno
+ * and Bun. Node reads proxies only from version 22.21 and 24.5 on, if NODE_USE_ENV_PROXY is set,
+ * and SSL_CERT_FILE only with an option. Throws UsageError.
  */
 export async function proxyFetch(): Promise<typeof fetch | undefined> {
   if ("Deno" in globalThis || "Bun" in globalThis) return undefined;
@@ -15,7 +15,7 @@ export async function proxyFetch(): Promise<typeof fetch | undefined> {
   const httpProxy = proxyOf("http_proxy");
   const httpsProxy = proxyOf("https_proxy") ?? httpProxy;
   if (!httpProxy && !httpsProxy && !certificateFile) return undefined;
-  // Of use only here.
+  // Loaded only if needed.
   const [{ fetchByAgent }, { routes }] = await Promise.all([
     import("./fetch_by_agent.ts"),
     import("./proxy_agents.ts"),
@@ -34,8 +34,7 @@ function proxyOf(name: "http_proxy" | "https_proxy"): URL | undefined {
 }
 
 /**
- * As OpenSSL does, SSL_CERT_FILE takes the place of the built-in certificates. NODE_EXTRA_CA_CERTS
- * adds to it.
+ * SSL_CERT_FILE replaces the built-in certificates, as in OpenSSL. NODE_EXTRA_CA_CERTS adds to it.
  */
 async function trustedCertificates(certificateFile: string): Promise<string[]> {
   const certificates = [await read(certificateFile, "SSL_CERT_FILE")];

@@ -5,8 +5,8 @@ import { note, plain } from "../terminal/output.ts";
 const SILENT_SECONDS = 2;
 
 /**
- * Tells on standard error that a command retries, once for each time that it begins to, unless it
- * succeeds within two seconds. With --json, standard error has nothing but the final error.
+ * Tells on standard error that a command retries: once per series of failures, and only if the
+ * series lasts at least two seconds. With --json, standard error has only the final error.
  */
 export function retryNotice(
   { json }: { readonly json: boolean },

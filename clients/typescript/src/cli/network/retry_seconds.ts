@@ -2,7 +2,7 @@ import { UsageError } from "../command/usage_error.ts";
 
 const NAME = "--retry-seconds";
 
-/** Takes `--retry-seconds` out of a verb's arguments, which may have it before a `--`. */
+/** Takes `--retry-seconds` out of a verb's arguments. Ignores everything after a `--`. */
 export function takeRetrySeconds(
   args: readonly string[],
 ): { readonly retrySeconds?: number; readonly rest: readonly string[] } {

@@ -1,6 +1,6 @@
 import type { InboxEntry } from "../../contract/types.ts";
 
-/** The grants of an inbox that `--prefix` and `--latest` choose. */
+/** Filters the grants of an inbox by `--prefix` and `--latest`. */
 export class ChosenGrants {
   readonly #prefix: string;
   readonly #isLatestOnly: boolean;
@@ -16,7 +16,7 @@ export class ChosenGrants {
     this.#isLatestOnly = latest;
   }
 
-  /** `grants` come in rounds, each the newest first. */
+  /** `grants` arrive in rounds. Within a round, the newest come first. */
   async *of(
     grants: AsyncIterable<InboxEntry>,
   ): AsyncGenerator<InboxEntry, void, undefined> {
@@ -29,7 +29,7 @@ export class ChosenGrants {
     }
   }
 
-  /** What a new round brings is newer than everything before it. */
+  /** Forgets the names seen so far: every grant of a new round is newer. */
   startRound(): void {
     this.#seen.clear();
   }

@@ -83,7 +83,9 @@ export const inbox: Verb = defineVerb({
   },
 });
 
-/** What a later call can continue from: on standard error, so that it is not one of the files. */
+/**
+ * Prints the position to continue from. Uses standard error, because standard output lists files.
+ */
 function tellPosition(latest: string, { output }: Context): void {
   note(
     output.json ? JSON.stringify({ latest }) : `To see only newer files: --after ${latest}`,
@@ -99,7 +101,7 @@ async function download(
     readonly context: Context;
   },
 ): Promise<void> {
-  // Without the folder, every grant would fail.
+  // Create the folder first: without it, the download of every grant would fail.
   await mkdir(folder, { recursive: true });
   const whatNow = isEndless
     ? `Retried every ${MINUTES_BETWEEN_TRIES} minutes.`

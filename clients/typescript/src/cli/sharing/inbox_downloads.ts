@@ -6,10 +6,10 @@ import { type Downloaded, downloadGrant } from "../downloads/download_folder.ts"
 import { inBytes, note, plain } from "../terminal/output.ts";
 import { ProgressBar } from "../terminal/progress_bar.ts";
 
-/** After a transfer was retried in vain, the next ones are retried only this long. */
+/** After a transfer failed despite its retries, the next ones are retried only this long. */
 const BRIEF_RETRY_SECONDS = 5;
 
-/** Downloads grants one after another. A grant that fails does not keep the next from arriving. */
+/** Downloads grants one after another. After a failure, it continues with the next grant. */
 export class InboxDownloads {
   /** The error of the first grant that failed; null if none did. */
   firstFailure: unknown = null;
@@ -62,7 +62,10 @@ export class InboxDownloads {
     return downloaded;
   }
 
-  /** A failure of one grant can look like a failure of the service: another call tells which. */
+  /**
+   * Throws if the whole service fails. One grant's failure can look the same, so call /inbox to
+   * see.
+   */
   async #assertServed(error: unknown): Promise<void> {
     this.#context.signal.throwIfAborted();
     if (!(error instanceof AgentError)) return;

@@ -2,15 +2,15 @@ import type { AgentFiles } from "../../agent_files.ts";
 import type { GivenGrant } from "../../contract/types.ts";
 
 /**
- * The live links that the agent has made, the first to expire first: all, or those that a grant id,
- * an artifact id or a file's name tells.
+ * The live links that the agent has made, ordered by expiry: all, or those that match a grant id,
+ * an artifact id or a file's name.
  */
 export async function* liveLinks(
   files: AgentFiles,
   named?: string,
 ): AsyncGenerator<GivenGrant, void, undefined> {
   for await (const grant of files.grants()) {
-    // A grant for nobody in particular is a link's.
+    // A grant without a grantee belongs to a link.
     if (grant.to_agent !== null || grant.to_tag !== undefined) continue;
     const names = [grant.grant_id, grant.artifact_id, grant.key];
     if (named === undefined || names.includes(named)) yield grant;

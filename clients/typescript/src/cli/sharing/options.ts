@@ -12,7 +12,7 @@ export const FILE_AND_AGENTS: Positionals = {
   wrong: "Name the file.",
 };
 
-/** An agent may be called `tag:builder`, too: so a tag is never a positional argument. */
+/** A tag is never a positional argument, because an agent can be called `tag:builder`, too. */
 export const TO_TAG_OPTION = {
   type: "string",
   multiple: true,
@@ -20,7 +20,7 @@ export const TO_TAG_OPTION = {
   help: "a tag, such as tag:builder, whose agents get access; can be repeated",
 } as const;
 
-/** The agents and tags that a command names. Throws UsageError where there are none. */
+/** The agents and tags that a command names. Throws UsageError if there are none. */
 export function granteesOf(
   agents: readonly string[],
   tags: readonly string[] = [],
@@ -52,7 +52,7 @@ export const SHARING_OPTIONS = {
   },
 } as const;
 
-/** The access that the options name. Throws UsageError. */
+/** The limits of the access, from the options. Throws UsageError. */
 export function sharingOf(values: {
   readonly ttl?: string | undefined;
   readonly expires?: string | undefined;

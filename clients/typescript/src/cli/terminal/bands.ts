@@ -1,14 +1,14 @@
 /** Tables that are wider than the terminal: a row takes several lines, and nothing is left out. */
 
-/** What the later lines of a row begin with. */
+/** The indent of a row's second and later lines. */
 const INDENT = "  ";
 const GAP = "  ";
-/** A last column that is this wide is folded in its place. */
+/** If the last column can be at least this wide, it is wrapped in its place. */
 const FEWEST_COLUMNS_OF_TEXT = 24;
 
 type Row = readonly string[];
 
-/** The first row is the heads. No line has more than so many columns. */
+/** Formats rows, of which the first is the heads, in lines of at most `columns`. */
 export function inBands(rows: readonly Row[], columns: number): string {
   const widths = widthsOf(rows);
   const beside = columns -
@@ -33,13 +33,13 @@ export function inBands(rows: readonly Row[], columns: number): string {
   ).join("\n");
 }
 
-/** Names and what belongs to each, folded to so many columns. */
+/** Formats pairs of a name and a text, wrapped at `columns`. */
 export function definedIn(facts: readonly Row[], columns: number): string {
   const [names = 0] = widthsOf(facts);
   return facts.map((fact) => lineOf(fact, [names, columns - names - GAP.length])).join("\n");
 }
 
-/** Columns that share a line, as many as there is room for. */
+/** Groups columns into lines, with as many in each line as fit. */
 function bandsOf(widths: readonly number[], columns: number): number[][] {
   const bands: number[][] = [];
   let room = 0;
@@ -56,7 +56,7 @@ function bandsOf(widths: readonly number[], columns: number): number[][] {
   return bands;
 }
 
-/** Cells beside each other, each folded to its width: as many lines as the longest takes. */
+/** Puts cells side by side, each wrapped at its width. The tallest cell determines the lines. */
 function lineOf(cells: Row, widths: readonly number[], indent = ""): string {
   const folded = cells.map((cell, column) => foldedTo(cell, widths[column]!));
   const height = Math.max(1, ...folded.map(({ length }) => length));
@@ -66,7 +66,7 @@ function lineOf(cells: Row, widths: readonly number[], indent = ""): string {
       .join(GAP).trimEnd()).map((line) => line.trimEnd()).join("\n");
 }
 
-/** At spaces where there are any, else wherever a line is full. */
+/** Wraps at spaces if possible, otherwise wherever a line is full. */
 function foldedTo(text: string, width: number): string[] {
   const lines: string[] = [];
   for (let rest = text; rest !== "";) {

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { inBands } from "./bands.ts";
 
-/** Standard output: JSON when asked for, a table for a person, fields with tabs for a pipe. */
+/** Standard output: JSON when asked for, a table for a person, tab-separated fields for a pipe. */
 export class Output {
   readonly json: boolean;
 
@@ -17,7 +17,7 @@ export class Output {
     await write(this.json ? `${JSON.stringify(value)}\n` : `${text(value)}\n`);
   }
 
-  /** Rows as they come, or aligned under their heads where a person looks at all of them. */
+  /** Prints rows as they arrive, or as an aligned table if a person reads a finite list. */
   async rows<Row>(
     rows: AsyncIterable<Row>,
     { heads, cells, isEndless = false }: RowsOptions<Row>,
@@ -45,14 +45,14 @@ export class Output {
 export interface RowsOptions<Row> {
   readonly heads: readonly string[];
   readonly cells: (row: Row) => readonly string[];
-  /** Shown one by one, because no last one comes. */
+  /** Whether the rows never end, so that each is shown as it arrives. */
   readonly isEndless?: boolean;
 }
 
-/** In a terminal with fewer columns, a table that is wider is shown as records. */
+/** In a terminal with fewer columns, a table that does not fit is shown as records. */
 const FEWEST_COLUMNS_OF_TABLE = 60;
 
-/** Of a pipe, and of a terminal that does not tell its own. */
+/** The width of a pipe, and of a terminal that does not report its own. */
 const USUAL_COLUMNS = 80;
 
 /** How wide a table may be. */
@@ -61,8 +61,8 @@ export function widthOfTerminal(): number {
 }
 
 /**
- * Rows below their heads. Where a terminal is too narrow for that, a row takes several lines or, in
- * a very narrow one, becomes a record.
+ * Formats rows below their heads. If the terminal is too narrow, a row takes several lines or, in a
+ * very narrow one, becomes a record.
  */
 export function table(
   heads: readonly string[],
@@ -92,7 +92,7 @@ export function aligned(lines: readonly (readonly string[])[]): string {
     .join("\n");
 }
 
-/** What another agent named must not steer the terminal. */
+/** Replaces control characters: names that other agents chose must not control the terminal. */
 export function plain(text: string): string {
   return text.replaceAll(
     // deno-lint-ignore no-control-regex
@@ -106,7 +106,7 @@ export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Waits until the pipe has taken it. */
+/** Writes to standard output, and waits until the pipe has accepted the text. */
 export function write(text: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => error ? reject(error) : resolve());

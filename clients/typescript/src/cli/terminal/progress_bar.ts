@@ -4,7 +4,7 @@ import { progressLine } from "./progress_line.ts";
 import { TransferRate } from "./transfer_rate.ts";
 
 const MILLISECONDS_BETWEEN = 100;
-/** Of a terminal that does not tell its own. */
+/** The width of a terminal that does not report its own. */
 const USUAL_COLUMNS = 80;
 
 /** Draws a transfer's progress on standard error, if that is a terminal. */

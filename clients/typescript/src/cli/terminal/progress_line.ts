@@ -1,4 +1,4 @@
-/** The line that shows a transfer's progress: a pure function of what is known of it. */
+/** The line that shows a transfer's progress: a pure function of its state. */
 import type { Progress } from "../../transfer/put.ts";
 import { inBytes, plain } from "./output.ts";
 
@@ -14,11 +14,11 @@ export interface ShownProgress extends Progress {
   readonly name: string;
   /** Null while it is not known. */
   readonly bytesPerSecond: number | null;
-  /** Of the terminal. */
+  /** The width of the terminal. */
   readonly columns: number;
 }
 
-/** Fits into its columns: what matters least is left out, and a long name is shortened. */
+/** Fits the terminal's width: leaves out the least important facts, and shortens a long name. */
 export function progressLine(progress: ShownProgress): string {
   // The last column stays empty: some terminals would begin a new line.
   const columns = progress.columns - 1;
@@ -31,7 +31,7 @@ export function progressLine(progress: ShownProgress): string {
     rateOf(progress),
     remainingOf(progress),
   ];
-  // The remaining time says more than the rate, and the rate says more than the bytes.
+  // Leave out the bytes first, then the rate, then the remaining time.
   for (let least = 0; least <= facts.length; least++) {
     const tail = `${percent}${facts.slice(least).join("")}`;
     const room = columns - `${DOING[phase]}    ${tail}`.length;
@@ -72,7 +72,7 @@ export function durationOf(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
 }
 
-/** The text, or its beginning and an ellipsis in at most so many columns. */
+/** The text, or its beginning with an ellipsis, in at most `columns`. */
 function shortened(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let [shown, width] = ["", 1];

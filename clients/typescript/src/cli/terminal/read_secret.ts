@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** Reads one line from standard input, which a terminal does not show. */
+/** Reads one line from standard input. A terminal does not show what is typed. */
 export async function readSecret(prompt: string): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) return await firstLine(stdin);

@@ -1,6 +1,6 @@
 /** How far back the rate looks: long enough to be steady, short enough to follow a change. */
 const WINDOW_MILLISECONDS = 5000;
-/** Before that, a rate says nothing. */
+/** A rate over less time than this is not meaningful. */
 const LEAST_MILLISECONDS = 500;
 
 interface Sample {
@@ -8,13 +8,13 @@ interface Sample {
   readonly bytes: number;
 }
 
-/** How fast bytes pass, over the last seconds. */
+/** The rate of a transfer over the last seconds. */
 export class TransferRate {
   #samples: Sample[] = [];
 
   /**
-   * Takes how many bytes have passed at a time in milliseconds. Returns bytes per second, or null
-   * while too little is known.
+   * Records the number of bytes transferred until the time `at`, in milliseconds. Returns bytes per
+   * second, or null while too little is known.
    */
   perSecond(bytes: number, at: number): number | null {
     // A new attempt begins with fewer bytes.
