@@ -24,7 +24,7 @@ import { ownArtifactId, type Target } from "./transfer/target.ts";
 export type GetFolderOptions = GetOptions & ExtractFolderOptions;
 
 export interface ListOptions extends CallOptions {
-  /** What the keys begin with. Default: all. */
+  /** Lists only keys that begin with this. Default: all keys. */
   readonly prefix?: string;
 }
 
@@ -34,7 +34,10 @@ export interface GrantsOptions extends CallOptions {
   readonly toTag?: string;
 }
 
-/** A grant ends with its artifact, if not before. */
+/**
+ * As `expires_at`, it means "as long as the artifact": a grant ends with its artifact at the
+ * latest.
+ */
 const AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z";
 
 /**
@@ -74,8 +77,8 @@ export class AgentFiles extends ArtifactOperations {
   }
 
   /**
-   * Puts a folder, packed as a tar while it is sent, in Node and Deno. Links, fifos, sockets and
-   * devices are not in it: the answer names them.
+   * Uploads a folder as a tar, which is packed while it is sent. Node and Deno only. Links, fifos,
+   * sockets and devices are left out and named in `leftOut`.
    *
    * @example
    * ```ts
@@ -92,10 +95,10 @@ export class AgentFiles extends ArtifactOperations {
   }
 
   /**
-   * Makes the new folder `path` of one that `putFolder` or `agentfiles put` has packed, or of
-   * another tar, in Node and Deno. It appears once every byte is verified. Throws
-   * `archive_refused` for a tar with links, devices, or names that lead out of the folder, and
-   * `target_exists`; then nothing has changed.
+   * Downloads a tar, from `putFolder`, `agentfiles put` or elsewhere, and extracts it to the new
+   * folder `path`. Node and Deno only. The folder appears once every byte is verified. Throws
+   * `target_exists`, or `archive_refused` for a tar with links, devices, or names that lead out of
+   * the folder. After both errors, nothing has changed.
    *
    * @example
    * ```ts
@@ -195,7 +198,8 @@ export class AgentFiles extends ArtifactOperations {
   }
 
   /**
-   * The live grants to the agent, newest first; with `wait`, then each new one as it arrives.
+   * The live grants to the agent, newest first. With `wait`, continues with each new grant as it
+   * arrives.
    *
    * @example
    * ```ts
@@ -247,7 +251,8 @@ export class AgentFiles extends ArtifactOperations {
   }
 
   /**
-   * What happened to the agent's files, and what it did; with `wait`, then each new event.
+   * The events of the agent's files, and the agent's own actions. With `wait`, continues with each
+   * new event.
    *
    * @example
    * ```ts

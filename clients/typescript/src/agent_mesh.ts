@@ -35,7 +35,7 @@ export class AgentMesh {
   }
 
   /**
-   * Joins the mesh, or updates what it knows of the agent.
+   * Joins the mesh, or updates the agent's registration.
    *
    * @example
    * ```ts
@@ -54,7 +54,7 @@ export class AgentMesh {
   }
 
   /**
-   * Says that the agent is online. With `wait_seconds`, it waits for a change of configuration.
+   * Reports that the agent is online. With `wait_seconds`, waits for a change of the configuration.
    *
    * @example
    * ```ts
@@ -168,8 +168,8 @@ export class AgentMesh {
   }
 
   /**
-   * The configuration, now and whenever it changes. Heartbeats are sent in between, with what
-   * `paths` tells of the neighbours.
+   * Yields the configuration, now and whenever it changes. Sends heartbeats in between, with the
+   * reports on neighbours that `paths` returns.
    *
    * @example
    * ```ts
@@ -211,7 +211,8 @@ export class AgentMesh {
   }
 
   /**
-   * What happened to the agent in the mesh, and what it did; with `wait`, then each new event.
+   * The events of the agent in the mesh, and its own actions. With `wait`, continues with each new
+   * event.
    *
    * @example
    * ```ts
@@ -225,8 +226,9 @@ export class AgentMesh {
   }
 
   /**
-   * Tells which of these positions have something new: the configuration, the inbox, the events of
-   * both functions. With `wait_seconds`, it waits until one has. Counts as a heartbeat.
+   * Tells where something is newer than the given positions: in the configuration, the inbox, or
+   * the events of either function. With `wait_seconds`, waits until something is. Counts as a
+   * heartbeat.
    *
    * @example
    * ```ts
@@ -241,7 +243,7 @@ export class AgentMesh {
   }
 
   /**
-   * Ends the agent: its keys, its peer and its rules. `remove` ends its peer and rules alone.
+   * Ends the agent: its keys, its peer and its rules. `remove` ends only its peer and rules.
    *
    * @example
    * ```ts
@@ -276,7 +278,7 @@ export class AgentMesh {
     );
   }
 
-  /** A request that names the agent, where the connection knows which it is. */
+  /** Adds the agent's identifier to a request, if the connection knows it. */
   #own<Request extends object>(
     request: Request,
   ): Request & { agent_id?: string } {

@@ -38,22 +38,22 @@ export type Grant = ArtifactComponents["schemas"]["Grant"];
 export type InboxEntry = ArtifactComponents["schemas"]["InboxEntry"];
 /** A live grant that an agent has given. */
 export type GivenGrant = ArtifactComponents["schemas"]["GivenGrant"];
-/** What happened to an agent's files, or was done by it. */
+/** An event of an agent's files, or an action of the agent. */
 export type ArtifactsEvent = ArtifactComponents["schemas"]["Event"];
 export type Download = ArtifactsAnswer<"/open">;
 /** The configuration that wg-quick takes. */
 export type WgQuickConfiguration = MeshComponents["schemas"]["WgQuickConfiguration"];
 /** The configuration of a program that is a peer itself. */
 export type MeshConfiguration = MeshComponents["schemas"]["MeshConfiguration"];
-/** How an agent reaches a neighbour, as it reports it. */
+/** An agent's report of how it reaches a neighbour. */
 export type SentPath = NonNullable<MeshRequest<"/peer/heartbeat">["paths"]>[number];
 export type Peer = MeshComponents["schemas"]["Peer"];
 export type Rule = MeshComponents["schemas"]["Rule"];
 export type Netmap = MeshComponents["schemas"]["Netmap"];
-/** What happened to an agent in the mesh, or was done by it. */
+/** An event of an agent in the mesh, or an action of the agent. */
 export type MeshEvent = MeshComponents["schemas"]["Event"];
 
-/** Whom a credential stands for. */
+/** The agent or operator that a credential belongs to. */
 export type Identity = Answered<OperationOf<ArtifactPaths, "/whoami", "get">>;
 
 type ErrorBody =

@@ -1,6 +1,8 @@
 import type { ServiceErrorCode } from "../contract/types.ts";
 
-/** Errors that do not come from the service. Wrong arguments have its `invalid_request`. */
+/**
+ * Errors that do not come from the service. Wrong arguments give the service's `invalid_request`.
+ */
 export type LocalErrorCode =
   /** The service cannot be reached, or the connection broke. `message` has URL and reason. */
   | "network_error"
@@ -18,9 +20,9 @@ export type LocalErrorCode =
   | "download_mismatch"
   /** No bytes came for too long, or the connection broke too often. */
   | "download_broken"
-  /** A tar that is not safe to extract, or damaged; `details.entry` names what in it. */
+  /** The tar is damaged or not safe to extract; `details.entry` names the entry. */
   | "archive_refused"
-  /** There is something already where a folder was to be made. */
+  /** The path of the new folder is already taken. */
   | "target_exists";
 
 export interface AgentErrorFields {
@@ -56,7 +58,7 @@ export class AgentError extends Error {
   readonly retryable: boolean;
   /** Names the request in the service's log. */
   readonly requestId: string | null;
-  /** Facts for a program; what they are depends on `code`. */
+  /** Facts for a program. Their shape depends on `code`. */
   readonly details: unknown;
   /** How long the service asks to wait before the same call. */
   readonly retryAfterSeconds: number | null;
@@ -133,7 +135,7 @@ function parseEnvelope(text: string): Envelope | null {
   }
 }
 
-/** The message, with each field that broke a rule where the service names them. */
+/** One sentence for each field that broke a rule, or the message if the service names no fields. */
 function withIssues({ message, details }: Envelope): string {
   const { issues } = (details ?? {}) as {
     readonly issues?: readonly FieldIssue[];
@@ -145,7 +147,7 @@ function sentenceOf(issues: readonly FieldIssue[]): string {
   return issues.map(({ path, message }) => `${path}: ${message}`).join(" ");
 }
 
-/** Null if the header is missing, or is no number of seconds. */
+/** Null if the header is missing, or is not a number of seconds. */
 export function retryAfterOf({ headers }: Response): number | null {
   const retryAfter = headers.get("retry-after");
   return retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : null;

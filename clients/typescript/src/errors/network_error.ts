@@ -1,9 +1,9 @@
 import { AgentError } from "./agent_error.ts";
 
-/** What no repetition changes, by what the platforms say of it. */
+/** Failures that a retry cannot fix, recognised by the platforms' error texts. */
 const FINAL_REASONS: readonly (readonly [RegExp, (match: RegExpMatchArray) => string])[] = [
   [
-    // Node and Bun; Deno.
+    // ENOTFOUND is from Node and Bun, the others are from Deno.
     /\bENOTFOUND\b(?: (\S+))?|invalid dns name|dns error: .*(?:Name or service not known|nodename nor servname|No such host|No address associated)/,
     ([, name]) => `the name ${name ? `${name} ` : ""}does not exist. Check the URL`,
   ],
@@ -25,7 +25,7 @@ const FINAL_REASONS: readonly (readonly [RegExp, (match: RegExpMatchArray) => st
   ],
 ];
 
-/** What may pass, in words. */
+/** Temporary failures, and their description. */
 const PASSING_REASONS: readonly (readonly [RegExp, string])[] = [
   [
     /\bEAI_AGAIN\b|Temporary failure in name/i,
@@ -44,14 +44,16 @@ const PASSING_REASONS: readonly (readonly [RegExp, string])[] = [
 export interface FailedRequest {
   readonly url: string;
   /**
-   * Whether an earlier request to the same origin was answered. Its name and certificate were right
-   * then, so what is wrong with them now may pass: some machines that are offline say that no name
-   * exists.
+   * Whether an earlier request to the same origin was answered. The origin's name and certificate
+   * were right then, so an error in them may be temporary: some offline machines report that no
+   * name exists.
    */
   readonly wasAnswered: boolean;
 }
 
-/** The error for what `fetch` threw. It names the origin alone: some paths have a token. */
+/**
+ * The error for what `fetch` threw. It names only the origin, because some paths contain a token.
+ */
 export function networkError(
   cause: unknown,
   { url, wasAnswered }: FailedRequest,
@@ -71,8 +73,8 @@ export function networkError(
 }
 
 /**
- * The error for what waiting for an answer or reading it failed with. What the caller's signal was
- * aborted with, and an AgentError, stay as they are.
+ * The error for a failure while waiting for an answer or reading it. Returns an AgentError, and the
+ * abort reason of the caller's signal, unchanged.
  */
 export function errorOfFetch(
   cause: unknown,
@@ -117,11 +119,11 @@ interface Thrown {
   readonly cause?: unknown;
 }
 
-/** Codes and messages of an error and of what caused it, the first cause last. */
+/** Codes and messages of an error and its causes, with the root cause last. */
 function factsOf(cause: unknown): string[] {
   const facts: string[] = [];
   for (let error = cause, depth = 0; error && depth < 5; depth++) {
-    // Where a name has several addresses, each attempt failed for itself.
+    // If a name has several addresses, the error has one failure per address. Use the first.
     if (error instanceof AggregateError && error.errors.length > 0) {
       [error] = error.errors;
     }
@@ -133,7 +135,7 @@ function factsOf(cause: unknown): string[] {
   return facts;
 }
 
-/** Deno writes the whole URL into the message. */
+/** Removes URLs: Deno writes the whole URL into the message. */
 function withoutUrls(text: string): string {
   const reason = text.split(/client error \(\w+\): /).at(-1)!;
   const plain = reason.replaceAll(/https?:\/\/[^\s)]+/g, "…").trim();

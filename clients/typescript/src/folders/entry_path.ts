@@ -1,25 +1,25 @@
 import { refusal } from "./tar/refusal.ts";
 
-/** Of `process.platform`: what its file systems make of names differs. */
+/** The values of `process.platform` whose file systems treat names differently. */
 export type Platform = "linux" | "darwin" | "win32";
 
-/** What file systems take at most, in bytes of UTF-8. */
+/** The longest name and path that file systems accept, in bytes of UTF-8. */
 const LONGEST_SEGMENT_BYTES = 255;
 const LONGEST_PATH_BYTES = 4096;
-/** How many folders may be in one another. */
+/** How deep folders may be nested. */
 const DEEPEST = 200;
 
-/** Names of devices, which Windows opens in every folder and with every ending. */
+/** Device names. Windows opens the device in every folder, and with every file extension. */
 export const RESERVED_ON_WINDOWS: RegExp = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
-/** What Windows takes for something else than a part of a name. */
+/** What Windows does not accept as part of a name, or treats specially. */
 // deno-lint-ignore no-control-regex
 const UNFIT_ON_WINDOWS = /[\x00-\x1f\\:*?"<>|]|[. ]$/;
 
 /**
- * The names of folders and file that an entry's name consists of; empty for the archive's own
+ * Splits an entry's name into the names of folders and the file. Returns none for the archive's own
  * folder, `./`. Throws `archive_refused` for a name that leads out of the folder, or that the
- * platform would give another meaning.
+ * platform would interpret differently.
  */
 export function segmentsOf(name: string, platform: Platform): string[] {
   if (name.includes("\0")) throw refusal(name, "has a NUL in its name");
@@ -42,7 +42,7 @@ export function segmentsOf(name: string, platform: Platform): string[] {
   return segments;
 }
 
-/** Two paths of the same text are the same file on the platform. */
+/** A text that is equal for two paths if they name the same file on the platform. */
 export function sameFileText(path: string, platform: Platform): string {
   if (platform === "linux") return path;
   return path.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");

@@ -8,25 +8,25 @@ import { refusal } from "./tar/refusal.ts";
 import { Tree } from "./tree.ts";
 
 export interface ExtractOptions {
-  /** The committed size: nothing in the archive is larger. */
+  /** The committed size of the archive. No entry may be larger. */
   readonly size: number;
-  /** Whether `put` has packed it: a listing, and one folder, which becomes the target. */
+  /** Whether `put` has packed the archive: a listing, and one folder, which becomes the target. */
   readonly isPacked: boolean;
   /** How many files and folders there may be. Default: 200,000. */
   readonly maxEntries?: number | undefined;
-  /** Default: this one. */
+  /** Default: the current platform. */
   readonly platform?: Platform | undefined;
 }
 
 const MAX_ENTRIES = 200_000;
 const BLOCK_BYTES = 512;
-/** Folders that an archive does not list, as some programs leave them out. */
+/** How many folders may lack an entry of their own: some programs leave folders out. */
 const UNLISTED_FOLDERS = 1000;
 
 /**
- * Extracts a tar as the new folder `target`: in a temporary folder beside it, which gets the name
- * once the stream has ended without an error. Resolves to the number of files and folders. Throws
- * `archive_refused` or `target_exists`, and what the stream fails with; then there is nothing.
+ * Extracts a tar to the new folder `target`. Extracts to a temporary folder beside it, and renames
+ * that once the stream has ended without an error. Resolves to the number of files and folders.
+ * Throws `archive_refused`, `target_exists` or the stream's error; then nothing is left behind.
  */
 export async function extractTar(
   stream: ByteStream,
@@ -49,7 +49,7 @@ export async function extractTar(
   }
 }
 
-/** Throws `target_exists` where there is anything at the path, such as a link to nowhere. */
+/** Throws `target_exists` if anything is at the path, even a dangling link. */
 export async function assertFree(
   { fs }: NodeModules,
   target: string,
@@ -100,7 +100,7 @@ function platformOf(platform: string): Platform {
   return platform === "win32" || platform === "darwin" ? platform : "linux";
 }
 
-/** `<folder>.listing.tsv` and `<folder>/…`, as `put` packs a folder. */
+/** Checks the layout of a folder that `put` packed: `<folder>.listing.tsv`, then `<folder>/…`. */
 class PackedLayout {
   #first: string | null = null;
   #folder: string | null = null;
@@ -151,7 +151,7 @@ async function writeFile(
   { name: entry, isExecutable, body }: TarEntry,
 ): Promise<void> {
   const mode = isExecutable ? 0o777 : 0o666;
-  // Never one that is there, and through no link: the folder is new, and no link is made in it.
+  // `wx` overwrites no file. The path has no links: the folder is new, and no links are extracted.
   const file = await fs.open(path.join(folder, ...name.split("/")), "wx", mode)
     .catch((error) => {
       throw refusedByDisk(error, entry);
@@ -168,7 +168,7 @@ async function writeFile(
   }
 }
 
-/** A file system may take two names for one, whatever the platform. */
+/** On every platform, a file system may treat two names as the same. */
 function refusedByDisk(error: NodeJS.ErrnoException, entry: string): unknown {
   if (error.code === "EEXIST") {
     return refusal(entry, "has the name of another entry here");
@@ -179,7 +179,9 @@ function refusedByDisk(error: NodeJS.ErrnoException, entry: string): unknown {
   return error;
 }
 
-/** Gives the folder its name. An empty one takes the name first, which fails where it is taken. */
+/**
+ * Renames the folder to `target`. Creates an empty folder there first, which fails if it exists.
+ */
 async function publish(
   { fs, process }: NodeModules,
   temporary: string,
@@ -189,9 +191,9 @@ async function publish(
     throw error.code === "EEXIST" ? targetExists(target) : error;
   });
   try {
-    // What the user's umask allows; the temporary folder is private.
+    // Use the mode that the user's umask gave `target`: the temporary folder is private.
     await fs.chmod(temporary, (await fs.lstat(target)).mode & 0o777);
-    // Windows renames onto nothing, not even an empty folder.
+    // Windows cannot rename onto a folder, not even an empty one.
     if (process.platform === "win32") await fs.rmdir(target);
     await fs.rename(temporary, target);
   } catch (error) {

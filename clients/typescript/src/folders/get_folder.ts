@@ -16,8 +16,8 @@ export interface GotFolder {
 }
 
 /**
- * Makes the new folder `path` of a tar on its way. Of a folder that `put` packed, it has what that
- * folder had; of another tar, all that is in it.
+ * Extracts a tar to the new folder `path` while it is downloaded. If `put` packed a folder, `path`
+ * gets the content of that folder. Of any other tar, it gets everything.
  */
 export async function extractFolder(
   { body, artifact }: Got,
@@ -37,7 +37,7 @@ export async function extractFolder(
   }
 }
 
-/** Opens an artifact, which a grant may count, only where there is room for its folder. */
+/** Opens the artifact only if `path` is free, because a grant may count each opening. */
 export async function getFolder(
   open: () => Promise<Got>,
   path: string,

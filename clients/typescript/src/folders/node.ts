@@ -7,7 +7,7 @@ export interface NodeModules {
   readonly process: typeof import("node:process");
 }
 
-/** What reads and writes folders, in Node and Deno. Throws TypeError elsewhere. */
+/** The modules that read and write folders, in Node and Deno. Throws TypeError elsewhere. */
 export async function nodeModules(): Promise<NodeModules> {
   const [fs, files, path, process] = await Promise.all([
     nodeModule<typeof import("node:fs/promises")>("node:fs/promises"),

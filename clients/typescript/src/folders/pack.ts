@@ -8,7 +8,7 @@ import { type FoundEntry, type LeftOut, walk } from "./walk.ts";
 
 /** A file or folder of the archive. */
 export interface PackedEntry {
-  /** Within the archive. */
+  /** The path within the archive. */
   readonly name: string;
   readonly size: number;
 }
@@ -17,12 +17,12 @@ export interface PackedFolder {
   /** The tar, made while it is read. */
   readonly source: StreamSource;
   readonly entries: readonly PackedEntry[];
-  /** What no archive of ours holds. */
+  /** Links, fifos, sockets and devices, which are not packed. */
   readonly leftOut: readonly LeftOut[];
 }
 
 export interface PackOptions {
-  /** Looks at each open file before its first byte is read, and throws where it is not to be. */
+  /** Checks each open file before its first byte is read. Throws if the file must not be read. */
   readonly check?:
     | ((file: FileHandle, path: string) => Promise<void>)
     | undefined;
@@ -32,8 +32,8 @@ const BLOCK_BYTES = 512;
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * A folder as a tar. The listing of what is in it stands first, beside the folder: who reads the
- * beginning knows what follows. Only files and folders are packed.
+ * Packs a folder as a tar. A listing of its content comes first, beside the folder, so that a
+ * reader knows early what follows. Only files and folders are packed.
  */
 export async function packFolder(
   folder: string,
@@ -41,7 +41,7 @@ export async function packFolder(
 ): Promise<PackedFolder> {
   const node = await nodeModules();
   const name = node.path.basename(node.path.resolve(folder)) || "root";
-  // The folder itself may be named by a link.
+  // The path of the folder itself may be a link.
   const { found, leftOut } = await walk(
     node,
     await node.fs.realpath(folder),
@@ -81,7 +81,7 @@ function headerOf(
   return { name, size, type, mode, mtime: modifiedAt };
 }
 
-/** How long the archive is: its headers are written for empty files, and the bytes are added. */
+/** The size of the archive: packs empty files to count the headers, and adds the files' sizes. */
 async function sizeOf(
   listing: Listing,
   found: readonly FoundEntry[],
@@ -134,7 +134,7 @@ function pack(
     }
     controller.finalize();
   })();
-  // A file that grew, shrank or went: the reader of the archive is told.
+  // If a file grew, shrank or disappeared, the reader of the archive gets the error.
   packing.catch((error) => controller.error(error));
   return readable;
 }
@@ -148,7 +148,7 @@ async function* bytesOf(
   { path, name, size }: FoundEntry,
   { check }: PackOptions,
 ): AsyncGenerator<Uint8Array> {
-  // It waits for nobody who writes to a pipe. Windows has neither flag.
+  // O_NONBLOCK: do not wait for the writer of a named pipe. Windows lacks the last two flags.
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = await fs.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
@@ -157,7 +157,7 @@ async function* bytesOf(
     await check?.(file, path);
     let left = size;
     while (true) {
-      // Its own each time: what is on its way to the network is not to be written over.
+      // A new buffer for each chunk: the network may still be sending the last one.
       const chunk = new Uint8Array(Math.min(CHUNK_BYTES, left + 1));
       const { bytesRead } = await file.read(chunk, 0, chunk.byteLength);
       left -= bytesRead;

@@ -5,11 +5,11 @@ import { type PackedEntry, packFolder } from "./pack.ts";
 import { PACKED_FOLDER } from "./packed.ts";
 import type { LeftOut } from "./walk.ts";
 
-/** A folder that was put. */
+/** A folder that was uploaded. */
 export type PutFolder = PutArtifact & {
-  /** What is in it. */
+  /** The files and folders that were packed. */
   readonly entries: readonly PackedEntry[];
-  /** What is not: links, fifos, sockets and devices. */
+  /** What was left out: links, fifos, sockets and devices. */
   readonly leftOut: readonly LeftOut[];
 };
 
@@ -19,7 +19,7 @@ export async function putFolder(
   folder: string,
   options: Omit<PutOptions, "mime"> = {},
 ): Promise<PutFolder> {
-  // Before the folder is read, which may take long.
+  // Check the names before the folder is read, which may take long.
   assertNames({ key, to: options.to, toTags: options.toTags });
   const { source, entries, leftOut } = await packFolder(folder);
   const artifact = await put(connection, key, source, {

@@ -4,16 +4,16 @@ import { refusal } from "./tar/refusal.ts";
 interface Known {
   readonly path: string;
   readonly isDirectory: boolean;
-  /** Whether the archive has an entry for it, or only something below. */
+  /** Whether the archive has an entry for this path, not only for something below it. */
   isListed: boolean;
 }
 
-/** What an entry needs: folders to be made first, from the outside in, and its own path. */
+/** The folders to create for an entry, outermost first, and the entry's own path. */
 export interface Place {
   readonly folders: readonly string[];
-  /** Below the target, with `/`; empty for the target itself. */
+  /** The path below the target, with `/`; empty for the target itself. */
   readonly path: string;
-  /** Whether a folder of that path is there already: something below it came before. */
+  /** Whether the folder exists already, because an entry below it came first. */
   readonly isThere: boolean;
 }
 
@@ -23,7 +23,9 @@ export interface TreeOptions {
   readonly maxEntries: number;
 }
 
-/** The files and folders of an archive so far: no two at the same place, none below a file. */
+/**
+ * The files and folders of an archive so far. No two have the same path, and none is below a file.
+ */
 export class Tree {
   readonly #known = new Map<string, Known>();
   readonly #options: TreeOptions;
@@ -37,7 +39,7 @@ export class Tree {
     return this.#known.size;
   }
 
-  /** Throws `archive_refused` where there is no place for an entry. */
+  /** Throws `archive_refused` if the entry conflicts with others, or is one too many. */
   add(name: string, segments: readonly string[], isDirectory: boolean): Place {
     const path = segments.join("/");
     if (path === "") {

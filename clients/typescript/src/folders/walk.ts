@@ -4,7 +4,7 @@ import type { NodeModules } from "./node.ts";
 
 /** A file or folder that was found. */
 export interface FoundEntry {
-  /** Within the archive; of a folder, with `/` at its end. */
+  /** The path within the archive; for a folder, with `/` at its end. */
   readonly name: string;
   readonly path: string;
   readonly isDirectory: boolean;
@@ -13,9 +13,9 @@ export interface FoundEntry {
   readonly modifiedAt: Date;
 }
 
-/** What is neither a file nor a folder. */
+/** An entry that is neither a file nor a folder. */
 export interface LeftOut {
-  /** Within the archive, if it were there. */
+  /** The path that it would have within the archive. */
   readonly name: string;
   readonly kind: "symbolic link" | "fifo" | "socket" | "device";
 }
@@ -25,7 +25,7 @@ export interface Found {
   readonly leftOut: LeftOut[];
 }
 
-/** A folder and all below it, in the order of their names. No link is followed. */
+/** Finds a folder and everything below it, sorted by name. Follows no links. */
 export async function walk(
   node: NodeModules,
   folder: string,
@@ -54,7 +54,7 @@ async function look(
     size: isDirectory ? 0 : state.size,
     path,
     isDirectory,
-    // A set-user-ID bit is nobody else's to have.
+    // Without set-user-ID and similar bits, which must not apply to another user.
     mode: state.mode & 0o777,
     modifiedAt: state.mtime,
   });
@@ -64,7 +64,7 @@ async function look(
   }
 }
 
-/** What is in a folder. Throws if another folder, or a link to one, has taken its place. */
+/** The names in a folder. Throws if another folder or a link has replaced it meanwhile. */
 async function childrenOf(
   { fs }: NodeModules,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Yields the items of `coming` as they arrive. At most every so many seconds, it also empties
- * `again` and yields its items once more. Ends when `coming` ends.
+ * Yields the items of `coming` as they arrive. At most once per `seconds`, it also empties `again`
+ * and yields its items once more. Ends when `coming` ends.
  */
 export async function* andAgain<Item>(
   coming: AsyncGenerator<Item, void, undefined>,
@@ -13,7 +13,7 @@ export async function* andAgain<Item>(
     while (true) {
       if (next === null) {
         next = coming.next();
-        // A rejection is handled below, where `next` is awaited. That may be later.
+        // `next` is awaited below, perhaps later. Until then, a rejection is not unhandled.
         next.catch(() => {});
       }
       const left = lookedAt + seconds * 1000 - performance.now();

@@ -17,9 +17,9 @@ export interface ConfigurationRequest {
 
 export interface ConfigurationsOptions extends CallOptions {
   /**
-   * How the neighbours are reached now; the first 64 are told, with each heartbeat, and within half
-   * a minute if one is reached in another way. It should settle soon: what else the caller waits
-   * for waits meanwhile. What it throws before a heartbeat ends the generator.
+   * Returns how the neighbours are reached now. The first 64 are reported with each heartbeat, and
+   * within half a minute after a path has changed. It should settle soon, because it delays the
+   * caller's other waits. If it throws before a heartbeat, the generator throws the error.
    */
   readonly paths?: ReadPaths;
 }
@@ -54,7 +54,7 @@ export async function* followConfigurations(
   }
 }
 
-/** Whether there is another configuration, after one wait. */
+/** Waits once. Resolves to whether there is another configuration. */
 async function waitOnce(
   connection: Connection,
   applied: { readonly agent_id?: string; readonly config_version: number },

@@ -15,9 +15,9 @@ export interface EventsOptions extends FollowOptions {
 type Page = ArtifactsAnswer<"/events"> | MeshAnswer<"/events">;
 
 /**
- * The events of the agent, oldest first: the newest page, or all since `after`; with `wait`, then
- * each new event. No event is missed, and none is yielded twice, except after a restore of the
- * service: then it goes on with the newest page.
+ * The events of the agent, oldest first: the newest page, or all since `after`. With `wait`,
+ * continues with each new event. No event is missed, and none is yielded twice, except after a
+ * restore of the service: then it continues with the newest page.
  */
 export async function* followEvents<ItsPage extends Page>(
   connection: Connection,
@@ -30,7 +30,7 @@ export async function* followEvents<ItsPage extends Page>(
     let isWaiting = false;
     let page: ItsPage;
     try {
-      // What is new of these types, only /events tells.
+      // Only /events can wait for events of certain types.
       const isTold: boolean = !isBehind && options.types === undefined &&
         await waitForNews(connection, "events_after", after!, options);
       isWaiting = !isBehind && !isTold;

@@ -7,7 +7,7 @@ import { pause } from "../http/retries.ts";
 import { postAndWait, restAfterWait } from "./waiting.ts";
 
 type Answer = MeshAnswer<"/wait">;
-/** What one request can wait for, by the fields of the operation. */
+/** The positions that one request can wait after, by the fields of the operation. */
 type Positions = Required<Pick<MeshRequest<"/wait">, Field>>;
 type Field = "config_version" | "inbox_after" | "events_after";
 
@@ -15,8 +15,8 @@ type Report = Partial<MeshRequest<"/wait">>;
 
 export interface WaitOptions extends CallOptions {
   /**
-   * Called before each request: further fields of it. What it throws ends this wait alone, as does
-   * the service's refusal of those fields.
+   * Called before each request, and returns further fields for it. If it throws, or the service
+   * refuses those fields, only this wait fails.
    */
   readonly report?: () => Promise<Report>;
 }
@@ -29,16 +29,18 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Whoever begins to wait, or was told of news, is seldom alone: then one request is for all. */
+/**
+ * Several waits often begin, or get news, at the same time. After this pause, they share a request.
+ */
 const REGROUPING_MILLISECONDS = 100;
 
-/** The requests that are held now, of all callers. */
+/** The requests that wait now, of all callers. */
 const held: HeldRequest[] = [];
 
 /**
- * Resolves with true when there is something new after a position. Everything that one caller waits
- * for, on both functions, is in one held request. Resolves with false if the deployment lacks
- * /wait: then wait in another way.
+ * Resolves with true when something is newer than a position. All waits of one caller, on both
+ * functions, share one held request. Resolves with false if the deployment lacks /wait: then wait
+ * in another way.
  */
 export function waitForNews<Its extends Field>(
   connection: Connection,
@@ -66,7 +68,7 @@ export function waitForNews<Its extends Field>(
 /** One request to /wait at a time, for at most one waiter of each field. */
 class HeldRequest {
   readonly #waiters = new Map<Field, Waiter>();
-  /** Aborted to send another request in its place. */
+  /** Aborts the current request, so that another one replaces it. */
   #underWay = new AbortController();
   #isReporting = false;
 
@@ -84,10 +86,10 @@ class HeldRequest {
     void this.#run();
   }
 
-  /** Ends one wait with a reason. */
+  /** Rejects one wait with a reason. */
   leave(field: Field, reason: unknown): void {
     this.#take(field)?.reject(reason);
-    // The others do not wait for its report.
+    // If reports are being read, start over: the other waits must not wait for this one's report.
     if (this.#waiters.size === 0 || this.#isReporting) this.#underWay.abort();
   }
 
@@ -104,7 +106,7 @@ class HeldRequest {
     }
   }
 
-  /** Sends one request. Whether somebody was told something. */
+  /** Sends one request. Resolves to whether any wait got news. */
   async #ask(signal: AbortSignal): Promise<boolean> {
     const reports = await this.#reports(signal);
     const asked = [...this.#waiters];
@@ -131,13 +133,13 @@ class HeldRequest {
     return told.length > 0;
   }
 
-  /** Rejects when another request is to be sent. */
+  /** Reads the reports of all waits. Rejects when another request is to be sent. */
   async #reports(signal: AbortSignal): Promise<Report> {
     const read = async (field: Field, waiter: Waiter): Promise<Report | undefined> => {
       try {
         return await waiter.options.report?.();
       } catch (error) {
-        // Not another one, that came after this one had left.
+        // A later wait for the same field may have taken its place: leave that alone.
         if (this.#waiters.get(field) === waiter) this.leave(field, error);
         return undefined;
       }
@@ -175,7 +177,7 @@ class HeldRequest {
   }
 }
 
-/** Whether an answer has news for a waiter. If not, its next request asks from there on. */
+/** Whether an answer has news for a waiter. If not, moves its position to the answer's. */
 function moveOn(field: Field, waiter: Waiter, answer: Answer): boolean {
   if (field === "config_version") {
     return answer.config_version !== waiter.position;

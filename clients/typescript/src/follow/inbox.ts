@@ -23,9 +23,9 @@ type Request = ArtifactsRequest<"/inbox">;
 type Page = ArtifactsAnswer<"/inbox">;
 
 /**
- * The live grants to the agent, newest first; with `wait`, then each new one as it arrives. A
- * deployment that does not support waiting is queried every two seconds. With `wait`, a position
- * from before a restore of the service is replaced by the beginning.
+ * The live grants to the agent, newest first. With `wait`, continues with each new grant as it
+ * arrives. A deployment that does not support waiting is queried every two seconds. With `wait`, it
+ * starts over from the beginning if the position is from before a restore of the service.
  */
 export async function* followInbox(
   connection: Connection,
@@ -44,7 +44,7 @@ export async function* followInbox(
     let position: string | undefined;
     const seen = new Set<string>();
     try {
-      // What is new of one sender, only /inbox tells.
+      // Only /inbox can wait for grants from one agent.
       const isTold = !isFirst && after !== undefined &&
         options.fromAgent === undefined &&
         await waitForNews(connection, "inbox_after", after, options);
@@ -56,7 +56,8 @@ export async function* followInbox(
           options,
         )
       ) {
-        // The first page's: grants that arrive while the other pages are read are newer.
+        // Keep the first page's position: grants that arrive while the other pages are read are
+        // newer.
         position ??= page.latest;
         for (const grant of page.grants) {
           seen.add(grant.grant_id);

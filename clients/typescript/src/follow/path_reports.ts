@@ -3,17 +3,17 @@ import type { SentPath } from "../contract/types.ts";
 /** How an agent's neighbours are reached now. */
 export type ReadPaths = () => readonly SentPath[] | Promise<readonly SentPath[]>;
 
-/** As many as the service takes. */
+/** The most paths that the service accepts in a report. */
 const MOST = 64;
 
-/** In milliseconds: how often it is looked, and how soon at most the service is told again. */
+/** In milliseconds: the time between two checks, and the least time between two reports. */
 interface Every {
   readonly look: number;
   readonly pause: number;
 }
 const [LOOK, PAUSE] = [5000, 30_000];
 
-/** Tells the service of paths, and again when one has turned while a request waits. */
+/** Reports paths to the service, and again when one has changed while a request waits. */
 export class PathReports {
   readonly #read: ReadPaths;
   readonly #every: Every;
@@ -25,14 +25,16 @@ export class PathReports {
     this.#every = every;
   }
 
-  /** What to send, from now on what was told. */
+  /** Returns what to send, and remembers it as reported. */
   readonly report = async (): Promise<{ paths: SentPath[] }> => {
     const paths = await this.#paths();
     [this.#told, this.#toldAt] = [summaryOf(paths), performance.now()];
     return { paths };
   };
 
-  /** As the wait does, but resolves to false, too, when a path has turned since it was told. */
+  /**
+   * Settles as `wait` does, but also resolves to false when a path has changed since its report.
+   */
   async until(
     wait: (signal: AbortSignal) => Promise<boolean>,
     signal: AbortSignal | undefined,
@@ -43,7 +45,7 @@ export class PathReports {
     const timer = setInterval(async () => {
       if (isLooking || performance.now() - this.#toldAt < this.#every.pause) return;
       isLooking = true;
-      // What it throws, the next report throws, too.
+      // An error counts as a change: the next report throws it, too.
       const now = await this.#paths().then(summaryOf, () => null);
       isLooking = false;
       if (now !== this.#told) turned.abort();
@@ -63,7 +65,7 @@ export class PathReports {
   }
 }
 
-/** What is worth telling at once. */
+/** The facts whose change is reported at once. */
 function summaryOf(paths: readonly SentPath[]): string {
   return paths.map(({ agent_id, via }) => `${agent_id} ${via}`).sort().join("\n");
 }

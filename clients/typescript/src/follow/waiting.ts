@@ -3,15 +3,15 @@ import type { Connection } from "../http/connection.ts";
 import type { CallOptions } from "../http/connection_options.ts";
 import { pause } from "../http/retries.ts";
 
-/** Between two requests to a deployment that does not support waiting. */
+/** The pause between two requests to a deployment that does not support waiting. */
 const POLL_SECONDS = 2;
 
 export interface FollowOptions extends CallOptions {
-  /** Keeps waiting for new items. Default: false, which ends after the present ones. */
+  /** Keeps waiting for new items. Default: false, which ends after the current ones. */
   readonly wait?: boolean;
   /**
-   * With `wait`: called when the service was restored, so that the last position has expired. What
-   * is there now is yielded once more, from the beginning; then it goes on.
+   * With `wait`: called when the last position has expired because the service was restored. The
+   * current items are then yielded again, and new ones follow.
    */
   readonly onStartOver?: () => void;
 }
@@ -26,8 +26,8 @@ export function startsOver(error: unknown, options: FollowOptions): boolean {
 }
 
 /**
- * POSTs to an operation that waits, for as long as requests of this connection can, and for no more
- * than `longestWait` seconds.
+ * POSTs to an operation that waits: as long as requests of this connection can, but at most
+ * `longestWait` seconds.
  */
 export async function postAndWait<Answer>(
   connection: Connection,
@@ -53,8 +53,8 @@ export async function postAndWait<Answer>(
 }
 
 /**
- * Call it after a wait without a result. If that ended at once, it pauses before the next one. This
- * happens when a process of the service ends, or when a key has too many waits.
+ * Call it after a wait without a result. If the wait ended at once, it pauses before the next one.
+ * A wait ends at once when a process of the service ends, or when a key has too many waits.
  */
 export async function restAfterWait(
   sentAt: number,

@@ -1,4 +1,4 @@
-/** Settles as the promise does. Rejects with the signal's reason when that is aborted before. */
+/** Settles as the promise does. Rejects with the signal's reason if the signal is aborted first. */
 export function abortable<Value>(
   promise: Promise<Value>,
   signal: AbortSignal,

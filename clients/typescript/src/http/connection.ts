@@ -17,7 +17,7 @@ import { WaitLength } from "./wait_length.ts";
 const DEFAULT_RETRY_SECONDS = 120;
 /** Longer than a function may take to answer (150 s), so that no answer is missed. */
 const ANSWER_SECONDS = 160;
-/** Added to the wait of a request with `wait_seconds`. After that, the connection is dead. */
+/** Added to `wait_seconds`. If no answer has arrived by then, the connection is dead. */
 const ANSWER_AFTER_WAIT_SECONDS = 30;
 
 /** An answer, with the delay that its `retry-after` asks for. */
@@ -29,7 +29,7 @@ export interface Answered<Answer> {
 
 type FunctionName = "agent-artifacts" | "agent-mesh";
 
-/** One function of one project, as one caller. */
+/** A connection of one caller to one function of one project. */
 export class Connection {
   readonly agentId: string | undefined;
   readonly retrySeconds: number;
@@ -91,7 +91,7 @@ export class Connection {
     return this.#base + path;
   }
 
-  /** The same without its signal, for cleaning up after that was aborted. */
+  /** The same connection without its signal, to clean up after the signal was aborted. */
   withoutSignal(): Connection {
     const [functionName, { signal: _, ...options }] = this.#arguments;
     return new Connection(functionName, options, this.#credential);
@@ -115,9 +115,9 @@ export class Connection {
   }
 
   /**
-   * As `post`, with the status: 202 says to send the same request again. A request that failed with
-   * `wait_seconds` is retried without it: a service that cannot take another wait still answers
-   * what there is now.
+   * As `post`, with the status: 202 asks to send the same request again. A request that failed with
+   * `wait_seconds` is retried without it: a service that cannot hold another wait still answers at
+   * once.
    */
   postOnce<Answer>(
     path: string,
@@ -143,7 +143,7 @@ export class Connection {
     });
   }
 
-  /** As `#send`, and learns from a request that waits how long one can. */
+  /** As `#send`, and learns how long a request can wait. */
   async #sendToWait(
     path: string,
     request: { readonly headers: Record<string, string> } & RequestInit,
@@ -241,7 +241,7 @@ export class Connection {
       this.fetch(url, {
         ...request,
         headers: { ...request.headers, ...credential },
-        // The key goes to no other address, and a login page is not taken for an answer.
+        // Do not send the key to another address, or take a login page for an answer.
         redirect: "manual",
       });
     const credential = await abortable(this.#credential.headers(), signal);
@@ -275,7 +275,7 @@ function credentialOf(
     }]);
   }
   if (enrol === undefined) return new GivenCredential(key);
-  // Without the signal: what one caller aborts, another one waits for.
+  // Without the signal: if one caller aborts, another may still wait for the shared key.
   const { signal: _, ...unending } = others;
   const connection = new Connection(
     functionName,

@@ -3,7 +3,7 @@ import type { Key } from "./credential.ts";
 import type { Enrol } from "./enrol.ts";
 import type { Retry } from "./retries.ts";
 
-/** How requests are sent, whoever sends them. */
+/** How requests are sent, for every kind of caller. */
 export interface CommonOptions {
   /** The project's origin, such as `https://<ref>.supabase.co`. */
   readonly url: string | URL;
@@ -15,20 +15,20 @@ export interface CommonOptions {
   readonly onRetry?: (retry: Retry) => void;
   /** Aborts every call. */
   readonly signal?: AbortSignal;
-  /** Takes the place of the platform's own, such as to use a proxy. */
+  /** Replaces the platform's `fetch`, for example to use a proxy. */
   readonly fetch?: typeof fetch;
   /**
-   * How long one request waits for news at most, 1 to 140. With less, an agent that died is noticed
-   * sooner, and more requests are sent. Default: 140.
+   * How long one request waits for news at most, in seconds from 1 to 140. With shorter waits, a
+   * dead agent is noticed sooner, but more requests are sent. Default: 140.
    */
   readonly waitSeconds?: number;
 }
 
 export interface ConnectionOptions extends CommonOptions {
   /**
-   * An agent key, a signed-in user's token, or the project's secret key for the operator. If it
-   * expires, pass a function that returns the present one: it is called before the first request,
-   * and once more, with the error, when the service answers a request with 401.
+   * An agent key, a signed-in user's token, or the project's secret key for the operator. If the
+   * key expires, pass a function that returns the current one. It is called before the first
+   * request, and again, with the error, when the service answers a request with 401.
    */
   readonly key: Key;
   readonly enrol?: undefined;
@@ -36,14 +36,14 @@ export interface ConnectionOptions extends CommonOptions {
 
 export interface EnrolOptions extends CommonOptions {
   /**
-   * What to get an agent key with: before the first request, and again before the key ends.
+   * The proof to get an agent key with, before the first request and again before the key expires.
    * Connections of one process with the same proof share the key.
    */
   readonly enrol: Enrol;
   readonly key?: undefined;
 }
 
-/** By what the caller is known: a key, or a proof of origin. */
+/** How the caller authenticates: by a key, or by a proof of origin. */
 export type CallerOptions = ConnectionOptions | EnrolOptions;
 
 export interface CallOptions {
@@ -58,7 +58,7 @@ export function originOf(url: string | URL): string {
     const { origin, protocol } = new URL(url);
     if (protocol === "https:" || protocol === "http:") return origin;
   }
-  // A key in its place stays out of logs.
+  // If someone passed a key as the URL, keep it out of logs.
   const isKey = /^(?:ak_|sb_|eyJ)/.test(String(url));
   const given = isKey ? "a key" : JSON.stringify(url);
   const message = `Must be a URL such as https://<ref>.supabase.co, and not ${given}.`;

@@ -1,6 +1,6 @@
 import { AgentError } from "../errors/agent_error.ts";
 
-/** A key, and when it ends: another one is asked for before. */
+/** A key and its expiry. The next key is requested before that. */
 export interface ExpiringKey {
   readonly key: string;
   readonly expiresAt: Date | string;
@@ -8,8 +8,8 @@ export interface ExpiringKey {
 
 /**
  * An agent key, a signed-in user's token, or the project's secret key for the operator. A function
- * is asked before the first request, again before the key ends if it said when, and again, with the
- * error, when the service answers 401.
+ * is called before the first request, again before the key expires if it returned an expiry, and
+ * again, with the error, when the service answers 401.
  */
 export type Key =
   | string
@@ -20,7 +20,7 @@ export type Key =
 /** The headers that say who is calling. */
 export type CredentialHeaders = Readonly<Record<string, string>>;
 
-/** What a connection's requests carry. Its methods throw AgentError. */
+/** The credential that a connection's requests carry. Its methods throw AgentError. */
 export interface Credential {
   headers(): Promise<CredentialHeaders>;
   /** The headers to try after `refused` got a 401; null if there are no others. */
@@ -30,17 +30,19 @@ export interface Credential {
   ): Promise<CredentialHeaders | null>;
 }
 
-/** Of requests whose body is the proof. */
+/** For requests whose body is the proof. */
 export const NO_CREDENTIAL: Credential = {
   headers: () => Promise.resolve({}),
   renewed: () => Promise.resolve(null),
 };
 
-/** The part of a key's life after which another one is asked for. */
+/** The share of a key's lifetime after which the next key is requested. */
 const RENEWED_AFTER = 0.8;
-/** What a key is taken to live at least: a clock that is wrong must not ask for each request. */
+/**
+ * The shortest lifetime assumed. Otherwise a wrong clock would ask for a key before each request.
+ */
 const SHORTEST_LIFE_MILLISECONDS = 60_000;
-/** Between attempts to replace a key that still works. */
+/** The pause between attempts to replace a key that still works. */
 const PAUSE_MILLISECONDS = 15_000;
 
 interface Given {
@@ -48,13 +50,13 @@ interface Given {
   readonly renewAt: number;
 }
 
-/** The credential that the caller gave, or returns when asked. */
+/** The credential that the caller gave, or that the caller's function returns. */
 export class GivenCredential implements Credential {
   readonly #ask: (refusal?: AgentError) => Promise<Given>;
   readonly #canChange: boolean;
   #given: Promise<Given> | null = null;
 
-  /** Throws TypeError for a text that no header takes. */
+  /** Throws TypeError for a text that is not valid in a header. */
   constructor(key: Key) {
     this.#canChange = typeof key === "function";
     if (typeof key === "function") {
@@ -70,7 +72,7 @@ export class GivenCredential implements Credential {
     const present = this.#given ??= this.#askOnce();
     const given = await present;
     if (Date.now() < given.renewAt) return given.headers;
-    // Another request that waited for the same key has perhaps asked.
+    // Another request that waited for the same key may have asked already.
     if (this.#given === present) this.#given = this.#askEarly(given);
     return (await (this.#given ??= this.#askOnce())).headers;
   }
@@ -100,7 +102,7 @@ export class GivenCredential implements Credential {
     return asked;
   }
 
-  /** The present key is good for a while, should whoever gives the next one be away. */
+  /** Asks before the key expires. If that fails, the current key is used a while longer. */
   async #askEarly(given: Given): Promise<Given> {
     try {
       return await this.#ask();
@@ -130,7 +132,7 @@ function givenBy(key: string | ExpiringKey): Given {
   return { headers: headersOf(key.key), renewAt: renewalOf(key.expiresAt) };
 }
 
-/** When to ask for another key, in milliseconds, instead of one that was just given. */
+/** When to replace a key that was just given, in milliseconds since 1970. */
 export function renewalOf(expiresAt: Date | string): number {
   const now = Date.now();
   const told = new Date(expiresAt).getTime() - now;
@@ -138,13 +140,15 @@ export function renewalOf(expiresAt: Date | string): number {
   return now + RENEWED_AFTER * life;
 }
 
-/** Throws TypeError for what no header takes, which `fetch` would repeat in its error. */
+/**
+ * Throws TypeError for a text that is not valid in a header. `fetch` would show it in its error.
+ */
 function headersOf(text: string): CredentialHeaders {
   const key = text.trim();
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new TypeError("The key is empty, or has characters that no key has.");
   }
-  // Supabase's gateways take keys of their own, `sb_…`, in `apikey` alone.
+  // Supabase's gateways accept Supabase's own keys, `sb_…`, only in `apikey`.
   return key.startsWith("sb_") ? { apikey: key } : { authorization: `Bearer ${key}` };
 }
 

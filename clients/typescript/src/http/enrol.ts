@@ -1,7 +1,7 @@
 import type { ArtifactsAnswer, ArtifactsRequest } from "../contract/types.ts";
 import { AgentError, invalidFields } from "../errors/agent_error.ts";
 
-/** A function is asked for the present one at each enrolment. */
+/** A proof, or a function that returns the current one, which each enrolment calls. */
 export type Proof = string | (() => string | Promise<string>);
 
 /**
@@ -10,9 +10,9 @@ export type Proof = string | (() => string | Promise<string>);
  */
 export type Enrol =
   & {
-    /** The name of the agent, where the enrolment names none. */
+    /** The name of the agent, if the enrolment names none. */
     readonly agentName?: string | undefined;
-    /** Which enrolment a token is for, where several match it. */
+    /** Which enrolment a token is for, if several match it. */
     readonly enrolmentId?: string | undefined;
   }
   & (
@@ -41,7 +41,7 @@ export function checkEnrol({ enrolmentKey, token }: Enrol): void {
   }
 }
 
-/** Throws AgentError; `key_unavailable` if the function that knows the proof throws. */
+/** Gets an agent key. Throws AgentError: `key_unavailable` if the function for the proof throws. */
 export async function enrollBy(
   sender: Sender,
   enrol: Enrol,

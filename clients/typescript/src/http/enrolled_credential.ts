@@ -9,19 +9,22 @@ interface EnrolledCredentialOptions {
   readonly enroll: () => Promise<Enrolled>;
 }
 
-/** The keys of one proof at one service. */
+/** The agent keys for one proof at one service. */
 class Enrolment {
   readonly credential: Credential = new GivenCredential((refusal) => this.#nextKey(refusal));
   readonly #enroll: () => Promise<Enrolled>;
   #endsAt = Infinity;
-  /** Set once another machine has enrolled as the same agent: enrolling again would end its key. */
+  /**
+   * Set once another machine has enrolled as the same agent: enrolling again would end that
+   * machine's key.
+   */
   #superseded: AgentError | null = null;
 
   constructor(enroll: () => Promise<Enrolled>) {
     this.#enroll = enroll;
   }
 
-  /** Nobody has asked for another key. */
+  /** Whether the last key has expired, because no request has asked for another one. */
   get hasEnded(): boolean {
     return this.#endsAt < Date.now();
   }
@@ -35,15 +38,15 @@ class Enrolment {
   }
 }
 
-/** Connections that enrolled on their own would end each other's keys. */
+/** Shared by all connections. If each enrolled by itself, they would end each other's keys. */
 const known = new Map<string, Enrolment>();
-/** Gives functions a place in the names of `known`. */
+/** Numbers that stand for functions in the names of `known`. */
 const functions = new WeakMap<object, number>();
 let functionCount = 0;
 
 /**
- * The credential of whoever has the proof: one per service and proof in a process. Throws
- * AgentError `invalid_request` unless there is exactly one proof.
+ * The credential for a proof. There is one per service and proof in a process. Throws AgentError
+ * `invalid_request` unless there is exactly one proof.
  */
 export function enrolledCredential(
   options: EnrolledCredentialOptions,

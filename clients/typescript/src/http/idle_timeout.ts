@@ -1,10 +1,10 @@
-/** Aborts a request in which nothing moves. */
+/** Aborts a request that transfers no data. */
 export interface IdleTimeout {
   /** Aborted with the caller's reason, or after `seconds` without a call of `touch`. */
   readonly signal: AbortSignal;
-  /** Something has moved. */
+  /** Restarts the countdown: data was transferred. */
   touch(): void;
-  /** Stops counting until something moves again. */
+  /** Stops the countdown until the next call of `touch`. */
   rest(): void;
   /** Call it when the request is over, however it ended. Later calls of `touch` do nothing. */
   end(): void;
@@ -25,7 +25,7 @@ export function idleTimeout(
     signal: controller.signal,
     touch() {
       clearTimeout(timer);
-      // Deno goes on reading a body for a moment after its request has failed.
+      // Do not start a timer: Deno reads a body for a moment after its request has failed.
       if (isOver || controller.signal.aborted) return;
       timer = setTimeout(expire, seconds * 1000);
     },

@@ -1,4 +1,4 @@
-/** Everything that a list answers page by page. A page may be empty before the last. */
+/** Yields all pages of a list. A page before the last may be empty. */
 export async function* everyPage<
   Page extends { readonly next_cursor: string | null },
 >(

@@ -8,18 +8,20 @@ export interface Retry {
   readonly error: AgentError;
   /** How long the attempts have been failing. */
   readonly failingSeconds: number;
-  /** Until the next attempt. */
+  /** The pause before the next attempt. */
   readonly pauseSeconds: number;
 }
 
 export interface RetryOptions {
-  /** How long to retry, counted from the first failure: the first attempt may take long itself. */
+  /** How long to retry, counted from the first failure, because the first attempt may take long. */
   readonly seconds: number;
   readonly signal?: AbortSignal | undefined;
   readonly onRetry?: ((retry: Retry) => void) | undefined;
 }
 
-/** Repeats what fails with a retryable AgentError, with growing pauses, until the time is over. */
+/**
+ * Repeats an attempt that fails with a retryable AgentError, with backoff, until the time is up.
+ */
 export async function withRetries<Result>(
   attempt: () => Promise<Result>,
   options: RetryOptions,
@@ -34,7 +36,7 @@ export async function withRetries<Result>(
   }
 }
 
-/** The failures in a row of one thing that is repeated. */
+/** The consecutive failures of something that is retried. */
 export class Failures {
   readonly #options: RetryOptions;
   #count = 0;
@@ -44,12 +46,12 @@ export class Failures {
     this.#options = options;
   }
 
-  /** To be called after progress: the next failure counts as the first. */
+  /** Call it after progress: the next failure then counts as the first. */
   reset(): void {
     this.#count = 0;
   }
 
-  /** Pauses before the next attempt. Throws the error itself if there is to be none. */
+  /** Pauses before the next attempt. Throws the error itself if there is no next attempt. */
   async pauseAfter(error: unknown): Promise<void> {
     if (!(error instanceof AgentError) || !error.retryable) throw error;
     const { seconds, signal, onRetry } = this.#options;
@@ -67,7 +69,9 @@ export class Failures {
   }
 }
 
-/** At least as long as the service asks. Random, so that callers who failed together spread. */
+/**
+ * The pause is at least as long as the service asks, and random, to spread simultaneous failures.
+ */
 export function pauseMilliseconds(
   failures: number,
   retryAfterSeconds: number | null,

@@ -1,15 +1,15 @@
 import type { AgentError } from "../errors/agent_error.ts";
 
-/** The longest that the service takes: the platform ends a request after 150 seconds. */
+/** The longest wait that the service accepts: the platform ends a request after 150 seconds. */
 export const LONGEST_WAIT_SECONDS = 140;
-/** The longest that older deployments take. */
+/** The longest wait that older deployments accept. */
 const LONGEST_OF_OLDER_SECONDS = 50;
-/** What ends sooner has failed for another reason than that it waited. */
+/** A request that fails sooner than this was not cut off for waiting. */
 const SHORTEST_CUT_SECONDS = 5;
-/** After so many waits that nothing cut off, a longer one is tried. */
+/** After this many waits that were not cut off, a longer one is tried. */
 const WAITS_BEFORE_LONGER = 10;
 
-/** How long requests of one connection wait: less than what something on the way cuts off. */
+/** How long requests of one connection wait. Adapts to proxies that cut off long requests. */
 export class WaitLength {
   readonly #longest: number;
   #seconds: number;
@@ -24,7 +24,7 @@ export class WaitLength {
     return this.#seconds;
   }
 
-  /** A request that waited has failed after this time, because it was cut off or otherwise. */
+  /** Call it when a request that waited has failed. If it was cut off, later requests wait less. */
   failed(elapsedSeconds: number, error: AgentError): void {
     const isCut = error.retryable && error.code !== "upstream_unavailable" &&
       error.code !== "rate_limited";
@@ -33,7 +33,7 @@ export class WaitLength {
     this.#seconds = Math.floor(Math.min(elapsedSeconds, this.#seconds) * 0.9);
   }
 
-  /** A request has waited this long and was answered. */
+  /** Call it when a request was answered after waiting this long. */
   answered(elapsedSeconds: number): void {
     if (elapsedSeconds < this.#seconds || ++this.#held < WAITS_BEFORE_LONGER) {
       return;
@@ -42,7 +42,9 @@ export class WaitLength {
     this.#seconds = Math.min(this.#longest, Math.ceil(this.#seconds * 1.5));
   }
 
-  /** Whether a refusal says that the deployment takes only shorter waits. Then they are. */
+  /**
+   * Whether a refusal says that the deployment accepts only shorter waits. If so, shortens them.
+   */
   isTooLong({ code, details }: AgentError): boolean {
     if (
       code !== "invalid_request" || this.#seconds <= LONGEST_OF_OLDER_SECONDS

@@ -171,9 +171,9 @@ export class ArtifactOperations {
   }
 
   /**
-   * Tells which of these positions have something new: the inbox, the events of both functions, the
-   * mesh configuration. With `wait_seconds`, it waits until one has. If the agent has a peer in the
-   * mesh, this is its heartbeat, too.
+   * Tells where something is newer than the given positions: in the inbox, the events of either
+   * function, or the mesh configuration. With `wait_seconds`, waits until something is. If the
+   * agent has a peer in the mesh, this also counts as its heartbeat.
    *
    * @example
    * ```ts
@@ -227,7 +227,7 @@ export class ArtifactOperations {
     );
   }
 
-  /** A request that names the agent, if the connection knows which it is. */
+  /** Adds the agent's identifier to a request, if the connection knows it. */
   protected own<Request extends object>(
     request: Request,
   ): Request & { agent_id?: string } {

@@ -1,7 +1,7 @@
 /**
- * Whether two agents reach each other, as a sentence. The command line, the operator's commands and
- * the dashboard all say it by this function. It knows what both hosts report, and not what is
- * between them: a reason is the likeliest one.
+ * Describes in a sentence whether two agents reach each other, for the command line, the operator's
+ * commands and the dashboard. It knows what both hosts report, but not the network between them. So
+ * a reason is only the likeliest one.
  */
 import { kindOf, parseEndpoint } from "./places/address_kinds.ts";
 
@@ -21,7 +21,7 @@ export interface PathSide {
   readonly online: boolean;
   /** Whether its host runs an older configuration than the current one; null: unknown. */
   readonly lags: boolean | null;
-  /** Where it says that others reach it; empty: nowhere. */
+  /** The endpoints that it has registered; may be empty. */
   readonly endpoints: readonly string[];
   /** What its host reports of the path to the other one; null: nothing, or not recently. */
   readonly report: PathReport | null;
@@ -32,7 +32,7 @@ type ReasonSide = Pick<PathSide, "agent_id" | "endpoints"> & Partial<Pick<PathSi
 export interface PathDescription {
   /** `disputed`: one host reports a path, the other none. `unknown`: neither reports anything. */
   readonly state: "works" | "broken" | "offline" | "disputed" | "unknown";
-  /** How the packets go; null: they do not, as far as is known. */
+  /** How the packets travel; null if they do not, as far as is known. */
   readonly via: "direct" | "relay" | null;
   /** Since when this is so; null: unknown. */
   readonly since: string | null;
@@ -71,7 +71,7 @@ function works(
   sides: readonly [PathSide, PathSide],
   working: readonly PathReport[],
 ): PathDescription {
-  // Who is not behind the relay sees an ordinary address.
+  // One report of a relay is enough: the other host may see the relay's address as an ordinary one.
   const via = working.some(({ via }) => via === "relay") ? "relay" : "direct";
   const since = latest(working);
   const silent = sides.find(({ report }) => report === null);
@@ -105,7 +105,7 @@ function offline(
   return { state: "offline", via: null, since, sentence: `does not work${when}: ${who}` };
 }
 
-/** Why two agents that are online do not reach each other. `relayIsSet`: as of `describePath`. */
+/** Why two agents that are online do not reach each other. `relayIsSet`: as in `describePath`. */
 export function reasonOf(
   sides: readonly [ReasonSide, ReasonSide],
   relayIsSet: boolean | null,
@@ -137,9 +137,10 @@ export function reasonOf(
 }
 
 /**
- * Where hosts of other networks may reach it: names, and addresses that are not private. A host
- * with a private address may also have told where a STUN server or a relay sees it. That is so if a
- * router has given it another port; if it has kept the port, it may be a second network.
+ * The endpoints at which other networks may reach a host: names, and addresses that are not
+ * private. If the host also has private addresses, a public one may be what a STUN server or a
+ * relay sees, and does not count. Its port tells: with another port, it comes from a router or a
+ * relay; with the same port, it may belong to a second network of the host.
  */
 function outsideOf(endpoints: readonly string[]): string[] {
   const places = endpoints.map((endpoint) => ({ endpoint, parsed: parseEndpoint(endpoint) }));
@@ -161,7 +162,10 @@ function isIpv4(host: string): boolean {
   return /^[0-9.]+$/.test(host);
 }
 
-/** The family that all endpoints have; null: both, or a name, whose address only hosts look up. */
+/**
+ * The family that all endpoints have; null if they have both, or if there is a name, which only the
+ * hosts resolve.
+ */
 function familyOf(endpoints: readonly string[]): "IPv4" | "IPv6" | null {
   if (endpoints.every((endpoint) => endpoint.startsWith("["))) return "IPv6";
   if (endpoints.every((endpoint) => /^[0-9.]+:/.test(endpoint))) return "IPv4";

@@ -1,8 +1,9 @@
 import { mayHaveNodeModules } from "./platform.ts";
 
 /**
- * A built-in module of Node, or null on platforms without it. The name is no literal, so bundlers
- * for browsers do not look for the module. Browsers are not asked: they would log an error.
+ * A built-in module of Node, or null on platforms without it. The name is not a literal, so that
+ * bundlers for browsers do not look for the module. In browsers, the import is not tried, because
+ * they would log an error.
  */
 export async function nodeModule<Module>(
   name: `node:${string}`,

@@ -1,4 +1,4 @@
-/** What this code runs on, as far as that changes what it does. */
+/** The globals that tell which platform this code runs on. */
 
 interface PlatformGlobals {
   readonly Deno?: unknown;

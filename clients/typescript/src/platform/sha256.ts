@@ -1,13 +1,13 @@
 import { nodeModule } from "./node_module.ts";
 
-/** A SHA-256 of bytes that come one after another, which WebCrypto cannot do. */
+/** An incremental SHA-256, which WebCrypto does not have. */
 export interface Sha256 {
   update(bytes: Uint8Array): void;
-  /** Hex digits, once. */
+  /** Returns hex digits. Call it only once. */
   digest(): string;
 }
 
-/** By `node:crypto` where there is one, else by a package that is loaded then. */
+/** Uses `node:crypto` if the platform has it, else a package that is loaded on demand. */
 export async function createSha256(): Promise<Sha256> {
   const crypto = await nodeModule<typeof import("node:crypto")>("node:crypto");
   return crypto === null ? await portableSha256() : nodeSha256(crypto);

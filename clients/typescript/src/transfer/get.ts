@@ -17,7 +17,7 @@ export interface GetOptions extends CallOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** What the service tells the reader of an artifact. */
+/** What the service tells someone who downloads an artifact. */
 export type GotArtifact = Pick<
   Download,
   "artifact_id" | "key" | "mime" | "size" | "sha256"
@@ -38,7 +38,7 @@ export async function get(
   const { key, mime, size, sha256 } = opened;
   const artifact_id = parseArtifactId(opened.artifact_id);
   const { onProgress } = options;
-  // By its id, because the key may name a newer artifact by then.
+  // Open it again by its id, because the key may name a newer artifact by then.
   const again = "grantToken" in parseTarget(target) ? target : { artifactId: artifact_id };
   const body = verifiedBytes(
     opened,

@@ -40,7 +40,7 @@ export class HashedBytes {
     );
   }
 
-  /** For a request's body. It is read only as fast as it is sent. */
+  /** A stream for a request's body. The source is read only as fast as the stream is sent. */
   stream(): ReadableStream<Uint8Array> {
     return new ReadableStream<Uint8Array>({
       pull: async (controller) => {

@@ -23,8 +23,8 @@ export function assertNames(
 }
 
 /**
- * The same for several uploads to the same grantees: `keys` has what each was made of, and its key.
- * Throws also where two have the same key, because the second would replace the first.
+ * As `assertNames`, for several uploads to the same grantees. `keys` has the source and the key of
+ * each. Also throws if two have the same key, because the second would replace the first.
  */
 export function assertAllNames(
   { keys, ...grantees }: Grantees & {
@@ -46,7 +46,7 @@ export function assertAllNames(
   throwIssues([...issues, ...granteeIssues(grantees)]);
 }
 
-/** Checks who is to get access, all of them before the first one gets it. */
+/** Checks all grantees, before the first one gets access. */
 export function assertGrantees(grantees: Grantees): void {
   throwIssues(granteeIssues(grantees));
 }

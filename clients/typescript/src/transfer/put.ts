@@ -13,7 +13,7 @@ export interface Progress {
   readonly phase: "upload" | "verify" | "download";
   /** Transferred so far in this phase. */
   readonly bytes: number;
-  /** Of the whole file, in bytes. */
+  /** The size of the whole file, in bytes. */
   readonly size: number;
 }
 
@@ -22,9 +22,9 @@ export interface PutOptions extends CallOptions {
   readonly to?: readonly string[];
   /** Tags, such as `tag:builder`: every agent that has one of them gets access. */
   readonly toTags?: readonly string[];
-  /** How long the access lasts. Default: as long as the artifact. */
+  /** When the access ends. Default: when the artifact expires. */
   readonly grantExpiresAt?: Date | string;
-  /** How long the artifact lasts. Default: 7. */
+  /** How many days the artifact lasts. Default: 7. */
   readonly ttlDays?: number;
   /** Default: the Blob's type, else application/octet-stream. */
   readonly mime?: string;
@@ -39,8 +39,8 @@ const UPLOADS = 4;
 
 /**
  * Registers a file, uploads it, commits it, and grants it. If bytes are lost or changed on the way,
- * they are sent again if the source can be read again. Throws `invalid_request` for a name that
- * cannot be one, before anything is sent.
+ * they are sent again if the source can be read again. Throws `invalid_request` for an invalid
+ * name, before anything is sent.
  */
 export async function put(
   connection: Connection,

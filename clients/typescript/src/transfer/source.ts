@@ -37,7 +37,7 @@ export interface OpenedSource {
   read(): Promise<AsyncIterator<Uint8Array>>;
 }
 
-/** With twice as much, Node holds 10 MiB more before it frees what was sent. */
+/** With chunks of twice this size, Node holds 10 MiB more before it frees sent ones. */
 const CHUNK_BYTES = 32 * 1024;
 
 /** Throws AgentError `source_unreadable`, `source_size_mismatch` or `invalid_request`. */
@@ -96,7 +96,7 @@ async function blobOf({ stream, size }: StreamSource): Promise<Blob> {
   ) {
     actual += bytes.byteLength;
     if (actual > size) break;
-    // Of a Blob, the browser decides where it is kept.
+    // Blobs can leave the memory: the browser decides where it keeps them.
     parts.push(new Blob([bytes as Uint8Array<ArrayBuffer>]));
   }
   if (actual !== size) throw sizeMismatch({ expected: size, actual });
@@ -166,7 +166,7 @@ async function ofFile(path: string | URL): Promise<OpenedSource> {
   }
 }
 
-/** In slices, so that hashing leaves time for other work. */
+/** Yields slices, so that hashing leaves time for other work. */
 async function* slices(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {
     yield bytes.subarray(start, start + CHUNK_BYTES);
@@ -179,7 +179,7 @@ export async function* iterate(stream: ByteStream): AsyncGenerator<Uint8Array> {
     yield* stream;
     return;
   }
-  // Safari's streams are no async iterables.
+  // Safari's streams are not async iterables.
   const reader = (stream as ReadableStream<Uint8Array>).getReader();
   try {
     while (true) {

@@ -9,7 +9,7 @@ export type NamedArtifact =
   | { readonly key: string; readonly agentId?: string };
 
 /**
- * What to get: an artifact, or what a grant token gives. A text is taken for what it looks like:
+ * What to get: an artifact, or what a grant token gives. The form of a text decides what it is:
  * `art_…`, `g_…`, else a key.
  */
 export type Target = string | NamedArtifact | { readonly grantToken: string };
@@ -24,8 +24,8 @@ export function parseTarget(target: Target): Exclude<Target, string> {
 }
 
 /**
- * An artifact id of an answer, as it may be used in a path. Throws `unexpected_answer` for what has
- * another form.
+ * Checks an artifact id from an answer, so that it is safe in a path. Throws `unexpected_answer` if
+ * it has another form.
  */
 export function parseArtifactId(text: string): string {
   if (ARTIFACT_ID.test(text)) return text;
@@ -36,7 +36,7 @@ export function parseArtifactId(text: string): string {
   });
 }
 
-/** The artifact of the caller's own that a target names now. Throws `artifact_not_found`. */
+/** The id of the caller's own artifact that a target names now. Throws `artifact_not_found`. */
 export async function ownArtifactId(
   connection: Connection,
   target: Target,
@@ -56,7 +56,7 @@ export async function ownArtifactId(
     prefix: named.key,
     limit: 1,
   }, options);
-  // In byte order, a key comes before everything that it is the beginning of.
+  // In byte order, a key comes before all longer keys that begin with it.
   if (first?.key === named.key) return first.artifact_id;
   throw artifactNotFound();
 }

@@ -1,7 +1,7 @@
 import type { ByteStream } from "../../transfer/source.ts";
 import { iterate } from "../../transfer/source.ts";
 
-/** Bytes of a stream, so many at a time. Holds one chunk of the stream. */
+/** Reads a stream by numbers of bytes. Buffers one chunk of the stream. */
 export class ByteReader {
   readonly #chunks: AsyncGenerator<Uint8Array>;
   #rest: Uint8Array = new Uint8Array();
@@ -10,7 +10,7 @@ export class ByteReader {
     this.#chunks = iterate(stream);
   }
 
-  /** The next `count` bytes in pieces as they come; fewer at the end of the stream. */
+  /** The next `count` bytes in pieces as they arrive; fewer at the end of the stream. */
   async *pieces(count: number): AsyncGenerator<Uint8Array, void, undefined> {
     let left = count;
     while (left > 0) {
@@ -22,7 +22,7 @@ export class ByteReader {
     }
   }
 
-  /** The next `count` bytes at once; null where the stream ends before. */
+  /** The next `count` bytes at once; null if the stream ends earlier. */
   async read(count: number): Promise<Uint8Array | null> {
     const bytes = new Uint8Array(count);
     let filled = 0;
@@ -33,7 +33,7 @@ export class ByteReader {
     return filled === count ? bytes : null;
   }
 
-  /** Lets the stream go. */
+  /** Releases the stream. */
   async close(): Promise<void> {
     await this.#chunks.return(undefined);
   }

@@ -2,7 +2,7 @@ import { refusal } from "./refusal.ts";
 
 export const BLOCK_BYTES = 512;
 
-/** A header block, before what pax and GNU headers in front of it say. */
+/** A header block by itself. Preceding pax and GNU headers may override its name and size. */
 export interface TarHeader {
   readonly name: string;
   readonly size: number;
@@ -12,10 +12,10 @@ export interface TarHeader {
 }
 
 const CHECKSUM = { start: 148, end: 156 };
-// A mark of the byte order is a part of the name.
+// `ignoreBOM` keeps a byte order mark as part of the name.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Throws `archive_refused` for a block whose checksum is wrong, or that has no such header. */
+/** Throws `archive_refused` for a block whose checksum is wrong, or that is not a header. */
 export function parseHeader(block: Uint8Array): TarHeader {
   if (numberAt(block, CHECKSUM.start, 8) !== checksumOf(block)) {
     const isGzip = block[0] === 0x1f && block[1] === 0x8b;
@@ -24,7 +24,8 @@ export function parseHeader(block: Uint8Array): TarHeader {
       isGzip ? "is compressed: only a plain tar is extracted" : "is damaged or is not a tar",
     );
   }
-  // The prefix is POSIX's. GNU's own headers, `ustar  `, have other fields there.
+  // Only POSIX headers have a prefix. GNU's headers, with `ustar` and spaces, have other fields
+  // there.
   const isPosix = textAt(block, 257, 6) === "ustar" && block[263] === 0x30;
   const prefix = isPosix ? textAt(block, 345, 155) : "";
   const name = textAt(block, 0, 100);
@@ -48,14 +49,14 @@ export function decodeName(bytes: Uint8Array): string {
   }
 }
 
-/** Text that a NUL ends, unless it fills its field. */
+/** Text that ends at a NUL, or fills its field. */
 function textAt(block: Uint8Array, start: number, length: number): string {
   const field = block.subarray(start, start + length);
   const end = field.indexOf(0);
   return decodeName(end === -1 ? field : field.subarray(0, end));
 }
 
-/** Octal digits, or, where the first bit is set, GNU's big-endian bytes. */
+/** Octal digits or, if the first bit is set, GNU's big-endian bytes. */
 function numberAt(block: Uint8Array, start: number, length: number): number {
   const field = block.subarray(start, start + length);
   if (field[0]! === 0x80) {

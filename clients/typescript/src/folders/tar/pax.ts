@@ -2,8 +2,8 @@ import { refusal } from "./refusal.ts";
 import { decodeName } from "./header.ts";
 
 /**
- * What a pax header (`<length> <keyword>=<value>\n`, POSIX pax, "Extended Header") says about an
- * entry's name and size. Every other keyword is ignored, but for those of sparse files. Throws
+ * Reads an entry's name and size from a pax header (`<length> <keyword>=<value>\n`, POSIX pax,
+ * "Extended Header"). Ignores other keywords, but refuses those of sparse files. Throws
  * `archive_refused`.
  */
 export function parsePax(

@@ -4,17 +4,17 @@ import { parsePax } from "./pax.ts";
 import { refusal } from "./refusal.ts";
 import { BLOCK_BYTES, decodeName, isZero, parseHeader } from "./header.ts";
 
-/** A file or folder of an archive. Its name is as the archive has it: not yet checked. */
+/** A file or folder of an archive. Its name is unchecked. */
 export interface TarEntry {
   readonly name: string;
   readonly size: number;
   readonly isDirectory: boolean;
   readonly isExecutable: boolean;
-  /** A file's bytes. What is not read of them is skipped. */
+  /** A file's bytes. Bytes that are not read are skipped. */
   readonly body: AsyncGenerator<Uint8Array, void, undefined>;
 }
 
-/** A pax or GNU header holds one name; more than this is meant to fill the memory. */
+/** A pax or GNU header holds one name. A longer header is meant to exhaust memory. */
 const LONGEST_EXTENSION_BYTES = 1024 ** 2;
 
 const REFUSED_TYPES: Readonly<Record<string, string>> = {
@@ -26,17 +26,16 @@ const REFUSED_TYPES: Readonly<Record<string, string>> = {
   "S": "is a sparse file",
 };
 
-/** What headers in front of an entry say about it. */
+/** What pax and GNU headers say about the entry that follows. */
 interface Extension {
   readonly path?: string;
   readonly size?: number;
 }
 
 /**
- * The files and folders of a tar, to be read one after another. Throws `archive_refused` for
- * everything else that can be in one, and for every byte that is not as it must be. The library
- * that writes archives also reads them, but takes types that it does not know, such as sparse
- * files, for plain files.
+ * Yields the files and folders of a tar, to be read one after another. Throws `archive_refused` for
+ * every other type of entry, and for every malformed byte. The library that writes archives could
+ * also read them, but treats types that it does not know, such as sparse files, as plain files.
  */
 export async function* readTar(
   stream: ByteStream,
@@ -110,7 +109,7 @@ async function* entryOf(
     isExecutable: (mode & 0o100) !== 0,
     body: bytes,
   };
-  // Of what its reader left.
+  // Skip what the reader of the entry left.
   for await (const piece of reader.pieces(left)) left -= piece.byteLength;
   if (left > 0) throw truncated();
   await readBlocks(reader, -size & (BLOCK_BYTES - 1));
@@ -137,7 +136,10 @@ async function readExtension(
   return { path: decodeName(end === -1 ? bytes : bytes.subarray(0, end)) };
 }
 
-/** A second block of zeros, and then no other byte: other programs might find entries there. */
+/**
+ * Requires a second block of zeros, and only zeros after it: other programs might find entries
+ * there.
+ */
 async function assertNothingFollows(
   reader: ByteReader,
   extension: Extension,
