@@ -1,7 +1,7 @@
 /**
- * Forwards WireGuard's datagrams between the kernel and the ways to peers. It has no key, so it
- * cannot tell from whom a datagram is. It goes by the indices of sessions, which are not encrypted.
- * For Paths it takes the place of a tunnel.
+ * Forwards WireGuard's datagrams between the kernel and the paths to peers. It has no key, so it
+ * cannot authenticate a datagram's sender. It relies on the indices of sessions, which are not
+ * encrypted. `Paths` uses it in place of a tunnel.
  */
 import { Buffer } from "node:buffer";
 import type { UdpOptions, UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
@@ -14,41 +14,43 @@ import type { KernelPeer } from "./kernel.ts";
 import { headerOf } from "./messages.ts";
 import { IndexTable, newPort, newSession, type Port, type Session } from "./sessions.ts";
 
-/** In milliseconds: so much earlier a handshake goes by direct ways than by relays. */
+/** How many milliseconds earlier a handshake is sent by direct paths than by relays. */
 const HEAD_START = 1000;
 
-/** WireGuard drops it: it is too short. A router lets in what comes back from there. */
+/** A datagram that opens a router for the peer's datagrams. WireGuard drops it as too short. */
 const PUNCH = new Uint8Array(1);
 
 const LOOPBACK = "127.0.0.1";
 
 export interface ForwarderOptions {
   readonly surroundings: Surroundings;
-  /** Of this host. */
+  /** This host's public key. */
   readonly publicKey: string;
   readonly send: (datagram: Uint8Array, to: Endpoint) => void;
-  /** The number of relays on a way. */
+  /** The number of relays on the path to an endpoint. */
   readonly rankOf: (endpoint: Endpoint) => number;
   readonly openSocket: (options: UdpOptions) => Promise<UdpSocket>;
 }
 
-/** One is right. Whoever sees an initiation can send others. */
+/** The most responses per initiation. Only one is genuine, but anyone who sees it can respond. */
 const MOST_ANSWERS = 8;
 
 export class Forwarder implements PathTunnel {
-  /** The kernel may be given another one. */
+  /** Changes if the kernel's interface gets another key. */
   publicKey: string;
   readonly #options: ForwarderOptions;
   readonly #ports = new Map<string, Port>();
-  /** For initiations of peers whose place is not known. */
+  /** For initiations from an endpoint that does not tell which peer it is. */
   readonly #guests = newPort();
-  /** By the indices that the kernel has given. */
+  /** Sessions by the index that the kernel chose. */
   readonly #own: IndexTable;
-  /** By the indices that peers have given. */
+  /** Sessions by the index that the peer chose. */
   readonly #remotes: IndexTable;
   readonly #waiting = new Map<number, () => void>();
   readonly #load = new Load();
-  /** WireGuard's own. Other programs of this host may not send by a peer's port. */
+  /**
+   * The port of the kernel's WireGuard. Other local programs must not send through a peer's port.
+   */
   kernelPort = 0;
 
   constructor(options: ForwarderOptions) {
@@ -58,7 +60,7 @@ export class Forwarder implements PathTunnel {
     this.#remotes = new IndexTable(options.surroundings);
   }
 
-  /** The port of the loopback for a peer. Opens it if it is not open. */
+  /** The loopback port for a peer. Opens the port if it is not open. */
   async open(publicKey: string): Promise<number> {
     if (this.#guests.socket === null) this.#guests.socket = await this.#listen(this.#guests);
     const known = this.#ports.get(publicKey);
@@ -82,9 +84,9 @@ export class Forwarder implements PathTunnel {
   }
 
   /**
-   * Takes the kernel's peers. Returns those with a port that are not among them, each with the peer
-   * that has its port from now on, or null. The heir has called from where the vanished peer was,
-   * and the kernel has it at that port: the same host with another key, whose session goes on.
+   * Takes the kernel's peers. Returns the peers with a port here that have vanished from the
+   * kernel, each with its heir or null. An heir is a new peer that the kernel has at the vanished
+   * peer's port: the same host with another key. It takes over the port, and its session continues.
    */
   handOver(
     peers: readonly Pick<KernelPeer, "publicKey" | "endpoint">[],
@@ -114,12 +116,12 @@ export class Forwarder implements PathTunnel {
     return this.#ports.get(publicKey)?.socket?.port ?? null;
   }
 
-  /** Of those that this has opened, the guests' port is nobody's own. */
+  /** Whether a port is the guests' port, which belongs to no single peer. */
   isGuests(port: number): boolean {
     return this.#guests.socket?.port === port;
   }
 
-  /** The only peer at the guests' port gets what arrives for it by its own port from now on. */
+  /** Moves the sessions at the guests' port to the port of a peer, the only one there. */
   claimGuests(publicKey: string): void {
     const port = this.#ports.get(publicKey);
     if (port === undefined) return;
@@ -141,7 +143,7 @@ export class Forwarder implements PathTunnel {
     }
   }
 
-  /** In milliseconds of the clock of the surroundings. */
+  /** `at`: in milliseconds of the surroundings' clock; null if there was no handshake. */
   setHandshake(publicKey: string, at: number | null): void {
     const port = this.#ports.get(publicKey);
     if (port !== undefined) port.handshakeAt = at;
@@ -152,14 +154,14 @@ export class Forwarder implements PathTunnel {
       publicKey,
       endpoint: port.way,
       handshakeAt: port.handshakeAt,
-      // Only the kernel knows, and it begins another handshake by itself.
+      // Only the kernel knows whether the peer answers, and it starts another handshake by itself.
       unansweredFor: null,
       receivedBytes: port.receivedBytes,
       sentBytes: port.sentBytes,
     }));
   }
 
-  /** A handshake is the kernel's to begin. Until then, routers learn what to let in. */
+  /** Only the kernel can start a handshake. This makes routers let the peer's datagrams in. */
   tryEndpoints(_publicKey: string, ways: readonly Endpoint[]): void {
     for (const way of ways) {
       if (this.#options.rankOf(way) === 0) this.#options.send(PUNCH, way);
@@ -173,7 +175,7 @@ export class Forwarder implements PathTunnel {
     }
   }
 
-  /** From a peer, or anybody. */
+  /** Takes a datagram from the network. Anyone may have sent it. */
   receiveDatagram(datagram: Uint8Array, from: Endpoint): void {
     const header = headerOf(datagram);
     if (header === null) return;
@@ -183,7 +185,7 @@ export class Forwarder implements PathTunnel {
     if (header.type === "response") {
       if (session.answered >= MOST_ANSWERS) return;
       session.answered++;
-      // Nothing but the kernel can tell who it is: it sends to the index of the right one.
+      // Only the kernel can tell which response is genuine: it sends to the index in that one.
       if (this.#remotes.get(header.sender) === undefined) {
         const { port } = session;
         this.#remotes.set(header.sender, newSession(port, from, header.receiver));
@@ -194,26 +196,26 @@ export class Forwarder implements PathTunnel {
 
   #receiveInitiation(datagram: Uint8Array, sender: number, from: Endpoint): void {
     const ports = [...this.#ports.values()];
-    // From the address of a peer without a port, nothing is wanted: it has a better way.
+    // Ignore all other addresses: peers without a port here have a better path.
     const isHere = ({ way, ways }: Port) =>
       way?.address === from.address || ways.some(({ address }) => address === from.address);
     const { surroundings } = this.#options;
     const macs = new CookieBaker(Buffer.from(this.publicKey, "base64"), surroundings);
-    // Others behind a peer's address do not know this host's key, and use up none of its limit.
+    // Hosts that share a peer's address but do not know this host's key must not use up its limit.
     if (!ports.some(isHere) || !macs.hasRightMac1(datagram)) return;
-    // The kernel's own limit is one per address, and all that comes from here has the same.
+    // The kernel limits the rate per address, but everything from here has the same address.
     if (!this.#load.admits(from.address, surroundings.now())) return;
     const owners = ports.filter(({ ways }) =>
       ways.some(({ address, port }) => address === from.address && port === from.port)
     );
     const port = owners.length === 1 ? owners[0]! : this.#guests;
-    // By the first way that it arrives. The kernel drops what comes later.
+    // Keep the path by which the first copy arrived. The kernel drops later copies.
     const known = this.#remotes.get(sender);
     if (known === undefined) this.#remotes.set(sender, newSession(port, from));
     this.#pass(datagram, port);
   }
 
-  /** To a better way, on which the peer sends. Only to one that it has told of. */
+  /** Moves a session to a better path on which the peer sends, if the peer has registered it. */
   #follow(session: Session, from: Endpoint): void {
     const { rankOf } = this.#options;
     if (session.endpoint === null || rankOf(from) >= rankOf(session.endpoint)) return;
@@ -238,7 +240,7 @@ export class Forwarder implements PathTunnel {
     });
   }
 
-  /** From the kernel, to a peer. */
+  /** Sends a datagram of the kernel to a peer. */
   #leave(datagram: Uint8Array, port: Port): void {
     const header = headerOf(datagram);
     if (header === null) return;
@@ -255,12 +257,12 @@ export class Forwarder implements PathTunnel {
         port.way = session.endpoint;
       }
     }
-    // A session from before the port was opened is where the kernel had it.
+    // If the session is unknown, such as one from before the port was opened, use the port's path.
     const to = session?.endpoint ?? port.way;
     if (to !== null) this.#send(datagram, to, port);
   }
 
-  /** By all ways: the first that is answered is used. */
+  /** Sends an initiation by all paths. The first path that answers is used. */
   #begin(datagram: Uint8Array, port: Port, index: number): void {
     const { rankOf, surroundings } = this.#options;
     const copy = new Uint8Array(datagram);
@@ -280,7 +282,7 @@ export class Forwarder implements PathTunnel {
     );
   }
 
-  /** The kernel sends to it: of those that claimed to answer, it is the one that did. */
+  /** The kernel sends to this session, so its response to the initiation was the genuine one. */
   #confirm(session: Session): void {
     const { answers } = session;
     if (answers === null) return;

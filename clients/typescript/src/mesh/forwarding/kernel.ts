@@ -6,7 +6,7 @@ export interface KernelPeer {
   readonly publicKey: string;
   /** `<address>:<port>`, or null. */
   readonly endpoint: string | null;
-  /** Milliseconds since 1970; null if there was none. */
+  /** Milliseconds since 1970; null if there was no handshake. */
   readonly lastHandshakeAt: number | null;
   readonly receivedBytes: number;
 }
@@ -17,22 +17,22 @@ export interface KernelState {
   readonly peers: readonly KernelPeer[];
 }
 
-/** WireGuard's interface on this host, by the program `wg`. */
+/** A WireGuard interface of this host, controlled by the program `wg`. */
 export interface Kernel {
   /** Null while there is no such interface, or it is not up. */
   state(): Promise<KernelState | null>;
-  /** Rejects if the peer is gone: it must not come back by this. */
+  /** Rejects if the peer is gone: this must not add it again. */
   setEndpoint(publicKey: string, endpoint: string): Promise<void>;
 }
 
 const run = promisify(execFile);
 
-/** Rejects, when it is used, if there is no program `wg`, or no right to use it. */
+/** Its methods reject if the program `wg` is missing or not permitted. */
 export function kernelInterface(name: string): Kernel {
   return {
     async state() {
       try {
-        // Not `dump`: that has the private key and the preshared keys.
+        // Not `dump`, which prints the private key and the preshared keys.
         const shown = await Promise.all(
           ["public-key", "listen-port", "endpoints", "latest-handshakes", "transfer"]
             .map(async (field) => (await run("wg", ["show", name, field])).stdout),
@@ -46,14 +46,14 @@ export function kernelInterface(name: string): Kernel {
     },
     async setEndpoint(publicKey, endpoint) {
       const shown = await run("wg", ["show", name, "peers"]);
-      // `wg set` would add it.
+      // `wg set` would add a missing peer.
       if (!shown.stdout.split("\n").includes(publicKey)) throw new Error("The peer is gone.");
       await run("wg", ["set", name, "peer", publicKey, "endpoint", endpoint]);
     },
   };
 }
 
-/** Of the fields above, each as `wg show` prints it. */
+/** Parses the fields above, each as `wg show` prints it. */
 export function parseState(shown: readonly string[]): KernelState {
   const [publicKey = "", listenPort = "", endpoints = "", handshakes = "", transfer = ""] = shown;
   const [seen, received] = [columns(handshakes), columns(transfer)];
@@ -69,7 +69,7 @@ export function parseState(shown: readonly string[]): KernelState {
   return { publicKey: publicKey.trim(), listenPort: Number(listenPort), peers };
 }
 
-/** The second column, by the first one. */
+/** Maps the first column to the second. */
 function columns(text: string): Map<string, string> {
   const rows = text.split("\n").map((line) => line.split("\t"));
   return new Map(rows.flatMap(([key, value]) => key && value ? [[key, value]] : []));

@@ -1,4 +1,4 @@
-/** What of WireGuard's messages is not encrypted (the protocol's paper, section 5.4). */
+/** The unencrypted part of WireGuard's messages (the protocol's paper, section 5.4). */
 export type Header =
   | { readonly type: "initiation"; readonly sender: number }
   | { readonly type: "response"; readonly sender: number; readonly receiver: number }
@@ -9,7 +9,7 @@ const RESPONSE = { type: 2, length: 92 };
 const COOKIE = { type: 3, length: 64 };
 const DATA = { type: 4, shortest: 32 };
 
-/** Null for what is no message of WireGuard. Reads nothing but types, lengths and indices. */
+/** Null if the datagram is not a WireGuard message. Reads only types, lengths and indices. */
 export function headerOf(datagram: Uint8Array): Header | null {
   const { length } = datagram;
   if (length < DATA.shortest) return null;

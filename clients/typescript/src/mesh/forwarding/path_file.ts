@@ -2,25 +2,25 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { listenAt } from "../proxies/place.ts";
 
-/** A peer whose endpoint is a port of this program. */
+/** A peer whose endpoint in the kernel is a port of this program. */
 export interface ForwardedPeer {
   readonly publicKey: string;
   /** The port, as the kernel has it: `127.0.0.1:<port>`. */
   readonly endpoint: string;
   readonly via: "direct" | "relay" | "none";
-  /** Where the peer is. Null if it is not known. */
+  /** The peer's actual endpoint; null if it is unknown. */
   readonly outer: string | null;
-  /** What the kernel had before. */
+  /** The endpoint that the kernel had before. */
   readonly before: string | null;
 }
 
 export interface PathState {
-  /** Of this program, for others to send to. */
+  /** The endpoints of this program, for others to send to. */
   readonly endpoints: readonly string[];
   readonly peers: readonly ForwardedPeer[];
 }
 
-/** What the reference agent reads: one line for each endpoint, and one for each peer. */
+/** Formats the file that the reference agent reads: a line for each endpoint and each peer. */
 export function formatPathState({ endpoints, peers }: PathState): string {
   const lines = [
     ...endpoints.map((endpoint) => `endpoint ${endpoint}`),
@@ -47,7 +47,7 @@ export function parsePathState(text: string): PathState {
   };
 }
 
-/** Null: there is no such file. */
+/** Null if the file does not exist. */
 export async function readPathState(file: string): Promise<PathState | null> {
   try {
     return parsePathState(await readFile(file, "utf8"));
@@ -57,7 +57,7 @@ export async function readPathState(file: string): Promise<PathState | null> {
   }
 }
 
-/** In one step, so that nobody reads a part. */
+/** Writes the file atomically, so that nobody reads a part of it. */
 export async function writePathState(file: string, state: PathState): Promise<void> {
   const part = `${file}.part`;
   await writeFile(part, formatPathState(state), { mode: 0o600 });
@@ -69,8 +69,9 @@ export async function removePathState(file: string): Promise<void> {
 }
 
 /**
- * Of the file: a Unix socket, which no two processes can have, and which a process that is killed
- * does not keep. Resolves to null if another one has it. Rejects if it cannot be made.
+ * Locks the file with a Unix socket: two processes cannot listen on it, and a killed process does
+ * not keep it. Resolves to null if another process has the lock. Rejects if the socket cannot be
+ * created.
  */
 export async function lockPathState(file: string): Promise<Disposable | null> {
   const server = createServer((socket) => socket.destroy());

@@ -1,6 +1,6 @@
 /**
- * Finds ways to the peers of a kernel's interface that it does not reach itself, and has their
- * packets forwarded. While it reaches all of them, nothing is open, and nothing is asked.
+ * Finds paths to peers that the kernel's interface does not reach by itself, and has their packets
+ * forwarded. While the kernel reaches all peers, this opens no socket and sends no request.
  */
 import { stat } from "node:fs/promises";
 import { AgentError } from "../../errors/agent_error.ts";
@@ -21,15 +21,15 @@ import { KnownConfiguration, type PathService } from "./service.ts";
 /** In milliseconds. */
 const STEP = 2000;
 const WRITE_AGAIN = 5000;
-/** After the last peer that needs a way, the relay and the socket are kept for so long. */
+/** How long the relay and the socket stay open after no peer needs a path any more. */
 const KEEP_OPEN = 300_000;
 
 export interface PathKeeperOptions {
   readonly kernel: Kernel;
   readonly service: PathService;
-  /** Where the reference agent looks for what this does. */
+  /** The file from which the reference agent learns what this does. */
   readonly stateFile: string;
-  /** The agent's own. Another configuration is in force when it changes. */
+  /** The agent's configuration file. If it changes, another configuration is in force. */
   readonly configurationFile: string;
   readonly stunServers: readonly string[];
   readonly onNews: (news: PathNews) => Promise<void>;
@@ -47,7 +47,7 @@ export class PathKeeper {
   #neededAt = 0;
   #written = "";
   #writtenAt = -Infinity;
-  /** By public key. */
+  /** The endpoints that the kernel had before, by public key. */
   readonly #before = new Map<string, string | null>();
   readonly #teller: PathTeller;
   #trouble = "";
@@ -64,7 +64,7 @@ export class PathKeeper {
     });
   }
 
-  /** Until the signal. Then peers have their own endpoints again. */
+  /** Runs until the signal is aborted. Then restores the peers' own endpoints. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#isOver = true);
     const left = await readPathState(this.#options.stateFile);
@@ -104,7 +104,7 @@ export class PathKeeper {
       this.#open.forwarder.publicKey = state.publicKey;
       await this.#keepPorts(state);
     }
-    // A port that is not of this process is that of one that was killed.
+    // A loopback endpoint that is no port of this process is left from a killed one.
     const needing = state.peers.filter(({ publicKey, endpoint }) =>
       !this.#open?.forwarder.portOf(publicKey) &&
       (this.#watch.isBroken(publicKey, now) || isLoopback(endpoint))
@@ -123,7 +123,7 @@ export class PathKeeper {
     for (const { publicKey } of state.peers) await this.#tell(publicKey, now);
   }
 
-  /** A peer at another endpoint than its port has called from there, or was set by somebody. */
+  /** Handles peers at another endpoint than their port: they sent from it, or someone set it. */
   async #keepPorts({ peers }: KernelState): Promise<void> {
     const { forwarder } = this.#open!;
     const guests = peers.filter(({ endpoint }) => forwarder.isGuests(portOn(endpoint)));
@@ -131,7 +131,7 @@ export class PathKeeper {
       const port = forwarder.portOf(publicKey);
       forwarder.setHandshake(publicKey, this.#watch.handshakeAt(publicKey));
       if (port === null || endpoint === `${LOOPBACK}${port}`) continue;
-      // It has called from there, and the kernel has answered: a direct way works again.
+      // The peer has sent from there, and the kernel has answered: a direct path works again.
       if (!isLoopback(endpoint) && endpoint !== null && this.#watch.works(publicKey)) {
         await this.#release(publicKey);
         continue;
@@ -158,7 +158,7 @@ export class PathKeeper {
       surroundings,
       publicKey,
       send: (datagram, to) => {
-        // A peer's name may resolve into the mesh: the tunnel would carry its own packets.
+        // A peer's name may resolve into the mesh. The tunnel would then carry its own packets.
         if (!isInside(to.address, this.#known.inside)) paths.send(datagram, to);
       },
       rankOf: paths.rankOf,
@@ -171,18 +171,21 @@ export class PathKeeper {
     return forwarder;
   }
 
-  /** When the agent has another configuration, or a peer without a way may have told of one. */
+  /**
+   * Asks for the configuration if the agent has a new one, or if a peer without a path may have
+   * registered other endpoints.
+   */
   async #refresh({ peers }: KernelState): Promise<void> {
     const { configurationFile } = this.#options;
     const changed = await stat(configurationFile).then(({ mtimeMs }) => String(mtimeMs), () => "");
     const wanting = peers.filter(({ publicKey }) => !this.#watch.works(publicKey));
     const names = wanting.map(({ publicKey }) => publicKey).join(" ");
     const answered = this.#known.refresh(changed, names);
-    // Not for long: what is known already has to go on.
+    // Wait only briefly: the work for known peers must continue.
     if (answered !== null) await Promise.race([answered, pause(STEP)]);
   }
 
-  /** Once the peer has told of a place where it may be. */
+  /** Takes over a peer's packets, if there is an endpoint where the peer may be. */
   async #takeOver(publicKey: string, endpoint: string | null): Promise<void> {
     const { paths, forwarder } = this.#open!;
     const peer = this.#peer(publicKey);
@@ -190,7 +193,7 @@ export class PathKeeper {
     this.#before.set(publicKey, isLoopback(endpoint) ? null : endpoint);
     const port = await forwarder.open(publicKey);
     this.#teller.want(publicKey, this.#surroundings.now());
-    // First, so that the first handshake finds them. The agent learns of it before it looks.
+    // Before `setEndpoint`: the first handshake needs the paths, and the agent the state file.
     this.#setPeers();
     await this.#write();
     await this.#options.kernel.setEndpoint(publicKey, `${LOOPBACK}${port}`);
@@ -206,7 +209,7 @@ export class PathKeeper {
     }));
   }
 
-  /** `heir`: who has its port from now on. */
+  /** `heir`: the peer that takes over the port. */
   async #release(publicKey: string, heir: string | null = null): Promise<void> {
     const name = this.#nameOf(publicKey);
     if (heir === null) this.#open!.forwarder.close(publicKey);
@@ -247,13 +250,13 @@ export class PathKeeper {
     const state = { endpoints: this.#endpoints(this.#open.paths), peers: this.#forwarded() };
     const text = JSON.stringify(state);
     const now = this.#surroundings.now();
-    // Also when nothing has changed: the agent takes an old file for that of one that was killed.
+    // Rewrite even an unchanged file: the agent takes an old one for that of a killed process.
     if (text === this.#written && now - this.#writtenAt < WRITE_AGAIN) return;
     await writePathState(this.#options.stateFile, state);
     [this.#written, this.#writtenAt] = [text, now];
   }
 
-  /** Outside of the tunnel. The service refuses those inside. */
+  /** The endpoints outside of the tunnel. The service refuses those inside. */
   #endpoints(paths: Paths): string[] {
     const { inside } = this.#known;
     if (inside.length === 0) return [];
@@ -281,7 +284,7 @@ export class PathKeeper {
     this.#before.clear();
   }
 
-  /** Once for each, until another one. The service may be back at the next step. */
+  /** Reports a repeated error only once. Retries at the next step, unless the key was refused. */
   #complain(error: unknown): void {
     if (this.#isOver) return;
     if (error instanceof AgentError && ["unauthenticated", "forbidden"].includes(error.code)) {

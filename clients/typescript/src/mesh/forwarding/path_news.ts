@@ -9,16 +9,16 @@ const SAY_NONE = { withoutRelay: 6000, withRelay: 20_000 };
 export interface PathNews {
   /** The peer's name. */
   readonly peer: string;
-  /** `released`: it has no port any more. */
+  /** `released`: the peer's port was closed. */
   readonly via: "direct" | "relay" | "none" | "released";
   readonly endpoint: string | null;
   readonly reason: string | null;
 }
 
-/** Tells by which way each peer is reached, whenever that has changed. */
+/** Reports how each peer is reached, whenever that has changed. */
 export class PathTeller {
   readonly #onNews: (news: PathNews) => Promise<void>;
-  /** By public key, when a way was first wanted. */
+  /** By public key: when a path was first wanted. */
   readonly #wantedSince = new Map<string, number>();
   readonly #told = new Map<string, string>();
 
@@ -30,12 +30,12 @@ export class PathTeller {
     this.#wantedSince.set(publicKey, now);
   }
 
-  /** The kernel reaches the peer without a way from here. */
+  /** Call it when the peer is reached, so that no path is wanted any more. */
   isReached(publicKey: string): void {
     this.#wantedSince.delete(publicKey);
   }
 
-  /** `report`: undefined for a peer to which no way is tried. */
+  /** `report`: undefined for a peer that is not forwarded. */
   async tell(
     { publicKey, name, report, hasRelay, now }: {
       readonly publicKey: string;
@@ -71,7 +71,7 @@ export class PathTeller {
   }
 }
 
-/** As far as this host can know. */
+/** Why there is no path, as far as this host can know. */
 function whyNone(isTried: boolean, hasRelay: boolean): string {
   const relay = hasRelay ? "" : ", and this host has no relay";
   return isTried

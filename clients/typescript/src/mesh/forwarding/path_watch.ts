@@ -1,52 +1,54 @@
 import type { KernelPeer } from "./kernel.ts";
 
 /**
- * In milliseconds. A tunnel that has just come up is not one that does not work. The agent has a
- * handshake sent at once and another after a second. The kernel sends the next one after 5 seconds
- * more, and that one is to go by the ways that are found.
+ * How long a tunnel may lack a handshake before it counts as broken, in milliseconds. When it comes
+ * up, the agent triggers a handshake at once and another after a second. The kernel sends the next
+ * one after 5 seconds more, which should already use the paths that are found here.
  */
 const PATIENCE = 3000;
-/** One that had no other way a moment ago: time for the first handshake. */
+/** The same for a peer that was forwarded a moment ago: time for the first handshake. */
 const SHORT_PATIENCE = 1500;
-/** WireGuard's own: an older session is used no more. */
+/** WireGuard's own limit: it does not use older sessions. */
 const SESSION = 180_000;
-/** Peers send a keepalive every 25 s, so this is two of them that did not arrive. */
+/** Peers send a keepalive every 25 s, so two of them are missing after this time. */
 const SILENCE = 55_000;
-/** Between two looks, it is longer only if this machine slept. */
+/** More time than this passes between two updates only if this machine slept. */
 const SLEEP = 60_000;
-/** Instead of PATIENCE, for a machine that wakes up: it may not be on its network yet. */
+/** Replaces PATIENCE when this machine wakes up: it may not be on its network yet. */
 const AWAKENING = 20_000;
-/** For this long, a peer that has vanished is expected back: the tunnel restarts. */
+/** How long a vanished peer is expected back, because the tunnel may be restarting. */
 const ABSENCE = 60_000;
-/** For this long, one with another key may take its place: both are in one configuration. */
+/** How long a new public key may replace a vanished one. One configuration brings both changes. */
 const SUCCESSION = 5000;
 
 interface Seen {
   receivedBytes: number;
   heardAt: number;
-  /** As the kernel has it, by a clock that may be set. */
+  /** The newest handshake, as the kernel reports it: by the wall clock, which may be set. */
   handshake: number | null;
-  /** By a clock that goes on. */
+  /** The same, by the clock that never goes back. */
   handshakeAt: number;
-  /** Null while it works. After a sleep, it is later than that was seen. */
+  /** Null while the tunnel works. After a sleep, it is in the future, to wait longer. */
   brokenSince: number | null;
-  /** Whether SHORT_PATIENCE is enough: it was forwarded a moment ago. */
+  /** Whether SHORT_PATIENCE is enough, because the peer was forwarded a moment ago. */
   isExpected: boolean;
 }
 
 interface Look {
-  /** Milliseconds of a clock that goes on. */
+  /** Milliseconds of a clock that never goes back. */
   readonly now: number;
-  /** Milliseconds since 1970, as the kernel's handshakes have them. */
+  /** Milliseconds since 1970, by the clock of the kernel's handshakes. */
   readonly unixTime: number;
   /** The peers whose packets are forwarded. */
   readonly forwarded: readonly string[];
 }
 
-/** Tells which peers the tunnel does not work with, from what the kernel says again and again. */
+/**
+ * Tells which peers the tunnel does not work with, from repeated readings of the kernel's state.
+ */
 export class PathWatch {
   readonly #seen = new Map<string, Seen>();
-  /** Peers that are not there any more. */
+  /** Peers that have vanished. */
   readonly #absent = new Map<string, { readonly since: number; readonly wasForwarded: boolean }>();
   #lookedAt: number | null = null;
 
@@ -71,7 +73,8 @@ export class PathWatch {
         isExpected: expected.has(publicKey),
       };
       if (handshake !== null && handshake !== seen.handshake) {
-        // It was between the two looks. Of one from before the first, only its own clock tells.
+        // A new handshake happened after the last update, which limits its age. Only for a
+        // handshake from before the first update, the wall clock alone decides.
         const age = Math.max(unixTime - handshake, 0);
         seen.handshakeAt = now - (this.#seen.has(publicKey) ? Math.min(age, sinceLast) : age);
       }
@@ -90,7 +93,7 @@ export class PathWatch {
     }
   }
 
-  /** When the newest handshake was, by the clock that goes on. */
+  /** When the newest handshake was, by the clock that never goes back. */
   handshakeAt(publicKey: string): number | null {
     const { handshake = null, handshakeAt = null } = this.#seen.get(publicKey) ?? {};
     return handshake === null ? null : handshakeAt;
@@ -100,7 +103,7 @@ export class PathWatch {
     return this.#seen.get(publicKey)?.brokenSince === null;
   }
 
-  /** Whether it has not worked for a while. */
+  /** Whether the tunnel to the peer has not worked for a while. */
   isBroken(publicKey: string, now: number): boolean {
     const { brokenSince = null, isExpected = false } = this.#seen.get(publicKey) ?? {};
     const patience = isExpected ? SHORT_PATIENCE : PATIENCE;
@@ -108,9 +111,9 @@ export class PathWatch {
   }
 
   /**
-   * The new ones that were forwarded before: after a restart of the tunnel, the same again; after
-   * a peer's rotation, who is new when that one vanishes. If more are new than have vanished, they
-   * may be others.
+   * The new peers that were forwarded before. After a restart of the tunnel, these are the same
+   * public keys; after a peer's key rotation, the key that appears when the old one vanishes. If
+   * more keys are new than have vanished, they may belong to other peers, and do not count.
    */
   #expected(present: ReadonlySet<string>, now: number): ReadonlySet<string> {
     for (const [publicKey, { since }] of this.#absent) {

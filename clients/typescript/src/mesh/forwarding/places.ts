@@ -1,6 +1,6 @@
 import { addressBytes, masked, type Network } from "../../wireguard/routing/networks.ts";
 
-/** How the ports of this program begin, as endpoints. */
+/** The prefix of endpoints that are ports of this program. */
 export const LOOPBACK = "127.0.0.1:";
 
 export function isLoopback(endpoint: string | null): boolean {
@@ -11,7 +11,7 @@ export function portOn(endpoint: string | null): number {
   return isLoopback(endpoint) ? Number(endpoint!.slice(LOOPBACK.length)) : 0;
 }
 
-/** Whether the address is in one of the networks. What is sent there would go into the tunnel. */
+/** Whether the address is in one of the networks. Datagrams to it would go into the tunnel. */
 export function isInside(address: string, networks: readonly Network[]): boolean {
   const bytes = addressBytes(address);
   return networks.some((network) =>

@@ -5,8 +5,8 @@ import { isLoopback } from "./places.ts";
 import type { ForwardedPeer } from "./path_file.ts";
 
 /**
- * Gives peers that are at a port of this program what they registered, or had before. Those that
- * have neither stay: an endpoint cannot be taken away.
+ * Gives peers whose endpoint is a port of this program the endpoint that they registered, or the
+ * one they had before. If a peer has neither, its endpoint stays: WireGuard cannot remove one.
  */
 export async function restoreEndpoints(
   kernel: Kernel,
@@ -25,7 +25,7 @@ export async function restoreEndpoints(
   }
 }
 
-/** Nor leads back to this host. The agent looks up names. */
+/** Whether the endpoint is a public address, and not one of this host. The agent looks up names. */
 function needsNoLookup(endpoint: string): boolean {
   const parsed = parseEndpoint(endpoint);
   return parsed !== null && kindOf(parsed.host) === "public" &&

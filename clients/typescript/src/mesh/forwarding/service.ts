@@ -6,12 +6,15 @@ import type { RelayAnswer } from "../../paths/paths.ts";
 
 type MeshPeer = MeshConfiguration["peers"][number];
 
-/** In milliseconds: what takes longer is asked again. */
+/** In milliseconds: a request that takes longer is given up, and sent again later. */
 const ANSWER = 10_000;
-/** While a peer without a way may tell of one. Each time twice as long as before. */
+/**
+ * In milliseconds: the pause between requests while a peer without a path may register new
+ * endpoints. It doubles each time.
+ */
 const ASK_AGAIN = { first: 10_000, last: 600_000 };
 
-/** What is asked of the service. The reference agent sends the heartbeats. */
+/** The requests to the service. The reference agent sends the heartbeats. */
 export class PathService {
   readonly #connection: Connection;
   readonly #signal: AbortSignal;
@@ -46,13 +49,13 @@ export class PathService {
 
 export interface ConfigurationOptions {
   readonly service: Pick<PathService, "configuration">;
-  /** Milliseconds of a clock that goes on. */
+  /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
-  /** After each answer: null, or the error. */
+  /** Called after each answer with null, or with the error. */
   readonly onAnswer: (error: unknown) => void;
 }
 
-/** The newest configuration that is known. It stays when the service is away. */
+/** The newest known configuration. It stays known when the service is unavailable. */
 export class KnownConfiguration {
   readonly #options: ConfigurationOptions;
   #peers: readonly MeshPeer[] = [];
@@ -78,8 +81,8 @@ export class KnownConfiguration {
   }
 
   /**
-   * Asks at once if there is another `version`, and from time to time while somebody is `wanting`
-   * (their names; empty: nobody). Resolves when there is an answer, or null if nothing is asked.
+   * Asks at once if `version` is new, and from time to time while peers are `wanting` a path (their
+   * names; empty: none). Returns a promise of the answer, or null if no request is under way.
    */
   refresh(version: string, wanting: string): Promise<void> | null {
     const { now, onAnswer } = this.#options;
@@ -101,7 +104,8 @@ export class KnownConfiguration {
 
   async #ask(): Promise<void> {
     const { interface: own, peers } = await this.#options.service.configuration();
-    // Before anything is replaced: what cannot be read leaves what was known.
+    // Parse everything before replacing anything: a malformed answer leaves the known
+    // configuration.
     const inside = own.addresses.map(parseNetwork);
     const isPeer = ({ public_key, name, endpoints }: MeshPeer) =>
       [public_key, name, ...endpoints].every((text) => typeof text === "string");

@@ -1,27 +1,30 @@
 import type { UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
 import type { Endpoint, Surroundings } from "../../wireguard/surroundings.ts";
 
-/** A peer, or those of whom it is not known yet who they are. */
+/** The local port of one peer, or of all peers that are not identified yet. */
 export interface Port {
   socket: UdpSocket | null;
-  /** The best first. */
+  /** The candidate endpoints, the best first. */
   ways: readonly Endpoint[];
-  /** In use. */
+  /** The endpoint in use. */
   way: Endpoint | null;
-  /** By the clock of the surroundings; null: there was none. */
+  /** The last handshake, by the clock of the surroundings; null if there was none. */
   handshakeAt: number | null;
   receivedBytes: number;
   sentBytes: number;
 }
 
-/** What two indices belong to, one given by each side. */
+/** A WireGuard session. It has two indices, one chosen by each side. */
 export interface Session {
   port: Port;
-  /** Where the peer is. Null until the kernel has sent to it. */
+  /** The peer's endpoint. Null for the kernel's initiation, until a response is confirmed. */
   endpoint: Endpoint | null;
-  /** The kernel's index that it claims to answer, until the kernel has sent to it. */
+  /**
+   * The kernel's index that a response claims to answer. Null once the kernel has sent to the
+   * session.
+   */
   answers: number | null;
-  /** How many claimed to answer. */
+  /** How many responses claimed to answer this initiation. */
   answered: number;
 }
 
@@ -44,16 +47,16 @@ export function newPort(): Port {
   };
 }
 
-/** In milliseconds. WireGuard uses a session for 180 s, and has a new one before that. */
+/** In milliseconds. WireGuard uses a session for at most 180 s. */
 const LIFETIME = 300_000;
 
-/** Strangers may send initiations, each with another index. */
+/** A limit, because strangers may send initiations, each with another index. */
 const MOST = 4096;
 
-/** What is known of the indices of WireGuard's sessions, until they are used no more. */
+/** WireGuard's sessions by their indices. Forgets sessions that are not used any more. */
 export class IndexTable {
   readonly #surroundings: Surroundings;
-  /** The one that was used last is the last one. */
+  /** In the order of their last use, the most recent last. */
   readonly #entries = new Map<number, { readonly session: Session; readonly usedAt: number }>();
 
   constructor(surroundings: Surroundings) {
@@ -64,7 +67,7 @@ export class IndexTable {
     return this.#entries.size;
   }
 
-  /** Keeps it from being forgotten, too. */
+  /** Counts as a use of the session. */
   get(index: number): Session | undefined {
     const entry = this.#entries.get(index);
     if (entry === undefined) return undefined;
