@@ -1,6 +1,6 @@
 /** IP addresses as text and as the bytes that packets have: 4 or 16. */
 
-/** Returns null if the text is no IPv4 address in dotted-quad form and no IPv6 address. */
+/** Returns null if the text is neither an IPv4 address in dotted-quad form nor an IPv6 address. */
 export function parseAddress(text: string): Uint8Array | null {
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text);
 }

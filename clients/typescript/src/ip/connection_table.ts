@@ -7,10 +7,10 @@ interface Entry {
   readonly block: Block;
 }
 
-/** The connections that lwIP has, by the numbers that it knows them by. */
+/** The connections of lwIP, by their numbers in lwIP. */
 export class ConnectionTable {
   #entries = new Map<number, Entry>();
-  /** Those that lwIP told something about in the call that is running. */
+  /** The connections that lwIP has reported something about during the current call. */
   #touched = new Set<TcpConnection>();
 
   get size(): number {
@@ -29,21 +29,21 @@ export class ConnectionTable {
     return this.#entries.get(id)?.block;
   }
 
-  /** Returns the connection if it was there. */
+  /** Returns the connection if it was in the table. */
   remove(id: number): TcpConnection | undefined {
     const connection = this.#entries.get(id)?.connection;
     this.#entries.delete(id);
     return connection;
   }
 
-  /** Remembers that there is something to tell the connection. */
+  /** Remembers that the connection has something to process. */
   touch(id: number): TcpConnection | undefined {
     const connection = this.#entries.get(id)?.connection;
     if (connection !== undefined) this.#touched.add(connection);
     return connection;
   }
 
-  /** Those that were touched, each once; more may be touched meanwhile. */
+  /** Yields the touched connections, each once. More may be touched meanwhile. */
   *takeTouched(): Generator<TcpConnection> {
     for (const connection of this.#touched) {
       this.#touched.delete(connection);

@@ -15,15 +15,15 @@ import { errorOfNumber, TcpError } from "./tcp_error.ts";
 import { type Accept, accept, TcpListener } from "./tcp_listener.ts";
 import { atEndOfTurn, randomNumbers } from "./turns.ts";
 
-/** What lwIP's clock counts, in milliseconds: TCP_TMR_INTERVAL in lwipopts.h. */
+/** The tick of lwIP's clock, in milliseconds: TCP_TMR_INTERVAL in lwipopts.h. */
 const TICK_MS = 50;
 
-/** The connections that a listener has not been asked about yet; lwIP counts to 255. */
+/** The most pending connections of a listener. lwIP counts to 255. */
 const BACKLOG = 255;
 
 /**
  * TCP/IP in this process: packets go in and out, connections are made and accepted. It enforces no
- * rules: whoever calls `input` decides what may come in.
+ * rules: the caller of `input` decides what may come in.
  */
 export class IpStack {
   #lwip!: Lwip;
@@ -55,7 +55,7 @@ export class IpStack {
     return stack;
   }
 
-  /** Those that are open: an application has not closed them, nor have both sides ended. */
+  /** The connections that the application has not closed, and that both sides have not ended. */
   get connections(): readonly ConnectionFacts[] {
     return this.#connections.all();
   }
@@ -65,7 +65,7 @@ export class IpStack {
     return this.#lwip.memory.buffer.byteLength;
   }
 
-  /** Takes a packet that has come in. */
+  /** Takes an incoming packet. */
   input(packet: Uint8Array): void {
     if (this.#isClosed || packet.length === 0 || packet.length > 65535) return;
     this.#enter(() => {
@@ -74,11 +74,11 @@ export class IpStack {
       new Uint8Array(this.#lwip.memory.buffer, position).set(packet);
       this.#lwip.input();
     });
-    // Answers to packets that came in together go out together, and acknowledgements as one.
+    // Packets that came in together are answered together, with one acknowledgement.
     this.#flushLater(atEndOfTurn);
   }
 
-  /** Throws TcpError, or what the signal was aborted with. */
+  /** Throws TcpError, or the signal's reason. */
   async connect(
     { address, port, signal }: ConnectOptions,
   ): Promise<TcpConnection> {
@@ -172,7 +172,7 @@ export class IpStack {
     return this.#lwip.write(block, length);
   }
 
-  /** Calls lwIP for a connection, as long as lwIP has it. */
+  /** Calls lwIP for a connection, if lwIP still has it. */
   #call<Result>(id: number, run: (block: Block) => Result): Result | undefined {
     const block = this.#connections.blockOf(id);
     if (block === undefined || this.#isClosed) return undefined;
@@ -190,7 +190,7 @@ export class IpStack {
     });
   }
 
-  /** Calls lwIP. Afterwards, those hear of it whom lwIP told something. */
+  /** Calls lwIP. Then updates the connections that lwIP reported something about. */
   #enter<Result>(run: () => Result): Result | undefined {
     let result: Result;
     try {
@@ -232,7 +232,7 @@ export class IpStack {
     if (this.#isClosed) return;
     let isNeeded = 0;
     this.#enter(() => isNeeded = this.#lwip.tick());
-    // A write that found no memory is told by nobody when there is some.
+    // lwIP does not report when memory is free again, so retry writes that found none.
     for (const connection of this.#connections.all()) {
       if (connection.isBlocked) connection.pump();
     }

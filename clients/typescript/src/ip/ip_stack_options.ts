@@ -3,11 +3,13 @@ export interface IpStackOptions {
   readonly wasm: BufferSource | WebAssembly.Module;
   /** The stack's own addresses: at most one of IPv4 and one of IPv6. */
   readonly addresses: readonly string[];
-  /** Sends packets, some at a time. They are the receiver's to keep. */
+  /** Called with packets to send, some at a time. The function may keep them. */
   readonly onOutput: (packets: readonly Uint8Array[]) => void;
-  /** The stack broke, and all of its connections with it. Default: the error is thrown. */
+  /**
+   * Called when the stack has failed, and all its connections with it. Default: throws the error.
+   */
   readonly onFailure?: (error: Error) => void;
-  /** The largest packet. Default: 1280. */
+  /** The largest packet, in bytes. Default: 1280. */
   readonly mtu?: number;
   /** More connections than this are reset. Default: 4096. */
   readonly maxConnections?: number;
@@ -16,6 +18,6 @@ export interface IpStackOptions {
 export interface ConnectOptions {
   readonly address: string;
   readonly port: number;
-  /** Gives up, with a reset. */
+  /** Gives up connecting, with a reset. */
   readonly signal?: AbortSignal;
 }

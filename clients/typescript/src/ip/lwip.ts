@@ -8,7 +8,7 @@ export type Block = number;
 export interface Lwip {
   readonly memory: WebAssembly.Memory;
   start(mtu: number): void;
-  /** Where to put the bytes for a call, or to find those of an answer. */
+  /** The position of the buffer for the bytes of a call, or of its answer. */
   scratch(): number;
   set_address(length: number): void;
   input_buffer(length: number): number;
@@ -26,12 +26,15 @@ export interface Lwip {
   abort(block: Block): void;
 }
 
-/** What lwIP calls while one of its exports runs. None may call an export that changes anything. */
+/**
+ * The functions that lwIP calls while one of its exports runs. They must not call an export that
+ * changes anything.
+ */
 export interface Host extends WebAssembly.ModuleImports {
   random(): number;
   /** Milliseconds that never go back. */
   clock(): number;
-  /** Packets, each after its length in two bytes. */
+  /** Takes packets, each preceded by its length in two bytes. */
   output(position: number, length: number): void;
   connected(id: number): void;
   /** The scratch has the remote address. Returns the connection's id, or 0 to refuse it. */
@@ -56,7 +59,7 @@ export async function instantiate(
   return instance.exports as unknown as Lwip;
 }
 
-/** Adds the packets of a batch, each after its length in two bytes, to a list. */
+/** Adds the packets of a batch, each preceded by its length in two bytes, to a list. */
 export function splitPackets(batch: Uint8Array, packets: Uint8Array[]): void {
   for (let at = 0; at < batch.length;) {
     const length = (batch[at]! << 8) | batch[at + 1]!;
@@ -65,7 +68,7 @@ export function splitPackets(batch: Uint8Array, packets: Uint8Array[]): void {
   }
 }
 
-/** What the scratch has for `accepted`: the length of an address, the address, and a port. */
+/** Reads the scratch of `accepted`: the length of an address, the address, and a port. */
 export function readRemote(
   scratch: Uint8Array,
 ): { readonly remoteAddress: string; readonly remotePort: number } {

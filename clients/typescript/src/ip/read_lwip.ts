@@ -3,7 +3,7 @@ import { nodeModule } from "../platform/node_module.ts";
 /** Below this module, where `deno task mesh:build` puts it. */
 const FILE = new URL("./built/lwip.wasm", import.meta.url);
 
-/** lwIP for `IpStack`. Throws an error that says how to make it, if it is not there. */
+/** Loads lwIP for `IpStack`. If the file is missing, throws an error that says how to build it. */
 export async function readLwip(): Promise<WebAssembly.Module> {
   const files = await nodeModule<typeof import("node:fs/promises")>(
     "node:fs/promises",

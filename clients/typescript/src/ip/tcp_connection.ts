@@ -1,9 +1,9 @@
 import { ByteQueue } from "./byte_queue.ts";
 import { TcpError } from "./tcp_error.ts";
 
-/** What a connection asks of its stack. Every call does nothing once the connection is over. */
+/** Calls of a connection to its stack. They do nothing once the connection is over. */
 export interface ConnectionCalls {
-  /** Queues bytes, and returns how many there was room for. */
+  /** Queues bytes, and returns how many fit. */
   write(bytes: Uint8Array): number;
   /** The application has taken bytes: the other side may send as many more. */
   taken(length: number): void;
@@ -33,8 +33,8 @@ interface Read {
 const READ_BYTES = 65536;
 
 /**
- * A TCP connection. The two directions end each on their own: `end` ends this side's, and `read`
- * resolves to null at the end of the other. A reader that does not read stops the sender.
+ * A TCP connection. Each direction ends by itself: `end` ends this side's, and `read` resolves to
+ * null at the end of the other. If nobody reads, the sender has to stop.
  */
 export class TcpConnection {
   readonly remoteAddress: string;
@@ -55,7 +55,7 @@ export class TcpConnection {
   #isClosing = false;
   #error: TcpError | null = null;
 
-  /** Connections are made by `IpStack`. */
+  /** Only `IpStack` creates connections. */
   constructor(calls: ConnectionCalls, facts: ConnectionFacts) {
     this.#calls = calls;
     this.remoteAddress = facts.remoteAddress;
@@ -77,7 +77,7 @@ export class TcpConnection {
     });
   }
 
-  /** Resolves when the bytes are queued. They must not change before. Throws TcpError. */
+  /** Resolves when the bytes are queued. Do not change them before that. Throws TcpError. */
   write(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
       const refusal = this.#refusal();
@@ -93,7 +93,7 @@ export class TcpConnection {
     return this.#hasEnded || this.#isOver ? new TcpError("EPIPE") : null;
   }
 
-  /** Ends this side's direction after what was written. Resolves when that is queued. */
+  /** Ends this side's direction after the bytes written so far. Resolves when these are queued. */
   end(): Promise<void> {
     if (this.#hasEnded || this.#isOver) return Promise.resolve();
     this.#hasEnded = true;
@@ -104,8 +104,8 @@ export class TcpConnection {
   }
 
   /**
-   * Ends both directions: what was written is still sent. If the other side sent what was not read,
-   * or goes on sending, it gets a reset.
+   * Ends both directions. Bytes written so far are still sent. If the other side sent bytes that
+   * were not read, or keeps sending, it gets a reset.
    */
   close(): void {
     if (this.#isOver || this.#isClosing) return;
@@ -115,7 +115,7 @@ export class TcpConnection {
     this.pump();
   }
 
-  /** Ends the connection at once, with a reset. What is not yet sent is lost. */
+  /** Ends the connection at once, with a reset. Bytes that are not yet sent are lost. */
   abort(): void {
     if (this.#isOver) return;
     this.#calls.abort();
@@ -126,7 +126,7 @@ export class TcpConnection {
     this.close();
   }
 
-  /** For the stack: hands on what waits to be written. */
+  /** For the stack: passes on the bytes of waiting writes. */
   pump(): void {
     for (
       let [write] = this.#writes;
@@ -163,7 +163,7 @@ export class TcpConnection {
     this.#hasRemoteEnded = true;
   }
 
-  /** For the stack: nothing more happens, for a reason or none. */
+  /** For the stack: the connection is over, with an error or without. */
   finish(error: TcpError | null): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -178,7 +178,7 @@ export class TcpConnection {
     this.#resolveClosed(error);
   }
 
-  /** For the stack: gives what has arrived to the reads that wait. Not while lwIP runs. */
+  /** For the stack: passes received bytes to waiting reads. Do not call it while lwIP runs. */
   deliver(): void {
     while (this.#reads.length > 0) {
       if (this.#received.length > 0) {

@@ -6,7 +6,7 @@ export type TcpErrorCode =
   | "ECONNRESET"
   /** The other side stopped answering. */
   | "ETIMEDOUT"
-  /** There is no way to the address: it is of a family that this stack has no address of. */
+  /** There is no route to the address: this stack has no address of that IP family. */
   | "ENETUNREACH"
   /** The port is taken by another listener. */
   | "EADDRINUSE"
@@ -44,11 +44,11 @@ export class TcpError extends Error {
   }
 }
 
-/** lwIP's numbers of errors, as far as an application is told of them. */
+/** lwIP's error numbers that an application is told about. */
 const LWIP_ABORTED = -13;
 const LWIP_CLOSED = -15;
 
-/** The error behind a number of lwIP's, or null if both sides ended the connection. */
+/** The error for a number of lwIP, or null if both sides ended the connection. */
 export function errorOfNumber(
   number: number,
   isConnecting: boolean,

@@ -8,13 +8,13 @@ export class TcpListener {
   readonly port: number;
   #close: () => void;
 
-  /** Listeners are made by `IpStack`. */
+  /** Only `IpStack` creates listeners. */
   constructor(port: number, close: () => void) {
     this.port = port;
     this.#close = close;
   }
 
-  /** Accepts no more connections. Those that were accepted stay. */
+  /** Accepts no more connections. Connections that were accepted stay. */
   close(): void {
     this.#close();
   }
@@ -24,7 +24,7 @@ export class TcpListener {
   }
 }
 
-/** For the stack: hands a new connection to who accepts it. */
+/** For the stack: passes a new connection to the function that accepts it. */
 export async function accept(
   connection: TcpConnection,
   take: Accept,

@@ -1,4 +1,7 @@
-/** When the platform has handled what came in together, such as several datagrams. */
+/**
+ * `setImmediate` runs when the platform has handled everything that came in together, such as
+ * several datagrams.
+ */
 
 interface Globals {
   readonly setImmediate?: (run: () => void) => unknown;
@@ -12,7 +15,9 @@ export function atEndOfTurn(run: () => void): void {
   else setImmediate(run);
 }
 
-/** Four random bytes as a number, many at a time: a call of the platform's source is slow. */
+/**
+ * Returns a source of random 32-bit numbers. Gets many at a time, because the platform's is slow.
+ */
 export function randomNumbers(): () => number {
   const numbers = new Uint32Array(64);
   let next = numbers.length;

@@ -1,4 +1,6 @@
-/** One IP packet, as far as the filter decides by it. What is not understood is no packet. */
+/**
+ * The parts of an IP packet by which the filter decides. A packet that is not understood is null.
+ */
 
 export interface Endpoints {
   /** The bytes of the addresses as text of hex digits, to compare and to look up. */
@@ -35,7 +37,7 @@ export function parsePacket(bytes: Uint8Array): Packet | null {
 }
 
 function parseIpv4(bytes: Uint8Array): Packet | null {
-  // 20 bytes of header, no options; the length is the packet's own; no fragment, nor a part of one.
+  // Requires a 20-byte header without options, the packet's own length, and no fragment.
   if (
     bytes[0] !== 0x45 || bytes.length < 20 || word(bytes, 2) !== bytes.length
   ) return null;
@@ -65,7 +67,7 @@ function parseIpv6(bytes: Uint8Array): Packet | null {
 
 interface Content {
   readonly bytes: Uint8Array;
-  /** Where it begins. */
+  /** The offset at which the content begins. */
   readonly at: number;
   readonly addresses: Endpoints;
   readonly protocol: number;
@@ -95,7 +97,7 @@ function parseTcp(
   };
 }
 
-/** A segment asks for a connection, ends one, resets one, or is part of one. */
+/** Whether a segment opens, ends, resets or continues a connection. */
 function isSane(flags: number): boolean {
   if ((flags & SYN) !== 0) return (flags & (FIN | RST)) === 0;
   return (flags & (ACK | RST)) !== 0;

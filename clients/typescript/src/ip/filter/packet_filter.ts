@@ -2,12 +2,12 @@ import { parseAddress } from "../addresses.ts";
 import type { ConnectionFacts } from "../tcp_connection.ts";
 import { hex, parsePacket, type TcpPacket } from "./packet.ts";
 
-/** A neighbour that is visible, and the TCP ports of the active rules in each direction. */
+/** A visible neighbour, and the TCP ports of the active rules in each direction. */
 export interface FilterPeer {
   readonly addresses: readonly string[];
-  /** What it may reach here. */
+  /** The ports here that the neighbour may reach. */
   readonly inbound: readonly number[];
-  /** What may be reached there. */
+  /** The ports of the neighbour that this side may reach. */
   readonly outbound: readonly number[];
 }
 
@@ -30,10 +30,10 @@ interface Flow {
   readonly at: number;
 }
 
-/** How long a closed connection may be silent before its answers are dropped, in milliseconds. */
+/** After this many idle milliseconds, packets of a closed connection are dropped. */
 const CLOSED_MS = 5 * 60_000;
 
-/** From so many flows on, those of closed connections are forgotten. */
+/** If there are more flows than this, those of closed connections are forgotten. */
 const MANY_FLOWS = 8192;
 
 export interface FilterOptions {
@@ -44,16 +44,16 @@ export interface FilterOptions {
 }
 
 /**
- * Decides what comes in, before the stack sees it: new connections that a rule allows, answers to
- * those that this side began, and ICMP of visible neighbours. Everything else is to be dropped
- * without an answer: even a reset would tell that there is somebody.
+ * Filters packets before the stack sees them. Lets in new connections that a rule allows, answers
+ * to connections that this side opened, and ICMP of visible neighbours. Everything else must be
+ * dropped without an answer: even a reset would reveal that this host exists.
  */
 export class PacketFilter {
   #own: ReadonlySet<string> = new Set();
   #peers: ReadonlyMap<string, Ports> = new Map();
-  /** The connections that this side began, the one that was idle longest first. */
+  /** The connections that this side opened, in order of last use, the longest idle first. */
   #flows = new Map<string, Flow>();
-  /** So many flows are kept before the closed ones are looked for. */
+  /** With more flows than this, the closed ones are searched for and removed. */
   #most = MANY_FLOWS;
   readonly #connections: () => readonly ConnectionFacts[];
   readonly #now: () => number;
@@ -68,8 +68,8 @@ export class PacketFilter {
   }
 
   /**
-   * From now on, other rules hold, for connections that are open, too. The caller resets those that
-   * they do not allow (`allowsConnection`).
+   * Replaces the rules. They also apply to open connections: the caller resets those that are not
+   * allowed any more (`allowsConnection`).
    */
   update({ addresses, peers }: FilterRules): void {
     this.#own = new Set(addresses.map(keyOf));
@@ -100,7 +100,7 @@ export class PacketFilter {
   }
 
   #isAnswer(packet: TcpPacket): boolean {
-    // A SYN alone asks for a connection: it answers nothing.
+    // A SYN without ACK opens a connection, so it is not an answer.
     if (packet.isSyn && !packet.isAck) return false;
     const key = keyOfFlow(
       packet.source,
@@ -110,7 +110,7 @@ export class PacketFilter {
     const flow = this.#flows.get(key);
     if (flow === undefined) return false;
     if (this.#now() - flow.at > CLOSED_MS && !this.#openFlows().has(key)) {
-      // So that a peer that goes on sending does not have it looked up each time.
+      // Forget the flow: otherwise each further packet of the peer would repeat this lookup.
       this.#flows.delete(key);
       return false;
     }
@@ -118,7 +118,7 @@ export class PacketFilter {
     return true;
   }
 
-  /** Whether a packet of the stack may leave. If it begins a connection, answers may come in. */
+  /** Whether a packet of the stack may leave. If it opens a connection, answers may come in. */
   sends(bytes: Uint8Array): boolean {
     const packet = parsePacket(bytes);
     const peer = packet === null ? undefined : this.#peers.get(packet.destination);
@@ -141,8 +141,8 @@ export class PacketFilter {
   }
 
   /**
-   * Those that were idle longest go first, until half of the room is free. Flows of open
-   * connections stay: there are no more of them than the stack has local ports.
+   * Forgets flows of closed connections, the longest idle first, until half of the room is free.
+   * Flows of open connections stay: their number is limited by the stack's local ports.
    */
   #forgetClosed(): void {
     const open = this.#openFlows();

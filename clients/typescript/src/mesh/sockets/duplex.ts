@@ -3,8 +3,9 @@ import { nodeModule } from "../../platform/node_module.ts";
 import type { ByteStream } from "../byte_stream.ts";
 
 /**
- * A connection as Node's kind of stream, which may end each direction on its own. Destroying it
- * resets the connection, unless both directions have ended. Throws where there are none.
+ * Makes a Node stream of a connection. Each direction may end by itself. Destroying the stream
+ * resets the connection, unless both directions have ended. Throws on platforms without Node
+ * streams.
  */
 export async function toDuplex(connection: ByteStream): Promise<Duplex> {
   const stream = await nodeModule<typeof import("node:stream")>("node:stream");
