@@ -7,23 +7,26 @@ export interface PathsOptions {
   readonly surroundings: Surroundings;
   /** Default: any free port. */
   readonly listenPort?: number;
-  /** Null if no relay is set. May be called at any time; is called again if it rejects. */
+  /**
+   * Returns the answer of /relay, or null if no relay is set. May be called at any time; is called
+   * again if it rejects.
+   */
   readonly iceServers: () => Promise<RelayAnswer | null>;
   /** `stun:` URLs, besides the servers of `iceServers`: a TURN server is a STUN server, too. */
   readonly stunServers?: readonly string[];
-  /** An HTTP proxy, for relays. Null: none. Default: what HTTPS_PROXY and NO_PROXY say. */
+  /** An HTTP proxy for relays. Null: no proxy. Default: from HTTPS_PROXY and NO_PROXY. */
   readonly proxy?: URL | null;
-  /** PEM: who signs the certificates of relays. Default: whom this system trusts. */
+  /** PEM of the authorities to trust for relays. Default: those that this system trusts. */
   readonly ca?: string;
-  /** `endpoints()` may have changed. */
+  /** Called when `endpoints()` may have changed. */
   readonly onChange: () => void;
-  /** Default: those of the system. */
+  /** Default: opens a UDP socket of the system. */
   readonly openSocket?: (options: UdpOptions) => Promise<UdpSocket>;
 }
 
 export interface PathPeer extends Omit<PeerConfiguration, "endpoints">, Whereabouts {}
 
-/** As much of a tunnel as has to do with the ways to its peers. */
+/** The part of a tunnel that concerns the paths to its peers. */
 export interface PathTunnel
   extends Pick<Tunnel, "publicKey" | "receiveDatagram" | "stats" | "tryEndpoints"> {
   setPeers(peers: readonly PeerConfiguration[]): void;

@@ -1,5 +1,6 @@
 /**
- * The ways to other peers, outside of the tunnel: a UDP socket, where others see it, a relay.
+ * The paths to other peers, outside of the tunnel: by a UDP socket and its public address, or a
+ * relay.
  *
  *     const paths = await Paths.open({
  *       surroundings: systemSurroundings(),
@@ -22,9 +23,9 @@
  *     paths.reports();                              // for each peer, as /peer/heartbeat takes it
  *     paths.close();                                // before or after tunnel.close()
  *
- * WireGuard's handshake is the check of a way: an initiation goes to all ways at once, and the
- * first that answers is used. While that is a relayed one, better ones are tried. In another
- * network, all of it starts again.
+ * WireGuard's handshake checks the paths: an initiation goes by all paths at once, and the first
+ * that answers is used. While that path is relayed, better ones are tried. After a change of the
+ * network, everything starts again.
  */
 import { openUdpSocket, type UdpSocket } from "../wireguard/sockets/udp_socket.ts";
 import type { Endpoint, MayMove } from "../wireguard/tunnel.ts";
@@ -47,7 +48,7 @@ import { Reflections } from "./stun/reflections.ts";
 
 export type { IceServer, PathPeer, PathReport, PathsOptions, PathTunnel, RelayAnswer };
 
-/** Routers forget a UDP flow after 30 s, some of them. */
+/** Some routers forget a UDP flow after 30 s. */
 const KEEPALIVE_SECONDS = 25;
 
 /** In milliseconds. */
@@ -100,7 +101,7 @@ export class Paths {
       onServers: (answer) => this.#setServers(answer?.ice_servers ?? []),
     });
     this.#blockedUdp = new BlockedUdp({
-      // Without a relay there is no other hope.
+      // Without a relay, UDP is the only possible path: do not count it as blocked.
       isBlocked: () => this.#reflections.isBlocked && this.hasRelay,
       now: () => surroundings.now(),
     });
@@ -132,7 +133,7 @@ export class Paths {
     return this.#socket!.port;
   }
 
-  /** Sends nothing, and throws nothing, where there is no way. */
+  /** If there is no path, sends nothing and does not throw. */
   readonly send = (datagram: Uint8Array, to: Endpoint): void => {
     if (this.#isClosed) return;
     if (to.via !== DIRECT) this.#relays.find(to.via)?.send(datagram, to);
@@ -149,7 +150,7 @@ export class Paths {
     this.#configureTunnel();
   }
 
-  /** Resolves when it is known where others reach this side, or a few seconds later. */
+  /** Resolves when this side's endpoints are known, or after a few seconds. */
   async whenGathered(): Promise<void> {
     let stop = () => {};
     const late = new Promise<void>((resolve) => {
@@ -165,7 +166,7 @@ export class Paths {
     this.#configureTunnel();
   }
 
-  /** What to register, the most useful first: at most 4. */
+  /** The endpoints to register, at most 4, the most useful first. */
   endpoints(): string[] {
     return ownEndpoints({
       local: this.#network.addresses.map((address) => ({ address, port: this.listenPort })),
@@ -174,7 +175,7 @@ export class Paths {
     });
   }
 
-  /** All ways to a peer, the best first. `setPeers` uses them. */
+  /** All candidate paths to a peer, the best first. `setPeers` uses them. */
   candidates(peer: Whereabouts): Endpoint[] {
     return candidatesOf(peer, {
       names: this.#names,
@@ -185,7 +186,7 @@ export class Paths {
     });
   }
 
-  /** The number of relays on a way. */
+  /** The number of relays on the path to an endpoint. */
   readonly rankOf = (endpoint: Endpoint): number => this.#ranks.rankOf(endpoint);
 
   get hasRelay(): boolean {
@@ -227,7 +228,7 @@ export class Paths {
       persistentKeepaliveSeconds: peer.persistentKeepaliveSeconds ?? KEEPALIVE_SECONDS,
       endpoints: this.candidates(peer),
     }));
-    // First: a relay drops what comes back from where it was not told to expect something.
+    // Set permissions first: a relay drops datagrams from addresses without a permission.
     this.#relays.permitOnly(addressesToPermit(peers, this.#tunnel.stats()));
     this.#tunnel.setPeers(peers);
     this.#improver.setCandidates(
@@ -237,7 +238,7 @@ export class Paths {
 
   #onRelays(): void {
     this.#ranks.newestRelay = this.#relay?.via ?? null;
-    // What did not answer before was the server.
+    // The STUN server did not answer for another reason: UDP is not blocked.
     if (this.#relays.worksByUdp && this.#reflections.isBlocked) void this.#reflections.restart();
     this.#onPlaces();
   }
@@ -269,7 +270,7 @@ export class Paths {
     void this.#reflections.setServers(stunPlaces(servers, { stunServers, names: this.#names }));
   }
 
-  /** The servers to ask come with the relay, which takes longer than an answer of theirs. */
+  /** /relay also names the STUN servers. A STUN server answers faster than a relay opens. */
   async #gather(): Promise<void> {
     await this.#relays.start();
     await Promise.race([
@@ -282,7 +283,7 @@ export class Paths {
     this.#stopTimer = this.#options.surroundings.after(TICK, () => this.#tick());
     if (this.#network.hasChanged()) this.#restart();
     this.#ticks += 1;
-    // Looks names up again whose answers are old.
+    // Look up names again whose answers are old.
     if (this.#ticks % NAMES_EVERY === 0) { for (const peer of this.#peers) this.candidates(peer); }
     if (this.#tunnel !== null) this.#improver.run(this.#tunnel);
   }

@@ -1,19 +1,22 @@
 import type { Address } from "../stun/address.ts";
 
-/** In milliseconds: how long a place is tried by UDP in a network that seems to block it. */
+/** In milliseconds: how long an endpoint is tried by UDP in a network that seems to block UDP. */
 const TRY = 15_000;
 
-/** Where somebody was heard, UDP is not blocked. WireGuard's sessions last so long. */
+/**
+ * How long UDP counts as not blocked for an endpoint that was heard: as long as a WireGuard
+ * session.
+ */
 const HEARD = 180_000;
 
 /**
- * Whether a place is still tried directly. In a network that blocks UDP, each place is tried once:
- * what lies in the same network may be reached nevertheless.
+ * Whether an endpoint is still tried directly. In a network that blocks UDP, each endpoint is tried
+ * once, because hosts in the same network may be reachable nevertheless.
  */
 export class BlockedUdp {
   readonly #isBlocked: () => boolean;
   readonly #now: () => number;
-  /** Until when each place is tried. Empty in networks that do not block UDP. */
+  /** Until when each endpoint is tried. Empty in networks that do not block UDP. */
   readonly #tried = new Map<string, number>();
 
   constructor({ isBlocked, now }: {

@@ -14,22 +14,22 @@ export interface Whereabouts {
 export interface CandidateOptions {
   readonly names: Names;
   readonly ranks: Ranks;
-  /** This side's own. */
+  /** This side's own relay. */
   readonly relay: {
-    /** What its endpoints are called. */
+    /** The `via` of endpoints that this relay reaches. */
     readonly via: string;
     readonly relayed: Place;
   } | null;
-  /** Whether this socket, at one of its own addresses, is meant. */
+  /** Whether the place is this socket itself, at one of its own addresses. */
   readonly isSelf: (place: Place) => boolean;
 }
 
-/** A name may have more addresses, and nobody has more endpoints. */
+/** A limit for names with many addresses. No peer has more endpoints than this. */
 const MOST_PLACES = 12;
 
 /**
- * All ways to a peer, the best first. What does not parse, or cannot be another host, is left out:
- * it comes from the peer.
+ * All candidate paths to a peer, the best first. The peer chooses the endpoints, so those that do
+ * not parse or cannot be another host are left out.
  */
 export function candidatesOf(
   { endpoints, observed_endpoint: observed }: Whereabouts,
@@ -54,7 +54,7 @@ export function candidatesOf(
   return ways.sort((one, other) => ranks.rankOf(one) - ranks.rankOf(other));
 }
 
-/** Whom a relay has to let through: all to whom this side sends by it. */
+/** The addresses that a relay must let through: all that this side sends to by the relay. */
 export function addressesToPermit(
   peers: readonly { readonly endpoints: readonly Endpoint[] }[],
   stats: readonly Pick<PeerStats, "endpoint">[],

@@ -3,22 +3,22 @@ import { isSameEndpoint } from "../../wireguard/surroundings.ts";
 import { DIRECT, type Ranks } from "./ranks.ts";
 import { isUp } from "./reports.ts";
 
-/** In milliseconds. Besides what the tunnel does by itself: an initiation every 5 s. */
+/** In milliseconds. The tunnel itself also sends an initiation every 5 s. */
 const WAITS_WHILE_DOWN = [1500, 3000];
 
-/** Between tries of better ways. A try costs a datagram for each way. */
+/** The pauses between tries of better paths. A try costs one datagram per path. */
 const WAITS_WHILE_UP = [4, 8, 16, 30, 60, 120, 300, 600].map((seconds) => seconds * 1000);
 
 /**
- * By so much the side with the greater public key comes later: of two handshakes at one moment,
- * each ends the session before, with the packets that are under way in it.
+ * How many milliseconds later the side with the greater public key tries. If both sides started
+ * handshakes at the same moment, each would end the session before, and lose its packets in flight.
  */
 const SECOND_TURN = 2000;
 
 /**
- * After so many milliseconds of silence, in spite of packets that were sent, the way in use is in
- * doubt: the first try is that way alone, for the peer may just have nothing to say. Then all ways
- * are tried. The tunnel itself begins with that after 15 s.
+ * If the peer is silent for so many milliseconds although packets were sent, the path in use is in
+ * doubt. The first try uses only that path, because the peer may just have nothing to say. Later
+ * tries use all paths. The tunnel itself starts to try after 15 s.
  */
 const SILENCES = [4000, 6000, 9000, 12_000];
 
@@ -28,15 +28,15 @@ interface State {
   situation: string;
   tries: number;
   nextAt: number;
-  /** When the network changed: what was heard before says nothing about any way. */
+  /** When the network changed. Earlier answers say nothing about any path now. */
   inDoubtSince: number;
-  /** Since the peer was heard. */
+  /** The tries since the peer was last heard. */
   triesInSilence: number;
 }
 
 type TriedTunnel = Pick<Tunnel, "publicKey" | "stats" | "tryEndpoints">;
 
-/** Tries other ways to peers: better ones, or all when the one in use is lost. */
+/** Tries other paths to peers: better ones, or all if the one in use is lost. */
 export class Improver {
   readonly #surroundings: Surroundings;
   readonly #ranks: Ranks;
@@ -48,7 +48,7 @@ export class Improver {
     { surroundings, ranks, relays, isUdpBlocked }: {
       readonly surroundings: Surroundings;
       readonly ranks: Ranks;
-      /** What the endpoints of this side's relays are called, the newest first. */
+      /** The `via` of this side's relays, the newest first. */
       readonly relays: () => readonly string[];
       readonly isUdpBlocked: () => boolean;
     },
@@ -59,7 +59,7 @@ export class Improver {
     this.#isUdpBlocked = isUdpBlocked;
   }
 
-  /** All peers, with all ways to each. */
+  /** Takes all peers, with all candidate paths to each. */
   setCandidates(candidates: ReadonlyMap<string, readonly Endpoint[]>): void {
     for (const publicKey of this.#states.keys()) {
       if (!candidates.has(publicKey)) this.#states.delete(publicKey);
@@ -78,7 +78,7 @@ export class Improver {
     }
   }
 
-  /** Looks whether something is due. */
+  /** Tries what is due now. */
   run(tunnel: TriedTunnel): void {
     for (const stats of tunnel.stats()) {
       const state = this.#states.get(stats.publicKey);
@@ -88,7 +88,7 @@ export class Improver {
     }
   }
 
-  /** In another network, the ways in use may be lost, and others may be better. */
+  /** Call it when the network has changed: paths in use may be lost, and others may be better. */
   restart(tunnel: TriedTunnel): void {
     for (const state of this.#states.values()) {
       state.situation = "";
@@ -97,7 +97,7 @@ export class Improver {
     this.run(tunnel);
   }
 
-  /** Whether it has tried something. */
+  /** Tries the paths of a silent peer, if that is due. Returns whether it has tried something. */
   #tryInSilence(
     tunnel: TriedTunnel,
     { stats, state }: { readonly stats: PeerStats; readonly state: State },
@@ -149,7 +149,8 @@ export class Improver {
     if (situation !== state.situation) {
       state.situation = situation;
       state.tries = 0;
-      // A peer that is down has just been sent an initiation, for it is new, or by its keepalive.
+      // The tunnel has just sent the peer an initiation: because the peer is new, or for its
+      // keepalive.
       if (isDown) state.nextAt = now + WAITS_WHILE_DOWN[0]!;
       else state.nextAt = isUrgent ? now : this.#nextSlot(turn / 2, WAITS_WHILE_UP[0]!, turn);
     }
@@ -163,15 +164,15 @@ export class Improver {
     }
   }
 
-  /** Whether the peer answered on its way, in this network. */
+  /** Whether the peer has answered on its path since the network changed. */
   #isInUse(stats: PeerStats, { inDoubtSince }: State): boolean {
     return isUp(stats, this.#surroundings) && stats.handshakeAt! > inDoubtSince;
   }
 
   /**
-   * The first slot of `wait` milliseconds, when `least` have passed. Both sides have the same
-   * slots if their wall clocks agree: a router lets a datagram in where one has gone out just
-   * before.
+   * When the next slot of `wait` milliseconds begins, after at least `least` milliseconds. If their
+   * wall clocks agree, both sides have the same slots. They send at the same time, because a router
+   * lets a datagram in only shortly after one has gone out to its sender.
    */
   #nextSlot(least: number, wait: number, turn: number): number {
     const at = this.#surroundings.unixTime() + least;

@@ -3,22 +3,23 @@ import type { Endpoint, MayMove } from "../../wireguard/tunnel.ts";
 /** The `via` of endpoints that the UDP socket reaches. Those of relays have other names. */
 export const DIRECT = "udp";
 
-/** How good a way is: its number of relays. */
+/** The rank of a path: its number of relays. Fewer are better. */
 export type Rank = 0 | 1 | 2;
 
 /**
- * In milliseconds, for the lower and for the greater public key of a pair. Were they equal, two
- * sides that use different ways could follow each other for ever.
+ * How long the path in use must be silent before a move to an equally good one, in milliseconds,
+ * for the lower and the greater public key of a pair. If both were equal, two sides on different
+ * paths could follow each other for ever.
  */
 const SILENCE = { lower: 300, greater: 1000 };
 
-/** Which ways are better than others, and when a peer moves from one to another. */
+/** Which paths are better than others, and when a peer moves from one to another. */
 export class Ranks {
-  /** IP addresses of relays: who sends from there, or is reached there, uses one. */
+  /** IP addresses of relays. An endpoint at one of these is reached through a relay. */
   relayAddresses: ReadonlySet<string> = new Set();
-  /** What the endpoints of the newest relay are called. Older ones are about to end. */
+  /** The `via` of the newest relay. Older relays are about to end. */
   newestRelay: string | null = null;
-  /** This side's own. */
+  /** This side's public key. */
   publicKey = "";
 
   rankOf({ address, via }: Endpoint): Rank {
@@ -27,10 +28,10 @@ export class Ranks {
   }
 
   /**
-   * To a better way: when something came back on it, so that nothing is lost if it works in one
-   * direction alone. To one that is as good: when the peer is heard there, and for a moment not on
-   * the way in use. To a worse one: when that is where the peer has begun a new session, not for a
-   * packet that was under way there.
+   * To a better path: when an answer came back on it, so that nothing is lost if it works in only
+   * one direction. To an equally good path: when the peer is heard there, and the path in use has
+   * been silent for a moment. To a worse path: when the peer has begun a new session there, but not
+   * for a delayed packet.
    */
   readonly mayMove: MayMove = (peer, { from, current, message, isNewer, silentFor }) => {
     if (message === "response") return true;

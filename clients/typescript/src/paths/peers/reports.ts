@@ -11,7 +11,7 @@ export interface PathReport {
   readonly handshakeAgeSeconds: number | null;
 }
 
-/** WireGuard's own limit: a session that is older is used no more. */
+/** WireGuard's own limit: it does not use older sessions. */
 const SESSION = 180_000;
 
 /** Whether a peer was heard from, in a session that is still used. */

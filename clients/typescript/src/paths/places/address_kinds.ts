@@ -25,7 +25,7 @@ export function formatEndpoint(
 }
 
 /**
- * What the address is good for. `none`: no other host can be there (unspecified, loopback,
+ * Which hosts may have the address. `none`: no other host can be there (unspecified, loopback,
  * link-local, multicast, reserved, or IPv6 that embeds IPv4). `private`: hosts of the same network
  * may be there (RFC 1918, RFC 6598, RFC 4193).
  */
@@ -45,7 +45,7 @@ function kindOfIpv4(bytes: Uint8Array): "public" | "private" | "none" {
 }
 
 function kindOfIpv6(bytes: Uint8Array): "public" | "private" | "none" {
-  // 2000::/3 is all that is assigned; fc00::/7 are networks of one's own.
+  // Public addresses are assigned only in 2000::/3. fc00::/7 is for private networks.
   if (bytes[0]! >> 5 === 1) return "public";
   return bytes[0]! >> 1 === 0x7e ? "private" : "none";
 }

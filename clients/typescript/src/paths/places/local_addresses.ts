@@ -1,7 +1,7 @@
 import { networkInterfaces } from "node:os";
 import { kindOf } from "./address_kinds.ts";
 
-/** Of tunnels, and of networks that exist on this machine alone. */
+/** Interfaces of tunnels, and of networks that exist only on this machine. */
 const VIRTUAL = /^(?:br-|cni|docker|flannel|lxc|lxd|podman|tailscale|tun|utun|veth|virbr|wg|zt)/;
 
 /**

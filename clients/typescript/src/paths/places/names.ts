@@ -2,10 +2,13 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { Surroundings } from "../../wireguard/surroundings.ts";
 
-/** So long an answer is used. A name that did not resolve is asked for again after this, too. */
+/**
+ * How long an answer is used, in milliseconds. A name that did not resolve is also retried after
+ * this.
+ */
 const LIFETIME = 60_000;
 
-/** Peers name them, and may name others every minute. */
+/** A limit, because peers choose the names, and may choose other ones every minute. */
 const MOST_NAMES = 4096;
 
 interface Known {
@@ -13,7 +16,7 @@ interface Known {
   readonly askedAt: number;
 }
 
-/** Addresses of DNS names, without waiting for them. */
+/** Addresses of DNS names. Returns known ones without waiting, and resolves in the background. */
 export class Names {
   readonly #surroundings: Surroundings;
   readonly #onChange: () => void;
@@ -34,7 +37,9 @@ export class Names {
     this.#lookUp = ask;
   }
 
-  /** What is known now, with an IP address standing for itself. Asks if that is nothing, or old. */
+  /**
+   * The addresses known now; an IP address stands for itself. Asks DNS if they are unknown or old.
+   */
   addressesOf(host: string): readonly string[] {
     if (isIP(host) !== 0) return [host];
     const known = this.#known.get(host);
@@ -62,7 +67,7 @@ export class Names {
   async #ask(host: string): Promise<void> {
     const addresses = await this.#lookUp(host).catch(() => null);
     const known = this.#known.get(host);
-    // An answer that fails does not take away what was known.
+    // Keep the known addresses if the lookup fails.
     if (this.#isClosed || known === undefined || addresses === null) return;
     if (addresses.join() === known.addresses.join()) return;
     this.#known.set(host, { ...known, addresses });

@@ -1,10 +1,12 @@
 import type { Surroundings } from "../../wireguard/surroundings.ts";
 
-/** In milliseconds: so often the addresses are read; a longer pause was a sleep of the machine. */
+/**
+ * In milliseconds: how often the addresses are read, and the pause that means the machine slept.
+ */
 const INTERVAL = 4000;
 const SLEEP = 30_000;
 
-/** Notices that this machine is in another network, or slept and may be. */
+/** Notices that this machine is in another network, or slept and so may be in another one. */
 export class NetworkWatch {
   readonly #surroundings: Surroundings;
   readonly #read: () => string[];
@@ -19,12 +21,12 @@ export class NetworkWatch {
     this.#askedAt = this.#readAt = surroundings.now();
   }
 
-  /** Of this machine, as they were read last. */
+  /** This machine's addresses, as they were last read. */
   get addresses(): readonly string[] {
     return this.#addresses;
   }
 
-  /** Whether it happened since the last call. Is called every second. */
+  /** Whether the network may have changed since the last call. Call it every second. */
   hasChanged(): boolean {
     const now = this.#surroundings.now();
     const hasSlept = now - this.#askedAt >= SLEEP;

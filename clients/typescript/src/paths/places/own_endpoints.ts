@@ -5,12 +5,12 @@ export interface Place {
   readonly port: number;
 }
 
-/** As many as /peer/register takes. */
+/** The most endpoints that /peer/register accepts. */
 const MOST = 4;
 
 /**
- * What to register, the most useful first. A host that takes one endpoint alone takes the first: a
- * public IPv4 address or, behind a router, that of the relay, which everybody reaches.
+ * The endpoints to register, the most useful first. A host that supports only one endpoint takes
+ * the first: a public IPv4 address or, behind a router, the relay's, which everyone reaches.
  */
 export function ownEndpoints(
   { local, seen, relayed }: {
@@ -21,7 +21,7 @@ export function ownEndpoints(
   },
 ): string[] {
   const isIpv6 = ({ address }: Place) => address.includes(":");
-  // An address of this machine that a router replaces is not reached from outside.
+  // If a router replaces an address of this machine, it cannot be reached from outside.
   const seenIpv4 = seen.filter((place) => !isIpv6(place));
   const isHere = ({ address }: Place) =>
     kindOf(address) === "public" &&

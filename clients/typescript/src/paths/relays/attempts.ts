@@ -1,12 +1,12 @@
 import type { Surroundings } from "../../wireguard/surroundings.ts";
 import { type IceServer, serverUrls, type Transport } from "./ice_servers.ts";
 
-/** One way to a TURN server. */
+/** One way to connect to a TURN server. */
 export interface Attempt {
   readonly transport: Transport;
   readonly host: string;
   readonly port: number;
-  /** Of an HTTP proxy. */
+  /** The URL of an HTTP proxy; null to connect directly. */
   readonly proxy: URL | null;
   readonly username: string;
   readonly credential: string;
@@ -20,10 +20,13 @@ export interface Opened<Result> {
 
 const ORDER: readonly Transport[] = ["udp", "tcp", "tls"];
 
-/** How long a better way has before the next one is tried as well. */
+/** How many milliseconds an attempt gets before the next one starts as well. */
 const HEAD_START = 700;
 
-/** UDP, TCP, TLS, and then through the proxy: TLS first, for many proxies allow port 443 alone. */
+/**
+ * The attempts in order: UDP, TCP and TLS, then TLS and TCP through the proxy. There TLS comes
+ * first, because many proxies allow only port 443.
+ */
 export function attemptsOf(
   servers: readonly IceServer[],
   proxyFor: (host: string, port: number) => URL | null,
@@ -39,14 +42,14 @@ export function attemptsOf(
   return [...direct, ...proxied];
 }
 
-/** What of an attempt stays the same when its credentials are renewed. */
+/** A name for an attempt that stays the same when its credentials are renewed. */
 export function nameOf({ transport, host, port, proxy }: Attempt): string {
   return [transport, host, port, proxy === null ? "" : "proxy"].join(" ");
 }
 
 /**
- * Begins one attempt after another, without waiting for those before to fail, and resolves to the
- * first that succeeds; `onLate` gets what succeeds later. Rejects with the last error if all fail.
+ * Starts one attempt after another, without waiting for earlier ones to fail. Resolves to the first
+ * that succeeds; `onLate` gets those that succeed later. Rejects with the last error if all fail.
  */
 export function firstOf<Result>(
   attempts: readonly Attempt[],

@@ -1,7 +1,7 @@
 /** What POST /relay answers, and the URLs in it. */
 
 export interface IceServer {
-  /** One or more of RFC 7064 and RFC 7065, as a browser's RTCIceServer has them. */
+  /** One or more URLs of RFC 7064 and RFC 7065, as in a browser's RTCIceServer. */
   readonly urls: string | readonly string[];
   readonly username: string;
   readonly credential: string;
@@ -14,7 +14,7 @@ export interface RelayAnswer {
 
 export type Transport = "udp" | "tcp" | "tls";
 
-/** A server of RFC 7064 or RFC 7065. */
+/** A parsed URL of RFC 7064 or RFC 7065. */
 export interface ServerUrl {
   readonly isTurn: boolean;
   readonly transport: Transport;
@@ -25,7 +25,7 @@ export interface ServerUrl {
 const PATTERN =
   /^(stuns?|turns?):(?:\[([0-9a-f:.]+)\]|([^:?[\]/\s]+))(?::([0-9]{1,5}))?(?:\?transport=(udp|tcp))?$/i;
 
-/** Null for what is none, and for TLS over UDP, which this does not speak. */
+/** Null for any other URL, and for TLS over UDP, which is not supported. */
 export function parseServerUrl(url: string): ServerUrl | null {
   const [, scheme = "", ipv6, name, digits, transport] = PATTERN.exec(url) ?? [];
   const host = ipv6 ?? name;
@@ -43,7 +43,7 @@ export function parseServerUrl(url: string): ServerUrl | null {
   };
 }
 
-/** All URLs of the servers that parse, with what each needs to be used. */
+/** All valid URLs of the servers, each with its credentials. */
 export function serverUrls(
   servers: readonly IceServer[],
 ): (ServerUrl & { readonly username: string; readonly credential: string })[] {

@@ -11,12 +11,12 @@ export interface RelayOptions {
   readonly surroundings: Surroundings;
   readonly openSocket: (options: UdpOptions) => Promise<UdpSocket>;
   readonly lookUp: (name: string) => Promise<readonly string[]>;
-  /** PEM, in the place of the system's certificates. */
+  /** PEM certificates that replace the system's. */
   readonly ca?: string;
   readonly onDatagram: (datagram: Uint8Array, from: Endpoint) => void;
 }
 
-/** Opens an allocation by one way to a TURN server. Rejects on failure; the error has no secret. */
+/** Opens an allocation on a TURN server. Rejects on failure, with an error that has no secret. */
 export async function openAllocation(
   attempt: Attempt,
   { via, onEnd, ...options }: RelayOptions & {
@@ -76,7 +76,9 @@ async function openTransport(
   return await openTurnUdp({ server: { address, port }, openSocket, onMessage });
 }
 
-/** Then UDP to an IPv4 address would only be waited for. */
+/**
+ * Whether this machine has only IPv6 addresses. UDP to an IPv4 address would then just time out.
+ */
 function hasIpv6Alone(): boolean {
   const addresses = localAddresses();
   return addresses.length > 0 && addresses.every(isIPv6);

@@ -2,8 +2,8 @@ import { isExcepted, noProxyVariable, proxyVariable } from "../../http/proxy_var
 
 /**
  * The HTTP proxy for a TURN server: the one given or, if that is undefined, the one that
- * HTTPS_PROXY or HTTP_PROXY name, unless NO_PROXY excepts the server. Of a SOCKS proxy, CONNECT
- * cannot be asked. Throws RangeError for a variable that is no URL of a proxy.
+ * HTTPS_PROXY or HTTP_PROXY name, unless NO_PROXY excepts the server. A SOCKS proxy is ignored,
+ * because it does not support CONNECT. Throws RangeError if a variable is not the URL of a proxy.
  */
 export function proxyForRelays(
   given: URL | null | undefined,

@@ -3,18 +3,21 @@ import type { Allocation } from "../turn/allocation.ts";
 import { type Attempt, attemptsOf, firstOf, nameOf, type Opened } from "./attempts.ts";
 import type { RelayAnswer, Transport } from "./ice_servers.ts";
 
-/** In milliseconds: between attempts that fail, and until it is asked again for a relay. */
+/**
+ * In milliseconds: the pauses between failed attempts, and until `iceServers` is asked again if no
+ * relay is set.
+ */
 const FIRST_PAUSE = 1000;
 const LONGEST_PAUSE = 60_000;
 const WITHOUT_RELAY = 600_000;
 
-/** A new allocation takes the place of the old one so long before its credentials expire. */
+/** How long before its credentials expire an allocation is replaced by a new one. */
 const BEFORE_EXPIRY = 600_000;
 
-/** How long the old one stays: others have to learn the new address. */
+/** How long the old allocation stays open: others have to learn the new address. */
 const OVERLAP = 180_000;
 
-/** Credentials that expire earlier are not used for another attempt. */
+/** Credentials that expire sooner than this are not used for another attempt. */
 const FRESH = 60_000;
 
 export interface RelayKeeperOptions {
@@ -25,27 +28,30 @@ export interface RelayKeeperOptions {
     attempt: Attempt,
     options: { readonly via: string; readonly onEnd: () => void },
   ) => Promise<Allocation>;
-  /** Then the way that worked last is tried first; else the best is. */
+  /** If UDP is blocked, the attempt that worked last is made first; otherwise the best one. */
   readonly isUdpBlocked: () => boolean;
-  /** There is another allocation, or none any more. */
+  /** Called when there is another allocation, or none any more. */
   readonly onChange: () => void;
-  /** What `iceServers` answers. */
+  /** Called with the answer of `iceServers`. */
   readonly onServers: (answer: RelayAnswer | null) => void;
 }
 
-/** Has an allocation on a relay, whatever ends: it, its credentials, the relay, or the network. */
+/**
+ * Keeps an allocation on a relay. Replaces it if it, its credentials, the relay or the network
+ * ends.
+ */
 export class RelayKeeper {
   readonly #options: RelayKeeperOptions;
   /** The newest first. */
   #allocations: Allocation[] = [];
   #permitted: readonly string[] = [];
   #answer: RelayAnswer | null = null;
-  /** The way that worked in this network. */
+  /** The name of the attempt that worked in this network. */
   #preferred: string | null = null;
   #transport: Transport | null = null;
   #pause = FIRST_PAUSE;
   #opened = 0;
-  /** Grows when what is under way is not wanted any more. */
+  /** Grows to discard the result of attempts that are under way. */
   #round = 0;
   #stopTimer = () => {};
   readonly #overlaps = new Set<() => void>();
@@ -60,7 +66,7 @@ export class RelayKeeper {
     return this.#allocations;
   }
 
-  /** Whether the newest is reached by UDP. */
+  /** Whether the newest allocation is reached by UDP. */
   get worksByUdp(): boolean {
     return this.#allocations.length > 0 && this.#transport === "udp";
   }
@@ -75,12 +81,15 @@ export class RelayKeeper {
     for (const allocation of this.#allocations) void allocation.permitOnly(addresses);
   }
 
-  /** Makes an allocation. Resolves after the first attempt, whether it succeeded or not. */
+  /** Opens an allocation. Resolves after the first attempt, whether it succeeded or not. */
   start(): Promise<void> {
     return this.#run(++this.#round);
   }
 
-  /** In another network, every way is tried again. Until one works, the present relay is used. */
+  /**
+   * Call it when the network has changed: makes all attempts again. Until one works, the current
+   * relay is used.
+   */
   restart(): Promise<void> {
     this.#preferred = null;
     this.#pause = FIRST_PAUSE;
@@ -141,7 +150,7 @@ export class RelayKeeper {
       this.#note(first);
       return first.result;
     } catch (error) {
-      // It may be the credentials.
+      // The credentials may be the reason: get new ones.
       this.#answer = null;
       throw error;
     }
@@ -167,7 +176,7 @@ export class RelayKeeper {
 
   #untilExpiry(): number {
     const at = Date.parse(this.#answer?.expires_at ?? "");
-    // Without a time that can be read: the shortest that is of use.
+    // If the time cannot be parsed, assume the shortest useful one.
     return Number.isNaN(at) ? 2 * FRESH : at - this.#options.surroundings.unixTime();
   }
 
@@ -197,7 +206,7 @@ export class RelayKeeper {
     if (!this.#isClosed) this.#options.onChange();
   }
 
-  /** The allocation has ended by itself. */
+  /** Call it when an allocation has ended by itself. */
   #lose(via: string): void {
     const lost = this.find(via);
     if (lost === undefined || this.#isClosed) return;

@@ -2,7 +2,9 @@ import type { Names } from "../places/names.ts";
 import type { Address } from "../stun/address.ts";
 import { type IceServer, parseServerUrl, serverUrls } from "./ice_servers.ts";
 
-/** Where to ask by UDP how this side is seen. A TURN server is a STUN server, too. */
+/**
+ * The servers to ask by UDP for this side's public address. A TURN server is a STUN server, too.
+ */
 export function stunPlaces(
   servers: readonly IceServer[],
   { stunServers, names }: { readonly stunServers: readonly string[]; readonly names: Names },
@@ -15,7 +17,7 @@ export function stunPlaces(
   );
 }
 
-/** Where relayed addresses are, as far as the servers' own addresses tell. */
+/** The servers' own addresses, at which their relayed addresses are likely to be. */
 export function turnAddresses(servers: readonly IceServer[], names: Names): string[] {
   return serverUrls(servers).filter(({ isTurn }) => isTurn)
     .flatMap(({ host }) => names.addressesOf(host));

@@ -30,7 +30,7 @@ export function writeAddress(
   ]);
 }
 
-/** Null for a malformed attribute, or none. */
+/** Null if the attribute is malformed or missing. */
 export function readAddress(
   value: Uint8Array | undefined,
   transaction: string,

@@ -4,13 +4,13 @@ import { ATTRIBUTE, CLASS, METHOD, parseStun } from "./message.ts";
 import { Transactions } from "./transactions.ts";
 
 /**
- * Asks STUN servers where they see a socket: the tunnel's own, or the answer is of no use. So the
- * socket's datagrams come here first.
+ * Asks STUN servers for the public address of a socket. This must be the tunnel's own socket, or
+ * the answer is of no use. So the socket's datagrams come here first.
  */
 export class StunBinding {
   readonly #surroundings: Surroundings;
   readonly #send: (datagram: Uint8Array, to: Address) => void;
-  /** By server: another one may not answer for it. */
+  /** By server, so that no other server can answer a request. */
   readonly #asked = new Map<string, Transactions>();
 
   constructor(
@@ -45,7 +45,7 @@ export class StunBinding {
     );
   }
 
-  /** Whether the datagram is an answer to this, and not for the tunnel. */
+  /** Takes an answer to one of these requests. Returns false if the datagram is for the tunnel. */
   take(datagram: Uint8Array, from: Address): boolean {
     const transactions = this.#asked.get(`${from.address} ${from.port}`);
     const message = transactions && parseStun(datagram);

@@ -49,17 +49,17 @@ export interface StunMessage {
   readonly attributes: Attributes;
 }
 
-/** A message that was parsed; whether it is authentic, `hasRightIntegrity` says. */
+/** A parsed message. `hasRightIntegrity` tells whether it is authentic. */
 export interface ReceivedStun extends StunMessage {
   /** Null for a message without MESSAGE-INTEGRITY. */
   readonly integrity: {
     readonly digest: Uint8Array;
-    /** What the digest covers, but for the length in it. */
+    /** The bytes that the digest covers, except that the length in them is different. */
     readonly covered: Uint8Array;
   } | null;
 }
 
-/** With MESSAGE-INTEGRITY if there is a key. */
+/** Writes a message, with MESSAGE-INTEGRITY if there is a key. */
 export function writeStun(
   { method, kind, transaction, attributes }: StunMessage,
   key: Uint8Array | null = null,
@@ -70,7 +70,7 @@ export function writeStun(
   const message = new Uint8Array(HEADER_BYTES + length);
   const view = new DataView(message.buffer);
   view.setUint16(0, method | kind);
-  // The length counts the integrity that the digest does not cover.
+  // The length includes MESSAGE-INTEGRITY, although the digest does not cover it.
   view.setUint16(2, length);
   view.setUint32(4, MAGIC_COOKIE);
   message.set(bytesOfHex(transaction), 8);
@@ -87,8 +87,8 @@ export function writeStun(
 }
 
 /**
- * Null for what is no STUN message. What follows MESSAGE-INTEGRITY is not protected by it, and is
- * left out (RFC 8489, 14.5): FINGERPRINT is the only attribute that belongs there.
+ * Null if the bytes are not a STUN message. Attributes after MESSAGE-INTEGRITY are not protected by
+ * it, and are left out (RFC 8489, 14.5). Only FINGERPRINT belongs there.
  */
 export function parseStun(bytes: Uint8Array): ReceivedStun | null {
   if (bytes.length < HEADER_BYTES || bytes[0]! > 0x3f) return null;
@@ -122,7 +122,7 @@ export function parseStun(bytes: Uint8Array): ReceivedStun | null {
   };
 }
 
-/** Whether whoever wrote the message has the key, and nobody changed it since. */
+/** Whether the message was written with the key, and was not changed since. */
 export function hasRightIntegrity({ integrity }: ReceivedStun, key: Uint8Array): boolean {
   if (integrity === null || integrity.digest.length !== INTEGRITY_BYTES - 4) return false;
   const covered = new Uint8Array(integrity.covered);

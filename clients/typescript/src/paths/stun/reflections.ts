@@ -2,23 +2,26 @@ import type { Surroundings } from "../../wireguard/surroundings.ts";
 import type { Address } from "./address.ts";
 import { StunBinding } from "./binding.ts";
 
-/** In milliseconds. Routers forget a UDP flow after 30 s, some of them. */
+/** In milliseconds. Some routers forget a UDP flow after 30 s. */
 const KEEPALIVE = 25_000;
 const LONGEST_PAUSE = 300_000;
 
-/** A request is repeated for 15.5 s, and a keepalive for 7.5 s. */
+/** How often each is sent: a probe is repeated for 15.5 s, and a keepalive for 7.5 s. */
 const PROBE_SENDS = 5;
 const KEEPALIVE_SENDS = 4;
 
 type Family = "ipv4" | "ipv6";
 
-/** Where STUN servers see the UDP socket, for each IP family. Asking keeps the mapping alive. */
+/**
+ * The UDP socket's public address in each IP family, from STUN servers. The requests also keep the
+ * router's mapping alive.
+ */
 export class Reflections {
   readonly #surroundings: Surroundings;
   readonly #onChange: () => void;
   readonly #binding: StunBinding;
   readonly #seen = new Map<Family, Address>();
-  /** Who answered in this network. */
+  /** The servers that have answered in this network. */
   readonly #answerers = new Map<Family, Address>();
   readonly #timers = new Map<Family, () => void>();
   #servers: readonly Address[] = [];
@@ -30,7 +33,7 @@ export class Reflections {
     { surroundings, send, onChange }: {
       readonly surroundings: Surroundings;
       readonly send: (datagram: Uint8Array, to: Address) => void;
-      /** A router gives the socket another address, or it is known at last. */
+      /** Called when a public address is learned, changes or is lost. */
       readonly onChange: () => void;
     },
   ) {
@@ -43,7 +46,7 @@ export class Reflections {
     return [...this.#seen.values()];
   }
 
-  /** Whether no server answered in this network: then nothing is asked until `restart`. */
+  /** Whether no server answered in this network. If so, none is asked again until `restart`. */
   get isBlocked(): boolean {
     return this.#isBlocked;
   }
@@ -57,14 +60,14 @@ export class Reflections {
     return this.#binding.take(datagram, from);
   }
 
-  /** Asks these servers from now on. Resolves when each has answered, or has not. */
+  /** Asks these servers from now on. Resolves when each has answered or timed out. */
   async setServers(servers: readonly Address[]): Promise<void> {
     if (nameOf(servers) === nameOf(this.#servers)) return;
     this.#servers = servers;
     await this.restart();
   }
 
-  /** In another network, asks every server again. */
+  /** Asks every server again. Call it when the network has changed. */
   async restart(): Promise<void> {
     const round = ++this.#round;
     this.#isBlocked = false;
@@ -84,7 +87,7 @@ export class Reflections {
     this.#binding.close();
   }
 
-  /** Resolves to whether a server answers; then it is asked again and again. */
+  /** Resolves to whether a server answers. If so, that server is asked again and again. */
   async #probe(family: Family, round: number, pause = KEEPALIVE): Promise<boolean> {
     const servers = this.#servers.filter((server) => familyOf(server) === family);
     const first = await firstAnswer(
@@ -96,7 +99,7 @@ export class Reflections {
     if (round !== this.#round) return first !== null;
     if (first === null) {
       this.#see(family, null);
-      // Here it did work: the server is down, or the network.
+      // A server has answered in this network before. So the server or the network is down: retry.
       if (this.#answerers.has(family)) {
         this.#after(pause, family, () => {
           void this.#probe(family, round, Math.min(2 * pause, LONGEST_PAUSE));
@@ -151,7 +154,7 @@ function firstAnswer(
   return Promise.any(found).catch(() => null);
 }
 
-/** Resolves as soon as one of them is true, or none is. */
+/** Resolves as soon as one promise resolves to true, or none has. */
 async function firstTrue(promises: readonly Promise<boolean>[]): Promise<void> {
   const found = promises.map(async (promise) => {
     if (!await promise) throw new Error("Not true.");

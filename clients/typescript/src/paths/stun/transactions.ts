@@ -9,26 +9,34 @@ import {
   writeStun,
 } from "./message.ts";
 
-/** RFC 8489, 6.2.1: the first wait, doubled each time, and how often a request is sent. */
+/**
+ * RFC 8489, 6.2.1: the first wait in milliseconds, doubled each time, and how often a request is
+ * sent.
+ */
 const FIRST_WAIT = 500;
 const MOST_SENDS = 7;
 
-/** What a stream gets: it repeats by itself what is lost. */
+/** The wait on a stream, which retransmits lost data by itself. */
 const STREAM_WAIT = 10_000;
 
-/** How long a refusal that anybody may have written waits for the server's own answer. */
+/**
+ * After an unsigned refusal, which anyone can forge: how long to wait for the server's signed
+ * answer.
+ */
 const DOUBT = 200;
 
-/** RFC 8489, 9.2.4: a server refuses so before it knows who asks, so it cannot sign it. */
+/**
+ * RFC 8489, 9.2.4: a server sends these errors before it knows the client, so it cannot sign them.
+ */
 const UNSIGNED_REFUSALS = [400, 401, 438];
 
 export interface RequestOptions {
   readonly attributes: (transaction: string) => Attributes;
-  /** What signs the request. Then only answers that it signs, too, are believed. */
+  /** The key that signs the request. If there is one, only answers signed with it are believed. */
   readonly key: Uint8Array | null;
-  /** Whether a success that nobody signed is believed. Default: yes, if there is no key. */
+  /** Whether an unsigned success is believed. Default: yes, if there is no key. */
   readonly believesUnsigned?: boolean;
-  /** How often it is sent where datagrams get lost. */
+  /** How often the request is sent if datagrams can get lost. */
   readonly sends?: number;
 }
 
@@ -94,7 +102,7 @@ export class Transactions {
     });
   }
 
-  /** Whether the message answers a request of these, or pretends to. */
+  /** Takes a message. Returns whether it answers one of these requests, or pretends to. */
   take(message: ReceivedStun): boolean {
     const waiting = this.#waiting.get(message.transaction);
     const isAnswer = message.kind === CLASS.success || message.kind === CLASS.error;
@@ -109,7 +117,7 @@ export class Transactions {
     for (const waiting of [...this.#waiting.values()]) waiting.settle(null);
   }
 
-  /** Whoever sees the request can refuse it so. The server's own answer still counts. */
+  /** Anyone who sees the request can forge such a refusal. So wait for the server's own answer. */
   #doubt(message: ReceivedStun, waiting: Waiting): void {
     if (this.#isReliable) return waiting.settle(message);
     if (waiting.isInDoubt) return;

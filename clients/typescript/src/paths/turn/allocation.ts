@@ -21,10 +21,13 @@ export interface AllocationOptions {
   readonly username: string;
   readonly credential: string;
   readonly surroundings: Surroundings;
-  /** What endpoints behind this relay are called. */
+  /** The `via` of endpoints that this relay reaches. */
   readonly via: string;
   readonly onDatagram: (datagram: Uint8Array, from: Endpoint) => void;
-  /** The relay gave it up, or does not answer, and nothing arrives any more. Not after `close`. */
+  /**
+   * Called when the relay has dropped the allocation or does not answer, so that nothing arrives
+   * any more. Not called after `close`.
+   */
   readonly onEnd?: () => void;
 }
 
@@ -35,13 +38,13 @@ const MISMATCH = 437;
 const RENEW_AFTER = 240_000;
 
 /**
- * Long before the allocation ends: so it is noticed that the relay has restarted, and routers and
- * proxies on the way keep the connection.
+ * Much shorter than an allocation's lifetime, to notice a restart of the relay, and to keep the
+ * connection open in routers and proxies on the path.
  */
 const REFRESH_AFTER = 25_000;
 const REFRESH_SENDS = 4;
 
-/** For 15.5 s. */
+/** Repeats the request for 15.5 s. */
 const ALLOCATE_SENDS = 5;
 
 /** How long the relay has to confirm that an allocation is given back. */
@@ -73,12 +76,14 @@ export class Allocation implements DatagramSocket {
     });
   }
 
-  /** Where others send to; null before `open`. */
+  /** The address that others send to; null before `open`. */
   get relayed(): Address | null {
     return this.#relayed;
   }
 
-  /** Makes the allocation. Rejects, with the server's code and no credential, if it refuses. */
+  /**
+   * Opens the allocation. If the server refuses, rejects with its error code, without credentials.
+   */
   async open(): Promise<Address> {
     const attributes = [[ATTRIBUTE.requestedTransport, UDP]] as const;
     const answer = await this.#requests.request(METHOD.allocate, () => attributes, {
@@ -96,12 +101,14 @@ export class Allocation implements DatagramSocket {
     return this.#relayed;
   }
 
-  /** Lets datagrams from an IP address in, whatever its port. Resolves to whether it may be. */
+  /**
+   * Lets datagrams from an IP address in, from any port. Resolves to whether the relay permits it.
+   */
   permit(address: string): Promise<boolean> {
     return this.#permissions.add(address);
   }
 
-  /** Permits these, and renews no others. */
+  /** Permits these addresses, and renews no others. */
   permitOnly(addresses: Iterable<string>): Promise<void> {
     return this.#permissions.set(addresses);
   }
@@ -118,7 +125,7 @@ export class Allocation implements DatagramSocket {
     else this.#options.transport.sendData(writeChannelData(datagram, number));
   }
 
-  /** What came from the server. */
+  /** Takes a message from the server. */
   receive(message: Uint8Array): void {
     if (isChannelData(message)) return this.#receiveChannelData(message);
     const stun = parseStun(message);
@@ -172,7 +179,7 @@ export class Allocation implements DatagramSocket {
   #receiveData({ attributes, transaction }: ReceivedStun): void {
     const from = readAddress(attributes.get(ATTRIBUTE.xorPeerAddress), transaction);
     const datagram = attributes.get(ATTRIBUTE.data);
-    // Nobody signs indications: at least, the relay sends none from elsewhere.
+    // Indications are unsigned. At least drop those from addresses that the relay does not permit.
     if (from !== null && datagram !== undefined && this.#permissions.includes(from.address)) {
       this.#deliver(datagram, from);
     }
@@ -185,7 +192,7 @@ export class Allocation implements DatagramSocket {
 
   #renew(): void {
     this.#permissions.renew();
-    // A channel is a permission, too.
+    // A channel also permits its address, so renew only those of permitted addresses.
     this.#channels.renew((address) => this.#permissions.includes(address));
   }
 
@@ -209,7 +216,7 @@ export class Allocation implements DatagramSocket {
     return answer;
   }
 
-  /** The relay, or the way to it, is lost. */
+  /** Call it when the relay, or the connection to it, is lost. */
   end(): void {
     if (this.#isClosed) return;
     this.#stop();
@@ -254,7 +261,7 @@ function succeeded(answer: ReceivedStun | null, what: string): ReceivedStun {
   throw new Error(`The TURN server ${why} to a request for ${what}.`);
 }
 
-/** In seconds. */
+/** The lifetime of the allocation, in seconds. */
 function lifetimeOf({ attributes }: ReceivedStun): number {
   const value = attributes.get(ATTRIBUTE.lifetime);
   if (value === undefined || value.length !== 4) return 600;

@@ -1,25 +1,27 @@
 import type { Address } from "../stun/address.ts";
 
-/** RFC 8656, 12. */
+/** The channel numbers of RFC 8656, 12. */
 const FIRST_CHANNEL = 0x4000;
 const CHANNELS = 0x1000;
 
-/** In milliseconds. A relay keeps a channel for so long after the last request for it. */
+/** In milliseconds. How long a relay keeps a channel after the last request for it. */
 const LIFETIME = 600_000;
 
-/** How long before that nothing is sent by it any more: requests and datagrams take their time. */
+/**
+ * How long before that sending by the channel stops: requests and datagrams take time to arrive.
+ */
 const MARGIN = 15_000;
 
-/** How long a number rests before it may mean another peer. */
+/** How long the number of an ended channel stays unused before another peer can get it. */
 const REST = 300_000;
 
-/** A channel that carries nothing for so long is not renewed. */
+/** A channel that carries nothing for this long is not renewed. */
 const IDLE = 300_000;
 
 /** How long a refusal counts. */
 const REFUSED_FOR = 30_000;
 
-/** So many datagrams to one place are worth a channel. */
+/** The number of datagrams to one endpoint that are worth a channel. */
 const WORTH_A_CHANNEL = 4;
 const MOST_COUNTED = 1000;
 
@@ -28,15 +30,15 @@ interface Channel {
   readonly peer: Address;
   isAsking: boolean;
   askedAt: number;
-  /** Until when datagrams are sent by it. */
+  /** Until when datagrams are sent by the channel. */
   usableUntil: number;
   usedAt: number;
 }
 
 /**
- * Short names for those that datagrams are exchanged with: 4 bytes a datagram, and not 36. A number
- * and its peer belong together for as long as the relay may think so: it refuses another number for
- * that peer until then, and what it receives from the peer arrives under this one.
+ * Channel numbers stand for peers, and take 4 bytes per datagram instead of 36. A number stays with
+ * its peer as long as the relay may still have the channel. Until then, the relay refuses another
+ * number for that peer, and datagrams from the peer arrive under this number.
  */
 export class Channels {
   readonly #bind: (number: number, peer: Address) => Promise<boolean | null>;
@@ -63,7 +65,7 @@ export class Channels {
     return channel.number;
   }
 
-  /** Who has sent what arrived by the number; null for a number that means nobody. */
+  /** The peer that a number stands for; null if the number is unused. */
   peerOf(number: number): Address | null {
     const channel = this.#byNumber.get(number);
     if (channel === undefined) return null;
@@ -71,7 +73,9 @@ export class Channels {
     return channel.peer;
   }
 
-  /** A datagram was sent to the peer in another way. After a few, a channel is made. */
+  /**
+   * Counts a datagram that was sent to the peer without a channel. After a few, requests a channel.
+   */
   count(peer: Address): void {
     const key = keyOf(peer);
     const count = (this.#sentTo.get(key) ?? 0) + 1;
@@ -85,7 +89,7 @@ export class Channels {
     void this.#request(channel);
   }
 
-  /** Is called every few minutes. Renews those that were used, of peers that are `wanted`. */
+  /** Call it every few minutes. Renews the channels that were used, of peers that are `wanted`. */
   renew(wanted: (address: string) => boolean): void {
     this.#forgetEnded();
     for (const channel of this.#byPeer.values()) {
@@ -94,7 +98,7 @@ export class Channels {
     }
   }
 
-  /** Null if all numbers are in use, or rest: there is another way to send. */
+  /** Null if no number is free. Datagrams can also be sent without a channel. */
   #add({ address, port }: Address): Channel | null {
     if (this.#byNumber.size === CHANNELS) this.#forgetEnded();
     if (this.#byNumber.size === CHANNELS) return null;
@@ -124,13 +128,13 @@ export class Channels {
     }
   }
 
-  /** Makes a channel, or renews it. */
+  /** Requests a channel, or its renewal. */
   async #request(channel: Channel): Promise<void> {
     if (channel.isAsking) return;
     channel.isAsking = true;
     const begunAt = channel.askedAt = this.#now();
     const isBound = await this.#bind(channel.number, channel.peer);
-    // It may have been the last repetition that arrived.
+    // Only the last repetition of the request may have arrived, so the lifetime may begin now.
     channel.askedAt = this.#now();
     channel.isAsking = false;
     if (isBound) channel.usableUntil = begunAt + LIFETIME - MARGIN;
@@ -146,12 +150,12 @@ export function writeChannelData(datagram: Uint8Array, number: number): Uint8Arr
   return message;
 }
 
-/** Whether the message is of a channel, and no STUN message. */
+/** Whether the message is channel data, not a STUN message. */
 export function isChannelData(message: Uint8Array): boolean {
   return message.length >= 4 && (message[0]! & 0xc0) === 0x40;
 }
 
-/** Null if the message is cut off. */
+/** Null if the message is truncated. */
 export function readChannelData(
   message: Uint8Array,
 ): { readonly number: number; readonly datagram: Uint8Array } | null {

@@ -13,7 +13,9 @@ export type OwnAttributes = (
   transaction: string,
 ) => readonly (readonly [number, Uint8Array])[];
 
-/** Requests with the long-term credential (RFC 8489, 9.2), once the server has told its realm. */
+/**
+ * Requests with the long-term credential (RFC 8489, 9.2), as soon as the server has sent its realm.
+ */
 export class CredentialedRequests {
   readonly #username: string;
   readonly #credential: string;
@@ -37,8 +39,8 @@ export class CredentialedRequests {
   }
 
   /**
-   * Resolves to the answer, which may be an error response; null if none came. A success is one
-   * that the server has signed.
+   * Resolves to the answer, which may be an error response; null if none came. A success counts
+   * only if the server has signed it.
    */
   async request(
     method: number,
@@ -62,7 +64,7 @@ export class CredentialedRequests {
     }
   }
 
-  /** Whether the message answers a request of these, or pretends to. */
+  /** Takes a message. Returns whether it answers one of these requests, or pretends to. */
   take(message: ReceivedStun): boolean {
     return this.#transactions.take(message);
   }
@@ -79,7 +81,7 @@ export class CredentialedRequests {
     ];
   }
 
-  /** Once: later refusals may be forged. */
+  /** Learns the realm only once, because later refusals may be forged. */
   #learnRealm({ attributes }: ReceivedStun): void {
     this.#realm = new Uint8Array(attributes.get(ATTRIBUTE.realm) ?? this.#realm);
     this.#key = createHash("md5").update(`${this.#username}:`).update(this.#realm)

@@ -1,6 +1,6 @@
 import type { Address } from "../stun/address.ts";
 
-/** Datagrams to one address that wait for its permission. */
+/** The most datagrams to one address that wait for its permission. */
 const MOST_HELD = 16;
 
 /** How long a refusal counts, in milliseconds. */
@@ -15,8 +15,8 @@ interface Permission {
 }
 
 /**
- * IP addresses that may send to the relayed address, and be sent to (RFC 8656, 9). The relay drops
- * what is not permitted, so datagrams wait for it.
+ * The IP addresses with which the relay lets this side exchange datagrams (RFC 8656, 9). The relay
+ * drops datagrams of other addresses, so datagrams wait for the permission.
  */
 export class Permissions {
   readonly #ask: (address: string) => Promise<boolean>;
@@ -28,7 +28,7 @@ export class Permissions {
     { ask, onGranted, now }: {
       /** Asks the relay. */
       readonly ask: (address: string) => Promise<boolean>;
-      /** What waited may be sent now. */
+      /** Called for each datagram that waited, and may be sent now. */
       readonly onGranted: (datagram: Uint8Array, to: Address) => void;
       readonly now: () => number;
     },
@@ -38,12 +38,12 @@ export class Permissions {
     this.#now = now;
   }
 
-  /** Whether something from there may be believed to come from there. */
+  /** Whether the relay permits the address, so that a datagram may really be from there. */
   includes(address: string): boolean {
     return this.#permissions.get(address)?.isGranted ?? false;
   }
 
-  /** Permits these, and renews no others. */
+  /** Permits these addresses, and renews no others. */
   async set(addresses: Iterable<string>): Promise<void> {
     const wanted = new Set(addresses);
     for (const address of this.#permissions.keys()) {
@@ -52,7 +52,7 @@ export class Permissions {
     await Promise.all([...wanted].map((address) => this.add(address)));
   }
 
-  /** Resolves to whether the relay permits it. */
+  /** Resolves to whether the relay permits the address. */
   async add(address: string): Promise<boolean> {
     const known = this.#permissions.get(address);
     if (known?.isGranted || (known && this.#now() - known.refusedAt < REFUSED_FOR)) {
@@ -61,14 +61,17 @@ export class Permissions {
     return await this.#request(address, known ?? this.#new(address));
   }
 
-  /** Is called every few minutes: a permission lasts 5. */
+  /** Call it every few minutes: a permission lasts 5 minutes. */
   renew(): void {
     for (const [address, permission] of this.#permissions) {
       void this.#request(address, permission);
     }
   }
 
-  /** Keeps a copy until the address is permitted. Returns false if that is not to be expected. */
+  /**
+   * Keeps a copy until the address is permitted. Returns false if no permission was requested, or
+   * too many datagrams wait.
+   */
   hold(datagram: Uint8Array, to: Address): boolean {
     const permission = this.#permissions.get(to.address);
     if (permission === undefined || permission.held.length === MOST_HELD) return false;

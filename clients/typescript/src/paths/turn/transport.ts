@@ -3,11 +3,14 @@ import { connect as connectTls } from "node:tls";
 import { Buffer } from "node:buffer";
 import { padded } from "../stun/message.ts";
 
-/** A way to a TURN server that keeps the order and the bounds of messages, if it is a stream. */
+/** A connection to a TURN server. A stream also keeps the order and the bounds of messages. */
 export interface TurnTransport {
   readonly isReliable: boolean;
   send(message: Uint8Array): void;
-  /** For a message with a datagram in it, which may get lost: too much of it must not pile up. */
+  /**
+   * Sends a message that contains a datagram. Drops it if too much is queued: datagrams may get
+   * lost.
+   */
   sendData(message: Uint8Array): void;
   close(): void;
 }
@@ -16,9 +19,9 @@ export interface StreamOptions {
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
-  /** Of an HTTP proxy that is asked to CONNECT. It may have a user and a password. */
+  /** The URL of an HTTP proxy to CONNECT through. It may contain a user and a password. */
   readonly proxy?: URL | null;
-  /** PEM, in the place of the system's certificates. */
+  /** PEM certificates that replace the system's. */
   readonly ca?: string;
   readonly onMessage: (message: Uint8Array) => void;
   readonly onClose: () => void;
@@ -27,10 +30,10 @@ export interface StreamOptions {
 const CONNECT_TIMEOUT = 10_000;
 const LONGEST_ANSWER = 16_384;
 
-/** What waits longer is of no use to the TCP inside, which counts it as lost. */
+/** A longer queue is useless: TCP inside the tunnel would count its packets as lost. */
 const MOST_WAITING_BYTES = 256 * 1024;
 
-/** TURN over TCP or TLS, directly or through a proxy. Rejects if there is no connection. */
+/** TURN over TCP or TLS, directly or through a proxy. Rejects if it cannot connect. */
 export async function openTurnStream(
   options: StreamOptions,
 ): Promise<TurnTransport> {
@@ -76,11 +79,11 @@ export async function openTurnStream(
   };
 }
 
-/** STUN messages and channel data, one after another (RFC 8656, 12.5: padded in a stream). */
+/** Splits a stream into STUN messages and channel data (RFC 8656, 12.5: padded in a stream). */
 export function splitMessages(bytes: Uint8Array): {
   readonly messages: Uint8Array[];
   readonly rest: Uint8Array;
-  /** What follows is no message, so nobody knows where the next one begins. */
+  /** The rest is not a message, so the start of the next one is unknown. */
   readonly isBroken: boolean;
 } {
   const messages: Uint8Array[] = [];
@@ -117,11 +120,11 @@ async function throughProxy(proxy: URL, target: string): Promise<Socket> {
   const answer = await readAnswer(socket);
   if (/^HTTP\/1\.[01] 2\d\d/.test(answer)) return socket;
   socket.destroy();
-  // Neither the proxy's address nor its password: errors are shown to others.
+  // Without the proxy's address and password, because errors are shown to others.
   throw new Error(`The HTTP proxy refuses CONNECT: ${answer.slice(0, 12)}.`);
 }
 
-/** The head of the proxy's answer; what stands behind it stays in the socket. */
+/** Reads the head of the proxy's answer. Bytes after it stay in the socket. */
 function readAnswer(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let head = Buffer.alloc(0);

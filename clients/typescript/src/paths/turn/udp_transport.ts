@@ -3,8 +3,9 @@ import type { Address } from "../stun/address.ts";
 import type { TurnTransport } from "./transport.ts";
 
 /**
- * TURN over UDP, with a socket of its own: an allocation belongs to a pair of ports, and a second
- * one, with fresh credentials, could not be made before the first has ended.
+ * TURN over UDP, with a separate socket for each allocation. An allocation belongs to a pair of
+ * ports: with one socket, a second allocation with fresh credentials would be impossible until the
+ * first has ended.
  */
 export async function openTurnUdp(
   { server, openSocket, onMessage }: {
@@ -18,7 +19,7 @@ export async function openTurnUdp(
     port: 0,
     via: "turn",
     onDatagram(datagram, { address, port }) {
-      // Only the server may answer for it.
+      // Accept only the server's datagrams.
       if (!isClosed && address === server.address && port === server.port) onMessage(datagram);
     },
   });
