@@ -8,7 +8,7 @@ export function formatKey(key: Uint8Array): string {
 /** Throws RangeError, without the text: it may be a secret. */
 export function parseKey(text: string): Uint8Array {
   const bytes = Buffer.from(text, "base64");
-  // Most decoders take more than one text for the same bytes.
+  // Accept only the canonical text: most decoders accept several texts for the same bytes.
   if (bytes.length !== 32 || bytes.toString("base64") !== text) {
     throw new RangeError("A key is 32 bytes, in 44 characters of base64.");
   }

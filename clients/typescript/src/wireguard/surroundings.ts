@@ -1,11 +1,11 @@
-/** What a tunnel asks of the world, so that tests decide it. */
+/** The clocks, timers and random numbers of a tunnel, which tests can replace. */
 export interface Surroundings {
-  /** Milliseconds that never go back, and that count the time in which this machine slept. */
+  /** Milliseconds of a clock that never goes back, and that goes on while this machine sleeps. */
   now(): number;
   /** Milliseconds since 1970. */
   unixTime(): number;
   randomBytes(length: number): Uint8Array;
-  /** Runs `action` once, after so many milliseconds, unless the function it returns is called. */
+  /** Runs `action` once, after the delay, unless the returned function is called before. */
   after(milliseconds: number, action: () => void): () => void;
 }
 

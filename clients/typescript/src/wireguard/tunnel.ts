@@ -21,15 +21,15 @@
  *     tunnel.close();
  *
  * `setPeers` takes all peers, and changes only what differs: a peer that stays keeps its sessions
- * when its PSK, its networks or its endpoints change; the sessions of one that goes end at once.
- * `onPacket` gets bytes that are its own, already without padding, from an address that the peer
- * may use. `sendPacket` has read the packet when it returns. Nothing here throws for what comes
- * from the network.
+ * when its PSK, its networks or its endpoints change. The sessions of a removed peer end at once.
+ * `onPacket` gets a packet without padding, from an address that the peer may use, and may keep its
+ * bytes. After `sendPacket` returns, the packet's bytes may change. Nothing here throws because of
+ * data from the network.
  *
- * An initiation goes to all `endpoints` of a peer, and to the last address that it was heard from;
- * the first authentic answer decides where it is from then on, and so does every authentic message
- * (roaming), unless `mayMove` says no. `tryEndpoints` begins a handshake on other ways while the
- * session goes on.
+ * An initiation goes to all `endpoints` of a peer, and to the endpoint that it was last heard from.
+ * The peer's endpoint is then where the first authentic answer came from. Every authentic message
+ * may move it (roaming), unless `mayMove` says no. `tryEndpoints` begins a handshake by other paths
+ * while the session continues.
  */
 import { CookieBaker } from "./handshake/cookies.ts";
 import { Load } from "./handshake/load.ts";
@@ -100,7 +100,7 @@ export class Tunnel {
     if (!this.#isClosed) this.#peers.replace(peers);
   }
 
-  /** Whether a peer has the packet's destination. It may still be lost, as any packet. */
+  /** Returns whether a peer has the packet's destination. The packet may still be lost. */
   sendPacket(packet: Uint8Array): boolean {
     const header = readIpHeader(packet);
     const peer = header && this.#peers.ownerOf(header.destination);
@@ -132,8 +132,8 @@ export class Tunnel {
   }
 
   /**
-   * Begins a handshake with a peer at these addresses alone, whatever its session is like. Once:
-   * if nobody answers, a session that is there goes on.
+   * Begins a handshake with a peer at these endpoints only, whatever the state of its session.
+   * Sends it once. If nobody answers, an existing session continues.
    */
   tryEndpoints(publicKey: string, endpoints: readonly Endpoint[]): void {
     this.#peers.find(publicKey)?.tryEndpoints(endpoints);
@@ -153,12 +153,12 @@ export class Tunnel {
 
   #deliver(packet: Uint8Array, peer: Peer): void {
     const header = readIpHeader(packet);
-    // A peer speaks for its own addresses only.
+    // A peer may send only from its own addresses.
     if (header === null || this.#peers.ownerOf(header.source) !== peer) return;
     this.#onPacket(packet.subarray(0, header.length), peer.publicKey);
   }
 
-  /** Whether a message of a handshake is worth its work. Under load, tells the sender to prove. */
+  /** Whether to process a handshake message. Under load, a sender must first prove its address. */
   #admits(
     datagram: Uint8Array,
     { message, from }: {
@@ -180,8 +180,8 @@ export class Tunnel {
   }
 
   /**
-   * Whether it may end a handshake that this side began. A machine that wakes up finds so many old
-   * initiations that the answers to its own would be lost among them.
+   * Whether a message may complete a handshake that this side began. When a machine wakes up, it
+   * receives so many old initiations that the answers to its own would be dropped under load.
    */
   #isExpected(message: Extract<Message, { sender: number }>): boolean {
     if (message.type !== TYPE.response) return false;

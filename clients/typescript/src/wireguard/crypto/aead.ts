@@ -3,7 +3,7 @@ import { sodium } from "./sodium.ts";
 
 export const TAG_BYTES = 16;
 
-/** Additional data is a hash or a cookie's MAC. */
+/** The longest additional data, which is a hash or a cookie's MAC. */
 const MOST_AD_BYTES = 32;
 
 interface AeadOptions {
@@ -38,7 +38,9 @@ export function open(
   return isRight ? take(TEXT, ciphertext.length - TAG_BYTES) : null;
 }
 
-/** As `seal`, of a plaintext followed by zeros up to `length`, into `target` from `at` on. */
+/**
+ * As `seal`, but pads the plaintext with zeros to `length`, and writes to `target` from `at` on.
+ */
 export function sealPadded(
   target: Uint8Array,
   { plaintext, length, at, ...options }: AeadOptions & {
@@ -118,7 +120,7 @@ export function xOpen(
   return isRight ? take(TEXT, ciphertext.length - TAG_BYTES) : null;
 }
 
-/** Puts key, nonce and additional data on the heap, and returns the length of the last. */
+/** Puts key, nonce and additional data on the heap, and returns the length of the data. */
 function prepare({ key, counter, ad }: AeadOptions): number {
   const heap = sodium.HEAPU8;
   heap.set(key, KEY);

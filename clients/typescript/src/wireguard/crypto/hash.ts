@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { blake2s } from "@noble/hashes/blake2.js";
 import { hmac } from "@noble/hashes/hmac.js";
 
-/** BLAKE2s, 32 bytes, of the parts one after another. */
+/** BLAKE2s, 32 bytes, of the concatenated parts. */
 export function hash(...parts: readonly Uint8Array[]): Uint8Array {
   const state = blake2s.create({ dkLen: 32 });
   for (const part of parts) state.update(part);
@@ -42,7 +42,7 @@ export function deriveKeys(
 
 const NONE = new Uint8Array();
 
-/** In a time that does not depend on the contents. */
+/** Compares in a time that does not depend on the contents. */
 export function areEqual(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -3,7 +3,7 @@ import { sodium } from "./sodium.ts";
 /** The largest UDP payload, and the tag that encryption adds. */
 const LARGEST = 65_535 + 16;
 
-/** Where every call puts what it works on. Calls do not overlap: they run to their end. */
+/** The buffers that every call works on. Calls are synchronous, so they never overlap. */
 export const KEY: number = sodium._malloc(32 + 32 + 32 + LARGEST);
 export const NONCE: number = KEY + 32;
 export const AD: number = KEY + 64;
@@ -13,7 +13,7 @@ export function put(pointer: number, bytes: Uint8Array): void {
   sodium.HEAPU8.set(bytes, pointer);
 }
 
-/** A copy of what is there. */
+/** Copies bytes from the heap. */
 export function take(pointer: number, length: number): Uint8Array<ArrayBuffer> {
   return sodium.HEAPU8.slice(pointer, pointer + length) as Uint8Array<
     ArrayBuffer

@@ -1,9 +1,9 @@
 import createSodium from "libsodium";
 
 /**
- * What is used of libsodium, on its own heap: the wrappers allocate per call, which costs half the
- * packets per second. Nothing here needs its random numbers, so `sodium_init` is not called; in
- * WebAssembly, the reference implementations are the only ones.
+ * The functions of libsodium that are used here, called directly on its heap: its wrappers allocate
+ * per call, which costs half the packets per second. `sodium_init` is not called, because nothing
+ * here needs its random numbers, and WebAssembly has only the reference implementations.
  */
 interface Sodium {
   readonly HEAPU8: Uint8Array;

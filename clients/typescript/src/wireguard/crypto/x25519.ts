@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { KEY, put, take, TEXT, wipe } from "./scratch.ts";
 import { sodium } from "./sodium.ts";
 
-/** A private key that nothing prints, with its public key. */
+/** A private key, which is never printed, with its public key. */
 export class Keypair {
   readonly #privateKey: Uint8Array;
   readonly publicKey: Uint8Array;
@@ -20,7 +20,7 @@ export class Keypair {
     this.publicKey = take(TEXT, 32);
   }
 
-  /** The shared secret; null for a public key of low order, which gives the same to everybody. */
+  /** The shared secret; null for a public key of low order, which gives everyone the same. */
   agree(publicKey: Uint8Array): Uint8Array | null {
     put(KEY, this.#privateKey);
     put(TEXT + 32, publicKey);
@@ -35,7 +35,7 @@ export class Keypair {
     this.#privateKey.fill(0);
   }
 
-  /** Private fields are not printed in any case. */
+  /** Without the private key. Private fields are never printed anyway. */
   toJSON(): { readonly publicKey: string } {
     return { publicKey: Buffer.from(this.publicKey).toString("base64") };
   }

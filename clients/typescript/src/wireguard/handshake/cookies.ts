@@ -8,7 +8,9 @@ const encoder = new TextEncoder();
 const LABEL_MAC1 = encoder.encode("mac1----");
 const LABEL_COOKIE = encoder.encode("cookie--");
 
-/** The sender's side: puts MACs on messages to one peer, and keeps the cookie that it gave. */
+/**
+ * The sender's side: puts MACs on messages to one peer, and keeps the cookie that the peer gave.
+ */
 export class CookieJar {
   readonly #mac1Key: Uint8Array;
   readonly #cookieKey: Uint8Array;
@@ -30,7 +32,7 @@ export class CookieJar {
     }
   }
 
-  /** Whether the reply belongs to the message that was stamped last. */
+  /** Takes a cookie. Returns whether the reply belongs to the message that was stamped last. */
   take(reply: CookieReply, now: number): boolean {
     if (this.#lastMac1 === null) return false;
     const value = xOpen(reply.encryptedCookie, {

@@ -2,11 +2,11 @@ import { Keypair } from "../crypto/x25519.ts";
 import { type Response, writeInitiation } from "./messages.ts";
 import { NoiseState, type TransportKeys } from "./noise.ts";
 
-/** What both sides of a handshake hold for as long as they know each other. */
+/** The keys of a pair of peers that all their handshakes use. */
 export interface Pair {
   readonly own: Keypair;
   readonly peerPublicKey: Uint8Array;
-  /** Of the two static keys. */
+  /** The shared secret of the two static keys. */
   readonly sharedSecret: Uint8Array;
 }
 
@@ -24,7 +24,7 @@ export class PendingHandshake {
     this.#ephemeral = ephemeral;
   }
 
-  /** The message lacks its MACs. Null for a peer's key of low order. */
+  /** Begins a handshake. The message still lacks its MACs. Null for a peer's key of low order. */
   static begin(
     pair: Pair,
     { localIndex, timestamp, ephemeralKey }: {
@@ -56,7 +56,10 @@ export class PendingHandshake {
     };
   }
 
-  /** The session's keys; null, and nothing changed, for a response that is not the peer's. */
+  /**
+   * Returns the session's keys. If the response is not the peer's, returns null and changes
+   * nothing.
+   */
   finish(
     response: Response,
     { own, presharedKey }: {

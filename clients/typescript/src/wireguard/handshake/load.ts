@@ -1,7 +1,7 @@
-/** Handshakes a second beyond which only senders that hold a cookie are answered. */
+/** With more handshakes per second than this, only senders that hold a cookie are answered. */
 const FREE_PER_SECOND = 50;
 
-/** With a cookie, per address. */
+/** The limit per address for senders that hold a cookie. */
 const PER_ADDRESS_PER_SECOND = 20;
 const ADDRESS_BURST = 5;
 const MOST_ADDRESSES = 4096;
@@ -18,7 +18,7 @@ export class Load {
   #busyUntil = -Infinity;
   readonly #buckets = new Map<string, Bucket>();
 
-  /** Counts one message that claims to begin or to end a handshake. */
+  /** Counts one handshake message, genuine or not. Returns whether the load is high. */
   isHigh(now: number): boolean {
     const second = Math.floor(now / 1000);
     if (second !== this.#second) [this.#second, this.#count] = [second, 0];

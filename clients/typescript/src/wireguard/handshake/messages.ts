@@ -1,4 +1,4 @@
-/** The four messages, as they lie in a datagram (section 5.4 of the WireGuard paper). */
+/** The layout of the four messages in a datagram (section 5.4 of the WireGuard paper). */
 
 export const TYPE = { initiation: 1, response: 2, cookie: 3, data: 4 } as const;
 
@@ -40,9 +40,11 @@ export interface Data {
 
 export type Message = Initiation | Response | CookieReply | Data;
 
-/** The message in a datagram, as views of it; null for anything else. */
+/**
+ * Parses the message in a datagram. Its fields are views of the datagram. Null for anything else.
+ */
 export function parseMessage(datagram: Uint8Array): Message | null {
-  // A type and three zero bytes, read at once.
+  // A message begins with its type and three zero bytes.
   if (datagram.length < 4 || datagram[1] || datagram[2] || datagram[3]) {
     return null;
   }
@@ -81,7 +83,7 @@ export function parseMessage(datagram: Uint8Array): Message | null {
 function parseData(datagram: Uint8Array): Data | null {
   if (datagram.length < DATA_HEADER_BYTES + MAC_BYTES) return null;
   const high = readUint32(datagram, 12);
-  // A number cannot hold more exactly. No session lives long enough to count as far.
+  // A number cannot hold more exactly. No session lives long enough to count that far.
   if (high >= 2 ** 21) return null;
   return {
     type: TYPE.data,

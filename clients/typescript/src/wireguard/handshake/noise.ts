@@ -10,7 +10,7 @@ const IDENTIFIED = hash(
   encoder.encode("WireGuard v1 zx2c4 Jason@zx2c4.com"),
 );
 
-/** The two keys of a session, from the side that holds them. */
+/** The two keys of a session, from the point of view of the side that holds them. */
 export interface TransportKeys {
   readonly send: Uint8Array;
   readonly receive: Uint8Array;
@@ -34,7 +34,7 @@ export class NoiseState {
     );
   }
 
-  /** For a message that may turn out to be forged, so that the true one can still be tried. */
+  /** A copy for a message that may be forged, so that the genuine one can still be tried later. */
   copy(): NoiseState {
     return new NoiseState(this.#chainingKey.slice(), this.#hash.slice());
   }
@@ -43,7 +43,7 @@ export class NoiseState {
     this.#hash = hash(this.#hash, bytes);
   }
 
-  /** Without a key to encrypt with. */
+  /** Mixes input into the chaining key, without deriving a key to encrypt with. */
   mixChain(input: Uint8Array): void {
     const [chainingKey] = deriveKeys(this.#chainingKey, { input, count: 1 });
     this.#replace(chainingKey, this.#key);
@@ -78,7 +78,7 @@ export class NoiseState {
     return ciphertext;
   }
 
-  /** Null, and nothing mixed, if the ciphertext is not authentic. */
+  /** If the ciphertext is not authentic, returns null and mixes nothing. */
   decrypt(ciphertext: Uint8Array): Uint8Array | null {
     const plaintext = open(ciphertext, {
       key: this.#key,
@@ -89,7 +89,7 @@ export class NoiseState {
     return plaintext;
   }
 
-  /** The session's keys; the state is of no more use. */
+  /** Returns the session's keys, and destroys this state. */
   split(isInitiator: boolean): TransportKeys {
     const input = new Uint8Array();
     const [first, second] = deriveKeys(this.#chainingKey, { input, count: 2 });

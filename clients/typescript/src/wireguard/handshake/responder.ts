@@ -3,7 +3,9 @@ import type { Pair } from "./initiator.ts";
 import { type Initiation, writeResponse } from "./messages.ts";
 import { NoiseState, type TransportKeys } from "./noise.ts";
 
-/** An initiation whose sender is known. Nothing of it may count before `readTimestamp`. */
+/**
+ * An initiation that names its sender. Do not trust it before `readTimestamp` proves the sender.
+ */
 export class ReceivedInitiation {
   readonly #state: NoiseState;
   readonly #message: Initiation;

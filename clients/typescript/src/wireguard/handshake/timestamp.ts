@@ -18,7 +18,7 @@ export class Timestamps {
   }
 }
 
-/** Timestamps are compared as text: byte by byte. */
+/** Compares timestamps byte by byte. */
 export function isLater(timestamp: Uint8Array, than: Uint8Array): boolean {
   for (const [index, byte] of timestamp.entries()) {
     if (byte !== than[index]) return byte > (than[index] ?? 0);

@@ -14,15 +14,15 @@ export interface PeerContext {
 }
 
 /**
- * Whether a peer is from now on reached at `from`, where an authentic message of it came from. Is
- * asked when that is not where the peer is reached now.
+ * Whether to send to a peer at `from` from now on, because an authentic message of the peer came
+ * from there. Called only if `from` is not the peer's current endpoint.
  */
 export type MayMove = (publicKey: string, move: Move) => boolean;
 
 export interface Move {
   readonly from: Endpoint;
   readonly current: Endpoint;
-  /** A response answers an initiation that was sent there: the way works in both directions. */
+  /** A response answers an initiation that was sent there, so the path works in both directions. */
   readonly message: "initiation" | "response" | "data";
   /** Whether the session of the message is newer than anything that was heard from `current`. */
   readonly isNewer: boolean;
@@ -30,7 +30,7 @@ export interface Move {
   readonly silentFor: number;
 }
 
-/** Numbers by which the other side names our handshakes and sessions. */
+/** The indices by which the other side refers to our handshakes and sessions. */
 export interface Indices {
   claim(): number;
   assign(index: number, session: Session): void;

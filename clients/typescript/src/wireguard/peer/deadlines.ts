@@ -1,4 +1,4 @@
-/** What a peer has to do at a time, unless something else happens before. */
+/** What a peer has to do at a deadline, unless another event cancels it. */
 export type Duty =
   | "retransmit"
   | "keepalive"
@@ -11,7 +11,7 @@ export class Deadlines {
   readonly #times = new Map<Duty, number>();
   readonly #onEarlier: (at: number) => void;
 
-  /** `onEarlier` is told each time that is set, so that somebody wakes up for it. */
+  /** `onEarlier` is called with each deadline that is set, so that a timer wakes up for it. */
   constructor(onEarlier: (at: number) => void) {
     this.#onEarlier = onEarlier;
   }
@@ -37,7 +37,7 @@ export class Deadlines {
     this.#times.clear();
   }
 
-  /** Takes out what is due. */
+  /** Removes and returns the duties that are due. */
   takeDue(now: number): Duty[] {
     const due = [...this.#times].flatMap(([duty, at]) => at <= now ? [duty] : []);
     for (const duty of due) this.#times.delete(duty);

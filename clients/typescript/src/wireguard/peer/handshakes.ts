@@ -7,10 +7,12 @@ import { isLater } from "../handshake/timestamp.ts";
 import { Session } from "../session/session.ts";
 import type { Indices, PeerContext } from "./context.ts";
 
-/** Whoever sees an initiation can answer it with forgeries. So many are worth their work. */
+/** Anyone who sees an initiation can forge responses. This many are processed even under load. */
 const MOST_FORGERIES = 4;
 
-/** The handshakes with one peer: at most one that this side began, and none that it answers. */
+/**
+ * The handshakes with one peer. Stores at most one that this side began, and none that it answers.
+ */
 export class PeerHandshakes {
   readonly #context: PeerContext;
   readonly #pair: Pair;
@@ -18,7 +20,7 @@ export class PeerHandshakes {
   readonly #jar: CookieJar;
   #presharedKey: Uint8Array = new Uint8Array(32);
   #pending: PendingHandshake | null = null;
-  /** Responses to it that were not authentic. */
+  /** The number of responses to the pending initiation that were not authentic. */
   #forgeries = 0;
   #begunAt = -Infinity;
   #readAt = -Infinity;
@@ -39,12 +41,12 @@ export class PeerHandshakes {
     this.#latestTimestamp = latestTimestamp;
   }
 
-  /** Of the newest initiation that was accepted. */
+  /** The timestamp of the newest initiation that was accepted. */
   get latestTimestamp(): Uint8Array {
     return this.#latestTimestamp;
   }
 
-  /** Counts for handshakes that end from now on. Keeps a copy. */
+  /** Applies to handshakes that end from now on. Keeps a copy. */
   setPresharedKey(presharedKey: Uint8Array): void {
     this.#presharedKey.fill(0);
     this.#presharedKey = new Uint8Array(presharedKey);
@@ -73,7 +75,10 @@ export class PeerHandshakes {
     return begun.message;
   }
 
-  /** Null, and nothing changed, for a forged, repeated, late or too early initiation. */
+  /**
+   * Answers an initiation. If it is forged, repeated, late or too early, returns null and changes
+   * nothing.
+   */
   answer(
     received: ReceivedInitiation,
     { sender }: Initiation,
@@ -110,7 +115,7 @@ export class PeerHandshakes {
     return { message, session };
   }
 
-  /** The session that the response makes; null, and nothing changed, if it is not authentic. */
+  /** Returns the session that the response completes, or null if the response is not authentic. */
   finish(response: Response): Session | null {
     const pending = this.#pending;
     if (pending === null || pending.localIndex !== response.receiver) {
@@ -139,7 +144,7 @@ export class PeerHandshakes {
     return session;
   }
 
-  /** Whether a response to this index is worth its work, however much there is to do. */
+  /** Whether to process a response to this index even under load. */
   expects(index: number): boolean {
     return this.#pending?.localIndex === index && this.#forgeries < MOST_FORGERIES;
   }
@@ -148,7 +153,7 @@ export class PeerHandshakes {
     return this.#jar.take(reply, this.#context.surroundings.now());
   }
 
-  /** One that began less than REKEY_TIMEOUT ago may still be answered. */
+  /** Keeps a handshake that began less than REKEY_TIMEOUT ago, which may still be answered. */
   forgetUnanswered(): void {
     if (this.#context.surroundings.now() - this.#begunAt >= REKEY_TIMEOUT) this.#forgetPending();
   }

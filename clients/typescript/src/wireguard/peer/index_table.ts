@@ -8,7 +8,7 @@ export interface Entry<Owner> {
   readonly session: Session | null;
 }
 
-/** The indices of all peers of a tunnel: drawn at random, so that nobody guesses one. */
+/** The indices of all peers of a tunnel: random, so that nobody can guess one. */
 export class IndexTable<Owner> {
   readonly #entries = new Map<number, Entry<Owner>>();
   readonly #surroundings: Surroundings;

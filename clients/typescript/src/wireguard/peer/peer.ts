@@ -57,7 +57,7 @@ export class Peer {
     });
   }
 
-  /** Where initiations go besides the endpoint that the peer was last heard from. */
+  /** Sets where initiations go besides the endpoint that the peer was last heard from. */
   setCandidates(candidates: readonly Endpoint[]): void {
     this.#where.setCandidates(candidates);
   }
@@ -73,7 +73,7 @@ export class Peer {
     this.timers.dataSent();
   }
 
-  /** Sends an initiation to all of `to`: the first way that works is the peer's new endpoint. */
+  /** Sends an initiation to all of `to`. The first that answers becomes the peer's endpoint. */
   beginHandshake(
     { isRetry = false, isUrgent = isRetry, to }: {
       readonly isRetry?: boolean;
@@ -105,7 +105,8 @@ export class Peer {
     this.#heard(from, { size, message: "initiation", session: answer.session });
     this.#keypairs.add(answer.session);
     this.timers.sessionBegun();
-    // To where it came from: it may be on probation, and not yet the peer's endpoint.
+    // Send it to where the initiation came from, which is not the peer's endpoint unless `mayMove`
+    // has agreed.
     this.#sendDatagram(answer.message, from);
     this.timers.authenticSent();
   }
@@ -125,7 +126,7 @@ export class Peer {
     this.handshakes.takeCookie(message);
   }
 
-  /** The IP packet inside, with padding behind it; null for a keepalive and for forgeries. */
+  /** Returns the IP packet inside, followed by padding; null for a keepalive and for forgeries. */
   receiveData(
     session: Session,
     { message, size, from }: Arrived<Data>,
@@ -188,7 +189,9 @@ export class Peer {
     this.#handshakeAt = this.#now;
   }
 
-  /** Who only receives would otherwise notice the end of a session by losing packets. */
+  /**
+   * Renews the session while this side only receives. Otherwise packets would be lost at its end.
+   */
   #keepFreshWhileReceiving(): void {
     const session = this.#keypairs.current;
     if (

@@ -10,9 +10,9 @@ import type { PeerTimers } from "./timers.ts";
 export interface PeerConfiguration {
   readonly publicKey: string;
   readonly presharedKey: string | null;
-  /** Networks inside the tunnel: what is sent there, and what it may send from. */
+  /** Networks inside the tunnel: packets to them go to the peer, and it may send from them. */
   readonly allowedIps: readonly string[];
-  /** Where to look for the peer, the likeliest first. */
+  /** Where the peer may be, the likeliest first. */
   readonly endpoints: readonly Endpoint[];
   readonly persistentKeepaliveSeconds?: number | null;
 }
@@ -23,7 +23,10 @@ interface Parsed extends PeerConfiguration {
   readonly networks: readonly Network[];
 }
 
-/** Of peers that went: an initiation that they sent before must not bring a session later. */
+/**
+ * How many timestamps of removed peers are kept. If a peer returns, a replay of an initiation from
+ * before its removal must not create a session.
+ */
 const MOST_REMEMBERED = 10_000;
 
 /** The peers of a tunnel, by public key and by inner address. */
@@ -82,7 +85,7 @@ export class PeerTable {
     this.#allowedIps.clear();
   }
 
-  /** Null for a key with which no handshake ends: this side's own, or one of low order. */
+  /** Null for a key with which no handshake can succeed: this side's own, or one of low order. */
   #add({ publicKey, publicKeyBytes }: Parsed): Peer | null {
     const { own } = this.#context;
     const sharedSecret = own.agree(publicKeyBytes);

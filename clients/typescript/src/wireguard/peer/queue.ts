@@ -1,7 +1,7 @@
-/** As many as the kernel's implementation holds. */
+/** The limit of the kernel's implementation. */
 const MOST = 128;
 
-/** Packets that wait for a session. When there are too many, the oldest go. */
+/** Packets that wait for a session. If there are too many, the oldest are dropped. */
 export class PacketQueue {
   #packets: Uint8Array[] = [];
 

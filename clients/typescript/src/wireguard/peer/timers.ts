@@ -11,17 +11,17 @@ import { Deadlines } from "./deadlines.ts";
 
 const MOST_ATTEMPTS = REKEY_ATTEMPT_TIME / REKEY_TIMEOUT;
 
-/** What the timers of one peer tell it to do. */
+/** What the timers of one peer call. */
 export interface TimerActions {
   sendKeepalive(): void;
-  /** The peer does not answer: its endpoint, too, is in doubt. */
+  /** Called when the peer does not answer, so its endpoint is in doubt, too. */
   beginHandshake(options: { readonly isRetry: boolean }): void;
-  /** Nobody answered for REKEY_ATTEMPT_TIME. */
+  /** Called when nobody has answered for REKEY_ATTEMPT_TIME. */
   giveUp(): void;
   forgetKeys(): void;
 }
 
-/** Who has to speak when (section 6 of the paper). Events go in, and actions come out. */
+/** Decides when this side has to send (section 6 of the paper). Takes events, and calls actions. */
 export class PeerTimers {
   readonly #context: PeerContext;
   readonly #actions: TimerActions;
@@ -37,12 +37,12 @@ export class PeerTimers {
     this.#deadlines = new Deadlines(context.wakeBy);
   }
 
-  /** For how many milliseconds nothing came back for packets that were sent; null: it did. */
+  /** For how many milliseconds nothing has come back for packets that were sent; null if it has. */
   get unansweredFor(): number | null {
     return this.#unansweredSince === null ? null : this.#now - this.#unansweredSince;
   }
 
-  /** Milliseconds, or null for none. Speaks at once when it is new. */
+  /** Milliseconds, or null for none. A new interval sends a keepalive at once. */
   setPersistentKeepalive(interval: number | null): void {
     if (interval === this.#persistentKeepalive) return;
     this.#persistentKeepalive = interval;
@@ -92,8 +92,9 @@ export class PeerTimers {
   }
 
   /**
-   * After a sleep, all may be due at once. The retransmission comes first: after another duty's
-   * initiation, it would be a second one, whose predecessor's answer is lost.
+   * Runs the duties that are due. After a sleep, all may be due at once. The retransmission comes
+   * before other handshakes: after one, it would send a second initiation, and the answer to the
+   * first would be lost.
    */
   run(): void {
     const due = new Set(this.#deadlines.takeDue(this.#now));

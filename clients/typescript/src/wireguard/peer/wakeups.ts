@@ -1,7 +1,7 @@
 import type { Surroundings } from "../surroundings.ts";
 import type { PeerTimers } from "./timers.ts";
 
-/** Looked at so often at least: a timer does not run on while the machine sleeps. */
+/** The longest wait between checks, because a timer stops while the machine sleeps. */
 const LONGEST_SLEEP = 1000;
 
 /** One timer for the duties of all peers, set to the earliest or to an earlier time. */

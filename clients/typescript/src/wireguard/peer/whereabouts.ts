@@ -1,31 +1,31 @@
 import { type Endpoint, isSameEndpoint } from "../surroundings.ts";
 import type { MayMove, Move } from "./context.ts";
 
-/** As `wg show` has it. */
+/** The figures of a peer that `wg show` has, too. */
 export interface PeerStats {
-  /** As `wg` writes it. */
+  /** In the form that `wg` writes. */
   readonly publicKey: string;
-  /** Where the peer was last heard from; null if it was not. */
+  /** Where the peer was last heard from; null if it was never heard. */
   readonly endpoint: Endpoint | null;
-  /** When the newest handshake ended, by the clock of the surroundings; null: none did. */
+  /** When the newest handshake ended, by the clock of the surroundings; null if none did. */
   readonly handshakeAt: number | null;
   /**
-   * For how many milliseconds nothing came back for packets that were sent; null: it did. A peer
-   * that has nothing to say is silent for 10 s.
+   * For how many milliseconds nothing has come back for packets that were sent; null if it has. A
+   * peer that has nothing to send is silent for 10 s.
    */
   readonly unansweredFor: number | null;
-  /** Of datagrams that were authentic, and of all that were sent. */
+  /** The bytes of authentic datagrams that were received, and of all datagrams that were sent. */
   readonly receivedBytes: number;
   readonly sentBytes: number;
 }
 
-/** Where a peer is, and how many bytes went to it and came from it. */
+/** A peer's endpoint, and how many bytes were sent to it and received from it. */
 export class Whereabouts {
   readonly #publicKey: string;
   readonly #mayMove: MayMove;
-  /** Where an authentic message of the peer came from. */
+  /** The endpoint in use, from which an authentic message of the peer came. */
   #endpoint: Endpoint | null = null;
-  /** When the newest one came from there. */
+  /** When the newest authentic message came from there. */
   #heardAt = -Infinity;
   #candidates: readonly Endpoint[] = [];
   #receivedBytes = 0;
@@ -40,7 +40,7 @@ export class Whereabouts {
     return this.#endpoint;
   }
 
-  /** The endpoint first, then where else the peer may be. */
+  /** The endpoint in use first, then the other candidates. */
   get everywhere(): readonly Endpoint[] {
     const endpoint = this.#endpoint;
     if (endpoint === null) return this.#candidates;

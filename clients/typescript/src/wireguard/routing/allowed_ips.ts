@@ -1,15 +1,15 @@
 import { masked, type Network } from "./networks.ts";
 
-/** Which peer each inner address belongs to: the longest prefix decides. */
+/** Finds the peer that an inner address belongs to. The longest prefix decides. */
 export class AllowedIps<Owner> {
-  /** By family and prefix length, the longest first; in each, owners by the network's bytes. */
+  /** By family and prefix length, the longest first. Each has owners by the network's bytes. */
   readonly #tables: {
     family: number;
     prefixLength: number;
     owners: Map<string, Owner>;
   }[] = [];
 
-  /** A network belongs to one peer: the last that it is given to. */
+  /** A network belongs to one peer: the last one that it was added for. */
   add({ bytes, prefixLength }: Network, owner: Owner): void {
     const family = bytes.length;
     let table = this.#tables.find((one) =>

@@ -1,8 +1,8 @@
-/** What a tunnel has to know of an IP packet. The addresses are views of it. */
+/** What a tunnel has to know of an IP packet. The addresses are views of the packet. */
 export interface IpHeader {
   readonly source: Uint8Array;
   readonly destination: Uint8Array;
-  /** Of the packet, without padding behind it. */
+  /** The length of the packet, without padding after it. */
   readonly length: number;
 }
 

@@ -1,12 +1,12 @@
 import { isIPv4, isIPv6 } from "node:net";
 
 export interface Network {
-  /** 4 bytes, or 16. Bits behind the prefix are zero. */
+  /** 4 bytes, or 16. Bits after the prefix are zero. */
   readonly bytes: Uint8Array;
   readonly prefixLength: number;
 }
 
-/** `<address>/<prefix length>`, or an address alone. Throws RangeError. */
+/** `<address>/<prefix length>`, or only an address. Throws RangeError. */
 export function parseNetwork(text: string): Network {
   const [address = "", length, ...rest] = text.split("/");
   const bytes = addressBytes(address);
@@ -27,7 +27,7 @@ export function masked(bytes: Uint8Array, prefixLength: number): Uint8Array {
   });
 }
 
-/** In network byte order; null for what is not an address. A zone is not part of one. */
+/** The bytes in network byte order; null if the text is not an address, or has a zone. */
 export function addressBytes(text: string): Uint8Array | null {
   if (isIPv4(text)) return Uint8Array.from(text.split("."), Number);
   if (!isIPv6(text) || text.includes("%")) return null;

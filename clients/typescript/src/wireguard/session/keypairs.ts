@@ -1,8 +1,9 @@
 import type { Session } from "./session.ts";
 
 /**
- * The sessions of one peer. `current` encrypts. `previous` still opens what was under way. `next`
- * waits, on the responder's side, for a first message that proves that the initiator has it, too.
+ * The sessions of one peer. `current` encrypts. `previous` still decrypts packets in flight. On the
+ * responder's side, `next` waits for a first message, which proves that the initiator has the
+ * session, too.
  */
 export class Keypairs {
   #previous: Session | null = null;
@@ -10,7 +11,7 @@ export class Keypairs {
   #next: Session | null = null;
   readonly #onEnd: (session: Session) => void;
 
-  /** `onEnd` is told each session that is replaced, after its keys have gone. */
+  /** `onEnd` is called with each session that has ended, after its keys were erased. */
   constructor(onEnd: (session: Session) => void) {
     this.#onEnd = onEnd;
   }
@@ -28,7 +29,7 @@ export class Keypairs {
       return;
     }
     if (this.#next !== null) {
-      // Both sides began at once. The peer may send by the session that it began.
+      // Both sides began a handshake at once. The peer may send by the session that it began.
       this.#end(this.#previous);
       this.#end(this.#current);
       [this.#previous, this.#next] = [this.#next, null];

@@ -1,7 +1,7 @@
 const WORD_BITS = 32;
 const WORDS = 256;
 
-/** Counters that lie so far behind the newest one are refused. */
+/** Counters that are this far behind the newest one are refused. */
 export const WINDOW_SIZE: number = (WORDS - 1) * WORD_BITS;
 
 /** Which counters were seen: a ring of bits that moves by whole words (RFC 6479). */
@@ -9,7 +9,7 @@ export class ReplayWindow {
   readonly #bits = new Uint32Array(WORDS);
   #newest = -1;
 
-  /** Whether this counter is new; from then on it is not. */
+  /** Returns whether this counter is new, and marks it as seen. */
   accept(counter: number): boolean {
     if (counter > this.#newest) {
       this.#advance(counter);

@@ -14,7 +14,7 @@ interface SessionOptions {
   readonly createdAt: number;
 }
 
-/** The keys that a handshake ended with, and how far both sides have counted. */
+/** The keys of a completed handshake, and the message counters of both sides. */
 export class Session {
   readonly localIndex: number;
   readonly isInitiator: boolean;
@@ -44,7 +44,7 @@ export class Session {
       this.#sent < REJECT_AFTER_MESSAGES;
   }
 
-  /** The datagram that carries an IP packet, or nothing: a keepalive. */
+  /** Encrypts an IP packet. Returns the datagram. An empty packet makes a keepalive. */
   seal(packet: Uint8Array): Uint8Array<ArrayBuffer> {
     const length = Math.ceil(packet.length / PADDING) * PADDING;
     const datagram = new Uint8Array(DATA_HEADER_BYTES + length + TAG_BYTES);
@@ -64,18 +64,18 @@ export class Session {
     return datagram;
   }
 
-  /** What a message carries; null, and nothing changed, if it is forged or was seen before. */
+  /** Decrypts a message. If it is forged or was seen before, returns null and changes nothing. */
   open({ ciphertext, counter }: Data): Uint8Array<ArrayBuffer> | null {
     if (counter >= REJECT_AFTER_MESSAGES) return null;
     const plaintext = open(ciphertext, { key: this.#keys.receive, counter });
-    // After the check of the tag alone, or anybody could move the window.
+    // Only after the check of the tag: otherwise anyone could move the window.
     return plaintext !== null && this.#seen.accept(counter) ? plaintext : null;
   }
 
   destroy(): void {
     this.#keys.send.fill(0);
     this.#keys.receive.fill(0);
-    // A message under a key of zeros would be readable to everybody.
+    // Allow no further message: anyone could read one that is encrypted with a key of zeros.
     this.#sent = REJECT_AFTER_MESSAGES;
   }
 }

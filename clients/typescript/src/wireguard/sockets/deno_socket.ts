@@ -1,6 +1,9 @@
 import type { UdpOptions, UdpSocket } from "./udp_socket.ts";
 
-/** As much of Deno's unstable API as is used here: the package is not compiled for Deno alone. */
+/**
+ * The part of Deno's unstable API that is used here. The package cannot rely on Deno's types,
+ * because it is not compiled only for Deno.
+ */
 interface DenoNet {
   listenDatagram?(options: {
     transport: "udp";
@@ -41,7 +44,7 @@ export function openDenoSocket(
       const arrived = await socket.receive(buffer).catch(afterError);
       if (arrived === null) continue;
       const [datagram, { hostname, port }] = arrived;
-      // Nothing can be sent there, so it is no place of a peer.
+      // Nothing can be sent to port 0, so it cannot be a peer's endpoint.
       if (port === 0) continue;
       const isMapped = hostname.startsWith(MAPPED) && hostname.includes(".");
       const address = isMapped ? hostname.slice(MAPPED.length) : hostname;
@@ -89,7 +92,7 @@ function listen(
       isDual: true,
     };
   } catch {
-    // A machine without IPv6; a port that is taken fails once more.
+    // The machine may lack IPv6. If the port is taken, this fails as well.
     const hostname = "0.0.0.0";
     return {
       socket: listenDatagram({ transport: "udp", hostname, port }),
@@ -98,9 +101,11 @@ function listen(
   }
 }
 
-/** An ICMP error about an earlier datagram, a network that is down, or `close`. */
+/**
+ * Ignores an error: an ICMP error about an earlier datagram, a network that is down, or `close`.
+ */
 async function afterError(): Promise<null> {
-  // Not at once: a socket that fails for good must not take the whole processor.
+  // Wait: a socket that fails permanently must not use the whole processor.
   await new Promise((resolve) => setTimeout(resolve, 1));
   return null;
 }

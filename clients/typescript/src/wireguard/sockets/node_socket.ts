@@ -2,25 +2,25 @@ import { createSocket, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
 import type { UdpOptions, UdpSocket } from "./udp_socket.ts";
 
-/** More than an encrypted stream has under way in one turn of the event loop. */
+/** More than an encrypted stream has in flight in one turn of the event loop. */
 const BUFFER_BYTES = 4 * 1024 * 1024;
 
-/** One socket a family: an IPv6 socket for both would show IPv4 addresses as mapped ones. */
+/** One socket per family: an IPv6 socket for both would show IPv4 addresses as mapped ones. */
 export async function openNodeSocket(
   { port, via, onDatagram, isLoopback = false }: UdpOptions,
 ): Promise<UdpSocket> {
   const ipv4 = await bind("udp4", port, isLoopback ? "127.0.0.1" : undefined);
   const ownPort = ipv4.address().port;
-  // A machine without IPv6, or another program on that port: IPv4 alone will do.
+  // The machine may lack IPv6, or another program may use that port. IPv4 alone is enough.
   const ipv6 = isLoopback ? null : await bind("udp6", ownPort).catch(() => null);
   const sockets = ipv6 === null ? [ipv4] : [ipv4, ipv6];
   let isClosed = false;
   for (const socket of sockets) {
     socket.on("message", (datagram, { address, port }) => {
-      // Nothing can be sent there, so it is no place of a peer.
+      // Nothing can be sent to port 0, so it cannot be a peer's endpoint.
       if (port !== 0) onDatagram(datagram, { address, port, via });
     });
-    // An ICMP error about an earlier datagram.
+    // Ignore it: an ICMP error about an earlier datagram.
     socket.on("error", () => {});
   }
   return {
@@ -28,7 +28,7 @@ export async function openNodeSocket(
     port: ownPort,
     families: ipv6 === null ? ["ipv4"] : ["ipv4", "ipv6"],
     send(datagram, { address, port }) {
-      // Node throws for both, and does not call back.
+      // In both cases, Node would throw, and not call `ignoreErrors`.
       if (isClosed || port === 0) return;
       (isIPv6(address) ? ipv6 : ipv4)?.send(
         datagram,
@@ -57,7 +57,7 @@ function bind(type: "udp4" | "udp6", port: number, address?: string): Promise<So
         socket.setRecvBufferSize(BUFFER_BYTES);
         socket.setSendBufferSize(BUFFER_BYTES);
       } catch {
-        // The system's own sizes: slower, not wrong.
+        // Keep the system's own sizes, which are slower, but not wrong.
       }
       resolve(socket);
     });

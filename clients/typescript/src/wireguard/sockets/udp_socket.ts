@@ -1,9 +1,9 @@
 import type { Endpoint } from "../surroundings.ts";
 
-/** Where datagrams leave and arrive. Nothing it does about one datagram throws. */
+/** Sends and receives datagrams. No problem with a single datagram throws. */
 export interface DatagramSocket {
   readonly via: string;
-  /** A datagram that cannot be sent is lost, as any other. */
+  /** A datagram that cannot be sent is lost, as datagrams may be. */
   send(
     datagram: Uint8Array,
     to: { readonly address: string; readonly port: number },
@@ -12,7 +12,7 @@ export interface DatagramSocket {
 }
 
 export interface UdpSocket extends DatagramSocket {
-  /** Of this machine; the same for IPv4 and IPv6, where both are there. */
+  /** The port of this machine, the same for IPv4 and IPv6 if it has both. */
   readonly port: number;
   readonly families: readonly ("ipv4" | "ipv6")[];
 }
@@ -20,16 +20,16 @@ export interface UdpSocket extends DatagramSocket {
 export interface UdpOptions {
   /** 0: any free one. */
   readonly port: number;
-  /** What endpoints of this socket are called. */
+  /** The `via` of endpoints that this socket reaches. */
   readonly via: string;
   readonly onDatagram: (datagram: Uint8Array, from: Endpoint) => void;
-  /** At 127.0.0.1 alone. */
+  /** Whether to listen only at 127.0.0.1. */
   readonly isLoopback?: boolean;
 }
 
 /**
- * A socket for both families. Deno's own, where there is one: `node:dgram` takes in 582 datagrams a
- * second there. Rejects if the port is taken, or in Deno without `--unstable-net`.
+ * Opens a socket for both families. Under Deno, it is Deno's own: `node:dgram` receives only 582
+ * datagrams a second there. Rejects if the port is taken, or in Deno without `--unstable-net`.
  */
 export async function openUdpSocket(options: UdpOptions): Promise<UdpSocket> {
   if ("Deno" in globalThis) {
