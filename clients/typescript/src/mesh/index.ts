@@ -1,5 +1,5 @@
 /**
- * The sandbox peer: an agent on the mesh inside a process, without root, TUN device or a change of
+ * The sandbox peer: an agent on the mesh inside a process, without root, a TUN device or changes to
  * its host. The entry `agent-files/mesh` of the package.
  */
 import { Worker } from "node:worker_threads";
@@ -20,8 +20,8 @@ export { AgentError } from "../errors/agent_error.ts";
 const PROGRAM = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
 
 /**
- * Joins the mesh as an agent: registers a public key, and follows the agent's peers and rules. The
- * packets move in a thread of their own, so a busy application does not hold them up. Rejects with
+ * Joins the mesh as an agent: registers a public key, and follows the agent's peers and rules. A
+ * separate thread carries the packets, so a busy application does not delay them. Rejects with
  * AgentError if the service refuses the agent.
  *
  * @example

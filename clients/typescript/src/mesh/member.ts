@@ -17,7 +17,7 @@ export interface MemberOptions {
   readonly connection: Connection;
   readonly engineOptions: EngineOptions;
   readonly openEngine: OpenEngine;
-  /** Gives up joining. Afterwards, it changes nothing. */
+  /** Gives up joining. Has no effect after that. */
   readonly signal: AbortSignal | undefined;
   readonly onChange: () => void;
 }
@@ -29,14 +29,16 @@ export interface From extends RemotePort {
 }
 
 const REGISTRATIONS: readonly string[] = ["peer.registered", "peer.updated"];
-/** How often it is looked whether another way is used, in milliseconds. */
+/** How often to check whether a path has changed, in milliseconds. */
 const PATHS_MS = 5000;
-/** How often endpoints are registered again that the service was not told of, likewise. */
+/** How often to retry the registration of endpoints, if it failed, in milliseconds. */
 const REGISTER_AGAIN_MS = 30_000;
 
 /** An agent in the mesh: its registration, its configuration and its engine. */
 export class Member {
-  /** Resolves when this is over: to null after `close`, else to the error that ended it. */
+  /**
+   * Resolves when the membership is over: to null after `close`, else to the error that ended it.
+   */
   readonly ended: Promise<Error | null>;
   readonly #options: MemberOptions;
   readonly #over = new AbortController();
@@ -65,7 +67,7 @@ export class Member {
     }, this.#over.signal);
   }
 
-  /** Rejects with AgentError, or with what the engine cannot do. */
+  /** Rejects with AgentError, or with the error of the engine. */
   static async join(options: MemberOptions): Promise<Member> {
     const member = new Member(options);
     const { signal } = options;
@@ -95,7 +97,7 @@ export class Member {
     return this.#self.addresses;
   }
 
-  /** Rejects with MeshError, TcpError, or what the signal was aborted with. */
+  /** Rejects with MeshError, TcpError, or the signal's reason. */
   async connect(
     { host, port, signal }: {
       readonly host: string;
@@ -112,7 +114,7 @@ export class Member {
     return { stream, remote: { address, port, agentId, name } };
   }
 
-  /** Resolves to what ends the listening. Rejects with MeshError or TcpError. */
+  /** Resolves to a function that stops listening. Rejects with MeshError or TcpError. */
   async listen(
     port: number,
     accept: (stream: ByteStream, from: From) => void,
@@ -170,7 +172,7 @@ export class Member {
   }
 
   async #apply(configuration: MeshConfiguration): Promise<void> {
-    // At once, for what begins from now on. The engine applies one after the other.
+    // Set it at once, for connections that begin now. The engine applies configurations in order.
     this.#configuration = configuration;
     if (configuration.relay) this.#resolveHasRelay();
     await this.#engine.configure(configuration);
@@ -188,7 +190,7 @@ export class Member {
     );
   }
 
-  /** Who asks waits until the operator sets a relay. */
+  /** Waits until the operator sets a relay. */
   async #iceServers(): Promise<RelayAnswer | null> {
     await this.#hasRelay;
     const { connection } = this.#options;
@@ -208,7 +210,7 @@ export class Member {
     return found !== null && mayReach(configuration, found.peer, port) ? found : null;
   }
 
-  /** The rule may have become active just now. */
+  /** Looks again with a new configuration: the rule may have become active just now. */
   async #findAgain(host: string, port: number) {
     await this.#follower.refreshSoon();
     const found = this.#find(host, port);
@@ -225,7 +227,7 @@ export class Member {
     );
   }
 
-  /** A peer that does not answer, with why there is no way to it, as far as can be known. */
+  /** Adds to a timeout why there is no path to the peer, as far as that can be known. */
   #explained(error: unknown, agentId: string): unknown {
     if (!(error instanceof TcpError) || error.code !== "ETIMEDOUT") return error;
     const reason = this.peers().find((peer) => peer.agentId === agentId)?.reason ?? null;
@@ -248,7 +250,7 @@ export class Member {
     return paths;
   }
 
-  /** The service learns at once when a way is found or lost, and of ages with each request. */
+  /** Reports paths at once when one is found or lost. Handshake ages only go with each request. */
   #tellPaths(): void {
     const before = this.#toldPaths;
     this.#paths();

@@ -11,11 +11,11 @@ export interface MeshPeer {
   readonly name: string;
   /** One IPv4, one IPv6. */
   readonly addresses: readonly string[];
-  /** How packets go: directly, by a relay, or not at all: then there was no handshake lately. */
+  /** How packets travel: directly, by a relay, or not at all, if there was no recent handshake. */
   readonly path: "direct" | "relay" | "none";
-  /** Why there is no path, as far as can be known; null: there is one. */
+  /** Why there is no path, as far as can be known; null if there is one. */
   readonly reason: string | null;
-  /** `<host>:<port>` where it was last heard from. */
+  /** `<host>:<port>` where the peer was last heard from. */
   readonly endpoint: string | null;
   readonly handshakeAgeSeconds: number | null;
   readonly receivedBytes: number;
@@ -32,21 +32,21 @@ export interface ConnectOptions {
 
 export interface MeshListener extends Disposable {
   readonly port: number;
-  /** Accepts no more connections. Those that were accepted stay. */
+  /** Accepts no more connections. Connections that were accepted stay. */
   close(): void;
 }
 
 /** An agent's place in the mesh. `join` makes it. */
 export class Mesh implements AsyncDisposable {
   /**
-   * Resolves when this place is lost: to null after `close`, else to the reason. It is a MeshError
-   * `superseded` if another process joined as the same agent, and an AgentError if the service
-   * accepts the agent's key no more.
+   * Resolves when this place is lost: to null after `close`, else to the reason. That is a
+   * MeshError `superseded` if another process joined as the same agent, and an AgentError if the
+   * service no longer accepts the agent's key.
    */
   readonly closed: Promise<Error | null>;
   readonly #member: Member;
 
-  /** Made by `join`. */
+  /** Only `join` creates it. */
   constructor(member: Member) {
     this.#member = member;
     this.closed = member.ended;
@@ -56,7 +56,7 @@ export class Mesh implements AsyncDisposable {
     return this.#member.agentId;
   }
 
-  /** Under which its neighbours find it. */
+  /** The name by which neighbours find this agent. */
   get name(): string {
     return this.#member.name;
   }
@@ -67,8 +67,9 @@ export class Mesh implements AsyncDisposable {
   }
 
   /**
-   * Connects to a port of a peer, if a rule allows it: a `Duplex`, and under Deno a connection as
-   * `Deno.connect` returns it. Rejects with MeshError, TcpError, or the signal's reason.
+   * Connects to a port of a peer, if a rule allows it. Resolves to a `Duplex` or, under Deno, to a
+   * connection as `Deno.connect` returns it. Rejects with MeshError, TcpError, or the signal's
+   * reason.
    *
    * @example
    * ```ts
@@ -80,14 +81,16 @@ export class Mesh implements AsyncDisposable {
     return await toSocket(stream, { local: this.#local(remote.address, 0), remote });
   }
 
-  /** As `connect`, and a `Duplex` under Deno, too: for libraries that were written for Node. */
+  /**
+   * As `connect`, but resolves to a `Duplex` under Deno, too: for libraries that are written for
+   * Node.
+   */
   async connectDuplex(to: ConnectOptions): Promise<Duplex> {
     return await toDuplex((await this.#member.connect(to)).stream);
   }
 
   /**
-   * Accepts connections to a port, from peers that a rule allows them. Rejects with MeshError or
-   * TcpError.
+   * Accepts connections to a port, if a rule allows them. Rejects with MeshError or TcpError.
    *
    * @example
    * ```ts
@@ -107,7 +110,7 @@ export class Mesh implements AsyncDisposable {
     });
   }
 
-  /** As `listen`, with a `Duplex` under Deno, too. */
+  /** As `listen`, but with a `Duplex` under Deno, too. */
   async listenDuplex(
     port: number,
     handle: (socket: Duplex, about: { readonly from: From }) => void | Promise<void>,
@@ -149,7 +152,7 @@ export class Mesh implements AsyncDisposable {
     port: number,
     take: (stream: ByteStream, from: From) => Promise<void>,
   ): Promise<MeshListener> {
-    // If the application fails, its peer must not wait for an answer.
+    // If the application fails, reset the connection: the peer must not wait for an answer.
     const accept = (stream: ByteStream, from: From) =>
       void take(stream, from).catch(() => stream.abort());
     const close = await this.#member.listen(port, accept);

@@ -10,7 +10,7 @@ export type MeshErrorCode =
   | "removed"
   /** The mesh was left by `close`. */
   | "closed"
-  /** The part of the package that carries packets failed. */
+  /** The engine, which carries the packets, failed. */
   | "broken";
 
 /** An error of the mesh. */

@@ -1,6 +1,6 @@
 /**
- * What carries packets: WireGuard, the ways to peers, TCP/IP, and the filter between them. It knows
- * nothing of the service: whoever runs it passes it configurations.
+ * An engine carries packets: WireGuard, the paths to peers, TCP/IP, and the filter between them. It
+ * does not call the service: its owner passes it configurations.
  */
 import type { MeshConfiguration } from "../../contract/types.ts";
 import type { RelayAnswer } from "../../paths/paths.ts";
@@ -12,17 +12,17 @@ export interface EngineOptions {
   /** Default: any free UDP port. */
   readonly listenPort?: number | undefined;
   readonly stunServers?: readonly string[] | undefined;
-  /** An HTTP proxy for relays, as URL. Null: none. Default: what the environment says. */
+  /** The URL of an HTTP proxy for relays. Null: no proxy. Default: from the environment. */
   readonly proxy?: string | null | undefined;
 }
 
-/** What an engine asks of whoever runs it, and tells it. */
+/** Functions of its owner that an engine calls. */
 export interface EngineHooks {
-  /** As /relay answers; null: no relay is set. It may take for ever. */
+  /** Returns the answer of /relay, or null if no relay is set. It may never resolve. */
   readonly iceServers: () => Promise<RelayAnswer | null>;
-  /** What to register may have changed. */
+  /** Called when the endpoints to register may have changed. */
   readonly onEndpoints: (endpoints: readonly string[]) => void;
-  /** The engine broke: nothing works any more. */
+  /** Called when the engine has failed and cannot continue. */
   readonly onFailure: (error: Error) => void;
 }
 
@@ -30,7 +30,7 @@ export interface EngineHooks {
 export interface PeerState {
   readonly publicKey: string;
   readonly via: "direct" | "relay" | "none";
-  /** `<host>:<port>` where it was last heard from. */
+  /** `<host>:<port>` where the peer was last heard from. */
   readonly endpoint: string | null;
   readonly handshakeAgeSeconds: number | null;
   readonly receivedBytes: number;
@@ -45,18 +45,18 @@ export interface ConnectTo extends RemotePort {
 
 export interface Engine {
   readonly publicKey: string;
-  /** What to register, as far as it is known now. `onEndpoints` tells of changes. */
+  /** The endpoints to register, as far as known now. `onEndpoints` reports changes. */
   endpoints(): Promise<readonly string[]>;
   /**
-   * From now on, this configuration holds: its peers and its rules. Open connections that no rule
-   * allows any more are reset.
+   * Applies the peers and rules of a configuration. Resets open connections that no rule allows any
+   * more.
    */
   configure(configuration: MeshConfiguration): Promise<void>;
-  /** Rejects with TcpError, or with what the signal was aborted with. */
+  /** Rejects with TcpError, or with the signal's reason. */
   connect(to: ConnectTo): Promise<ByteStream>;
-  /** Resolves to what ends the listening. Rejects with TcpError if the port is taken. */
+  /** Resolves to a function that stops listening. Rejects with TcpError if the port is taken. */
   listen(port: number, accept: Accept): Promise<() => void>;
-  /** Of all peers. It may be a second old. */
+  /** The states of all peers. They may be a second old. */
   peers(): readonly PeerState[];
   /** Resets all connections, and ends all sessions. */
   close(): Promise<void>;

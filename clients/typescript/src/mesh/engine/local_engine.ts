@@ -12,7 +12,9 @@ import type { Accept, ConnectTo, Engine, EngineHooks, EngineOptions, PeerState }
 import { addressOf, filterRules } from "./rules.ts";
 import { RuledStream } from "./ruled_stream.ts";
 
-/** An engine in this thread: while the thread is busy, no packet moves. Rejects as Paths.open. */
+/**
+ * Opens an engine in this thread: while the thread is busy, no packet moves. Rejects as Paths.open.
+ */
 export async function openLocalEngine(
   options: EngineOptions,
   hooks: EngineHooks,
@@ -59,7 +61,7 @@ class LocalEngine implements Engine {
   #addresses: readonly string[] = [];
   #listening = new Set<Listening>();
   #streams = new WeakMap<TcpConnection, RuledStream>();
-  /** While resets of revoked connections leave, although no rule allows them any more. */
+  /** True while resets of revoked connections may leave, although no rule allows them any more. */
   #isResetting = false;
   /** Configurations are applied one after the other. */
   #configured: Promise<void> = Promise.resolve();
@@ -91,7 +93,7 @@ class LocalEngine implements Engine {
     return this.#configured = this.#configured.then(apply, apply);
   }
 
-  /** Packets of the tunnel: the source is its peer's. */
+  /** Takes a packet of the tunnel, which has checked that its source address is the peer's. */
   receive(packet: Uint8Array): void {
     if (this.#filter.allows(packet)) this.#stack?.input(packet);
   }
@@ -103,7 +105,7 @@ class LocalEngine implements Engine {
     return this.#ruled(connection);
   }
 
-  // deno-lint-ignore require-await -- A rejection, and no throw, when the port is taken.
+  // deno-lint-ignore require-await -- If the port is taken, it must reject, not throw.
   async listen(port: number, accept: Accept): Promise<() => void> {
     const listening: Listening = { port, accept, end: () => {} };
     if ([...this.#listening].some((other) => other.port === port)) throw new TcpError("EADDRINUSE");
@@ -125,10 +127,10 @@ class LocalEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    // So that a configuration that is being applied opens nothing afterwards.
+    // Wait for a configuration that is being applied, so that it opens nothing after `close`.
     await this.#configured.catch(() => {});
     this.#stack?.close();
-    // Node sends a datagram a little later than it is told to. The resets are to leave.
+    // Node sends datagrams with a short delay. Let the resets leave before the sockets close.
     await new Promise((resolve) => setTimeout(resolve, 10));
     this.#tunnel.close();
     this.#paths.close();
@@ -145,7 +147,7 @@ class LocalEngine implements Engine {
       this.#streams.get(connection)?.revoke();
       return true;
     });
-    // The resets leave before their peers do.
+    // Let the resets leave before `setPeers` removes their peers.
     if (revoked > 0) await new Promise((resolve) => setTimeout(resolve, 0));
     this.#isResetting = false;
     this.#paths.setPeers(configuration.peers.map((peer) => ({
@@ -158,7 +160,10 @@ class LocalEngine implements Engine {
     })));
   }
 
-  /** An agent keeps its addresses, unless its peer was removed for longer than a day. */
+  /**
+   * Creates a new stack if the addresses have changed. That is rare: an agent keeps its addresses,
+   * unless its peer was removed for longer than a day.
+   */
   async #useAddresses({ interface: { addresses, mtu } }: MeshConfiguration): Promise<void> {
     if (this.#stack !== null && addresses.join() === this.#addresses.join()) return;
     const stack = await IpStack.create({
@@ -198,7 +203,10 @@ class LocalEngine implements Engine {
   }
 }
 
-/** Whether a packet of the stack resets a TCP connection. The stack sends no other headers. */
+/**
+ * Whether a packet of the stack resets a TCP connection. Between IP and TCP, the stack sends no
+ * other headers.
+ */
 function isReset(packet: Uint8Array): boolean {
   const [TCP, RST] = [6, 4];
   const isIpv6 = packet[0]! >> 4 === 6;

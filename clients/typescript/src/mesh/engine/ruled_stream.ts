@@ -1,7 +1,7 @@
 import { TcpError } from "../../ip/tcp_error.ts";
 import type { ByteStream } from "../byte_stream.ts";
 
-/** A connection that a revoked rule may end. Then its methods say that it was reset. */
+/** A connection that ends if its rule is revoked. Its methods then reject with ECONNRESET. */
 export class RuledStream implements ByteStream {
   readonly #stream: ByteStream;
   #isRevoked = false;

@@ -1,12 +1,12 @@
 import type { MeshConfiguration } from "../../contract/types.ts";
 import type { FilterRules } from "../../ip/filter/packet_filter.ts";
 
-/** Without the prefix length. */
+/** The address of a network, without the prefix length. */
 export function addressOf(network: string): string {
   return network.slice(0, network.lastIndexOf("/"));
 }
 
-/** The rules of a configuration as the packet filter takes them. */
+/** The rules of a configuration, in the form of the packet filter. */
 export function filterRules(
   { agent_id, interface: { addresses }, peers, rules }: MeshConfiguration,
 ): FilterRules {

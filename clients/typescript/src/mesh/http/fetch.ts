@@ -1,5 +1,5 @@
 /**
- * `fetch` over connections of the mesh: HTTP/1.1 by Node's own client, one connection a request.
+ * `fetch` over connections of the mesh: HTTP/1.1 by Node's own client, one connection per request.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -10,7 +10,7 @@ export type Connect = (
   to: { readonly host: string; readonly port: number; readonly signal: AbortSignal },
 ) => Promise<Duplex>;
 
-/** What one request sends. A stream can be sent once. */
+/** What one request sends. A stream can be sent only once. */
 export interface Sent {
   readonly url: URL;
   readonly method: string;
@@ -18,7 +18,9 @@ export interface Sent {
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
 }
 
-/** As the `fetch` of the platform: TypeError for what cannot be requested, or the error's own. */
+/**
+ * As the platform's `fetch`. Throws TypeError for an invalid request, and connection errors as is.
+ */
 export async function meshFetch(
   connect: Connect,
   input: string | URL | Request,
@@ -49,7 +51,7 @@ export async function meshFetch(
   }
 }
 
-/** Bytes, unless it is a stream of unknown length. */
+/** The body as bytes, unless it is a stream of unknown length. */
 async function bodyOf(
   request: Request,
   given: BodyInit | null | undefined,
@@ -107,7 +109,7 @@ async function send(
   });
 }
 
-/** Of a stream, too: Node's client does not add it to every method's request. */
+/** Headers that frame the body. Node's client does not add them to every method's request. */
 function framingOf(body: Sent["body"]): Record<string, string> {
   if (body === null) return {};
   return body instanceof Uint8Array

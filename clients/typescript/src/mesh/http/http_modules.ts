@@ -6,7 +6,7 @@ export interface HttpModules {
   readonly tls: typeof import("node:tls");
 }
 
-/** Loaded by the first request. Throws where there are none. */
+/** Loaded by the first request. Throws on platforms that lack these modules. */
 export async function httpModules(): Promise<HttpModules> {
   const [http, stream, tls] = await Promise.all([
     nodeModule<typeof import("node:http")>("node:http"),

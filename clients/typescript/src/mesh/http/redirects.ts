@@ -10,14 +10,14 @@ const BODY_HEADERS = [
   "content-type",
 ];
 
-/** What an answer redirects to (WHATWG Fetch, "HTTP-redirect fetch"). Null: it does not. */
+/** The request that an answer redirects to (WHATWG Fetch, "HTTP-redirect fetch"), or null. */
 export function nextRequest(sent: Sent, message: IncomingMessage): Sent | null {
   const { statusCode: status = 0, headers: { location } } = message;
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return null;
   const url = new URL(location, sent.url);
   if (url.hash === "") url.hash = sent.url.hash;
   const headers = new Headers(sent.headers);
-  // Who is asked next need not be who was meant.
+  // The credentials were meant only for the first origin.
   if (url.origin !== sent.url.origin) {
     for (const name of ["authorization", "cookie", "host"]) headers.delete(name);
   }

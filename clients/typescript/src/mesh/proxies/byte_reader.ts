@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 
-/** Reads so many bytes at a time from the beginning of a stream, and leaves the rest to others. */
+/** Reads the beginning of a stream, by numbers of bytes, and leaves the rest to another reader. */
 export class ByteReader {
   readonly #stream: Duplex;
   #wake: () => void = () => {};
@@ -12,7 +12,7 @@ export class ByteReader {
     for (const event of ["readable", "end", "close"]) stream.on(event, this.#onChange);
   }
 
-  /** Rejects if the stream ends before. */
+  /** Rejects if the stream ends earlier. */
   async read(length: number): Promise<Buffer> {
     if (length === 0) return Buffer.alloc(0);
     while (true) {
@@ -25,7 +25,7 @@ export class ByteReader {
     }
   }
 
-  /** The stream is somebody else's now. */
+  /** Call it before another reader takes over the stream. */
   release(): void {
     for (const event of ["readable", "end", "close"]) this.#stream.off(event, this.#onChange);
   }

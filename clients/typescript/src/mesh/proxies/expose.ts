@@ -8,7 +8,7 @@ export interface Exposure {
   readonly localPort: number;
 }
 
-/** Reads `8080` or `8080=3000`. Null: it is neither. */
+/** Reads `8080` or `8080=3000`. Null if the text is neither. */
 export function parseExposure(text: string): Exposure | null {
   const [, first, second = first] = /^(\d{1,5})(?:=(\d{1,5}))?$/.exec(text) ?? [];
   const [port, localPort] = [Number(first), Number(second)];
@@ -16,7 +16,7 @@ export function parseExposure(text: string): Exposure | null {
   return isPort(port) && isPort(localPort) ? { port, localPort } : null;
 }
 
-/** Passes connections from peers, which a rule must allow, on to a program of this machine. */
+/** Forwards connections of peers, if a rule allows them, to a program on this machine. */
 export function expose(mesh: Mesh, { port, localPort }: Exposure): Promise<MeshListener> {
   return mesh.listenDuplex(port, (socket) => {
     const local = connect({ host: "127.0.0.1", port: localPort, allowHalfOpen: true });

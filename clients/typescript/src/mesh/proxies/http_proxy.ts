@@ -20,7 +20,9 @@ const REFUSALS: Readonly<Record<DialFailure, readonly [status: number, sentence:
 
 const UNREADABLE = [502, "The peer's answer is not valid HTTP."] as const;
 
-/** Of a peer that does not answer, the error itself says why, as far as can be known. */
+/**
+ * The refusal for an error. After a timeout, the error's own message says why, if that is known.
+ */
 function refusalOf(error: unknown): readonly [status: number, sentence: string] {
   const failure = failureOf(error);
   const [status, sentence] = REFUSALS[failure];
@@ -55,7 +57,7 @@ const FRAMING = ["content-length", "transfer-encoding"];
 
 interface Options {
   readonly dial: Dial;
-  /** Null where only this user can connect. */
+  /** Null if only this user can connect. */
   readonly token: string | null;
 }
 
@@ -109,7 +111,7 @@ function refuseTunnel(
 
 const CHALLENGE = 'proxy-authenticate: Basic realm="mesh"';
 
-/** A request whose target is a whole URL. */
+/** Forwards a request whose target is a whole URL. */
 async function forward(
   request: IncomingMessage,
   response: ServerResponse,
@@ -144,12 +146,15 @@ async function forward(
     else refuse(response, REFUSALS.failed);
   });
   passed.on("response", (answer) => pass(answer, response));
-  // Nobody asked for another protocol.
+  // The request did not ask for another protocol.
   passed.on("upgrade", () => refuse(response, UNREADABLE));
   request.pipe(passed);
 }
 
-/** Node reads answers that it refuses to write: status 000, control characters in the reason. */
+/**
+ * Passes an answer on. Node reads some answers that it refuses to write: with status 000, or with
+ * control characters in the reason.
+ */
 function pass(answer: IncomingMessage, response: ServerResponse): void {
   const { statusCode = 0, statusMessage } = answer;
   // Node frames the body as the client's version of HTTP needs it.
@@ -169,12 +174,12 @@ function refuse(
   [status, sentence]: readonly [status: number, sentence: string],
 ): void {
   if (status === 407) response.setHeader("proxy-authenticate", 'Basic realm="mesh"');
-  // The reason replaces the one of an answer that was not written.
+  // This reason replaces the one of an answer that Node refused to write.
   response.writeHead(status, REASONS[status], { "content-type": "text/plain" });
   response.end(`${sentence}\n`);
 }
 
-/** As they came, in the order of their names. */
+/** The headers to pass on, unchanged. */
 function passedHeaders({ headers }: IncomingMessage): Record<string, string | string[]> {
   const named = (headers.connection ?? "").toLowerCase().split(",").map((name) => name.trim());
   const entries = Object.entries(headers).filter(([name, value]) =>

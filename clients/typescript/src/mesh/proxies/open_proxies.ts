@@ -13,14 +13,17 @@ export interface ProxyOptions {
   readonly exposures: readonly Exposure[];
 }
 
-/** Where the proxies are, as URLs with their token. */
+/** The URLs of the proxies, with their token. */
 export interface OpenProxies {
   readonly socks: string | null;
   readonly httpProxy: string | null;
   close(): void;
 }
 
-/** Lets the programs of this machine use a place in the mesh. Rejects if a port is taken. */
+/**
+ * Opens proxies, through which programs of this machine use a place in the mesh. Rejects if a port
+ * is taken.
+ */
 export async function openProxies(
   mesh: Mesh,
   { socks, httpProxy, exposures }: ProxyOptions,
@@ -51,7 +54,7 @@ export async function openProxies(
   }
 }
 
-/** As curl takes them. For an HTTP proxy at a Unix socket, it has no form. */
+/** The URL of a proxy, as curl accepts it. curl has no form for an HTTP proxy at a Unix socket. */
 function urlOf(scheme: "socks5h" | "http", place: Place, token: string): string {
   if (place.kind === "port") {
     const host = place.host.includes(":") ? `[${place.host}]` : place.host;

@@ -2,14 +2,14 @@ import { chmod, lstat, unlink } from "node:fs/promises";
 import { connect, type Server } from "node:net";
 import process from "node:process";
 
-/** Where a proxy listens: on this machine alone. */
+/** Where a proxy listens: only on this machine. */
 export type Place =
   | { readonly kind: "port"; readonly host: string; readonly port: number }
   | { readonly kind: "file"; readonly path: string };
 
 /**
- * Reads `1080`, `127.0.0.1:1080`, `[::1]:1080`, or the path of a Unix socket, which has a `/`.
- * Null: it is none of these. Port 0 is any free one.
+ * Reads `1080`, `127.0.0.1:1080`, `[::1]:1080`, or the path of a Unix socket, which has a `/`. Null
+ * if the text is none of these. Port 0 is any free port.
  */
 export function parsePlace(text: string): Place | null {
   if (text.includes("/")) return { kind: "file", path: text };
@@ -21,8 +21,8 @@ export function parsePlace(text: string): Place | null {
 }
 
 /**
- * Resolves to where it listens, with the port. A Unix socket is for this user alone; one that a
- * process left behind is replaced. Rejects as `listen` does.
+ * Resolves to where the server listens, with the actual port. Only this user can connect to a Unix
+ * socket; a socket that an ended process left behind is replaced. Rejects as `listen` does.
  */
 export async function listenAt(server: Server, place: Place): Promise<Place> {
   if (place.kind === "file") {
@@ -36,7 +36,7 @@ export async function listenAt(server: Server, place: Place): Promise<Place> {
 }
 
 async function listenAtFile(server: Server, path: string): Promise<void> {
-  // Before the socket is there: nobody else may connect in between.
+  // Set it before the socket exists: other users must not connect before the `chmod`.
   const previous = process.umask(0o177);
   try {
     await listening(server, () => server.listen(path)).catch(async (error) => {

@@ -1,4 +1,4 @@
-/** A SOCKS5 proxy (RFC 1928, RFC 1929): CONNECT alone. Names are looked up in the mesh. */
+/** A SOCKS5 proxy (RFC 1928, RFC 1929): only CONNECT. Names are looked up in the mesh. */
 import { Buffer } from "node:buffer";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -22,10 +22,10 @@ const REPLY = {
   wrong_address: 8,
 } as const satisfies Record<DialFailure | "succeeded" | "wrong_command" | "wrong_address", number>;
 
-/** Who has not said what it wants by then has gone. */
+/** A client that has not sent its whole request by then is disconnected. */
 const GREETING_MS = 30_000;
 
-/** `token`: null where only this user can connect. */
+/** `token`: null if only this user can connect. */
 export function socksServer(dial: Dial, token: string | null): Server {
   return createServer({ allowHalfOpen: true }, (client) => {
     client.on("error", () => {});
@@ -49,7 +49,7 @@ async function serve(
   } catch (error) {
     return void refuse(client, failureOf(error));
   }
-  // What the client has sent too early.
+  // The stream keeps what the client has sent early, and `splice` passes it on.
   reader.release();
   client.write(reply("succeeded"));
   splice(client, connection);
@@ -107,7 +107,7 @@ function refuse(client: Socket, why: keyof typeof REPLY): null {
   return null;
 }
 
-/** The address that the proxy connects from is nobody's business. */
+/** A reply. Its address is always zero: clients need not know where the proxy connects from. */
 function reply(what: keyof typeof REPLY): Buffer {
   return Buffer.from([VERSION, REPLY[what], 0, ADDRESS.ipv4, 0, 0, 0, 0, 0, 0]);
 }

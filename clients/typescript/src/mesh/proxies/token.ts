@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** The user's name that goes with the token. */
+/** The user name that goes with the token. */
 export const PROXY_USER = "mesh";
 
-/** Other users of this machine reach its ports, too: they do not have the token. */
+/** A token for proxies at ports, which other users of this machine can reach, too. */
 export function newToken(): string {
   return randomBytes(24).toString("base64url");
 }
@@ -19,7 +19,7 @@ export function isRight(
   return timingSafeEqual(one!, other!);
 }
 
-/** The user and password of a `Proxy-Authorization` header (RFC 7617). Null: it has none. */
+/** The user and password of a `Proxy-Authorization` header (RFC 7617). Null if it has none. */
 export function basicCredentials(
   header: string | undefined,
 ): { readonly user: string; readonly password: string } | null {

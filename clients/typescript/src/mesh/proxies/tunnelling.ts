@@ -12,7 +12,7 @@ export function splice(one: Duplex, other: Duplex): void {
     from.on("close", () => {
       if (!from.readableEnded || from.errored) to.destroy();
     });
-    // Without an event: it has happened already.
+    // A stream that is already destroyed emits no event.
     if (from.destroyed) to.destroy();
     from.pipe(to);
   }

@@ -1,8 +1,8 @@
 const EVERY_MS = 2000;
-/** A busy thread is late, too. It does no harm to take that for a suspension. */
+/** A timer this late means a suspension. A busy thread can also delay it, which does no harm. */
 const JUMP_MS = 10_000;
 
-/** Calls back after this machine was suspended. Returns what ends that. */
+/** Calls back after this machine was suspended. Returns a function that stops this. */
 export function onClockJump(notify: () => void): () => void {
   let expected = Date.now() + EVERY_MS;
   const timer = setInterval(() => {

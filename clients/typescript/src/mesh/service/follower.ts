@@ -9,16 +9,18 @@ type News = MeshAnswer<"/wait">;
 type Events = MeshAnswer<"/events">;
 
 export interface FollowerHooks {
-  /** From now on, this configuration holds. */
+  /** Applies a configuration. */
   readonly apply: (configuration: MeshConfiguration) => Promise<void>;
   readonly paths: () => readonly SentPath[];
-  /** Tells the service where this agent is: at the start, and after the service was restored. */
+  /** Registers this agent's endpoints: at the start, and after the service was restored. */
   readonly register: () => Promise<void>;
-  /** Of the agent or of others. Rejects with what ends the following. */
+  /**
+   * Called with events of this agent or of others. If it rejects, `run` rejects with that error.
+   */
   readonly onEvents: (events: readonly MeshEvent[]) => Promise<void>;
 }
 
-/** After these, the agent has no place in the mesh any more. */
+/** After these errors, the agent has no place in the mesh any more. */
 const FATAL_CODES: readonly string[] = [
   "unauthenticated",
   "superseded",
@@ -26,7 +28,7 @@ const FATAL_CODES: readonly string[] = [
   "peer_not_found",
 ];
 
-/** After an error that another attempt may not have. */
+/** The pause after an error that a retry may not have. */
 const PAUSE_MS = 5000;
 
 const LEAST_MS = 1000;
@@ -39,7 +41,9 @@ export class Follower {
   readonly #named = new NamedPaths();
   #heartbeatSeconds = 30;
   #version: number | undefined;
-  /** Of the events that were read. Undefined before `start`, and after a restore. */
+  /**
+   * The position of the last event that was read. Undefined before `start`, and after a restore.
+   */
   #position: string | undefined;
   #underWay: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
@@ -53,16 +57,18 @@ export class Follower {
     this.#signal = signal;
   }
 
-  /** Registers, and applies the present configuration. `run` misses nothing that happens since. */
+  /**
+   * Registers, and applies the current configuration. `run` misses nothing that happens after that.
+   */
   async start(): Promise<void> {
-    // First: another process may register this agent right after this one.
+    // Get the position first: another process may register this agent right after this one.
     const { latest } = await this.#post<Events>("/events", { limit: 1 });
     await this.#hooks.register();
     this.#position = latest;
     await this.refresh();
   }
 
-  /** Applies each new configuration. Rejects when that has no sense any more. */
+  /** Applies each new configuration. Rejects with an error that no retry can fix. */
   async run(): Promise<never> {
     while (true) {
       try {
@@ -74,7 +80,7 @@ export class Follower {
     }
   }
 
-  /** Fetches and applies the configuration of now, and not of an earlier moment. */
+  /** Fetches and applies the configuration as it is now, not as it was earlier. */
   refresh(): Promise<void> {
     // A fetch that is under way may have read an older state.
     return this.#queued ??= this.#underWay.then(() => {
@@ -85,7 +91,7 @@ export class Follower {
     });
   }
 
-  /** As `refresh`, for questions that anybody may ask: at most once a second. */
+  /** As `refresh`, but at most once a second, for calls that others can cause. */
   refreshSoon(): Promise<void> {
     return this.#soon ??= this.#refreshSoon().finally(() => this.#soon = null);
   }
@@ -96,7 +102,7 @@ export class Follower {
     await this.refresh();
   }
 
-  /** Sends a new request in the place of the one that is held, such as after a suspension. */
+  /** Replaces the held request by a new one, for example after a suspension. */
   askAgain(): void {
     this.#held.abort();
   }
@@ -145,7 +151,7 @@ export class Follower {
     this.#version = configuration.config_version;
   }
 
-  /** Throws the error if there is nothing to go on with. */
+  /** Throws the error if no retry can fix it. */
   async #survive(error: unknown): Promise<void> {
     if (!(error instanceof AgentError) || FATAL_CODES.includes(error.code)) throw error;
     if (error.code === "position_expired") this.#position = undefined;

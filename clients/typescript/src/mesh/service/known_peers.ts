@@ -8,11 +8,11 @@ export interface KnownPeer extends PeerState {
   readonly agentId: string;
   readonly name: string;
   readonly addresses: readonly string[];
-  /** Why there is no way, as far as can be known; null: there is one. */
+  /** Why there is no path, as far as can be known; null if there is one. */
   readonly reason: string | null;
 }
 
-/** The peers of a configuration. `ownEndpoints`: where this agent says that it is. */
+/** The peers of a configuration. `ownEndpoints`: the endpoints that this agent registers. */
 export function knownPeers(
   { agent_id, peers, relay }: MeshConfiguration,
   { states, ownEndpoints: endpoints }: {

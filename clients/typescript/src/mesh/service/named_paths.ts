@@ -1,18 +1,20 @@
 import type { SentPath } from "../../contract/types.ts";
 
-/** As many as a request takes. */
+/** The most paths that a request accepts. */
 const MOST_PATHS = 64;
 
-/** So many places are for paths that have changed. The others go round. */
+/** How many of them are reserved for paths that have changed. The rest go to all paths in turn. */
 const MOST_CHANGED = 32;
 
-/** Chooses which paths a request names, so that each is named in its turn. */
+/** Chooses which paths a request reports, so that each is reported in its turn. */
 export class NamedPaths {
-  /** By agent: when it was named last, counted in requests, and what was said. */
+  /** By agent: the number of the last request that reported it, and what was reported. */
   readonly #named = new Map<string, { readonly at: number; readonly text: string }>();
   #requests = 0;
 
-  /** What the next request names: what the service does not know first, then what is oldest. */
+  /**
+   * The paths for the next request: those that have changed first, then those reported longest ago.
+   */
   next(paths: readonly SentPath[]): SentPath[] {
     this.#forgetOthers(paths);
     const byAge = [...paths].sort((one, other) => this.#ageOf(one) - this.#ageOf(other));
@@ -26,8 +28,8 @@ export class NamedPaths {
   }
 
   /**
-   * For how many seconds a request may wait: with more paths than it names, no longer than from one
-   * heartbeat to the next. Not for less, whatever their number: each request costs.
+   * How many seconds a request may wait. If there are more paths than it can report, it waits at
+   * most one heartbeat interval. It never waits less, because each request has a cost.
    */
   longestWait(paths: number, heartbeatSeconds: number): number {
     return paths > MOST_PATHS ? heartbeatSeconds : Infinity;

@@ -4,7 +4,10 @@ import { formatAddress, parseAddress } from "../../ip/addresses.ts";
 
 export type ConfiguredPeer = MeshConfiguration["peers"][number];
 
-/** Finds a peer by its name, its agent, or one of its tunnel addresses. Null: none is visible. */
+/**
+ * Finds a peer by its name, its agent, or one of its tunnel addresses. Null if no such peer is
+ * visible.
+ */
 export function findPeer(
   { peers }: MeshConfiguration,
   host: string,
@@ -15,7 +18,7 @@ export function findPeer(
     const peer = peers.find(({ allowed_ips }) => allowed_ips.map(addressOf).includes(text));
     return peer === undefined ? null : { peer, address: text };
   }
-  // A name with a dot at its end is complete, and means the same.
+  // A dot at the end marks a complete name (DNS), and changes nothing.
   const name = host.replace(/\.$/, "").toLowerCase();
   const peer = peers.find((peer) => peer.name === name) ??
     peers.find(({ agent_id }) => agent_id === host);

@@ -12,8 +12,9 @@ export function newPrivateKey(): Uint8Array {
 }
 
 /**
- * The private key in a file, as `wg genkey` writes it. If there is no such file, it is made, for
- * its owner alone. Throws an error that names the file if others can read it, or if it has no key.
+ * The private key in a file, as `wg genkey` writes it. If the file is missing, it is created,
+ * readable only by its owner. Throws an error that names the file if others can read it, or if it
+ * has no key.
  */
 export async function readOrMakeKey(file: string): Promise<Uint8Array> {
   const key = newPrivateKey();
@@ -24,7 +25,7 @@ export async function readOrMakeKey(file: string): Promise<Uint8Array> {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
   const { mode } = await lstat(file);
-  // Windows has no such bits.
+  // Windows has no such permission bits.
   if (process.platform !== "win32" && (mode & 0o077) !== 0) {
     throw new Error(`Others can read the private key in ${file}: run chmod 600 ${file}.`);
   }

@@ -2,17 +2,17 @@ import type { Peer } from "../../contract/types.ts";
 import type { Registration } from "./registration.ts";
 
 export interface RegistrarOptions {
-  /** Of now. */
+  /** Returns the current endpoints. */
   readonly endpoints: () => readonly string[];
   readonly onRegistered: (self: Peer) => void;
   readonly signal: AbortSignal;
 }
 
-/** Keeps the service told of where this agent is. */
+/** Keeps the agent's endpoints in the service up to date. */
 export class Registrar {
   readonly #registration: Registration;
   readonly #options: RegistrarOptions;
-  /** What the service was told last, as text. Null until it was told for the first time. */
+  /** The endpoints that were registered last, as text. Null before the first registration. */
   #told: string | null = null;
   #last: Promise<void> = Promise.resolve();
   #underWay = 0;
@@ -22,20 +22,26 @@ export class Registrar {
     this.#options = options;
   }
 
-  /** One after the other, so that the service is told the newest last. */
+  /**
+   * Registers the current endpoints. Requests are sent one after another, so the newest is the
+   * last.
+   */
   register(): Promise<void> {
     this.#underWay++;
     const register = () => this.#registerNow();
     return this.#last = this.#last.then(register, register).finally(() => this.#underWay--);
   }
 
-  /** Tells what the service does not know, if it was told anything. Later, if that fails now. */
+  /**
+   * After the first registration: registers endpoints that the service does not know yet. If that
+   * fails, a later call repeats it.
+   */
   registerMissed(): void {
     if (this.#told === null || this.#underWay > 0 || this.#told === this.#text()) return;
     this.register().catch(() => {});
   }
 
-  /** The service may know of an earlier registration, or of none. */
+  /** Registers again, because the service may have an earlier registration, or none. */
   startOver(): Promise<void> {
     this.#told = null;
     return this.register();
@@ -43,12 +49,12 @@ export class Registrar {
 
   /** Whether no other process has registered this agent after this one. */
   async isNewest(): Promise<boolean> {
-    // One that is under way may be the newest.
+    // A registration that is under way may be the newest.
     while (this.#underWay > 0) await this.#last.catch(() => {});
     return await this.#registration.isNewest({ signal: this.#options.signal });
   }
 
-  /** Once more if they change meanwhile. */
+  /** Repeats if the endpoints change meanwhile. */
   async #registerNow(): Promise<void> {
     const { endpoints, onRegistered, signal } = this.#options;
     while (this.#told !== this.#text()) {

@@ -2,12 +2,16 @@ import type { Netmap, Peer } from "../../contract/types.ts";
 import { AgentError } from "../../errors/agent_error.ts";
 import type { Connection } from "../../http/connection.ts";
 
-/** What this process has registered, so that it knows a later registration by another one. */
+/**
+ * Remembers what this process has registered, to detect a later registration by another process.
+ */
 export class Registration {
   readonly #connection: Connection;
   readonly #publicKey: string;
   #answer: Peer | null = null;
-  /** The endpoints of registrations that may have arrived, although no answer came since. */
+  /**
+   * The endpoints of registrations since the last answer. They may have arrived without an answer.
+   */
   readonly #unanswered = new Set<string>();
 
   constructor(connection: Connection, publicKey: string) {
@@ -39,8 +43,8 @@ export class Registration {
   }
 
   /**
-   * Whether the service knows this agent by the newest registration of this process. A copy of
-   * this process has the same key: it is told by what it has registered since, and when.
+   * Whether the service has the newest registration of this process. A copy of this process has the
+   * same key. So its registration is detected by its time and endpoints.
    */
   async isNewest(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<boolean> {
     while (true) {
@@ -62,8 +66,8 @@ export class Registration {
 }
 
 /**
- * Those that a 422 does not name; null if it is about something else. If it does not say which one
- * it refuses, the last one goes.
+ * The endpoints that a 422 does not refuse; null if it is about something else. If it does not say
+ * which endpoint it refuses, the last one is dropped.
  */
 export function withoutRefused(endpoints: readonly string[], error: unknown): string[] | null {
   if (!(error instanceof AgentError) || error.code !== "invalid_request") return null;

@@ -1,13 +1,13 @@
 import type { ByteStream, RemotePort } from "../byte_stream.ts";
 
-/** As Deno's own: what is listed here, Deno.Conn has. */
+/** An address with the fields that Deno's own type has, too. */
 export interface NetAddr {
   readonly transport: "tcp";
   readonly hostname: string;
   readonly port: number;
 }
 
-/** A connection as Deno's kind of object. */
+/** A connection with the methods of Deno's `Deno.Conn`. */
 export class MeshConn implements Disposable {
   readonly localAddr: NetAddr;
   readonly remoteAddr: NetAddr;
@@ -68,7 +68,7 @@ export class MeshConn implements Disposable {
     this.#stream.close();
   }
 
-  /** The mesh keeps the process alive, not a single connection. */
+  /** No effect: the mesh keeps the process alive, not a single connection. */
   ref(): void {}
 
   unref(): void {}

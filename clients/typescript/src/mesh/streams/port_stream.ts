@@ -9,13 +9,15 @@ interface Waiting<Value> {
   readonly reject: (error: Error) => void;
 }
 
-/** A connection that another thread has, behind a port. `servePort` is the other end. */
+/**
+ * A connection that another thread has, reached by a message port. `servePort` is the other end.
+ */
 export class PortStream implements ByteStream {
   readonly #port: MessagePort;
   readonly #received = new ByteQueue();
   readonly #reads: Waiting<Uint8Array | null>[] = [];
   readonly #writes: Waiting<void>[] = [];
-  /** Bytes that were sent to the other thread, and that it has not passed on. */
+  /** The number of bytes that were sent to the other thread, and that it has not passed on. */
   #underWay = 0;
   #hasEnded = false;
   #hasRemoteEnded = false;
@@ -45,7 +47,7 @@ export class PortStream implements ByteStream {
     }
   }
 
-  // deno-lint-ignore require-await -- A rejection, and no throw, if the connection is broken.
+  // deno-lint-ignore require-await -- If the connection is broken, it must reject, not throw.
   async end(): Promise<void> {
     if (this.#hasEnded) return;
     if (this.#error !== null) throw this.#error;
@@ -102,7 +104,10 @@ export class PortStream implements ByteStream {
     }
   }
 
-  /** Under Deno, a port that nobody closes is kept for ever, even if its other end is closed. */
+  /**
+   * Closes the port once the connection is over. Deno keeps a port that is not closed for ever,
+   * even if its other end is closed.
+   */
   #finishIfOver(): void {
     const isRead = this.#hasRemoteEnded && this.#received.length === 0;
     if (isRead && this.#hasEnded && this.#writes.length === 0) this.#finish("close");

@@ -2,7 +2,7 @@ import type { ByteStream } from "../byte_stream.ts";
 import { ownBytes, type PortMessage, send, WINDOW_BYTES } from "./port_messages.ts";
 import { toSentError } from "./thread_errors.ts";
 
-/** Gives a connection of this thread to another one, which has a `PortStream` at the other end. */
+/** Serves a connection of this thread to another thread, which has a `PortStream` for it. */
 export function servePort(port: MessagePort, stream: ByteStream): void {
   const served = new ServedStream(port, stream);
   port.onmessage = ({ data }: MessageEvent<PortMessage>) => served.take(data);
@@ -12,14 +12,14 @@ export function servePort(port: MessagePort, stream: ByteStream): void {
 class ServedStream {
   readonly #port: MessagePort;
   readonly #stream: ByteStream;
-  /** Bytes that were sent, and that the other thread has not consumed. */
+  /** The number of bytes that were sent, and that the other thread has not consumed. */
   #underWay = 0;
   #wake: () => void = () => {};
   #hasEnded = false;
   #hasRemoteEnded = false;
   #isOver = false;
   #isClosed = false;
-  /** Writes and the end follow each other in their order. */
+  /** The last write or end that was requested. The next one waits for it, to keep their order. */
   #written: Promise<void> = Promise.resolve();
 
   constructor(port: MessagePort, stream: ByteStream) {
@@ -50,7 +50,7 @@ class ServedStream {
   }
 
   take(message: PortMessage): void {
-    // The other thread's last message, after a failure, too.
+    // The other thread's last message. It also comes after a failure.
     if (message.is === "close" || message.is === "abort") return this.#leave(message.is);
     if (this.#isOver) return;
     if (message.is === "consumed") {
@@ -62,7 +62,7 @@ class ServedStream {
 
   #leave(is: "close" | "abort"): void {
     if (is === "abort") this.#stream.abort();
-    // After what was written before it.
+    // Close after the writes that came before.
     else void this.#written.finally(() => this.#close());
     this.#isOver = true;
     this.#wake();
@@ -101,7 +101,7 @@ class ServedStream {
 
   #fail(error: unknown): void {
     if (this.#isOver) return;
-    // The other thread answers it with `close`.
+    // The other thread answers this with `close`.
     send(this.#port, { is: "failed", error: toSentError(error) });
     this.#isOver = true;
     this.#wake();

@@ -12,7 +12,7 @@ const TCP_CODES: readonly string[] = [
   "ENOBUFS",
 ] satisfies readonly TcpErrorCode[];
 
-/** An error as the other thread gets it. */
+/** An error, in the form that is sent to the other thread. */
 export function toSentError(error: unknown): SentError {
   if (error instanceof TcpError) return { code: error.code, message: error.message };
   return { code: null, message: error instanceof Error ? error.message : String(error) };

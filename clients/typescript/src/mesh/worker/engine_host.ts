@@ -5,7 +5,7 @@ import { servePort } from "../streams/serve_port.ts";
 import { toSentError } from "../streams/thread_errors.ts";
 import type { EngineCall, FromEngine, ToEngine } from "./messages.ts";
 
-/** How often the application is told of the peers, in milliseconds. */
+/** How often the application gets the state of the peers, in milliseconds. */
 const PEERS_MS = 1000;
 
 type Post = (message: FromEngine, transfer?: readonly MessagePort[]) => void;
@@ -15,7 +15,7 @@ interface Question {
   readonly reject: (error: Error) => void;
 }
 
-/** The engine's side of the boundary between the threads. `WorkerEngine` is the other one. */
+/** The engine's side of the boundary between the threads. `WorkerEngine` is the other side. */
 export class EngineHost {
   readonly #post: Post;
   #engine: Engine | null = null;

@@ -1,16 +1,16 @@
-/** What passes between the thread of the application and that of the engine. */
+/** The messages between the thread of the application and that of the engine. */
 import type { MeshConfiguration } from "../../contract/types.ts";
 import type { EngineOptions, PeerState } from "../engine/engine.ts";
 import type { RelayAnswer } from "../../paths/paths.ts";
 import type { RemotePort } from "../byte_stream.ts";
 import type { SentError } from "../streams/port_messages.ts";
 
-/** What the application asks of the engine. Each is answered. */
+/** The calls of the application to the engine. Each gets an answer. */
 export type EngineCall =
   | { readonly call: "open"; readonly options: EngineOptions }
   | { readonly call: "endpoints" }
   | { readonly call: "configure"; readonly configuration: MeshConfiguration }
-  /** `stream` becomes the connection. `attempt` names it to `giveUp`. */
+  /** `stream` becomes the connection. `giveUp` refers to it by `attempt`. */
   | {
     readonly call: "connect";
     readonly to: RemotePort;
@@ -32,7 +32,7 @@ export type ToEngine =
   };
 
 export type FromEngine =
-  /** The first message. Deno loses what is sent to a thread that does not listen yet. */
+  /** The first message. Deno loses messages to a thread that does not listen yet. */
   | { readonly is: "ready" }
   | { readonly is: "answer"; readonly id: number; readonly value: unknown }
   | { readonly is: "refusal"; readonly id: number; readonly error: SentError }

@@ -45,7 +45,7 @@ class WorkerEngine implements Engine {
   #nextId = 1;
   readonly #ready: Promise<void>;
   #resolveReady!: () => void;
-  /** Why no call can succeed any more. */
+  /** The error of every further call; null while the engine works. */
   #end: Error | null = null;
 
   constructor(worker: Worker, hooks: EngineHooks) {
@@ -101,7 +101,7 @@ class WorkerEngine implements Engine {
 
   async listen(port: number, accept: Accept): Promise<() => void> {
     if (this.#listening.has(port)) throw new TcpError("EADDRINUSE");
-    // Before the answer: a connection may follow it at once.
+    // Set it before the answer, because a connection may follow the answer at once.
     this.#listening.set(port, accept);
     try {
       await this.#call({ call: "listen", port });
