@@ -54,7 +54,7 @@ export class AgentError extends Error {
   readonly code: ServiceErrorCode | LocalErrorCode;
   /** The HTTP status; 0 where there was no answer. */
   readonly status: number;
-  /** Whether the same call can succeed later, unchanged. */
+  /** Whether the same call, unchanged, can succeed later. */
   readonly retryable: boolean;
   /** Names the request in the service's log. */
   readonly requestId: string | null;

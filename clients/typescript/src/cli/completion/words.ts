@@ -3,7 +3,7 @@ import type { Completes, Described, Option } from "../command/command.ts";
 import { optionsOf } from "../command/help.ts";
 
 export interface CompletedOption {
-  /** `--out`, and `-o` where there is one. */
+  /** `--out`, and `-o` if the option has a short form. */
   readonly words: readonly string[];
   readonly help: string;
   /** Whether a value follows. */

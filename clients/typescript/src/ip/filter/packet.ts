@@ -26,9 +26,9 @@ const [ICMP, TCP, ICMP6] = [1, 6, 58];
 const [FIN, SYN, RST, ACK] = [1, 2, 4, 16];
 
 /**
- * Returns null for everything that the stack has no use for: other protocols, fragments, IPv6 with
- * extension headers, IPv4 with options (a source route is one), and whatever is truncated, has a
- * wrong checksum, or contradicts itself.
+ * Returns null for everything that the stack does not use: other protocols, fragments, IPv6 with
+ * extension headers, IPv4 with options (such as a source route), and packets that are truncated,
+ * inconsistent or have a wrong checksum.
  */
 export function parsePacket(bytes: Uint8Array): Packet | null {
   const version = (bytes[0] ?? 0) >> 4;

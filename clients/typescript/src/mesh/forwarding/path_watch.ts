@@ -73,8 +73,8 @@ export class PathWatch {
         isExpected: expected.has(publicKey),
       };
       if (handshake !== null && handshake !== seen.handshake) {
-        // A new handshake happened after the last update, which limits its age. Only for a
-        // handshake from before the first update, the wall clock alone decides.
+        // The handshake is newer than the last update, which limits its age. When a peer is first
+        // seen, only the wall clock tells the age.
         const age = Math.max(unixTime - handshake, 0);
         seen.handshakeAt = now - (this.#seen.has(publicKey) ? Math.min(age, sinceLast) : age);
       }

@@ -50,7 +50,7 @@ const OF_ONE_CONNECTION = [
 ];
 
 /**
- * Headers that say where a body ends. Requests keep them, whatever `connection` names: without
+ * Headers that say where a body ends. Requests keep them even if `connection` names them: without
  * them, Node's client does not mark the end of a GET, DELETE or OPTIONS request's body.
  */
 const FRAMING = ["content-length", "transfer-encoding"];

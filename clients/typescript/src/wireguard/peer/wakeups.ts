@@ -4,7 +4,7 @@ import type { PeerTimers } from "./timers.ts";
 /** The longest wait between checks, because a timer stops while the machine sleeps. */
 const LONGEST_SLEEP = 1000;
 
-/** One timer for the duties of all peers, set to the earliest or to an earlier time. */
+/** One timer for the duties of all peers. It fires at the earliest deadline, or before it. */
 export class Wakeups {
   readonly #surroundings: Surroundings;
   readonly #timers: () => readonly PeerTimers[];
