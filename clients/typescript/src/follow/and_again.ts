@@ -1,6 +1,6 @@
 /**
  * Yields the items of `coming` as they arrive. At most once per `seconds`, it also empties `again`
- * and yields its items once more. Ends when `coming` ends.
+ * and yields its items again. Ends when `coming` ends.
  */
 export async function* andAgain<Item>(
   coming: AsyncGenerator<Item, void, undefined>,

@@ -69,7 +69,7 @@ export class Connection {
     this.#fetch = (input, init) => given(input, init);
   }
 
-  /** As the global `fetch`, but its error is an AgentError with the URL's origin and the reason. */
+  /** Like the global `fetch`, but throws an AgentError with the URL's origin and the reason. */
   readonly fetch = async (
     url: string,
     init: RequestInit,
@@ -115,9 +115,9 @@ export class Connection {
   }
 
   /**
-   * As `post`, with the status: 202 asks to send the same request again. A request that failed with
-   * `wait_seconds` is retried without it: a service that cannot hold another wait still answers at
-   * once.
+   * Like `post`, and returns the status: 202 asks to send the same request again. A request that
+   * failed with `wait_seconds` is retried without it: a service that cannot hold another wait still
+   * answers at once.
    */
   postOnce<Answer>(
     path: string,
@@ -143,7 +143,7 @@ export class Connection {
     });
   }
 
-  /** As `#send`, and learns how long a request can wait. */
+  /** Like `#send`, and learns how long a request can wait. */
   async #sendToWait(
     path: string,
     request: { readonly headers: Record<string, string> } & RequestInit,
@@ -167,7 +167,7 @@ export class Connection {
     }
   }
 
-  /** As `post`, for an operation that can answer with text. */
+  /** Like `post`, for an operation that can answer with text. */
   postForText(
     path: string,
     body: object,
@@ -234,7 +234,7 @@ export class Connection {
     }
   }
 
-  /** Sends a request. If it gets a 401 and there is a newer key, sends it once more with that. */
+  /** Sends a request. After a 401, repeats it with a newer key if one exists. */
   async #sendAsCaller(url: string, request: CallerRequest): Promise<Response> {
     const { signal } = request;
     const send = (credential: CredentialHeaders) =>

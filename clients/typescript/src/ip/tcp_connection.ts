@@ -33,8 +33,8 @@ interface Read {
 const READ_BYTES = 65536;
 
 /**
- * A TCP connection. Each direction ends by itself: `end` ends this side's, and `read` resolves to
- * null at the end of the other. If nobody reads, the sender has to stop.
+ * A TCP connection. Each direction ends separately: `end` ends this side's, and `read` resolves to
+ * null at the end of the other. If the receiver does not read, the sender has to stop.
  */
 export class TcpConnection {
   readonly remoteAddress: string;

@@ -82,7 +82,7 @@ export class Mesh implements AsyncDisposable {
   }
 
   /**
-   * As `connect`, but resolves to a `Duplex` under Deno, too: for libraries that are written for
+   * Like `connect`, but resolves to a `Duplex` under Deno, too: for libraries that are written for
    * Node.
    */
   async connectDuplex(to: ConnectOptions): Promise<Duplex> {
@@ -110,7 +110,7 @@ export class Mesh implements AsyncDisposable {
     });
   }
 
-  /** As `listen`, but with a `Duplex` under Deno, too. */
+  /** Like `listen`, but with a `Duplex` under Deno, too. */
   async listenDuplex(
     port: number,
     handle: (socket: Duplex, about: { readonly from: From }) => void | Promise<void>,
@@ -121,7 +121,7 @@ export class Mesh implements AsyncDisposable {
   }
 
   /**
-   * As the global `fetch`, over the mesh: HTTP/1.1. The host of the URL is a peer.
+   * Like the global `fetch`, over the mesh: HTTP/1.1. The host of the URL is a peer.
    *
    * @example
    * ```ts

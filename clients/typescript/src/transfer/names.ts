@@ -23,8 +23,8 @@ export function assertNames(
 }
 
 /**
- * As `assertNames`, for several uploads to the same grantees. `keys` has the source and the key of
- * each. Also throws if two have the same key, because the second would replace the first.
+ * Like `assertNames`, but for several uploads to the same grantees. `keys` has the source and the
+ * key of each. Also throws if two have the same key, because the second would replace the first.
  */
 export function assertAllNames(
   { keys, ...grantees }: Grantees & {

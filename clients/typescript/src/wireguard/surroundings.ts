@@ -1,6 +1,6 @@
 /** The clocks, timers and random numbers of a tunnel, which tests can replace. */
 export interface Surroundings {
-  /** Milliseconds of a clock that never goes back, and that goes on while this machine sleeps. */
+  /** Milliseconds of a clock that never goes back and continues while this machine sleeps. */
   now(): number;
   /** Milliseconds since 1970. */
   unixTime(): number;

@@ -18,8 +18,8 @@ export function systemSurroundings(): Surroundings {
 }
 
 /**
- * A clock that never goes back, and goes on while the machine sleeps. A steady clock may stand
- * still then; the wall clock does not, but may be set back. So this clock follows the faster of the
+ * A clock that never goes back and continues while the machine sleeps. During sleep, a steady clock
+ * may stop. The wall clock continues, but may be set back. So this clock follows the faster of the
  * two. If the wall clock is set forward, sessions seem old and are replaced, which does no harm.
  */
 export function sleepProofClock(

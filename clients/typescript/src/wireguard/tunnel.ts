@@ -1,6 +1,6 @@
 /**
- * WireGuard without a kernel, a TUN device or a socket of its own: IP packets go in and come out on
- * one side, datagrams on the other.
+ * WireGuard without a kernel, a TUN device or a socket. One side accepts and returns IP packets,
+ * the other side accepts and returns datagrams.
  *
  *     const tunnel = new Tunnel({
  *       privateKey,                                  // 32 bytes; a copy is kept
@@ -133,7 +133,7 @@ export class Tunnel {
 
   /**
    * Begins a handshake with a peer at these endpoints only, whatever the state of its session.
-   * Sends it once. If nobody answers, an existing session continues.
+   * Sends the initiation once. Without an answer, an existing session continues.
    */
   tryEndpoints(publicKey: string, endpoints: readonly Endpoint[]): void {
     this.#peers.find(publicKey)?.tryEndpoints(endpoints);

@@ -8,7 +8,7 @@ const FEWEST_COLUMNS_OF_TEXT = 24;
 
 type Row = readonly string[];
 
-/** Formats rows, of which the first is the heads, in lines of at most `columns`. */
+/** Formats rows in lines of at most `columns`. The first row contains the heads. */
 export function inBands(rows: readonly Row[], columns: number): string {
   const widths = widthsOf(rows);
   const beside = columns -

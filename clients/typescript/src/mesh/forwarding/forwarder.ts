@@ -168,7 +168,7 @@ export class Forwarder implements PathTunnel {
     }
   }
 
-  /** As `tryEndpoints`, for every peer that is not reached directly. */
+  /** Like `tryEndpoints`, for every peer without a direct path. */
   punch(): void {
     for (const { way, ways } of this.#ports.values()) {
       if (way === null || this.#options.rankOf(way) > 0) this.tryEndpoints("", ways);

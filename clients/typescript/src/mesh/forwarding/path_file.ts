@@ -57,7 +57,7 @@ export async function readPathState(file: string): Promise<PathState | null> {
   }
 }
 
-/** Writes the file atomically, so that nobody reads a part of it. */
+/** Writes the file atomically, so that no reader sees a part of it. */
 export async function writePathState(file: string, state: PathState): Promise<void> {
   const part = `${file}.part`;
   await writeFile(part, formatPathState(state), { mode: 0o600 });

@@ -19,7 +19,8 @@ export interface Sent {
 }
 
 /**
- * As the platform's `fetch`. Throws TypeError for an invalid request, and connection errors as is.
+ * Like the platform's `fetch`. Throws a TypeError for an invalid request, and connection errors
+ * unchanged.
  */
 export async function meshFetch(
   connect: Connect,

@@ -91,7 +91,7 @@ export class Follower {
     });
   }
 
-  /** As `refresh`, but at most once a second, for calls that others can cause. */
+  /** Like `refresh`, but at most once a second, for calls that others can cause. */
   refreshSoon(): Promise<void> {
     return this.#soon ??= this.#refreshSoon().finally(() => this.#soon = null);
   }

@@ -14,7 +14,7 @@ import { PortStream } from "../streams/port_stream.ts";
 import { fromSentError } from "../streams/thread_errors.ts";
 import type { EngineCall, FromEngine, ToEngine } from "./messages.ts";
 
-/** An engine in a thread of its own: packets move while this thread is busy. */
+/** Opens an engine in a separate thread, so that packets move while this thread is busy. */
 export async function openWorkerEngine(
   worker: Worker,
   options: EngineOptions,

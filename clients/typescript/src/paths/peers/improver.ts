@@ -16,9 +16,9 @@ const WAITS_WHILE_UP = [4, 8, 16, 30, 60, 120, 300, 600].map((seconds) => second
 const SECOND_TURN = 2000;
 
 /**
- * If the peer is silent for so many milliseconds although packets were sent, the path in use is in
- * doubt. The first try uses only that path, because the peer may just have nothing to say. Later
- * tries use all paths. The tunnel itself starts to try after 15 s.
+ * If the peer is silent for this number of milliseconds although packets were sent, the path in use
+ * is in doubt. The first try uses only that path, because the peer may just have nothing to say.
+ * Later tries use all paths. The tunnel itself starts to try after 15 s.
  */
 const SILENCES = [4000, 6000, 9000, 12_000];
 

@@ -38,7 +38,8 @@ export class Names {
   }
 
   /**
-   * The addresses known now; an IP address stands for itself. Asks DNS if they are unknown or old.
+   * The addresses known now. For an IP address, returns that address. Asks DNS if they are unknown
+   * or old.
    */
   addressesOf(host: string): readonly string[] {
     if (isIP(host) !== 0) return [host];
@@ -75,7 +76,7 @@ export class Names {
   }
 }
 
-/** All addresses of a name; an address stands for itself. */
+/** All addresses of a name. For an address, returns that address. */
 export async function lookUp(name: string): Promise<string[]> {
   if (isIP(name) !== 0) return [name];
   const answers = await lookup(name, { all: true });

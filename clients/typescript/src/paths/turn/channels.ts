@@ -65,7 +65,7 @@ export class Channels {
     return channel.number;
   }
 
-  /** The peer that a number stands for; null if the number is unused. */
+  /** The peer of a channel number. Null if the number is unused. */
   peerOf(number: number): Address | null {
     const channel = this.#byNumber.get(number);
     if (channel === undefined) return null;

@@ -39,7 +39,7 @@ export function open(
 }
 
 /**
- * As `seal`, but pads the plaintext with zeros to `length`, and writes to `target` from `at` on.
+ * Like `seal`, but pads the plaintext with zeros to `length`, and writes to `target` from `at` on.
  */
 export function sealPadded(
   target: Uint8Array,

@@ -2,13 +2,13 @@ import { readUint32 } from "../handshake/messages.ts";
 import type { Session } from "../session/session.ts";
 import type { Surroundings } from "../surroundings.ts";
 
-/** What a receiver's index stands for. A handshake that is under way has no session yet. */
+/** The meaning of a receiver's index. An unfinished handshake has no session yet. */
 export interface Entry<Owner> {
   readonly owner: Owner;
   readonly session: Session | null;
 }
 
-/** The indices of all peers of a tunnel: random, so that nobody can guess one. */
+/** The indices of all peers of a tunnel: random, so that an attacker cannot guess one. */
 export class IndexTable<Owner> {
   readonly #entries = new Map<number, Entry<Owner>>();
   readonly #surroundings: Surroundings;

@@ -16,7 +16,7 @@ export interface TimerActions {
   sendKeepalive(): void;
   /** Called when the peer does not answer, so its endpoint is in doubt, too. */
   beginHandshake(options: { readonly isRetry: boolean }): void;
-  /** Called when nobody has answered for REKEY_ATTEMPT_TIME. */
+  /** Called when the peer has not answered for REKEY_ATTEMPT_TIME. */
   giveUp(): void;
   forgetKeys(): void;
 }
