@@ -11,7 +11,7 @@ const PART = 300;
 const given = new Set<number>();
 const REMEMBERED = 100;
 
-/** A loopback TCP port that nobody listens on now, and that was not among the last hundred returned. */
+/** A loopback TCP port that nobody listens on now. It differs from the last hundred returned. */
 export async function freePort(): Promise<number> {
   const first = LOWEST + Deno.pid % PARTS * PART;
   for (let attempt = 0; attempt < 1000; attempt++) {
