@@ -165,7 +165,7 @@ milliseconds_to_back_off() {
 }
 
 stay() {
-  local pause_milliseconds
+  local pause_milliseconds cut_at=-$LOOK_SECONDS
   while true; do
     : >"$WORK/headers"
     look_after_host || true
@@ -175,7 +175,8 @@ stay() {
       pause_milliseconds=$(($(seconds_to_pause) * (900 + RANDOM % 201)))
     elif [[ -n $was_cut ]]; then
       # Pause, in case every request is cut short.
-      pause_milliseconds=1000
+      pause_milliseconds=$((SECONDS - cut_at < LOOK_SECONDS ? 1000 : 0))
+      cut_at=$SECONDS
     else
       fall_back || log "the last configuration cannot be brought up"
       failures=$((failures + 1))

@@ -3,8 +3,8 @@
 # waits for news. Source this file after configuration.sh. It only defines functions.
 #
 # The caller sets MESH_URL, AGENT_ID, AGENT_KEY_FILE, POLL_SECONDS, LOOK_SECONDS and the directory
-# WORK, and defines `log`, `listen_port`, `look_after_host`, `is_as_told` and the functions of
-# paths.sh.
+# WORK, and defines `log`, `look_after_host`, `is_as_told`, and the functions of paths.sh and
+# endpoints.sh.
 
 # The longest that the service keeps a request waiting.
 readonly LONGEST_WAIT_SECONDS=140
@@ -46,7 +46,7 @@ wait_missing_until=
 # its subshell, which would hold the lock until curl ends, even after this shell. Its keepalive
 # probes show whether the other side is still there.
 request() {
-  local ended reason="no answer" answered waits=${3:-0}
+  local ended reason="no answer" answered waits=${3:-0} step=$LOOK_SECONDS looked_at=$SECONDS
   was_cut=
   : >"$WORK/answer"
   exec {answered}< <(
@@ -60,10 +60,14 @@ request() {
   requesting=$!
   while true; do
     ended=0
-    IFS='. ' read -r -t "$LOOK_SECONDS" -u "$answered" status answer_seconds _ || ended=$?
+    [[ ! -e $PATH_LOCK ]] || step=1
+    IFS='. ' read -r -t "$step" -u "$answered" status answer_seconds _ || ended=$?
     # A status above 128 is a timeout of `read`. Any other ends the loop.
     ((ended > 128)) || break
-    ((waits == 0)) || { look_after_host && is_as_told; } && continue
+    ((waits > 0)) || continue
+    ((SECONDS - looked_at >= LOOK_SECONDS)) || has_path_news || continue
+    looked_at=$SECONDS
+    look_after_host && is_as_told && continue
     kill "$requesting" 2>/dev/null && was_cut=yes
     break
   done

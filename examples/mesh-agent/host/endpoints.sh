@@ -15,6 +15,9 @@ readonly NAMES_SECONDS=30
 # behind by a process that was killed.
 readonly PATH_FILE=$CONFIG_DIR/$INTERFACE.path
 readonly PATH_FILE_SECONDS=30
+# The lock of that process. It does not exist on a host where `agentfiles mesh path` never ran.
+# shellcheck disable=SC2034 # service.sh reads it
+readonly PATH_LOCK=$PATH_FILE.lock
 
 # The process that looks up names, and when it was started; empty if there is none.
 lookups=
@@ -24,6 +27,8 @@ network=
 own_endpoint=
 # The endpoints to register after that one, separated by spaces.
 path_endpoints=
+# The text of PATH_FILE when the host was last checked.
+path_text=
 
 # require_endpoint: fails with a message unless ENDPOINT has a form that this agent knows. The
 # service checks the rest.
@@ -40,6 +45,7 @@ follow_network() {
   ipv6=$(source_address 2001:db8::1)
   network="$ipv4 $ipv6"
   find_own_endpoint
+  read_path_file path_text
   find_path_endpoints
   [[ -n $before && $network != "$before" ]]
 }
@@ -81,6 +87,20 @@ find_own_endpoint() {
 has_paths() {
   local written
   written=$(stat -c %Y "$PATH_FILE" 2>/dev/null) && (($(date +%s) - written < PATH_FILE_SECONDS))
+}
+
+# Whether the text of PATH_FILE has changed since the host was last checked. This starts no process,
+# because it is called every second.
+has_path_news() {
+  local text
+  read_path_file text
+  [[ $text != "$path_text" ]]
+}
+
+# read_path_file <variable>: sets the variable to the text of PATH_FILE.
+read_path_file() {
+  printf -v "$1" ''
+  [[ ! -e $PATH_FILE ]] || { IFS= read -r -d '' "$1" <"$PATH_FILE"; } 2>/dev/null || true
 }
 
 # Sets path_endpoints. If no port is configured, the tunnel's current port is registered with them.

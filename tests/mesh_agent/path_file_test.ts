@@ -1,0 +1,40 @@
+/** What `agentfiles mesh path` writes while a request of the reference agent waits. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { PROJECT } from "../../local/command/project.ts";
+import { runProgram } from "../../local/processes/run_program.ts";
+
+/** A request that waits: the host is looked after every 10 minutes, and then the test is over. */
+const PROGRAM = `
+set -euo pipefail
+INTERFACE=mesh0 CONFIG_DIR=$PWD WORK=$PWD LOOK_SECONDS=600
+MESH_URL=http://127.0.0.1 AGENT_KEY_FILE=/dev/null AGENT_ID=planner POLL_SECONDS=
+source "$0/host/endpoints.sh"
+source "$0/service.sh"
+bounded_curl() { exec sleep 600; }
+look_after_host() { echo "looked after"; find_path_endpoints; }
+is_as_told() { return 1; }
+listen_port() { echo 51820; }
+ENDPOINT= own_endpoint=
+: >mesh0.path.lock
+printf 'endpoint 192.0.2.1:4\\n' >mesh0.path
+read_path_file path_text
+{ sleep 2; printf 'endpoint 192.0.2.2:4\\n' >mesh0.part; mv mesh0.part mesh0.path; } &
+request /wait "{}" 140 || true
+echo "$was_cut $path_endpoints"
+`;
+
+Deno.test("it writes another endpoint while a request waits → the request ends, and the endpoint is known", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "path-file-" });
+  try {
+    const agent = join(PROJECT, "examples/mesh-agent");
+    const { code, output, errors } = await runProgram("timeout", {
+      args: ["60", "bash", "-c", PROGRAM, agent],
+      cwd: folder,
+    });
+    assert.deepEqual([code, errors], [0, ""]);
+    assert.equal(output, "looked after\nyes 192.0.2.2:4 \n");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
