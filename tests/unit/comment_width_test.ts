@@ -22,7 +22,7 @@ Deno.test("every comment that has its line to itself → at most 100 columns", a
       "*.sh",
       "*.toml",
       ".ci/run",
-      // Made of the OpenAPI documents, whose sentences are as long as they are.
+      // Generated from the OpenAPI documents, whose descriptions are long lines.
       ":!clients/typescript/src/contract/artifacts.ts",
       ":!clients/typescript/src/contract/mesh.ts",
     ],

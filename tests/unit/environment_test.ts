@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { filesBelow, PROJECT } from "./rooms.ts";
 
-/** The files that read the environment, and for what. Settings of the local stack: one file. */
+/** The files that read the environment, and what they read. */
 const READERS: Readonly<Record<string, string>> = {
   "local/stack/options.ts": "the settings of the local stack, STATE_DIR among them",
   "local/stack/functions.ts": "what Deno needs to start a function",

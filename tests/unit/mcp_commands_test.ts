@@ -1,4 +1,4 @@
-/** What a model runs in its sandbox, with names that other agents have chosen. */
+/** The commands that a model runs in its sandbox, with names that other agents have chosen. */
 import assert from "node:assert/strict";
 import {
   downloadCommand,

@@ -1,11 +1,11 @@
-/** What a language model reads of names and texts that other agents have chosen. */
+/** How names and texts that other agents have chosen are shown to a language model. */
 import assert from "node:assert/strict";
 import * as ofClient from "../../clients/typescript/src/cli/mcp/escapes.ts";
 import * as ofService from "../../supabase/functions/_shared/mcp/escapes.ts";
 
 const { escapedJson, visible } = ofService;
 
-/** What cannot be seen, or changes how the text around it is shown. */
+/** Characters that are invisible, or that change how the text around them is shown. */
 const HIDDEN: Readonly<Record<string, readonly [first: number, last: number]>> = {
   "C0 controls": [0x00, 0x1f],
   "delete and C1 controls": [0x7f, 0x9f],
@@ -30,7 +30,7 @@ function textOf(codePoint: number): string {
   return `a${String.fromCodePoint(codePoint)}b`;
 }
 
-/** Every code point between two letters, some hundreds to a text. */
+/** Every code point between two letters, 512 of them in each text. */
 function* textsOfEveryCodePoint(): Generator<string> {
   for (let first = 0; first <= 0x10ffff; first += 0x200) {
     yield Array.from({ length: 0x200 }, (_, index) => textOf(first + index)).join("");
@@ -56,7 +56,7 @@ Deno.test("escapedJson() and visible() of what can be seen → as it is", () => 
   }
 });
 
-// With which the tests above speak of both.
+// The tests above call only the service's functions; this one shows that the client's are equal.
 Deno.test("the service and the command line → escape the same", () => {
   for (const text of textsOfEveryCodePoint()) {
     const value = { [text]: text };

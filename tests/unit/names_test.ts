@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AGENT_ID, TAG } from "../../supabase/functions/_shared/named_ids.ts";
 import { filesBelow, PROJECT } from "./rooms.ts";
 
-/** Where a rule may be beside SQL: in the functions, and in each client, which stands alone. */
+/** The only files besides SQL that may contain a rule. Each client is independent of the rest. */
 const PLACES = [
   "supabase/functions/_shared/named_ids.ts",
   "clients/typescript/src/transfer/names.ts",

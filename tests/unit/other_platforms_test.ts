@@ -1,4 +1,4 @@
-/** What the local stack does where it is not on Linux x64, as far as can be seen on Linux x64. */
+/** The local stack on other platforms, as far as Linux x64 can test that. */
 import assert from "node:assert/strict";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ Deno.test({
 Deno.test("a process that has ended, a zombie → none, from ps and from /proc", async () => {
   const ended = new Deno.Command("true").spawn();
   await ended.status;
-  // The shell does not wait for its child, whose number it prints.
+  // The shell prints its child's process id and never waits for the child.
   const parent = new Deno.Command("sh", {
     args: ["-c", "true & echo $!; exec sleep 60"],
     stdout: "piped",
@@ -67,7 +67,7 @@ for (
       );
       for (const path of [empty!, other!, homebrew!]) await mkdir(path);
       const [place, notNamed] = [{ os, arch }, { postgrestBinary: null }];
-      // A file that cannot be run does not count.
+      // A file without execute permission does not count.
       await writeFile(join(other!, "postgrest"), "");
       await assert.rejects(
         locatePostgrest(notNamed, { ...place, path: `${empty}:${other}` }),

@@ -1,4 +1,4 @@
-/** What `.github/workflows/release.yml` asks before it publishes anything. */
+/** The checks that `.github/workflows/release.yml` runs before it publishes anything. */
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -1,11 +1,11 @@
-/** The rooms of the tree, and what each of them imports. */
+/** The rooms (folders) of the source tree, and what each of them imports. */
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The houses, from the ground up: each imports from itself and from those before it. */
+/** The top folders, lowest first: each imports only from itself and from those before it. */
 export const HOUSES = [
   "supabase/functions",
   "clients/typescript/src",
@@ -14,10 +14,10 @@ export const HOUSES = [
   "dev",
 ] as const;
 
-/** The files that a file imports, types included; both by their paths below the project. */
+/** The files that each file imports, types included, as paths below the project. */
 export type Imports = ReadonlyMap<string, readonly string[]>;
 
-/** The files below a folder, by their paths below the project. */
+/** The files below a folder, as paths below the project. */
 export async function filesBelow(folder: string): Promise<string[]> {
   const options = { recursive: true, withFileTypes: true } as const;
   const entries = await readdir(join(PROJECT, folder), options);
@@ -26,7 +26,7 @@ export async function filesBelow(folder: string): Promise<string[]> {
   );
 }
 
-/** Every file that somebody wrote: nothing that a build, a package manager or a tool left. */
+/** Every source file: nothing that a build, a package manager or a tool has created. */
 export async function filesOfTree(): Promise<string[]> {
   const entries = await readdir(PROJECT, { withFileTypes: true });
   const folders = entries.filter((entry) => entry.isDirectory() && isWritten(entry.name));
@@ -34,7 +34,7 @@ export async function filesOfTree(): Promise<string[]> {
   return below.flat().filter((file) => file.split("/").every(isWritten));
 }
 
-/** The folders above a file, and the file itself. A package begins at its own folder. */
+/** The number of parts of a file's path. In a package, it counts from the package's folder. */
 export function depthOf(file: string): number {
   const [top, second, ...rest] = file.split("/");
   return top === "clients" && second === "typescript" ? rest.length : file.split("/").length;
@@ -54,16 +54,16 @@ export async function readImports(): Promise<Imports> {
   return imports;
 }
 
-/** The relative paths that a module imports, statically or when it runs. */
+/** The relative paths that a module imports, statically or dynamically. */
 export function relativeImports(source: string): string[] {
   const paths = source.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*"(\.\.?\/[^"]+)"/g);
   return Array.from(paths, ([, path]) => path!);
 }
 
 /**
- * What imports what, by rooms. A room is a folder without its doors. A door is a file that imports
- * from a folder below its own, or from another door beside it: `app.ts` over `routes/`. Each is a
- * room of its own, above the others.
+ * The rooms that each room imports. A room is a folder without its doors. A door is a file that
+ * imports from a folder below its own, or from another door in the same folder, such as `app.ts`
+ * beside `routes/`. Each door is a room of its own, above the others.
  */
 export function roomsOf(imports: Imports): Map<string, Set<string>> {
   const doors = doorsIn(imports);
@@ -92,7 +92,7 @@ function doorsIn(imports: Imports): ReadonlySet<string> {
   return doors;
 }
 
-/** A way from a room back to itself, or null. */
+/** An import cycle, as the rooms from one back to itself, or null. */
 export function findCycle(rooms: ReadonlyMap<string, ReadonlySet<string>>): string[] | null {
   const finished = new Set<string>();
 

@@ -1,4 +1,4 @@
-/** What makes the tree of rooms the architecture that docs/architecture.md shows. */
+/** Keeps the source tree to the architecture that docs/architecture.md shows. */
 import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -19,7 +19,7 @@ const MOST_FILES = 12;
 /** `supabase/functions/_shared/mcp/tools.ts` is 5 deep, and so is the folder `routes/inbox`. */
 const DEEPEST = 5;
 
-/** As deep as their paths on the wire: each path of a function is that of its file in `routes/`. */
+/** Deeper, because the path of a file in `routes/` is the operation's path on the wire. */
 const DEEPER = ["block", "unblock"].map((name) =>
   `supabase/functions/agent-artifacts/routes/inbox/${name}.ts`
 );

@@ -25,14 +25,14 @@ Deno.test({
   async fn() {
     const hooks = (await Deno.readTextFile(GOLDEN)).matchAll(/^Post(?:Up|Down) = (.*)$/gm);
     const text = Array.from(hooks, ([, hook]) => hook!.replaceAll("%i", "mesh0")).join("\n");
-    // What follows `&& … ||` is meant to run when either command fails, and `sh -c` gets its
-    // variables by the single quotes.
+    // SC2015: in `a && b || c`, c is meant to run when a or b fails. SC2016: the single quotes are
+    // meant to pass variables on to `sh -c`.
     const meant = "--exclude=SC2015,SC2016";
     assert.equal(await complaints(["--shell=bash", meant, "-"], text), "");
   },
 });
 
-/** Files of a folder, at any depth, that end with .sh or begin with the line of a shell. */
+/** The files below a folder that end with .sh or begin with a shell's `#!` line. */
 async function shellScripts(folder: string): Promise<string[]> {
   const found: string[] = [];
   for await (const { name, isDirectory, isFile } of Deno.readDir(folder)) {

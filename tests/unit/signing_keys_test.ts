@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { SigningKeys } from "../../supabase/functions/_shared/request/signing_keys.ts";
 
-/** Keys at an address that counts who asks, by a clock that stands until a test moves it. */
+/** SigningKeys with a server that counts fetches, and a clock that only the test moves. */
 async function withKeys(
   run: (served: {
-    /** What the next fetch gets; null: no answer. */
+    /** The key ids that the next fetch gets; null: status 500. */
     ids: string[] | null;
     fetches: number;
     seconds: number;

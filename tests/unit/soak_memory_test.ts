@@ -1,4 +1,4 @@
-/** Which memory a soak takes for flat. */
+/** Which samples of memory a soak test accepts as flat. */
 import assert from "node:assert/strict";
 import { randomFrom } from "../mesh_stack/emulated_link.ts";
 import { isFlat, type Sample } from "../mesh_stack/soak/memory.ts";
@@ -6,8 +6,8 @@ import { isFlat, type Sample } from "../mesh_stack/soak/memory.ts";
 type Name = Exclude<keyof Sample, "minutes">;
 
 /**
- * An hour of samples as a soak without a leak has them: lwIP reaches its size in the first ten
- * minutes; heap and process vary. `grows`: by which factor a kind of memory is larger at a minute.
+ * Samples of a soak without a leak: lwIP reaches its size in the first ten minutes; heap and
+ * process vary. `grows` is the factor by which a kind of memory is larger at a minute.
  */
 function soak(
   { minutes = 60, seed = 1, grows = () => 1 }: {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { addCounts, countTests, describeCounts } from "../../dev/checks/test_counts.ts";
 
-/** A report in the form of `deno test --junit-path`; one string of test cases for each file. */
+/** A report as `deno test --junit-path` writes it; each argument is one file's test cases. */
 function report(...files: string[]): string {
   const suites = files.map((cases) =>
     `<testsuite name="./a_test.ts" tests="1">${cases}</testsuite>`

@@ -7,7 +7,7 @@ import { PROJECT } from "../../local/command/project.ts";
 
 const TASKS = ["test", "test:programs", "test:long", "test:rotation", "test:faults"];
 
-/** What a task names of tests. */
+/** The test files, and the options that ignore some, in a task's command. */
 function namedBy(task: string): string[] {
   return task.split(" ").filter((word) =>
     word.startsWith("--ignore=") || word.startsWith("tests/")

@@ -1,4 +1,4 @@
-/** What an editor shows of the client's public methods. */
+/** The doc comments that an editor shows for the client's public methods. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { PROJECT } from "../rooms.ts";
 
 const SOURCE = "clients/typescript/src";
 
-/** The classes that the package exports, and those that they extend. */
+// The classes that the package exports, and their base classes.
 for (
   const [file, fewest] of [
     ["agent_files.ts", 13],

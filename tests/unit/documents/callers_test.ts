@@ -8,7 +8,7 @@ import { readPages, rowsUnder } from "./pages.ts";
 
 const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
 
-/** What the operator's tasks ask about enrolments, of either function. */
+/** The enrolment operations that the operator's tasks call, on either function. */
 const ENROLMENTS = [
   "/enrolment/put",
   "/enrolment/list",
@@ -18,17 +18,19 @@ const ENROLMENTS = [
 
 interface Listed<What> {
   readonly path: string;
-  /** What app.ts says behind it. */
+  /** The comment behind the path in app.ts. */
   readonly comment: string;
   readonly operation: What;
 }
 
 const PLATFORM = { settings: { supabaseUrl: "http://127.0.0.1" } };
 
-/** Where operations are: a function's own, and those that both have. */
+/** The folders of operations: a function's own, and those that both functions share. */
 const OPERATIONS = ["./routes", "../_shared"];
 
-/** What a function's app.ts lists of these folders, each loaded from the module that it names. */
+/**
+ * The entries of a function's app.ts whose modules are in these folders, with each module loaded.
+ */
 async function readListed<What>(
   functionName: string,
   { folders, create }: { readonly folders: readonly string[]; readonly create: string },

@@ -1,6 +1,8 @@
 /** The prices and formulas of docs/cost.md, as a program. */
 
-/** Dollars, as the platform's documentation had them in November 2026, and what Pro includes. */
+/**
+ * Prices in dollars and what the Pro plan includes: the platform's documentation, November 2026.
+ */
 const PRICES = {
   millionInvocations: 2,
   includedInvocations: 2_000_000,
@@ -12,7 +14,7 @@ const PRICES = {
   gigabyteOfLogs: 0.5,
   includedLogs: 5,
 };
-/** A month of the smallest compute that is enough, by how many agents there are at most. */
+/** The smallest sufficient compute and its monthly price, by the largest number of agents. */
 const COMPUTE: readonly (readonly [agents: number, name: string, dollars: number])[] = [
   [1000, "Micro", 10],
   [10_000, "Medium", 60],
@@ -21,17 +23,17 @@ const HOURS = 720;
 const WORKER_SECONDS = 400;
 const WAIT_SECONDS = 140;
 const BYTES_OF_ANSWER = 700;
-/** A row of counts for each day that is kept. */
+/** One row of usage counts per agent and day. */
 const BYTES_OF_DAY = 150;
 const DAYS_KEPT = 400;
 const LOG_ENTRIES_OF_WAIT = 4;
 const BYTES_OF_LOG_ENTRY = 1000;
-/** In one worker, with room to spare. */
+/** Waits that one worker holds at a time; it could hold more. */
 const WAITS_OF_WORKER = 500;
 
 export const AGENTS = [10, 200, 1000, 10_000] as const;
 
-/** A wait ends with its worker, so each worker begins one wait more than fits. */
+/** A wait ends early when its worker ends, so the number of waits per worker is rounded up. */
 export const REQUESTS_PER_HOUR = 3600 / WORKER_SECONDS * Math.ceil(WORKER_SECONDS / WAIT_SECONDS);
 
 export interface Cost {
@@ -44,13 +46,13 @@ export interface Cost {
   readonly diskDollars: number;
   readonly egressGigabytes: number;
   readonly egressDollars: number;
-  /** Beyond the plan's own price. */
+  /** In addition to the plan's price. */
   readonly dollars: number;
   readonly logGigabytes: number;
   readonly logDollars: number;
 }
 
-/** What agents that only wait cost in a month of 30 days, beyond the plan. */
+/** What agents that only wait cost in 30 days, in addition to the plan's price. */
 export function costOf(agents: number, requestsPerHour: number = REQUESTS_PER_HOUR): Cost {
   const invocations = agents * requestsPerHour * HOURS;
   const packages = Math.ceil(Math.max(0, invocations - PRICES.includedInvocations) / 1e6);

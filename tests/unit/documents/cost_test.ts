@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { AGENTS, type Cost, costOf, REQUESTS_PER_HOUR } from "./cost.ts";
 import { readPages, rowsUnder } from "./pages.ts";
 
-/** As the page writes numbers. */
+// The formats of numbers on the page.
 const inThousands = (number: number) => number.toLocaleString("en-US");
 const gigabytes = (number: number) => number.toFixed(number < 1 ? 2 : 1);
 const dollars = (number: number) => number.toFixed(2).replace(/\.00$/, "");
@@ -47,7 +47,7 @@ Deno.test("the ways to wait in docs/cost.md → what a thousand agents cost by e
     [REQUESTS_PER_HOUR, 1],
     [REQUESTS_PER_HOUR, 2],
     [3600 / 50, 2],
-    // Its request waits for 29 seconds, and it pauses for one.
+    // A request every 30 seconds: it waits for 29 seconds, then the agent pauses for one.
     [3600 / 30, 1],
     [3600 / 20, 1],
   ].map(([requests, each]) => requests! * each!);

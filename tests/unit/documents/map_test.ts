@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../../local/command/project.ts";
 
-/** Whose folders "The map" of docs/architecture.md lists one by one. */
+/** "The map" in docs/architecture.md lists every folder below these. */
 const MAPPED = [
   "supabase/schemas",
   "supabase/functions/_shared",

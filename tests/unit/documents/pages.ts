@@ -1,10 +1,10 @@
-/** What the documentation says, for tests that hold it against the code. */
+/** Reads the documentation, for tests that compare it with the code. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../../local/command/project.ts";
 
 export interface Page {
-  /** Below the project's folder. */
+  /** The path below the project's folder. */
   readonly file: string;
   readonly text: string;
 }
@@ -19,8 +19,8 @@ export async function readPages(): Promise<Page[]> {
 }
 
 /**
- * The rows of all tables whose first column is headed by `header`. Each row is its cells; the first
- * has no backticks around it.
+ * The rows of all tables whose first column has the heading `header`. Each row is its cells. The
+ * backticks around the first cell are removed.
  */
 export function rowsUnder(header: RegExp, pages: readonly Page[]): string[][] {
   return pages.flatMap(({ text }) => tablesOf(text))

@@ -18,7 +18,7 @@ const ARTIFACTS: readonly Variable<unknown>[] = Object.values(ARTIFACTS_VARIABLE
 const MESH: readonly Variable<unknown>[] = Object.values(MESH_VARIABLES);
 const ALL = [...PLATFORM, ...ARTIFACTS, ...MESH];
 
-/** What a variable of this project's own looks like, known or not. */
+/** The form of the names of this project's variables. A name of this form may still be unknown. */
 const OWN_NAME =
   /^(?:ACCEPT|ARTIFACTS|EVENTS|LOG|MCP|MESH|PSK|PUBLIC|RATE|USAGE|USER|WAITS)_[A-Z_]+$/;
 

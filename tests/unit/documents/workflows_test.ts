@@ -1,4 +1,4 @@
-/** What the workflows of `.github/` say of this repository. */
+/** The files that the workflows of `.github/` name. */
 import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,10 +6,10 @@ import { PROJECT } from "../../../local/command/project.ts";
 
 const WORKFLOWS = ".github/workflows";
 
-/** Where they name what a job makes, not what is in the tree. */
+/** Paths that a job creates; they are not in the repository. */
 const MADE = ["dist/", "clients/typescript/src/ip/built"];
 
-/** A path of at least two parts, neither in an address nor in an action's name. */
+/** A path of at least two parts that is not part of a URL or of an action's name. */
 const PATH = /(?<![\w./:@$*-])\.?[a-z_]+(?:\/[\w.-]*\w)+(?![\w/@*-])/g;
 
 for (const file of await readdir(join(PROJECT, WORKFLOWS))) {

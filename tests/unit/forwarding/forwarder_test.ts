@@ -9,7 +9,7 @@ const DIRECT: Endpoint = { address: "192.0.2.1", port: 1000, via: "udp" };
 const RELAYED: Endpoint = { address: "192.0.2.1", port: 1000, via: "relay-1" };
 const STRANGER: Endpoint = { address: "198.51.100.9", port: 1, via: "udp" };
 
-/** A forwarder with a port for each of some peers; time passes when a test says so. */
+/** A forwarder with a port for each of these peers. Only the test moves the time. */
 async function forwarding(...publicKeys: string[]) {
   const sent: [Uint8Array, Endpoint][] = [];
   const toKernel: { port: number; datagram: Uint8Array }[] = [];
@@ -70,7 +70,7 @@ Deno.test("the kernel's initiation → directly, later by relays; answered direc
     if (isAnswered) {
       forwarder.receiveDatagram(response, DIRECT);
       assert.deepEqual(toKernel, [{ port: forwarder.portOf("a="), datagram: response }]);
-      // It takes the answer for right.
+      // The kernel accepts the response, and sends a first data message.
       kernelSends(message(4, 9), "a=");
       assert.deepEqual(take(), [[message(4, 9), DIRECT]]);
       assert.deepEqual(forwarder.stats()[0]!.endpoint, DIRECT);
@@ -168,7 +168,7 @@ Deno.test("an initiation from another port of a peer's address → answered ther
   forwarder.receiveDatagram(message(1, 9), from);
   const { port: guests } = toKernel[0]!;
   assert.ok(forwarder.isGuests(guests));
-  // The kernel answers by the port where it was asked, or by that of the peer.
+  // The kernel may send its response through the guests' port or through the peer's port.
   kernelSends(message(2, 7, 9), "a=");
   assert.deepEqual(take(), [[message(2, 7, 9), from]]);
   forwarder.receiveDatagram(message(4, 7), from);

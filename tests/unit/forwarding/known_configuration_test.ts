@@ -7,7 +7,7 @@ function configurationOf(...names: string[]): MeshConfiguration {
   return { interface: { addresses: ["10.213.0.1/16"] }, peers } as unknown as MeshConfiguration;
 }
 
-/** What is known of a service whose answers a test gives. */
+/** A KnownConfiguration whose service answers as the test says. */
 function asking() {
   const requests: PromiseWithResolvers<MeshConfiguration>[] = [];
   const said: (string | null)[] = [];
@@ -23,7 +23,7 @@ function asking() {
     now: () => now,
     onAnswer: (error) => void said.push(error === null ? null : (error as Error).message),
   });
-  /** Every two seconds for so long; whatever is asked is answered. Returns how often it was. */
+  /** Refreshes every two seconds and answers each request. Returns the number of requests. */
   async function refreshFor(
     seconds: number,
     { version = "1", wanting = "", answer = () => configurationOf("a") }: {

@@ -1,19 +1,19 @@
 import { Buffer } from "node:buffer";
 import { CookieJar } from "../../../clients/typescript/src/wireguard/handshake/cookies.ts";
 
-/** Of the host to which initiations are sent. */
+/** The public key of the host that receives the initiations. */
 export const OWN_KEY = "own=";
 
 const LENGTHS: Readonly<Record<number, number>> = { 1: 148, 2: 92, 3: 64, 4: 48, 5: 148 };
 
-/** A message of WireGuard, as much of it as is not encrypted, and with its first MAC. */
+/** A WireGuard message: its unencrypted fields are set, and an initiation has its first MAC. */
 export function message(type: number, ...indices: number[]): Uint8Array {
   const datagram = unsigned(type, ...indices);
   if (type === 1) new CookieJar(Buffer.from(OWN_KEY, "base64")).stamp(datagram, 0);
   return datagram;
 }
 
-/** What anybody can send who does not know the host's public key. */
+/** The same without a MAC: a sender needs no public key of the host for this. */
 export function unsigned(type: number, ...indices: number[]): Uint8Array {
   const datagram = new Uint8Array(LENGTHS[type]!);
   const view = new DataView(datagram.buffer);

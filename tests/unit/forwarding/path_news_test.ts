@@ -7,7 +7,7 @@ import type { ForwardedPeer } from "../../../clients/typescript/src/mesh/forward
 
 const KEY = "a=";
 
-/** What is told of a peer that is sought from the first second on, by when. */
+/** The news about one peer until second `until`; `foundAt`: when a direct way is found. */
 async function newsOf(
   { hasRelay, isTried = true, foundAt = Infinity, until }: {
     readonly hasRelay: boolean;

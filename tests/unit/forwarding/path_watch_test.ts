@@ -4,7 +4,7 @@ import { PathWatch } from "../../../clients/typescript/src/mesh/forwarding/path_
 const PEER = { publicKey: "a=", endpoint: null, lastHandshakeAt: null, receivedBytes: 0 };
 const NOON = 1_767_268_800_000;
 
-/** Looks every two seconds, as the command does. `ahead`: by how much the wall clock was set. */
+/** Looks every two seconds, as the command does. `ahead`: milliseconds the wall clock is ahead. */
 function watching() {
   const watch = new PathWatch();
   let now = 0;
@@ -33,7 +33,7 @@ Deno.test("a peer without a handshake, with one, and without traffic → broken,
   const heard = { lastHandshakeAt: NOON + 4000, receivedBytes: 92 };
   look(heard);
   assert.deepEqual([works(), isBroken()], [true, false]);
-  // Two keepalives did not arrive.
+  // By the end, two keepalives are missing.
   lookFor(54_000, heard);
   assert.equal(works(), true);
   lookFor(10_000, heard);
@@ -82,7 +82,7 @@ Deno.test("a machine that has slept → silent peers get longer until they count
   assert.equal(isBroken(), true);
 });
 
-/** Looks at peers by their keys. A capital letter says that one works. */
+/** Looks at peers, one letter each (a capital: the peer works). Returns those that are broken. */
 function looking() {
   const watch = new PathWatch();
   let now = 0;
@@ -115,7 +115,7 @@ Deno.test("a forwarded peer has another key → who is new in its place soon cou
   look("AB", "a");
   look("B", "a");
   assert.deepEqual([look("Bc"), look("Bc")], ["", "c"]);
-  // Nobody else is awaited.
+  // Only one peer has vanished, so only the first new one replaces it.
   assert.deepEqual([look("Bcd"), look("Bcd")], ["c", "c"]);
   look("BC");
   assert.deepEqual([look("Bc"), look("Bc")], ["", ""]);

@@ -31,7 +31,7 @@ function operationThat(handle: () => Promise<Record<string, unknown>>): Operatio
   });
 }
 
-/** A function with one operation that does what `handle` says. */
+/** A function with one operation, handled by `handle`. */
 function appWith(handle: () => Promise<Record<string, unknown>>, environment = ENVIRONMENT) {
   const operation = operationThat(handle);
   return createApp(
@@ -40,7 +40,7 @@ function appWith(handle: () => Promise<Record<string, unknown>>, environment = E
   );
 }
 
-/** A function with one operation, which `load` gives. */
+/** A function with one operation, loaded by `load`. */
 function describe(
   load: () => Promise<{ createOperation: () => Operation }>,
 ): AppDescription<MeshSettings> {

@@ -3,7 +3,7 @@ import { createDatabase } from "../../../supabase/functions/_shared/upstream/dat
 import { ServiceError } from "../../../supabase/functions/_shared/errors.ts";
 import { readPlatformSettings } from "../../../supabase/functions/_shared/settings/platform.ts";
 
-/** PostgREST's place, where something gives these answers, one per call. */
+/** A client of a stand-in for PostgREST that gives these answers, one per call. */
 function databaseAnswering(...answers: (() => Response)[]) {
   const calls: Record<string, unknown>[] = [];
   const upstream = Deno.serve(

@@ -66,7 +66,7 @@ interface Received {
   readonly body?: unknown;
 }
 
-/** Holds an answer against FUNCTION; what is not said is as it should be. */
+/** Compares an answer with FUNCTION's description. The defaults are a correct answer. */
 function check(
   { method = "POST", path = "/try", status = 200, headers, body = { done: true } }: Received,
 ): void {

@@ -41,7 +41,7 @@ const options: DigestOptions = {
   signal: new AbortController().signal,
 };
 
-/** The time is over after the first chunk. */
+/** The time limit is exceeded after the first chunk. */
 const NO_TIME = { maxMillisecondsPerCall: -1 };
 
 Deno.test("digestObject() of what fits into one call → size and digest, read at once or in parts", async () => {

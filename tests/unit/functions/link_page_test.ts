@@ -62,7 +62,7 @@ Deno.test("sizes → in the unit that reads best", async () => {
 
 Deno.test("a file's name with markup, or with characters that hide what it is → shown as they are", async () => {
   const hostile = await render({ key: '<script>alert(1)</script>"&\u202egpj.exe' });
-  // The key ends behind its last slash.
+  // The page shows the part of the key after its last slash.
   assert.match(hostile, /<h1><bdi>script&gt;&quot;&amp;\\u202egpj\.exe<\/bdi><\/h1>/);
   assert.equal(hostile.includes("<script"), false);
   assert.equal(hostile.includes("\u202e"), false);

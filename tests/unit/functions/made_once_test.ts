@@ -29,7 +29,7 @@ function appWith(loadDocumentation: AppDescription<MeshSettings>["loadDocumentat
   }, ENVIRONMENT);
 }
 
-/** Runs without the lines of the log. */
+/** Runs without printing the log. */
 async function unlogged<Result>(run: () => Promise<Result>): Promise<Result> {
   const { log, error } = console;
   console.log = console.error = () => {};

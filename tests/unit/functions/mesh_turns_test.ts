@@ -16,7 +16,7 @@ Deno.test("inTurn() of ten changes by one agent → four at a time, each once, i
   await settled();
   assert.deepEqual(begun, [0, 1, 2, 3]);
 
-  // Neither another agent nor the operator waits for them.
+  // Neither another agent nor the operator has to wait for these calls.
   assert.equal(await inTurn(other, () => Promise.resolve("other")), "other");
   assert.equal(await inTurn(operator, () => Promise.resolve("operator")), "operator");
 
@@ -40,7 +40,7 @@ Deno.test("inTurn() of a change that fails → the failure, and the next one has
   ]);
 });
 
-/** Resolves when all that can go on by itself has done so. */
+/** Resolves when every promise that can settle by itself has settled. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -36,7 +36,7 @@ interface OpenApiDocument {
   };
 }
 
-// All of the document, where the generator of types knows only the parts that it reads.
+// The type of the whole document; the type generator declares only the parts that it reads.
 const DOCUMENTS = {
   "agent-artifacts": await readDocument("agent-artifacts") as unknown as OpenApiDocument,
   "agent-mesh": await readDocument("agent-mesh") as unknown as OpenApiDocument,
@@ -48,12 +48,12 @@ function operationsOf({ paths }: OpenApiDocument): [path: string, operation: Ope
   );
 }
 
-/** By GET and by HEAD. */
+/** The one path with two methods: GET and HEAD. */
 const LINK = "/d/{grant_token}";
 
 type NamedContent = [where: string, content: Content];
 
-/** Every body of the document, with a name for it. */
+/** Every body in the document, named by its path and status. */
 function contentsOf(document: OpenApiDocument): NamedContent[] {
   const ofOperations = operationsOf(document).flatMap(([path, { requestBody, responses }]) => [
     ...named(`${path} request`, requestBody),
@@ -208,10 +208,10 @@ Deno.test("/psk/keys, which only psk:reencrypt calls → not in the document", (
   assert.ok(!JSON.stringify(DOCUMENTS).includes("psk/keys"));
 });
 
-/** What a browser's page has beside what this Deno has, as functions. */
+/** Global functions of a browser's page that Deno does not have. */
 const OF_BROWSERS = ["open", "find", "focus", "blur", "moveTo", "moveBy", "scroll", "scrollTo"];
 
-/** What cannot be the name of a function at all, in strict mode. */
+/** Words that cannot be a function's name in strict mode. */
 const RESERVED = [
   ...["arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger"],
   ...["default", "delete", "do", "else", "enum", "eval", "export", "extends", "false", "finally"],

@@ -21,7 +21,7 @@ const HEARTBEAT: EndedRequest = {
   hasWaited: false,
 };
 
-/** How many lines a request writes. */
+/** How many lines of the log a request writes. */
 function linesOf(change: Partial<EndedRequest>): number {
   const { log, error } = console;
   let lines = 0;

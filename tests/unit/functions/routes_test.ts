@@ -10,7 +10,7 @@ const ENVIRONMENT = new Map([
 
 const APPS = { "agent-artifacts": artifactsApp, "agent-mesh": meshApp };
 
-/** What the platform asks of both, and links. */
+/** Paths that both functions serve. */
 const COMMON = [
   "/whoami",
   "/health",

@@ -16,7 +16,7 @@ const GIVEN_BY_THE_PLATFORM = {
   SUPABASE_ANON_KEY: "anon.jwt",
 };
 
-/** 32 bytes, all of them this one. */
+/** 32 bytes, each with this value. */
 function encryptionKey(byte: number): string {
   return Buffer.alloc(32, byte).toString("base64");
 }

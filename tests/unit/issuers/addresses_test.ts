@@ -103,7 +103,7 @@ Deno.test("a name whose addresses are of the internet → asked; with one inside
     await assert.rejects(ask(["8.8.8.8", "169.254.169.254"], []), /inside/);
     await assert.rejects(ask(["8.8.8.8"], ["::1"]), /inside/);
     assert.equal(asked.length, 1);
-    // A name server that never answers: the deadline is for this, too.
+    // The deadline also applies to a name server that never answers.
     const neverAnswers = (_: string, __: string, { signal }: { signal: AbortSignal }) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     Object.assign(Deno, { resolveDns: neverAnswers });

@@ -5,7 +5,7 @@ import { AGENT_ID } from "../../../supabase/functions/_shared/named_ids.ts";
 
 const RUNS = 10_000;
 
-/** Values that look alike: short, of few letters, with what names cannot hold. */
+/** Values that are easily confused: short, of few letters, some of which names cannot hold. */
 const value = fc.oneof(
   fc.string({
     minLength: 1,
@@ -40,7 +40,7 @@ Deno.test("a subject whose name tells everything â†’ that name; the same again â
   assert.equal(agentIdOf("{ns}.{pod}", { ns: "eu", pod: "a1" }), "eu.a1");
   const reduced = agentIdOf("{sub}", { sub: "spiffe://example.org/a" }) as string;
   assert.match(reduced, /^spiffe:--example\.org-a\.[0-9a-f]{20}$/);
-  // A subject that is spelled as another one's reduced name is not that agent.
+  // A subject that equals another subject's reduced name gets a different name.
   assert.notEqual(agentIdOf("{sub}", { sub: reduced }), reduced);
 });
 

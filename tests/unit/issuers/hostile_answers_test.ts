@@ -1,4 +1,4 @@
-/** What a server can send in place of keys: too much, too slowly, or other than it says. */
+/** A server that does not send keys: it sends too much, too slowly, or not what it declares. */
 import assert from "node:assert/strict";
 import { createServer, type Server, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -6,7 +6,7 @@ import { fetchJson } from "../../../supabase/functions/_shared/issuers/fetch_jso
 
 const KIB = 1024;
 
-/** A server that sends these bytes to whoever asks, and what `end` does after them. */
+/** A server that answers each request with these bytes, and then calls `end`. */
 async function serve(
   answer: readonly (string | Uint8Array)[],
   end: (socket: Socket) => void = (socket) => socket.end(),

@@ -1,4 +1,4 @@
-/** What is asked of an issuer, and how often; against real servers on this machine. */
+/** Which requests an issuer gets, and how often; against real servers on this machine. */
 import assert from "node:assert/strict";
 import { IssuerKeys } from "../../../supabase/functions/_shared/issuers/issuer_keys.ts";
 
@@ -11,7 +11,7 @@ class Server implements AsyncDisposable {
   readonly asked: string[] = [];
   kids = ["a", "b"];
   isDown = false;
-  /** Instead of the usual answers. */
+  /** By path: answers that replace the usual ones. */
   answers: Record<string, () => Answer> = {};
   readonly #server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
@@ -33,7 +33,7 @@ class Server implements AsyncDisposable {
     return Response.json({ issuer: this.issuer, jwks_uri: `${this.issuer}/keys` });
   }
 
-  /** How many requests came since the last time. */
+  /** The number of requests since the last call. */
   count(): number {
     return this.asked.splice(0).length;
   }
@@ -43,7 +43,7 @@ class Server implements AsyncDisposable {
   }
 }
 
-/** The keys of issuers, by a clock that only the test moves. */
+/** An IssuerKeys with a clock that only the test moves. */
 function keysByClock() {
   const clock = { now: 0 };
   const keys = new IssuerKeys({ allowLoopback: true, now: () => clock.now });
@@ -78,7 +78,7 @@ Deno.test("a kid that the issuer does not have → it is asked at most once a mi
     await Promise.all([kidsOf(server.issuer, "unknown"), kidsOf(server.issuer, "another")]);
     requests += server.count();
   }
-  // Two requests each: where the keys are, and the keys.
+  // Four times two requests: one for the discovery document and one for the keys.
   assert.equal(requests, 2 * 4);
   server.kids = ["unknown"];
   clock.now += MINUTE;

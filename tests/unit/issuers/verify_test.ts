@@ -1,4 +1,4 @@
-/** What a token or a key can hold that is spelled, nested or named to mislead. */
+/** Tokens and keys whose spelling, nesting or names are misleading. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createSign, generateKeyPairSync } from "node:crypto";
@@ -56,7 +56,7 @@ Deno.test("a token without jti whose signature is given another form → the sam
 Deno.test("a part in another spelling of the same bytes → malformed", async () => {
   const issuer = await Issuer.create(ISSUER);
   const trust = trustIn(issuer.jwks.keys);
-  // 256 and 64 bytes: of the last character, four and two bits stand for nothing.
+  // Signatures of 256 and 64 bytes: the last base64url character has four unused bits.
   for (const alg of ["RS256", "ES256"] as const) {
     const token = await issuer.sign({ aud: AUDIENCE }, { alg });
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

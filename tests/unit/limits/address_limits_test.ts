@@ -13,7 +13,7 @@ function limitsOf(perMinute: number): AddressLimits {
   ));
 }
 
-/** Whether a request with this x-forwarded-for is let in; null: it has none. */
+/** Whether a request with this x-forwarded-for is let in; null: without the header. */
 function isLetIn(limits: AddressLimits, forwardedFor: string | null): boolean {
   const headers = new Headers(forwardedFor === null ? {} : { "x-forwarded-for": forwardedFor });
   try {
@@ -26,7 +26,7 @@ function isLetIn(limits: AddressLimits, forwardedFor: string | null): boolean {
   }
 }
 
-/** Senders whose requests count together, and one whose do not. */
+/** Senders whose requests are counted together, and one that is counted apart. */
 const SENDERS: readonly {
   readonly what: string;
   readonly together: readonly (string | null)[];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { holdRefusal } from "../../../supabase/functions/_shared/request/hold_refusal.ts";
 
-/** Has timers wait until they are fired, while `run` runs. */
+/** While `run` runs, timers are held until it fires them. */
 async function withHeldTimers(run: (timers: (() => void)[]) => Promise<void>): Promise<void> {
   const { setTimeout } = globalThis;
   const timers: (() => void)[] = [];

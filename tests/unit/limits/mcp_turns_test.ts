@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { takeTurn } from "../../../supabase/functions/_shared/mcp/turns.ts";
 
-/** Resolves when what this round of the event loop has to do is done. */
+/** Resolves at the end of this round of the event loop. */
 function roundIsOver(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

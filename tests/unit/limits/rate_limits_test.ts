@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ServiceError } from "../../../supabase/functions/_shared/errors.ts";
 import { RateLimits, type Slot } from "../../../supabase/functions/_shared/request/rate_limits.ts";
 
-/** A clock that stands until a test moves it. */
+/** A clock that only the test moves. */
 class Clock {
   seconds = 1000;
   readonly now = () => this.seconds * 1000;
@@ -21,7 +21,7 @@ function limits(
   );
 }
 
-/** Requests that end at once. Returns how many were let in. */
+/** Sends requests that end at once. Returns how many were let in. */
 function enterAndLeave(rateLimits: RateLimits, callerId: string, times: number): number {
   let entered = 0;
   for (let time = 0; time < times; time++) {

@@ -8,7 +8,7 @@ function agent(name: string): CallerArgument {
   return { kind: "agent", key_hash: name, request_id: "test" };
 }
 
-/** Takes a place and keeps it. `isLost` says whether it was lost since. */
+/** Takes a place and keeps it. `isLost` is set as soon as another wait takes the place. */
 function takePlace(places: Places, caller: CallerArgument) {
   const place = places.enter(caller);
   const taken = { place, isLost: false };

@@ -1,4 +1,4 @@
-/** What the sandbox peer's filter lets in. */
+/** The packets that the sandbox peer's filter allows. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parsePacket } from "../../../clients/typescript/src/ip/filter/packet.ts";
@@ -158,7 +158,7 @@ for (const family of ["ipv4", "ipv6"] as const) {
     const longer = new Uint8Array(whole.length + 1);
     longer.set(whole);
     assert.equal(parsePacket(longer), null);
-    // What no checksum covers: the hop limit, the traffic class and the flow label of IPv6.
+    // No checksum covers the hop limit, the traffic class and the flow label of IPv6.
     const isFree = (at: number) => family === "ipv6" && (at === 7 || at < 4);
     for (let at = 0; at < whole.length; at++) {
       if (isFree(at)) continue;

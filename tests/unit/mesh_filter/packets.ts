@@ -1,4 +1,4 @@
-/** IP packets as they should be, for tests to damage. */
+/** Correct IP packets, which tests then damage. */
 import { parseAddress } from "../../../clients/typescript/src/ip/addresses.ts";
 import { sum } from "../../../clients/typescript/src/ip/filter/packet.ts";
 
@@ -33,7 +33,7 @@ export function icmpPacket(ends: Ends, type: number): Uint8Array {
   return ipPacket(ends, { protocol, content, checksumAt: 2 });
 }
 
-/** With every checksum. */
+/** Sets every checksum. */
 export function ipPacket(
   { from, to }: Ends,
   { protocol, content, checksumAt }: {

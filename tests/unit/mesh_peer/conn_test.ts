@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { ByteStream } from "../../../clients/typescript/src/mesh/byte_stream.ts";
 import { MeshConn } from "../../../clients/typescript/src/mesh/sockets/conn.ts";
 
-/** A connection over which these bytes come, and what was done with it. */
+/** A connection that receives these bytes, and the calls that were made on it. */
 function connOf(...incoming: readonly number[][]) {
   const chunks = incoming.map((bytes) => new Uint8Array(bytes));
   const calls: string[] = [];

@@ -10,7 +10,7 @@ interface Asked {
   readonly port: number;
 }
 
-/** A mesh in which every name and port is one HTTP server. */
+/** A mesh in which every name and port leads to the same HTTP server. */
 async function withMesh(
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
   use: (fetch: typeof globalThis.fetch, asked: Asked[]) => Promise<void>,
@@ -31,7 +31,7 @@ async function withMesh(
   }
 }
 
-/** A peer that answers the end of a request with these bytes. */
+/** A peer that sends these bytes when a request has ended. */
 function peerThatSays(answer: string) {
   let received = "";
   const connection = new Duplex({

@@ -8,7 +8,7 @@ interface Wait {
   readonly wait_seconds: number;
 }
 
-/** A service by which nothing happens, and which answers waits at once. */
+/** A service without any events, which answers every wait at once. */
 function impatientService() {
   const waits: Wait[] = [];
   const post = (path: string, body: Wait) => {
@@ -44,7 +44,7 @@ Deno.test("askAgain() between two waits → another wait, and the following goes
     Promise.race([ended, new Promise((resolve) => setTimeout(resolve, milliseconds, "running"))]);
   for (let asked = 1; asked <= 3; asked++) {
     assert.equal(await soon(50), "running");
-    // It rests for more than a second otherwise.
+    // Without askAgain(), the follower pauses for more than a second.
     assert.equal(waits.length, asked);
     follower.askAgain();
   }
@@ -77,6 +77,6 @@ Deno.test("130 neighbours → each request names 64, the next one others, and wa
   assert.equal((await ended).message, "Over.");
   const named = waits.slice(0, 3).flatMap(({ paths }) => paths.map(({ agent_id }) => agent_id));
   assert.equal(new Set(named).size, 130);
-  // Before the service has said how often it wants to hear of an agent: half a minute.
+  // The default interval of reports is 30 seconds, until the service names another one.
   assert.deepEqual(waits.slice(0, 3).map(({ wait_seconds }) => wait_seconds), [30, 15, 15]);
 });

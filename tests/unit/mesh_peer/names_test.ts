@@ -23,7 +23,7 @@ const CONFIGURATION: MeshConfiguration = {
   peers: [
     peer("builder", "builder", 2),
     peer("Team.7", "team-7-0123456789abcdef", 3),
-    // An identifier may look like the name or the address of another peer.
+    // An agent's id may look like the name or the address of another peer.
     peer("team-7-0123456789abcdef", "team-7-0123456789abcdef-fedcba9876543210", 4),
     peer("10.213.0.2", "10-213-0-2", 5),
   ],

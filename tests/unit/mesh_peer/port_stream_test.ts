@@ -10,13 +10,13 @@ import { MeshConn } from "../../../clients/typescript/src/mesh/sockets/conn.ts";
 import { PortStream } from "../../../clients/typescript/src/mesh/streams/port_stream.ts";
 import { servePort } from "../../../clients/typescript/src/mesh/streams/serve_port.ts";
 
-/** A connection whose other side is the test. */
+/** A connection whose other end is the test. */
 class FakeConnection implements ByteStream {
   readonly written: Uint8Array[] = [];
   readonly calls: string[] = [];
-  /** Bytes that were read. */
+  /** The number of bytes that were read. */
   taken = 0;
-  /** While it is false, writes wait. */
+  /** While false, writes wait. */
   #flows = true;
   #resume: () => void = () => {};
   readonly #incoming: (Uint8Array | null | TcpError)[] = [];

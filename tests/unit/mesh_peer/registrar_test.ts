@@ -3,7 +3,7 @@ import type { Peer } from "../../../clients/typescript/src/contract/types.ts";
 import { Registrar } from "../../../clients/typescript/src/mesh/service/registrar.ts";
 import type { Registration } from "../../../clients/typescript/src/mesh/service/registration.ts";
 
-/** A registrar whose requests are answered when a test says so. */
+/** A registrar whose requests the test answers. */
 function registering() {
   const requests: { endpoints: readonly string[]; answer: PromiseWithResolvers<Peer> }[] = [];
   let endpoints: readonly string[] = ["192.0.2.1:1"];
@@ -23,7 +23,7 @@ function registering() {
     registrar,
     moveTo: (...others: string[]) => endpoints = others,
     sent: () => requests.map(({ endpoints }) => endpoints.join()),
-    /** Answers the request that is under way, and lets the next one begin. */
+    /** Answers the pending request, and lets the next one begin. */
     async answer(error?: Error) {
       await turn();
       const { answer } = requests.at(-1)!;

@@ -5,7 +5,7 @@ import { Registration } from "../../../clients/typescript/src/mesh/service/regis
 
 const MESH = "10.213.";
 
-/** The service's answers to registrations, as it gives them for addresses inside the mesh. */
+/** A service that refuses endpoints inside the mesh, as the real one does. */
 function service() {
   const sent: string[][] = [];
   const post = (_path: string, body: { endpoint: string | null; endpoints?: string[] }) => {
@@ -66,7 +66,7 @@ Deno.test("isNewest: the registration that /netmap shows was this process's own 
   const registration = new Registration({ post } as unknown as Connection, "my-key");
   await registration.register(["192.0.2.1:5"]);
 
-  /** Answers /netmap from now on, also what was asked before. */
+  /** Answers every /netmap request while `asked` is pending, earlier ones included. */
   const answered = async (asked: Promise<boolean>) => {
     const releasing = setInterval(() => held.pop()?.());
     return await asked.finally(() => clearInterval(releasing));

@@ -11,15 +11,15 @@ interface Body {
   readonly events_after?: string;
 }
 
-/** The service, as far as one agent's processes see each other through it. */
+/** The part of the service through which the processes of one agent see each other. */
 class Service {
   #row: { pubkey: string; endpoints: readonly string[]; updated_at: string } | null = null;
   readonly #events: { type: string; agent_id: string; pubkey: string; endpoint: string | null }[] =
     [];
   #wake = Promise.withResolvers<void>();
-  /** Is called with the path of each request before it is answered. */
+  /** Called with the path of each request before the service handles it. */
   before: (path: string) => Promise<void> = () => Promise.resolve();
-  /** As `before`, once it has been decided. */
+  /** Called when the service has handled the request, before the answer arrives. */
   after: (path: string) => Promise<void> = () => Promise.resolve();
 
   connection(): Connection {
@@ -79,7 +79,7 @@ class Service {
   }
 }
 
-/** A process of the agent, with what moves it to other endpoints. */
+/** A process of the agent, and a function that moves it to other endpoints. */
 async function join(service: Service, publicKey: string, ...endpoints: string[]) {
   let moveTo = (_endpoints: readonly string[]): void => {};
   const member = await Member.join({
@@ -101,7 +101,7 @@ async function join(service: Service, publicKey: string, ...endpoints: string[])
   return { member, moveTo: (...others: string[]) => moveTo(others) };
 }
 
-/** `superseded`, another error, or `still there` when nothing happens any more. */
+/** `superseded`, another error, or `still there` if the member has not ended after 50 ms. */
 async function endOf(member: Member): Promise<string> {
   const quiet = new Promise<"still there">((resolve) => setTimeout(resolve, 50, "still there"));
   const end = await Promise.race([member.ended, quiet]);
@@ -127,7 +127,7 @@ Deno.test("a second process registers before the first one has its answer → th
 Deno.test("a second process begins to join before the first one registers → the later one stays", async () => {
   const service = new Service();
   let first: Promise<{ readonly member: Member }> | undefined;
-  // When the second one has its position in the events.
+  // The first process joins as soon as the second one has its position in the events.
   service.after = async (path) => {
     if (path !== "/events" || first !== undefined) return;
     first = join(service, "key of the first", "192.0.2.1:1");
@@ -152,7 +152,7 @@ Deno.test("a process that registers again while it is superseded → one of the 
   };
   first.moveTo("192.0.2.9:9");
   const second = await join(service, "key of the second", "192.0.2.2:2");
-  // The first one has been told of the second, and what it sent before arrives only now.
+  // The first process now knows of the second, and only then its delayed registration arrives.
   await new Promise((resolve) => setTimeout(resolve, 20));
   late.resolve();
   assert.deepEqual([await endOf(first.member), await endOf(second.member)], [

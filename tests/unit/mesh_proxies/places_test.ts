@@ -65,7 +65,7 @@ Deno.test("a proxy at a Unix socket → for its owner alone; what a dead process
 
 function says(text: string): (socket: Socket) => void {
   return (socket) => {
-    // A proxy that is started looks whether this one answers, and goes away.
+    // A proxy that starts connects only to see whether this one answers, then disconnects.
     socket.on("error", () => {});
     socket.end(text);
   };

@@ -1,4 +1,4 @@
-/** Proxies of a mesh that is pretended, and what speaks to them. */
+/** A simulated mesh for proxies, and clients that talk to the proxies. */
 import { Buffer } from "node:buffer";
 import { connect, type Server } from "node:net";
 import { Duplex, PassThrough } from "node:stream";
@@ -12,7 +12,9 @@ export interface Dialled {
   readonly port: number;
 }
 
-/** Port 80 sends back what it gets; other ports fail in a way each. */
+/**
+ * Port 80 echoes, port 81 echoes the head of an HTTP request; each other port fails differently.
+ */
 export function pretendedMesh(): { readonly dial: Dial; readonly dialled: Dialled[] } {
   const dialled: Dialled[] = [];
   const dial: Dial = ({ host, port }) => {
@@ -28,7 +30,7 @@ export function pretendedMesh(): { readonly dial: Dial; readonly dialled: Dialle
   return { dial, dialled };
 }
 
-/** Answers one HTTP request with its head as text. */
+/** Answers one HTTP request with the request's head as text. */
 function httpEcho(): Duplex {
   let head = "";
   return new Duplex({
@@ -54,7 +56,7 @@ export interface HttpPeer {
   readonly isClosed: () => boolean;
 }
 
-/** A peer's HTTP service, for one connection: its first bytes are answered with these. */
+/** A peer's HTTP service for one connection: it answers the first bytes with `answer`. */
 export function httpPeer(answer: string): HttpPeer {
   let received = "";
   const connection = new Duplex({
@@ -101,7 +103,7 @@ export function exchange(
     socket.on("error", reject);
     void (async () => {
       for (const piece of pieces) {
-        // The server may have refused already.
+        // The server may already have refused and closed.
         if (!socket.writable) return;
         socket.write(piece);
         await new Promise((resolve) => setTimeout(resolve, 1));

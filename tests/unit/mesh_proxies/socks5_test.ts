@@ -16,7 +16,7 @@ function credentials(user: string, password: string): Buffer {
   ]);
 }
 
-/** CONNECT to a name. */
+/** A SOCKS5 greeting and a request (by default CONNECT) to a name. */
 function connectTo(host: string, port: number, command = 1): Buffer {
   return Buffer.concat([
     Buffer.from([5, command, 0, 3, host.length]),

@@ -4,7 +4,7 @@ import { BlockedUdp } from "../../../clients/typescript/src/paths/peers/blocked_
 const PLACE = { address: "198.51.100.7", port: 51820 };
 const NEIGHBOUR = { address: "192.168.77.9", port: 51820 };
 
-/** How many datagrams go out to the place, if one is sent each second. */
+/** `sentIn` tries to send one datagram a second, and counts those that are allowed. */
 function scene() {
   const state = { isBlocked: true, now: 0 };
   const udp = new BlockedUdp({ isBlocked: () => state.isBlocked, now: () => state.now });

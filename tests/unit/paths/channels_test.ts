@@ -4,7 +4,7 @@ import { Channels } from "../../../clients/typescript/src/paths/turn/channels.ts
 const PEER = { address: "198.51.100.7", port: 51820 };
 const MINUTE = 60_000;
 
-/** Channels of a relay that keeps them as RFC 8656, 12 says, and a clock that the test moves. */
+/** Channels of a relay that keeps them as RFC 8656, section 12 says. The test moves the clock. */
 function channelsOfRelay() {
   const state = { now: 0, answers: true };
   const bound = new Map<number, { readonly peer: string; readonly until: number }>();
@@ -26,14 +26,14 @@ function channelsOfRelay() {
     state,
     channels,
     requests,
-    /** Sends so many datagrams, by a channel or without one. */
+    /** Sends this many datagrams, with or without a channel. */
     async send(datagrams: number, peer = PEER) {
       for (let sent = 0; sent < datagrams; sent++) {
         if (channels.numberOf(peer) === null) channels.count(peer);
         await Promise.resolve();
       }
     },
-    /** Passes a minute at a time, and renews every 4 minutes. */
+    /** Lets minutes pass, and renews every 4 minutes. */
     pass(minutes: number, wanted = true) {
       for (let minute = 0; minute < minutes; minute++) {
         state.now += MINUTE;

@@ -17,7 +17,7 @@ function improve({ own = "A", endpoint = RELAYED as Endpoint | null } = {}) {
     relays: ["relay-1"],
     isUdpBlocked: false,
     handshakeAt: null as number | null,
-    /** The second since which nothing came back. */
+    /** The second of the first packet that is still unanswered. */
     unansweredSince: null as number | null,
   };
   const improver = new Improver({
@@ -26,7 +26,7 @@ function improve({ own = "A", endpoint = RELAYED as Endpoint | null } = {}) {
     relays: () => state.relays,
     isUdpBlocked: () => state.isUdpBlocked,
   });
-  /** A handshake has just ended, unless the test says when one did. */
+  /** By default the last handshake has just ended. */
   const handshakeAt = () => state.handshakeAt ?? world.now;
   const stats = (): PeerStats[] => [{
     publicKey: "M",

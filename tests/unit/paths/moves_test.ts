@@ -3,7 +3,7 @@ import { Ranks } from "../../../clients/typescript/src/paths/peers/ranks.ts";
 import type { Endpoint } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { type SimulatedHost, World } from "../tunnel/simulation.ts";
 
-/** Two peers on a relay: each sends from `via: "relay"`, until a test lets one send directly. */
+/** Two peers that use a relay. Each sends from `via: "relay"` until the test changes that. */
 function relayedPair() {
   const world = new World();
   const { mayMove } = new Ranks();
@@ -19,7 +19,7 @@ function relayedPair() {
   world.settle();
   right.takeTexts();
   assert.deepEqual([viaOf(left), viaOf(right)], ["relay", "relay"]);
-  // Two initiations at one moment would be a replay.
+  // A second initiation with the same timestamp would be refused as a replay.
   world.advance(100);
   return { world, left, right, direct };
 }
@@ -28,7 +28,7 @@ function viaOf(host: SimulatedHost): string | undefined {
   return host.tunnel.stats()[0]!.endpoint?.via;
 }
 
-/** From now on the host sends by that way. */
+/** From now on the host sends this way. */
 function by(host: SimulatedHost, via: string): void {
   host.endpoint = { ...host.endpoint, via };
 }
@@ -48,7 +48,7 @@ Deno.test("a better way answers a handshake → both move to it, and every packe
 Deno.test("a better way that works in one direction alone → neither moves", () => {
   const { world, left, right, direct } = relayedPair();
   by(left, "udp");
-  // Answers go back by the way of the initiation, and get lost.
+  // The responses take the same way as the initiation, and are lost.
   world.passes = ({ to, from }) => !(to.via === "udp" && from.address === right.endpoint.address);
   left.tunnel.tryEndpoints(right.publicKey, [direct.right!]);
   world.settle();
@@ -82,7 +82,7 @@ Deno.test("the better way is lost → a new handshake by the relay moves both ba
   world.passes = ({ to }) => to.via !== "udp";
   by(left, "relay");
   by(right, "relay");
-  // What this loses tells it after 15 s that the way is lost.
+  // After 15 s without an answer to this packet, the tunnel knows that the way is lost.
   left.sendTo(right, "lost");
   world.advance(16_000);
   assert.deepEqual([viaOf(left), viaOf(right)], ["relay", "relay"]);

@@ -1,8 +1,8 @@
-/** What a hostile server, or somebody on the way, may send. */
+/** Datagrams that a hostile server, or an attacker on the way, may send. */
 import fc from "fast-check";
 import { CLASS, METHOD, writeStun } from "../../../clients/typescript/src/paths/stun/message.ts";
 
-/** That of the samples in RFC 5769. */
+/** The transaction id of the samples in RFC 5769. */
 export const TRANSACTION = "b7e7a701bc34d686fa87dfae";
 
 const KEY = new TextEncoder().encode("a key that nobody else has");
@@ -12,7 +12,7 @@ export const attributes = fc.uniqueArray(
   { selector: ([type]) => type, maxLength: 6 },
 ).map((entries) => new Map(entries));
 
-/** Bytes at random, and messages with some bytes changed or cut off. */
+/** Random bytes, and messages with some bytes changed or cut off. */
 export const noise = fc.oneof(
   fc.uint8Array({ maxLength: 200 }),
   fc.record({

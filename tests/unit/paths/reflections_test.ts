@@ -17,7 +17,7 @@ const SERVERS: readonly Address[] = [
 ];
 const OUTSIDE = { address: "203.0.113.9", port: 40000 };
 
-/** Lets everything that was promised happen. */
+/** Resolves when every promise that can settle by itself has settled. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
@@ -26,7 +26,7 @@ function reflect() {
   const world = new World();
   const sent: { readonly bytes: Uint8Array; readonly to: Address }[] = [];
   let changes = 0;
-  /** Which servers answer, and what they see. */
+  /** The servers that answer, and the address that they see. */
   const state = { answering: SERVERS, seen: OUTSIDE as Address };
   const reflections = new Reflections({
     surroundings: world.surroundings,

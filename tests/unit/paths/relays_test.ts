@@ -65,7 +65,7 @@ Deno.test("attemptsOf() → UDP, TCP, TLS, and then through the proxy with TLS f
   ]);
 });
 
-/** Lets everything that was promised happen. */
+/** Resolves when every promise that can settle by itself has settled. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
@@ -108,7 +108,7 @@ Deno.test("firstOf() when all fail → the last error, at once; without any atte
   await assert.rejects(firstOf([], options), /No TURN server/);
 });
 
-/** A keeper whose relay is the test. */
+/** A RelayKeeper whose service and relays are simulated by the test. */
 function keep() {
   const world = new World();
   const log: string[] = [];
@@ -117,7 +117,7 @@ function keep() {
     hasRelay: true,
     works: ["udp", "tcp", "tls"],
     isUdpBlocked: false,
-    /** Milliseconds that each takes. */
+    /** Milliseconds until an allocation succeeds, by transport. */
     delays: {} as Partial<Record<Transport, number>>,
   };
   const ends = new Map<string, () => void>();

@@ -21,7 +21,7 @@ const OTHER_KEY = createHash("md5").update("agent:mesh.test:guess").digest();
 const RELAYED = { address: "198.51.100.1", port: 50000 };
 const PEER = { address: "192.0.2.2", port: 51820 };
 
-/** An allocation whose server is the test. */
+/** An allocation whose server is simulated by the test. */
 function allocate({ isReliable = false } = {}) {
   const world = new World();
   const requests: ReceivedStun[] = [];
@@ -74,12 +74,12 @@ function allocate({ isReliable = false } = {}) {
   };
 }
 
-/** Lets everything that was promised happen. */
+/** Resolves when every promise that can settle by itself has settled. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** An allocation that the server has made. */
+/** An allocation that the server has granted. */
 async function allocatedOne(options = {}) {
   const server = allocate(options);
   const opening = server.allocation.open();
@@ -97,7 +97,7 @@ Deno.test("a success that nobody signed, or somebody else → ignored; the serve
     isOpen = true;
     return relayed;
   });
-  // Before the server has told its realm, nobody can sign.
+  // Until the server has named its realm, no answer can be signed, so this one is ignored.
   server.answer(CLASS.success, server.allocated(), null);
   await settle();
   server.refuse(401, "first");

@@ -15,7 +15,7 @@ import { readChannelData } from "../../../clients/typescript/src/paths/turn/chan
 import { splitMessages } from "../../../clients/typescript/src/paths/turn/transport.ts";
 import { attributes, noise, TRANSACTION } from "./noise.ts";
 
-/** The sample response of RFC 5769, 2.2: with SOFTWARE, MESSAGE-INTEGRITY and FINGERPRINT. */
+/** The sample response of RFC 5769, 2.2, with SOFTWARE, MESSAGE-INTEGRITY and FINGERPRINT. */
 const RESPONSE = bytesOfHex(
   "0101003c2112a442b7e7a701bc34d686fa87dfae8022000b7465737420766563746f7220002000080001a147e112a643" +
     "000800142b91f599fd9e90c38c7489f92af9ba53f06be7d780280004c07d4c96",
@@ -40,7 +40,7 @@ Deno.test("parseStun() of the response in RFC 5769 → its address, and authenti
 Deno.test("a byte before the end of MESSAGE-INTEGRITY differs → not authentic, or no message", () => {
   const end = RESPONSE.length - 8;
   for (let at = 0; at < end; at++) {
-    // The length of the message and of its parts: then it is no message any more.
+    // A changed length, of the message or of an attribute, makes it unparsable.
     const bytes = RESPONSE.slice();
     bytes[at] = bytes[at]! ^ 1;
     const message = parseStun(bytes);
@@ -114,7 +114,7 @@ Deno.test("anything at all → read or refused, without an exception, and nothin
       const { messages, rest, isBroken } = splitMessages(bytes);
       const sum = messages.reduce((total, { length }) => total + length, 0);
       assert.ok(sum + rest.length <= bytes.length);
-      // What is left begins a message that is not whole, or is too short to tell.
+      // The rest is the start of an incomplete message, or too short to tell.
       if (!isBroken && rest.length >= 4) assert.equal(splitMessages(rest).messages.length, 0);
     }),
     options,

@@ -19,7 +19,7 @@ function environment(own: Readonly<Record<string, string>>) {
   }));
 }
 
-/** What a function with these variables answers to anybody. */
+/** The answer of a function with these variables to a public request. */
 async function answerWith(own: Readonly<Record<string, string>>) {
   const app = meshApp(environment(own), () => {});
   const answer = await app.fetch(new Request("http://127.0.0.1/agent-mesh/openapi.json"));
@@ -58,7 +58,7 @@ Deno.test("MESH_TURN_CREDENTIALS_URL with MESH_TURN_CREDENTIALS_TOKEN → a serv
   assert.equal((await answerWith(SERVICE)).status, 200);
 });
 
-/** By the variable that the answer has to name first. */
+/** Bad settings, by the variable that the answer has to name first. */
 const BAD: Readonly<Record<string, readonly Readonly<Record<string, string>>[]>> = {
   MESH_TURN_URLS: [
     ...[

@@ -12,12 +12,12 @@ import type {
 
 const FUNCTIONS = join(PROJECT, "supabase/functions");
 
-/** Of the operations that change something: what nobody has to look at after a restore. */
+/** Operations that change something, but that need no review after a restore. */
 const REPEATED_OR_COUNTED = [
   ...["/fetch", "/open", "/peer/heartbeat", "/register", "/sweep", "/wait", "/wg_config"],
 ];
 
-/** What operations are made of here: none of them is called. */
+/** Enough to create the operations, because none of them is called. */
 const PLATFORM = {
   settings: readArtifactsSettings(
     new Map([
@@ -27,7 +27,7 @@ const PLATFORM = {
   ),
 };
 
-/** The operations of both functions, as their apps list them, and what a call of each does. */
+/** The effect of each operation that the app of either function lists. */
 async function readEffects(): Promise<Map<string, Effect>> {
   const effects = new Map<string, Effect>();
   for (const name of ["agent-artifacts", "agent-mesh"]) {
@@ -36,7 +36,7 @@ async function readEffects(): Promise<Map<string, Effect>> {
       const { createOperation } = await import(
         pathToFileURL(join(FUNCTIONS, name, file!)).href
       ) as { createOperation?: (platform: object) => Operation };
-      // A link is none.
+      // A link is not an operation.
       if (createOperation !== undefined) effects.set(path!, createOperation(PLATFORM).effect);
     }
   }

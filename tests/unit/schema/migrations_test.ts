@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readMigrationFiles } from "../../../local/postgres/migration_files.ts";
 
-/** A migration's last statement, alone or in a block, as the end of privileges.sql has it. */
+/** The last statement of a migration, alone or in a block, as privileges.sql ends with it. */
 const RECORDS =
   /;\s*(?:select agents\.record_structure\(\);|do \$\$\s*begin\s*perform agents\.record_structure\(\);\s*end\s*\$\$;)\s*$/;
 

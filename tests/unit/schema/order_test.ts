@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readSchemaFiles, type SchemaFile } from "../../../local/postgres/schema_files.ts";
 
-/** The start of a statement that makes something which others can name. */
+/** The start of a statement that creates something which other statements can name. */
 const CREATION =
   /^create (?:or replace )?(?:unlogged )?(?:function|procedure|table|view|type|domain|sequence|aggregate) (\w+\.\w+)/gm;
 
@@ -67,7 +67,7 @@ function forwardReferences(files: readonly SchemaFile[]): string[] {
   });
 }
 
-/** In which file each thing is made first. */
+/** The index of the file that first creates each thing. */
 function creationsIn(files: readonly SchemaFile[]): Map<string, number> {
   const creations = new Map<string, number>();
   for (const [index, { text }] of files.entries()) {
@@ -82,10 +82,10 @@ function withoutComments(text: string): string {
   return text.replaceAll(/--.*$/gm, "");
 }
 
-/** The name of a folder's own files among its folders. */
+/** Stands for a folder's own files among its sub-folders. */
 const FILES = "*.sql";
 
-/** The folders that the paths visit more than once, or whose own files are between its folders. */
+/** Folders visited more than once, or whose own files come between their sub-folders. */
 function scatteredFolders(paths: readonly string[]): string[] {
   return [...foldersOf(paths)].flatMap((folder) => {
     const children = childrenOf(folder, paths);
@@ -99,7 +99,7 @@ function scatteredFolders(paths: readonly string[]): string[] {
   });
 }
 
-/** What the paths visit in a folder, in their order: its folders, and FILES. */
+/** A folder's sub-folders and FILES, in the order in which the paths visit them. */
 function childrenOf(folder: string, paths: readonly string[]): string[] {
   const children = paths.filter((path) => path.startsWith(`${folder}/`)).map((path) => {
     const [child, ...below] = path.slice(folder.length + 1).split("/");

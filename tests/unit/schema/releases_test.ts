@@ -12,7 +12,7 @@ import {
 const MIGRATIONS = join("supabase", "migrations");
 const NEWER = "20991231235959_newer.sql";
 
-/** A project before its first release, with this one's schema; removed when the test ends. */
+/** A temporary project with this schema, before its first release. */
 async function openProject() {
   const path = await Deno.makeTempDir({ prefix: "agent-mesh-releases-" });
   for (const name of ["config.toml", "schemas"]) {
@@ -28,7 +28,7 @@ async function openProject() {
   };
 }
 
-/** Every file below a folder, and its text. */
+/** The text of every file below a folder. */
 async function readAll(folder: string): Promise<Record<string, string>> {
   const files = await readdir(folder, { recursive: true, withFileTypes: true });
   return Object.fromEntries(
@@ -85,7 +85,7 @@ Deno.test("recordRelease() twice → each release has the migrations that it add
     releases.map(({ version, migrations }) => [version, Object.keys(migrations)]),
     [["1.0.0", [RELEASE_MIGRATION]], ["1.1.0", [NEWER]], ["1.1.1", []]],
   );
-  // As `sha256sum` prints it.
+  // The digest that `sha256sum` prints for the file.
   assert.equal(
     releases[1]!.migrations[NEWER],
     "354b7196c9ba5fb4b21cf615bb6ec4cd5c07503c34229feef033fc081a8c03f4",

@@ -17,7 +17,7 @@ Deno.test("sleepProofClock() → goes with the faster clock, and never back", ()
   assert.equal(now(), 0);
   [steady, wall] = [1500, 5_000_500];
   assert.equal(now(), 500);
-  // Three hours in which the steady clock stood still.
+  // The host slept for three hours, during which the steady clock stood still.
   [steady, wall] = [1501, 5_000_500 + 3 * 3_600_000];
   assert.equal(now(), 500 + 3 * 3_600_000);
   // Somebody sets the wall clock back by a day.

@@ -91,7 +91,7 @@ Deno.test("seal() → what OpenSSL's ChaCha20-Poly1305 makes, for every length a
 
 Deno.test("sealPadded() → the plaintext and zeros, sealed in their place", () => {
   const key = randomBytes(32);
-  // What an earlier call left on the heap must not be sent.
+  // Bytes that an earlier call left on the heap must not be sent.
   seal(new Uint8Array(200).fill(0xff), { key, counter: 1 });
   const target = new Uint8Array(3 + 32 + 16);
   sealPadded(target, { key, counter: 7, plaintext: fromHex("aabb"), length: 32, at: 3 });

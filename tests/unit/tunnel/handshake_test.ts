@@ -42,7 +42,7 @@ for (
     world.advance(200 * SECOND);
     assert.deepEqual(right.takeTexts(), []);
     assert.equal(left.handshakeAt(), null);
-    // The first, and one every five seconds for 90.
+    // The first one, and one every five seconds for 90 seconds.
     assert.equal(typesOf(world).filter((type) => type === 1).length, 19);
     assert.deepEqual(new Set(typesOf(world)), new Set([1, 2]));
   });

@@ -5,7 +5,7 @@ import { HostilePeer } from "./hostile_peer.ts";
 import { ipv4Packet, ipv6Packet } from "./packets.ts";
 import { pairOf, type SimulatedHost, World } from "./simulation.ts";
 
-/** What happens to a datagram on its way. */
+/** How a datagram is changed on its way. */
 const change = fc.oneof(
   fc.record({
     kind: fc.constant("flip" as const),
@@ -22,7 +22,7 @@ function changed(bytes: Uint8Array, { kind, at, mask }: Change): Uint8Array {
   if (kind === "cut") return bytes.slice(0, at % bytes.length);
   if (kind === "append") return Uint8Array.from([...bytes, ...Array(at + 1).fill(mask)]);
   const result = bytes.slice();
-  // Nobody looks at the second MAC unless there is load.
+  // The second MAC (the last 16 bytes) is checked only under load.
   const end = bytes[0] === 1 || bytes[0] === 2 ? result.length - 16 : result.length;
   result[at % end] = result[at % end]! ^ mask;
   return result;
@@ -30,7 +30,7 @@ function changed(bytes: Uint8Array, { kind, at, mask }: Change): Uint8Array {
 
 const stateOf = ({ tunnel }: SimulatedHost) => JSON.stringify(tunnel.stats());
 
-/** One datagram of each of the four kinds, that would be accepted as it is. */
+/** One valid datagram of each of the four kinds. */
 function validDatagrams() {
   const world = new World();
   const { left, right } = pairOf(world);
@@ -74,7 +74,7 @@ Deno.test("a datagram that was changed anywhere → nothing thrown, sent, delive
   fc.assert(
     fc.property(fc.nat(valid.length - 1), change, (index, how) => {
       const bytes = changed(valid[index]!, how);
-      // Whether the receiver is the one meant or not.
+      // Both hosts get the datagram, whichever of them it was meant for.
       for (const { tunnel, endpoint } of [left, right]) tunnel.receiveDatagram(bytes, endpoint);
       assert.deepEqual([stateOf(left), stateOf(right), world.sent.length], before);
     }),

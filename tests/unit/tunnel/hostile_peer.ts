@@ -10,7 +10,7 @@ import { Session } from "../../../clients/typescript/src/wireguard/session/sessi
 import type { Endpoint } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import type { SimulatedHost, World } from "./simulation.ts";
 
-/** A peer with a right key, that sends what it likes in its session. */
+/** A peer with a valid key that sends whatever it likes in its session. */
 export class HostilePeer {
   readonly endpoint: Endpoint = { address: "192.0.2.66", port: 666, via: "udp" };
   readonly #own = new Keypair(randomBytes(32));

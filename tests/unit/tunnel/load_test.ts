@@ -7,7 +7,7 @@ import { pairOf, type SimulatedHost, World } from "./simulation.ts";
 
 const STRANGER: Endpoint = { address: "192.0.2.200", port: 9, via: "udp" };
 
-/** Initiations with a right first MAC, from keys that nobody knows. */
+/** Sends initiations with a valid first MAC from unknown keys. */
 function flood(world: World, { at, count }: { at: SimulatedHost; count: number }): number {
   const sent = world.sent.length;
   const { surroundings } = world;
@@ -141,7 +141,7 @@ Deno.test("forged responses to a handshake, under load → a few are worth their
   const response = world.sent.at(-1)!.bytes;
   assert.equal(response[0], 2);
   const before = world.sent.length;
-  // By whoever has seen the initiation: right but for the encrypted part.
+  // Anyone who has seen the initiation can forge this: only the encrypted part is wrong.
   const forged = response.slice();
   forged[44] = forged[44]! ^ 1;
   new CookieJar(parseKey(left.publicKey)).stamp(forged, world.now);

@@ -1,4 +1,4 @@
-/** IP packets, written by hand: no TCP/IP is needed to see whether a tunnel carries them. */
+/** IP packets written by hand, so that tests of the tunnel need no TCP/IP stack. */
 
 interface Addresses {
   readonly source: string;
@@ -44,7 +44,7 @@ export function echoReply(packet: Uint8Array): Uint8Array | null {
   return ipv4Packet(message, { source, destination, protocol: 1 });
 }
 
-/** Of an ICMP echo reply; null for other packets. */
+/** The sequence number of an ICMP echo reply; null for other packets. */
 export function replySequence(packet: Uint8Array): number | null {
   if (packet[9] !== 1 || packet[20] !== 0) return null;
   return packet[26]! << 8 | packet[27]!;
@@ -63,7 +63,7 @@ export function ipv6Packet(
   return packet;
 }
 
-/** RFC 1071. */
+/** Writes the Internet checksum (RFC 1071). */
 function writeChecksum(bytes: Uint8Array, at: number): void {
   let sum = 0;
   for (let index = 0; index < bytes.length; index += 2) {

@@ -32,7 +32,7 @@ Deno.test("setPeers() with other endpoints → a peer that was heard elsewhere s
   world.settle();
   const heard = left.tunnel.stats()[0]!.endpoint;
   left.tunnel.setPeers([right.asPeer({ endpoints: [ELSEWHERE] })]);
-  // It has moved, and nobody told this side.
+  // The right host no longer receives at its old endpoint, and the left one does not know.
   world.passes = ({ from, to }) => to !== heard && from !== heard;
   left.sendTo(right);
   assert.deepEqual(world.sent.at(-1)!.to, heard);
@@ -65,7 +65,7 @@ Deno.test("tryEndpoints() that nobody answers → the session goes on; that is a
   }
   assert.equal(right.takeTexts().length, 120);
   assert.deepEqual(left.tunnel.stats()[0]!.endpoint, right.endpoint);
-  // No other initiation was sent in its place.
+  // The only other initiation is the one that began the session.
   assert.equal(world.sent.filter(({ bytes, to }) => bytes[0] === 1 && to !== ELSEWHERE).length, 1);
   right.endpoint = { ...right.endpoint, via: "better" };
   left.tunnel.tryEndpoints(right.publicKey, [right.endpoint]);

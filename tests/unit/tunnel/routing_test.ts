@@ -64,7 +64,7 @@ Deno.test("a packet from an address that is not the sender's → dropped; its ow
   const { left, right } = pairOf(world, null);
   const third = world.addHost(3);
   right.tunnel.setPeers([left.asPeer(), third.asPeer()]);
-  // Left sends whatever it is given.
+  // The left host does not check the source addresses of the packets it sends.
   for (const source of ["10.0.0.3", "10.0.0.9", right.inner, left.inner]) {
     left.tunnel.sendPacket(ipv4Packet(text(source), { source, destination: right.inner }));
   }

@@ -19,7 +19,7 @@ function connected() {
   return { world, left, right, presharedKey };
 }
 
-/** One packet each way every second; how many of them are lost. */
+/** Sends one packet each way every second. Returns how many are lost. */
 function exchange(
   world: World,
   { left, right, seconds }: {
@@ -169,7 +169,7 @@ Deno.test("a sleep until all duties are late, whose keys are to be forgotten →
 Deno.test("a packet after such a sleep, before the late duties → the answer to its initiation counts", () => {
   const { world, left, right } = connected();
   world.sleep(5 * HOUR);
-  // Until the late duties are done, nothing arrives.
+  // Nothing arrives while the late timers run.
   world.passes = () => false;
   const count = world.sent.length;
   left.sendTo(right, "after the night");
@@ -189,13 +189,13 @@ Deno.test("a restart with the same key, of either side → the other's packets a
   left.tunnel.setPeers([right.asPeer({ presharedKey })]);
   right.restart();
   right.tunnel.setPeers([left.asPeer({ presharedKey })]);
-  // Who restarted speaks first: at once.
+  // The restarted host sends first: its packet arrives at once.
   right.sendTo(left, "back");
   world.settle();
   assert.deepEqual(left.takeTexts(), ["back"]);
   left.restart();
   left.tunnel.setPeers([right.asPeer({ presharedKey })]);
-  // The other side speaks first: when its packets are not answered for 15 s, it begins again.
+  // The other host sends first: after 15 s without an answer, it starts a new handshake.
   const lost = exchange(world, { left: right, right: left, seconds: 60 });
   assert.ok(lost <= 2 * 17, String(lost));
   assert.equal(exchange(world, { left, right, seconds: 10 }), 0);

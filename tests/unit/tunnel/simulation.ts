@@ -1,4 +1,4 @@
-/** Tunnels in one process, on a network and a clock that a test moves. */
+/** Tunnels in one process, on a simulated network and with a clock that only the test moves. */
 import { randomBytes } from "node:crypto";
 import { formatKey } from "../../../clients/typescript/src/wireguard/key.ts";
 import {
@@ -21,12 +21,12 @@ interface Timer {
   readonly action: () => void;
 }
 
-/** Later than the epoch, so that a clock that is set back stays positive. */
+/** Long after the epoch, so that a clock that is set back stays positive. */
 const START = Date.UTC(2030, 0, 1);
 
 export class World {
   now = 0;
-  /** Everything that was sent, whether it arrived or not. */
+  /** All datagrams that were sent, including the lost ones. */
   readonly sent: Datagram[] = [];
   /** Whether a datagram arrives. */
   passes: (datagram: Datagram) => boolean = () => true;
@@ -46,7 +46,7 @@ export class World {
     },
   };
 
-  /** The host number `n` has the endpoint 192.0.2.n, and 10.0.0.n inside. */
+  /** Host `n` has the endpoint 192.0.2.n and the tunnel address 10.0.0.n. */
   addHost(
     number: number,
     options: Partial<TunnelOptions> = {},
@@ -61,14 +61,14 @@ export class World {
     if (this.passes(datagram)) this.#underWay.push(datagram);
   }
 
-  /** Delivers what is under way, and what is sent because of it. */
+  /** Delivers all datagrams under way, and those that are sent in response. */
   settle(): void {
     for (let datagram; (datagram = this.#underWay.shift()) !== undefined;) {
       this.#hosts.get(datagram.to.address)?.tunnel.receiveDatagram(datagram.bytes, datagram.from);
     }
   }
 
-  /** Lets time pass, with everything that is due in it. */
+  /** Lets time pass, and runs the timers that become due. */
   advance(milliseconds: number): void {
     const end = this.now + milliseconds;
     this.settle();
@@ -81,12 +81,12 @@ export class World {
     this.now = end;
   }
 
-  /** Time passes, and nobody notices: every timer is late. */
+  /** Lets time pass without running timers, as when a host sleeps: all of them are late. */
   sleep(milliseconds: number): void {
     this.now += milliseconds;
   }
 
-  /** Somebody sets the wall clock. Forward, it is a sleep to `sleepProofClock`. */
+  /** Sets the wall clock. `sleepProofClock` takes a step forward for a sleep. */
   setClock(by: number): void {
     if (by > 0) this.sleep(by);
     else this.#clockOffset += by;
@@ -120,7 +120,7 @@ export class SimulatedHost {
     return this.tunnel.publicKey;
   }
 
-  /** As another host configures this one. */
+  /** The configuration of this host as another host's peer. */
   asPeer(changes: Partial<PeerConfiguration> = {}): PeerConfiguration {
     return {
       publicKey: this.publicKey,
@@ -131,7 +131,7 @@ export class SimulatedHost {
     };
   }
 
-  /** Loses all state but the private key. */
+  /** Loses all state except the private key. */
   restart(): void {
     this.tunnel.close();
     this.tunnel = this.#newTunnel();
@@ -142,7 +142,7 @@ export class SimulatedHost {
     return this.tunnel.sendPacket(ipv4Packet(new TextEncoder().encode(text), options));
   }
 
-  /** What arrived since the last call. */
+  /** The texts that arrived since the last call. */
   takeTexts(): string[] {
     const texts = this.received.map(({ packet }) => new TextDecoder().decode(packet.subarray(20)));
     this.received.length = 0;
@@ -164,7 +164,7 @@ export class SimulatedHost {
   }
 }
 
-/** Two hosts that know each other, with a PSK. */
+/** Two hosts that are configured as each other's peers, by default with a PSK. */
 export function pairOf(world: World, presharedKey: string | null = newKey()) {
   const [left, right] = [world.addHost(1), world.addHost(2)];
   left.tunnel.setPeers([right.asPeer({ presharedKey })]);

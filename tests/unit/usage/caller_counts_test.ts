@@ -7,11 +7,11 @@ import {
 const PLANNER = { key_hash: "planner" };
 const SERVED = { errorCode: null, isKnown: true };
 
-/** Counts whose writes end up in `written`, unless `fails` says otherwise. */
+/** Counts that write to `written`. While `fails()` is true, writes fail. */
 function counting({ fails = () => false }: { fails?: () => boolean } = {}) {
   const written: (readonly UsageEntry[])[] = [];
   const counts = new CallerCounts({
-    // Later than any test ends.
+    // Longer than any test, so only explicit writes happen.
     writeSeconds: 3600,
     write(entries) {
       if (fails()) return Promise.reject(new Error("no database"));
@@ -22,7 +22,7 @@ function counting({ fails = () => false }: { fails?: () => boolean } = {}) {
   return { counts, written };
 }
 
-/** What was counted of each caller, without the times. */
+/** The counts of each caller, without the times. */
 function numbersOf(entries: readonly UsageEntry[] = []) {
   return entries.map(({ seconds_ago: _, is_unknown: __, ...numbers }) => numbers);
 }

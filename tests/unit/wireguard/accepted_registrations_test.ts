@@ -22,7 +22,7 @@ import { agentIds, endpoints, ports, protocols, spoilt } from "./inputs/hostile_
 import { unknownLines } from "./inputs/line_grammar.ts";
 import { aliceState, configurationOf, meshNetworks, peerState } from "./inputs/states.ts";
 
-/** What register_peer is called with. */
+/** The arguments of register_peer. */
 interface Registration {
   readonly agent_id: string;
   readonly pubkey: string;
@@ -33,7 +33,7 @@ interface Registration {
   readonly listen_port: number | null;
 }
 
-/** What put_rule is called with. */
+/** The arguments of put_rule. */
 interface Rule {
   readonly port: number;
   readonly proto: string;
@@ -86,11 +86,11 @@ Deno.test("whatever /peer/register and /acl/put accept → known lines in its ow
     }),
     { numRuns: 2_000 },
   );
-  // About one in seven is.
+  // About one in seven is accepted.
   assert.ok(accepted > 150, `only ${accepted} were accepted: too few to show anything`);
 });
 
-/** Not even all numbers. */
+/** Ports, some of which are not even numbers. */
 function hostilePorts(): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 9, arbitrary: ports }, {
     weight: 1,
@@ -98,7 +98,7 @@ function hostilePorts(): fc.Arbitrary<unknown> {
   });
 }
 
-/** What an operation passes to the database for this body; null when it refuses the body. */
+/** The parameters that an operation passes to the database; null if it refuses the body. */
 async function passedOn<Passed>(
   operationOf: (platform: Platform<MeshSettings>) => Operation,
   body: unknown,
@@ -126,7 +126,9 @@ async function passedOn<Passed>(
   return parameters as Passed;
 }
 
-/** Only register_peer refuses these: only the database knows the networks. */
+/**
+ * The function accepts these; register_peer refuses them, as only the database knows the networks.
+ */
 function liesInsideTheMesh({ endpoint_ip, further_endpoint_ips }: Registration): boolean {
   return [endpoint_ip, ...further_endpoint_ips].some((ip) => {
     const address = parseIpv4(ip ?? "") ?? parseIpv6(ip ?? "");

@@ -5,7 +5,7 @@ import { RENDERING_REVISION } from "../../../supabase/functions/_shared/waiting/
 
 const GOLDEN = new URL("./golden/", import.meta.url);
 
-/** The golden configurations at this revision. */
+/** The digest of the golden configurations at this revision. */
 const RENDERED = {
   revision: 2,
   sha256: "a4f97e60b8db6589779edff0bffd45b9c4efa31f559cbe6d360e65959ad05478",

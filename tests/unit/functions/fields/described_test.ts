@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type FieldSchema, FUNCTIONS, type OpenApiDocument, readOpenApi } from "./requests.ts";
 
-/** Texts of requests without a rule that a schema could state, and why. */
+/** Text fields of requests whose schema states no rule, and why. */
 const REQUEST_EXCEPTIONS: Readonly<Record<string, string>> = {
   artifact_id: "Another form is no error of form: it names nothing, which is 404.",
   grant_id: "Likewise.",
@@ -9,7 +9,7 @@ const REQUEST_EXCEPTIONS: Readonly<Record<string, string>> = {
   token: "Another form is one of the many that no issuer signs, which are all 401.",
 };
 
-/** Texts of answers likewise. */
+/** Text fields of answers whose schema states no rule, and why. */
 const ANSWER_EXCEPTIONS: Readonly<Record<string, string>> = {
   message: "A sentence.",
   details: "Depends on `code`.",
@@ -29,7 +29,7 @@ interface Property {
   readonly schema: FieldSchema;
 }
 
-/** The properties of an object, of the objects within it, and of those in lists. */
+/** The properties of an object and of all objects inside it, those in lists included. */
 function propertiesOf(where: string, schema: FieldSchema): Property[] {
   const nested = [...schema.anyOf ?? [], ...schema.items ? [schema.items] : []]
     .flatMap((part) => propertiesOf(where, part));
@@ -40,7 +40,7 @@ function propertiesOf(where: string, schema: FieldSchema): Property[] {
   return [...own, ...nested];
 }
 
-/** Whether values of its type are refused, or there are only few of that type. */
+/** Whether the schema refuses some values of its type, or the type has only a few values. */
 function hasRule(schema: FieldSchema): boolean {
   const { type, pattern, format, minimum, maximum, anyOf, items } = schema;
   if (schema.$ref || schema.properties || schema.enum || "const" in schema) return true;
@@ -51,12 +51,12 @@ function hasRule(schema: FieldSchema): boolean {
   return (pattern ?? format) !== undefined;
 }
 
-/** A description of its own, or where it is a list of named things or one of them, theirs. */
+/** Whether the field has a description, or refers to a named schema, which has one. */
 function isDescribed({ description, $ref, items }: FieldSchema): boolean {
   return (description ?? $ref ?? items?.$ref ?? "") !== "";
 }
 
-/** Every property that a request of the document has. */
+/** Every property of every request in the document. */
 function requestProperties({ paths }: OpenApiDocument): Property[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.values(methods).flatMap(({ parameters = [], requestBody }) => [
@@ -66,7 +66,7 @@ function requestProperties({ paths }: OpenApiDocument): Property[] {
   );
 }
 
-/** Every property that an answer has: of the schemas with a name, and of those without. */
+/** Every property of every answer, in named schemas and in inline ones. */
 function answerProperties({ paths, components }: OpenApiDocument): Property[] {
   const named = Object.entries(components.schemas)
     .flatMap(([name, schema]) => propertiesOf(name, schema));
@@ -78,7 +78,7 @@ function answerProperties({ paths, components }: OpenApiDocument): Property[] {
   return [...named, ...unnamed];
 }
 
-/** Everything under the name `schema`. */
+/** The value of every member named `schema`, at any depth. */
 function schemasOf(described: unknown): FieldSchema[] {
   if (typeof described !== "object" || described === null) return [];
   return Object.entries(described).flatMap(([name, value]) =>

@@ -6,7 +6,7 @@ import { type FieldSchema, readFields } from "./requests.ts";
 
 const PAGES = { "agent-artifacts": "docs/artifacts.md", "agent-mesh": "docs/mesh.md" } as const;
 
-/** What `## Fields` of a page says of some fields. */
+/** One item of a page's section `## Fields`. */
 interface Rule {
   readonly fields: readonly string[];
   readonly text: string;
@@ -14,7 +14,7 @@ interface Rule {
   readonly invalid: readonly unknown[];
 }
 
-/** Its rules: ``- **`key`**, a name: the rule. Valid: `a`. Invalid: `b`.`` */
+/** The items have this form: ``- **`key`**, a name: the rule. Valid: `a`. Invalid: `b`.`` */
 function rulesOf(page: string): Rule[] {
   const [, section = ""] = page.split("\n## Fields\n");
   const lines = section.split("\n## ")[0]!.split("\n").filter((line) => line.startsWith("- "));
@@ -35,7 +35,7 @@ function codesIn(markdown: string): string[] {
   return Array.from(markdown.matchAll(/`([^`]+)`/g), ([, code]) => code!);
 }
 
-/** Whatever is JSON stands for its value, everything else for itself. */
+/** The value of JSON; any other text as it is. */
 function valueOf(code: string): unknown {
   try {
     return JSON.parse(code);
@@ -44,7 +44,7 @@ function valueOf(code: string): unknown {
   }
 }
 
-/** The bounds and names in a schema that its rule has to have in words. */
+/** The bounds, defaults and enum values of a schema, which its rule has to mention. */
 function figuresOf(schema: FieldSchema): unknown[] {
   const { minimum, maximum, minLength, maxLength, minItems, anyOf = [], items } = schema;
   const own = [minimum, maximum, minLength, maxLength, minItems, lengthIn(schema), schema.default];
@@ -56,7 +56,7 @@ function figuresOf(schema: FieldSchema): unknown[] {
   ];
 }
 
-/** The longest text of a pattern such as `^[a-z]{64}$` or `^[a-z][a-z-]{0,127}$`. */
+/** The length of the longest text that fits such as `^[a-z]{64}$` or `^[a-z][a-z-]{0,127}$`. */
 function lengthIn({ pattern = "" }: FieldSchema): number | undefined {
   const [, first, length] = /^\^(\[[^\]]+\])?\[[^\]]+\]\{(?:0,)?(\d+)\}\$$/.exec(pattern) ?? [];
   return length === undefined ? undefined : Number(length) + (first === undefined ? 0 : 1);

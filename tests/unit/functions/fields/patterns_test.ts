@@ -6,7 +6,7 @@ import { values } from "./values.ts";
 
 const FIELDS = [...await readFields("agent-artifacts"), ...await readFields("agent-mesh")];
 
-/** One of those that share both their validation and their schema. */
+/** One field of each group with the same validation and the same schema. */
 const KINDS = FIELDS.filter((field, index) =>
   FIELDS.findIndex((other) => isAlike(field, other)) === index
 );
@@ -25,7 +25,7 @@ function accepts({ zod }: Field, value: unknown): boolean {
   return zod.safeParse(value).success;
 }
 
-/** Whether the field's schema has it; left out is nothing that a schema of a value speaks of. */
+/** Whether the field's schema allows the value. A field left out is outside a value's schema. */
 function hasInDocument({ fits }: Field, value: unknown): boolean {
   return value === undefined || fits(value);
 }
@@ -48,7 +48,7 @@ Deno.test("any value of any field that the function accepts → valid by the doc
   }
 });
 
-/** What no pattern can say. */
+/** The rules that a pattern cannot express: well-formed Unicode, at most 1024 bytes. */
 function isSendable(text: string): boolean {
   return text.isWellFormed() && new TextEncoder().encode(text).byteLength <= 1024;
 }
@@ -77,7 +77,7 @@ Deno.test("any text of at most 1024 bytes that fits the schema of a key, prefix,
 
 const CONTROL = ["\0", "\x01", "\t", "\n", "\x1f", "\x7f", "\x80", "\x85", "\x9f"];
 
-/** What the pattern alone refuses. */
+/** Values that the pattern alone refuses, by field. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "/register: key": [
     ...["", "/x", "x/", "a//b", "a/../b", "../x", "x/..", "..", ".", "./x", "a/./b", "x/.", "/"],
@@ -149,8 +149,8 @@ Deno.test("/register by a validator compiled from the document → sends a good 
 });
 
 /**
- * Look-around, back references, Unicode classes and what else languages read in different ways;
- * and counts above 1000, which RE2 refuses.
+ * Look-around, back references, Unicode classes and whatever else differs between languages, and
+ * counts above 1000, which RE2 refuses.
  */
 const NOT_PORTABLE = /\(\?(?!:)|\\[1-9a-wyz]|\{(?:\d+,)?(?!1000\})\d{4,}/i;
 

@@ -1,4 +1,4 @@
-/** The fields that requests take, as zod validates them and as the OpenAPI documents have them. */
+/** The fields of requests: their zod validation, and their schema in the OpenAPI documents. */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import type { Operation } from "../../../../supabase/functions/_shared/operation
 
 export const FUNCTIONS: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
 
-/** A JSON Schema, as far as these tests look into one. */
+/** The parts of a JSON Schema that these tests read. */
 export interface FieldSchema {
   readonly $ref?: string;
   readonly type?: string;
@@ -39,12 +39,12 @@ export interface FieldSchema {
 }
 
 export interface Field {
-  /** `/register: key`. */
+  /** The path and the field's name, such as `/register: key`. */
   readonly where: string;
   readonly name: string;
-  /** What validates it. */
+  /** The function's validation. */
   readonly zod: z.ZodType;
-  /** What the document says of it. */
+  /** The schema in the document. */
   readonly schema: FieldSchema;
   /** Whether a value is valid by that schema alone. */
   readonly fits: (value: unknown) => boolean;
@@ -68,7 +68,7 @@ export async function readOpenApi(name: FunctionName): Promise<OpenApiDocument> 
   return await readDocument(name) as unknown as OpenApiDocument;
 }
 
-/** As a generated client compiles it: patterns with the flag `u`, formats checked. */
+/** Compiles a schema as a generated client does: patterns with the flag `u`, formats checked. */
 export function validatorOf(schema: FieldSchema): (value: unknown) => boolean {
   const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
   addFormats.default(ajv);
@@ -79,7 +79,7 @@ export function validatorOf(schema: FieldSchema): (value: unknown) => boolean {
 export async function readFields(name: FunctionName): Promise<Field[]> {
   const { paths } = await readOpenApi(name);
   const operations = await importOperations(name);
-  // A link has no body.
+  // A link (GET) has no body.
   const listed = Object.entries(paths).filter(([, { post }]) => post?.requestBody !== undefined);
   assert.ok(listed.length >= 9);
   return listed.flatMap(([path, { post }]) => {
@@ -99,7 +99,7 @@ export async function readFields(name: FunctionName): Promise<Field[]> {
   });
 }
 
-/** The operations of a function, made of nothing but its settings: none of them is called. */
+/** The operations of a function. Settings are enough, because no operation is called. */
 async function importOperations(name: FunctionName): Promise<Operation[]> {
   const routes = join(PROJECT, "supabase/functions", name, "routes");
   const files = (await readdir(routes, { recursive: true })).filter((file) => file.endsWith(".ts"));

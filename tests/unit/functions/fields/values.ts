@@ -1,8 +1,8 @@
-/** Values near the border between what a field takes and what it refuses. */
+/** Values near the boundary between what a field accepts and what it refuses. */
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
 
-/** What texts are put together from: of every field something, and what hosts stumble over. */
+/** The pieces of texts: parts of every field's values, and characters that cause trouble. */
 const PIECES = [
   ...["a", "Z9", "é", "😀", "\u202e", ".", "..", "/", "-", "_", "@", ":", " ", "+", "=", ";", "%i"],
   ...["%", "\\", "\0", "\n", "\x7f", "\x85", "\ud800", "[", "]", "::1", "198.51.100.1", "51820"],

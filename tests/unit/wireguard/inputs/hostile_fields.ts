@@ -1,7 +1,7 @@
 import fc from "fast-check";
 
 /**
- * The fields of hostile requests. What these give is well-formed until `spoilt` makes it hostile.
+ * The fields of hostile requests. These values are well-formed until `spoilt` makes them hostile.
  */
 export const agentIds = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/);
 
@@ -13,7 +13,7 @@ export const ports = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(0, 65536, -1, 0.5, 2 ** 32 + 1, NaN) },
 );
 
-/** `<host>:<port>`, with hosts and ports that are not all acceptable. */
+/** `<host>:<port>`; some hosts and ports are not acceptable. */
 export const endpoints = fc.tuple(
   fc.oneof(
     fc.ipV4(),
@@ -26,8 +26,9 @@ export const endpoints = fc.tuple(
 ).map(([host, port]) => `${host}:${port}`);
 
 /**
- * Well-formed eight times of ten, so that what is hostile in one field is not refused for another;
- * else any text, or one with an injection, which tries to run `command`.
+ * Eight times in ten the well-formed value, so that a request with one hostile field is rarely
+ * refused because of another field. Otherwise any text, or an injection that tries to run
+ * `command`.
  */
 export function spoilt(
   wellFormed: fc.Arbitrary<string>,

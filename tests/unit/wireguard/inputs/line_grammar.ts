@@ -1,4 +1,4 @@
-/** Every line that a rendered configuration may have. */
+/** The grammar of every line that a rendered configuration may contain. */
 const IPV4 = "[0-9]{1,3}(?:\\.[0-9]{1,3}){3}";
 const IPV6 = "[0-9a-f:]{2,39}";
 const KEY = "[A-Za-z0-9+/]{43}=";
@@ -55,7 +55,7 @@ const LINES = [
 const KNOWN_LINE = new RegExp(`^(?:${LINES.join("|")})$`);
 const LONGEST_LINE_BYTES = 1000;
 
-/** The lines of a rendered configuration that its grammar does not allow: there should be none. */
+/** The lines of a rendered configuration that the grammar does not allow. */
 export function unknownLines(text: string): string[] {
   if (!text.endsWith("\n")) return ["(the last line has no line break)"];
   return text.slice(0, -1).split("\n").filter((line) =>

@@ -26,7 +26,7 @@ const rules = fc.uniqueArray(
   { maxLength: 30, selector: ({ proto, port }) => `${proto} ${port}` },
 );
 
-/** Any state that the database could hold, of up to 20 peers. */
+/** Any state that the database could hold, with up to 20 peers. */
 export const meshStates: fc.Arbitrary<MeshState> = fc.record({
   agent_id: agentIds,
   listen_port: fc.option(fc.integer({ min: 1, max: 65535 })),

@@ -19,7 +19,7 @@ export const meshNetworks = networks.map((text) => {
 
 const publicKeys = readVectors("public_keys.txt");
 
-/** A peer whose number in the mesh's networks is `host`, from 2 to 25. */
+/** A peer whose addresses have the host number `host`, from 2 to 25. */
 export function peerState(host: number, rest: Partial<PeerState> = {}): PeerState {
   return {
     agent_id: `agent-${host}`,
@@ -34,7 +34,7 @@ export function peerState(host: number, rest: Partial<PeerState> = {}): PeerStat
   };
 }
 
-/** alice, whose number is 1. */
+/** alice, whose addresses have the host number 1. */
 export function aliceState(rest: Partial<MeshState> = {}): MeshState {
   return {
     agent_id: "alice",
@@ -46,7 +46,7 @@ export function aliceState(rest: Partial<MeshState> = {}): MeshState {
   };
 }
 
-/** alice with up to 1,000 peers, each with an address as its endpoint and rules towards her. */
+/** alice with up to 1,000 peers. Each has an IP endpoint and rules that let it reach her. */
 export function largeState(
   { peers, rulesPerPeer }: { peers: number; rulesPerPeer: number },
 ): MeshState {
@@ -69,7 +69,7 @@ export function largeState(
   });
 }
 
-/** Parses a state; the PSK of each peer is the last byte of its address, 32 times. */
+/** Parses a state. The PSK of each peer is the last byte of its IPv4 address, 32 times. */
 export function configurationOf(state: MeshState): MeshConfiguration {
   return parseMeshConfiguration(state, ({ addresses }) => {
     return new PresharedKey(new Uint8Array(32).fill(Number(addresses[0]?.split(".")[3])));
