@@ -1,4 +1,4 @@
-/** Agents with artifacts: the cast of the artifact group's tests, and what it does. */
+/** The agents of the artifact tests, and the requests that they send. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import {
@@ -25,7 +25,7 @@ export interface Artifact {
   readonly expires_at: string | null;
 }
 
-/** All that an operation needs to know of an artifact. */
+/** The part of an artifact that operations need. */
 export type Identified = Pick<Artifact, "artifact_id">;
 
 export interface Registered extends Artifact {
@@ -89,7 +89,7 @@ export interface InboxPage {
   readonly latest: string;
 }
 
-/** The planner owns artifacts, the builder is granted them, the stranger has no part in either. */
+/** The planner owns artifacts, the builder gets grants, and the stranger has neither. */
 export interface Cast {
   readonly planner: Agent;
   readonly builder: Agent;
@@ -98,7 +98,7 @@ export interface Cast {
 
 const registeredIds = new Set<string>();
 
-/** A test with a fresh cast, whose artifacts and keys end with the test. */
+/** A test with new agents. Their artifacts and keys are removed at its end. */
 export function artifactTest(name: string, run: (cast: Cast) => Promise<void>): void {
   Deno.test(name, async () => {
     const [planner, builder, stranger] = await Promise.all(
@@ -111,7 +111,7 @@ export function artifactTest(name: string, run: (cast: Cast) => Promise<void>): 
       for (const artifact_id of registeredIds) {
         await deleteArtifact("operator", { artifact_id });
       }
-      // Those that were registered by MCP too.
+      // This also removes artifacts that were registered by MCP.
       for (const agent of [planner, builder, stranger]) {
         await operatorRpc("remove_agent", { agent_id: agent.id });
       }
@@ -124,12 +124,12 @@ export function sha256(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** An instant `seconds` from now, as a request takes it. */
+/** The time `seconds` from now, in the format of requests. */
 export function secondsFromNow(seconds: number): string {
   return new Date(Date.now() + seconds * 1000).toISOString();
 }
 
-/** What an artifact is made of, where a test does not leave it to the defaults. */
+/** The properties of an artifact that a test may choose. */
 export interface Publication {
   readonly content?: string;
   readonly key?: string;
@@ -137,7 +137,7 @@ export interface Publication {
   readonly ttl_days?: number;
 }
 
-/** Registers an artifact of the agent's, of the size that `content` has. */
+/** Registers an artifact of the agent, with the size of `content`. */
 export async function register(
   agent: Agent,
   { content = "hello", key = "notes/hello.txt", mime = "text/plain", ttl_days = 7 }: Publication =
@@ -167,7 +167,7 @@ export async function upload(
   return response.status;
 }
 
-/** Registers `content` and uploads it: what is left to do is /commit. */
+/** Registers and uploads `content`, without /commit. */
 export async function registerAndUpload(
   agent: Agent,
   publication: Publication = {},
@@ -195,8 +195,7 @@ export async function publish(agent: Agent, publication: Publication = {}): Prom
 }
 
 /**
- * Who an artifact is granted to, if not to anyone with the token, and until when: ten minutes from
- * now, unless a test says.
+ * The terms of a grant. By default it is for anyone with the token, and expires in ten minutes.
  */
 interface GrantTerms {
   readonly to?: Agent;
@@ -216,7 +215,7 @@ export async function grant(
   return answer.body;
 }
 
-/** Asks /grant, and leaves it to the test whether that succeeds. */
+/** Calls /grant, which may fail. */
 export function tryGrant(
   as: Sender,
   { artifact_id }: Identified,
@@ -226,12 +225,12 @@ export function tryGrant(
   return post<Grant>("/agent-artifacts/grant", { as, body });
 }
 
-/** Asks /revoke, which takes a grant's id or an artifact and an agent. */
+/** Calls /revoke, with a grant's id or with an artifact and an agent. */
 export function revoke(as: Sender, body: object): Promise<Answer> {
   return post("/agent-artifacts/revoke", { as, body });
 }
 
-/** What /grants gives an agent about itself. */
+/** The grants that /grants lists for the agent. */
 export function givenGrants(agent: Agent, body: object = {}): Promise<GivenGrantsPage> {
   return succeed<GivenGrantsPage>("/agent-artifacts/grants", { as: agent, body });
 }
@@ -243,7 +242,7 @@ export function deleteArtifact(
   return post<Artifact>("/agent-artifacts/delete", { as, body: { artifact_id } });
 }
 
-/** Asks /fetch with a grant's token, and no other credential. */
+/** Calls /fetch with a grant's token and no other credential. */
 export function redeem(token: string): Promise<Answer<Download>> {
   return post<Download>("/agent-artifacts/fetch", { as: "nobody", body: { grant_token: token } });
 }
@@ -260,13 +259,13 @@ export async function download(url: string): Promise<string> {
   return text;
 }
 
-/** Everything that /list gives an agent about itself. */
+/** The agent's artifacts, according to /list. */
 export async function listed(agent: Agent, prefix = ""): Promise<Artifact[]> {
   const body = { agent_id: agent.id, prefix, limit: 1000 };
   return (await succeed<ListPage>("/agent-artifacts/list", { as: agent, body })).artifacts;
 }
 
-/** Everything that /inbox gives an agent about itself. */
+/** The agent's inbox, according to /inbox. */
 export async function inbox(agent: Agent): Promise<InboxEntry[]> {
   const body = { agent_id: agent.id, limit: 1000 };
   return (await succeed<InboxPage>("/agent-artifacts/inbox", { as: agent, body })).grants;
@@ -282,14 +281,14 @@ export async function leavesUnchanged(
   assert.deepEqual(await everythingOf(agents), before);
 }
 
-/** Asked as the operator: the key of an agent may be what a test is about. */
+/** Reads as the operator, because a test may revoke the agent's own key. */
 async function everythingOf(agents: readonly Agent[]): Promise<unknown[]> {
   const answers: unknown[] = [];
   for (const path of ["list", "inbox"]) {
     for (const { id } of agents) {
       const body = { agent_id: id, limit: 1000 };
       const answer = await succeed(`/agent-artifacts/${path}`, { as: "operator", body });
-      // Moves on whatever happens anywhere.
+      // The position advances with any agent's events.
       delete answer["latest"];
       answers.push(answer);
     }

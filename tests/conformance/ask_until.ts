@@ -2,7 +2,7 @@
 const PATIENCE_MILLISECONDS = 60_000;
 const PAUSE_MILLISECONDS = 100;
 
-/** Asks again and again until an answer is `wanted`, and returns it. Throws after a minute. */
+/** Repeats `ask` until `wanted` accepts the answer, and returns it. Throws after a minute. */
 export async function askUntil<Answer>(
   wanted: (answer: Answer) => boolean,
   ask: () => Promise<Answer>,

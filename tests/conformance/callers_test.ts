@@ -22,7 +22,7 @@ import {
 import { pathsWithCredential } from "./operations.ts";
 import { assertUnauthenticated, listWith, UNKNOWN_AGENT_KEY } from "./credentials.ts";
 
-/** A token with these claims and a signature that is no signature. */
+/** A token with these claims and an invalid signature. */
 function forgedToken(claims: Record<string, unknown>): string {
   const part = (value: unknown) =>
     btoa(JSON.stringify(value)).replaceAll("=", "").replaceAll("+", "-").replaceAll("/", "_");
@@ -160,7 +160,7 @@ artifactTest(
   async ({ planner }) => {
     if (!SERVICE_ROLE_KEY) return;
     const { body } = await send("/agent-artifacts/health", { headers: { apikey: SECRET_KEY } });
-    // The platform does not give it to this deployment.
+    // This deployment has no legacy key.
     if (body["legacy_key"] === undefined) return;
     const isRefused = body["legacy_key"] === "refused";
     const ways: Record<string, string>[] = [
@@ -185,7 +185,7 @@ artifactTest(
         }
       }
     });
-    // Supabase's gateways put it beside a secret key.
+    // Supabase's gateways add the legacy key to requests with a secret key.
     const authorization = `Bearer ${SERVICE_ROLE_KEY}`;
     const asOperator = await listWith(planner, { apikey: SECRET_KEY, authorization });
     assert.equal(asOperator.status, 200);

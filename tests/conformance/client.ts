@@ -1,11 +1,11 @@
-/** The service under test, as its callers see it: a URL and keys, nothing else. */
+/** The service under test, known only by a URL and keys, as its callers know it. */
 import assert from "node:assert/strict";
 import { DescribedFunction } from "./described_answers.ts";
 
 /** Origin of the project under test. */
 export const SUPABASE_URL = required("SUPABASE_URL").replace(/\/$/, "");
 export const SECRET_KEY = required("SUPABASE_SECRET_KEY");
-/** Keys that not every deployment has or tells. The tests that need a missing one are skipped. */
+/** Keys that some deployments do not have or tell. Tests that need a missing key are skipped. */
 export const PUBLISHABLE_KEY = Deno.env.get("SUPABASE_PUBLISHABLE_KEY");
 export const SERVICE_ROLE_KEY = Deno.env.get("SUPABASE_SERVICE_ROLE_KEY");
 export const ANON_KEY = Deno.env.get("SUPABASE_ANON_KEY");
@@ -15,7 +15,7 @@ export interface JsonObject {
   [name: string]: Json;
 }
 
-/** How every timestamp in an answer is written: ISO 8601, UTC, with milliseconds and Z. */
+/** The format of every timestamp in an answer: ISO 8601, UTC, with milliseconds and Z. */
 export const ISO_TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
 export interface Answer<AnswerBody = JsonObject> {
@@ -24,14 +24,14 @@ export interface Answer<AnswerBody = JsonObject> {
   readonly body: AnswerBody;
 }
 
-/** An agent made for one test; its identifier is nobody else's. */
+/** An agent created for one test, with a unique id. */
 export interface Agent {
   readonly id: string;
   readonly key: string;
   readonly keyId: string;
 }
 
-/** Who sends a request: an agent, the operator by the secret key, nobody, or who has `headers`. */
+/** The sender of a request: an agent, the operator (secret key), nobody, or any `headers`. */
 export type Sender = Agent | "operator" | "nobody" | { readonly headers: Record<string, string> };
 
 export function functionUrl(path: string): string {
@@ -98,7 +98,7 @@ export async function assertDescribed(
 
 const describedFunctions = new Map<string, Promise<DescribedFunction | null>>();
 
-/** Fetched once; null where there is no such function, whose answers are the gateway's. */
+/** Fetched once; null if there is no such function, so that the gateway answers. */
 function describedFunction(name: string): Promise<DescribedFunction | null> {
   const known = describedFunctions.get(name) ?? fetchDescription(name);
   describedFunctions.set(name, known);
@@ -112,7 +112,7 @@ async function fetchDescription(name: string): Promise<DescribedFunction | null>
   return null;
 }
 
-/** `post` for a request that a test only needs: any status but 200 fails the test. */
+/** Like `post`, but any status other than 200 fails the test. */
 export async function succeed<AnswerBody = JsonObject>(
   path: string,
   request: { as: Sender; body?: unknown },
@@ -122,7 +122,7 @@ export async function succeed<AnswerBody = JsonObject>(
   return answer.body;
 }
 
-/** Calls one of the SQL functions for operators, by PostgREST. */
+/** Calls one of the operator's SQL functions through PostgREST. */
 export async function operatorRpc<AnswerBody = JsonObject>(
   functionName: string,
   parameters: JsonObject,
@@ -132,7 +132,7 @@ export async function operatorRpc<AnswerBody = JsonObject>(
     headers: {
       apikey: SECRET_KEY,
       "content-type": "application/json",
-      // Whatever schema the deployment exposes first.
+      // The deployment's default schema may be another one.
       "content-profile": "public",
     },
     body: JSON.stringify(parameters),
@@ -140,7 +140,7 @@ export async function operatorRpc<AnswerBody = JsonObject>(
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-/** A new agent and a key for it. Its identifier is `name` and something random. */
+/** Creates an agent with a key. Its id is `name` and a random suffix. */
 export async function createAgent(name: string): Promise<Agent> {
   const id = `${name}-${crypto.randomUUID().slice(0, 13)}`;
   const created = await operatorRpc<{ key: string; key_id: string }>("create_agent_key", {
@@ -153,7 +153,7 @@ export async function createAgent(name: string): Promise<Agent> {
 
 const createdIds = new Set<string>();
 
-/** Ends all agents that were created since this was last called, with what they have. */
+/** Removes all agents created since the last call, with everything they have. */
 export async function endCreatedAgents(): Promise<void> {
   for (const agent_id of createdIds) await operatorRpc("remove_agent", { agent_id });
   createdIds.clear();
@@ -171,7 +171,7 @@ interface ErrorBody extends JsonObject {
   };
 }
 
-/** Asserts that `answer` is this error, in the envelope of every error. Returns its details. */
+/** Asserts that `answer` is this error in the usual error envelope. Returns its details. */
 export function assertError(answer: Answer<unknown>, status: number, code: string): JsonObject {
   const { error } = answer.body as ErrorBody;
   assert.equal(`${answer.status} ${error?.code}`, `${status} ${code}`, JSON.stringify(answer.body));
@@ -190,7 +190,7 @@ export function assertError(answer: Answer<unknown>, status: number, code: strin
   return error.details;
 }
 
-/** Asserts 422 invalid_request with an issue for exactly these fields. */
+/** Asserts 422 invalid_request with issues for exactly these fields. */
 export function assertInvalid(answer: Answer<unknown>, ...fields: string[]): void {
   const { issues } = assertError(answer, 422, "invalid_request") as unknown as {
     issues: { path: string; message: string }[];

@@ -20,10 +20,10 @@ import {
 } from "./artifacts.ts";
 import { OPERATIONS } from "./operations.ts";
 
-/** What GET asks for, of both functions. */
+/** Paths of GET requests, on both functions. */
 const READ_PATHS = ["/health", "/metrics", "/whoami"];
 
-/** What GET asks for, of one. */
+/** Paths of GET requests, on one function. */
 const LINKS: Record<string, readonly string[]> = { "agent-artifacts": ["/d/{grant_token}"] };
 
 for (const [name, operations] of Object.entries(OPERATIONS)) {

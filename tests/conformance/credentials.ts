@@ -1,11 +1,11 @@
-/** Requests that differ in their credentials alone, and what is answered to those without one. */
+/** Requests that differ only in their credentials, and the answer to a missing credential. */
 import assert from "node:assert/strict";
 import { type Agent, type Answer, assertError, post } from "./client.ts";
 
-/** Has the form of an agent key, and was never given to anybody. */
+/** A well-formed agent key that was never issued. */
 export const UNKNOWN_AGENT_KEY = `ak_${"0".repeat(64)}`;
 
-/** Asks for the agent's list with these headers and no other credential. */
+/** Calls /list for the agent, with these headers and no other credential. */
 export function listWith(agent: Agent, headers: Record<string, string>): Promise<Answer> {
   return post("/agent-artifacts/list", { as: { headers }, body: { agent_id: agent.id } });
 }
@@ -13,7 +13,7 @@ export function listWith(agent: Agent, headers: Record<string, string>): Promise
 /** Asserts 401 unauthenticated, with the header that says which credential is missing. */
 export function assertUnauthenticated(answer: Answer): void {
   assertError(answer, 401, "unauthenticated");
-  // /mcp also says where its metadata is.
+  // /mcp adds the URL of its metadata.
   assert.match(
     answer.headers.get("www-authenticate") ?? "",
     /^Bearer(?: resource_metadata="\S+")?$/,

@@ -1,4 +1,4 @@
-/** Holds answers against the OpenAPI documents that the deployment itself gives. */
+/** Compares answers with the OpenAPI documents that the deployment serves. */
 import assert from "node:assert/strict";
 import { Ajv2020, type AnySchemaObject } from "ajv/2020";
 import addFormats from "ajv-formats";
@@ -30,7 +30,7 @@ interface ResponseObject {
 
 interface MediaTypeObject {
   readonly schema: AnySchemaObject;
-  /** Of an error: one per code. */
+  /** For errors: one example per code. */
   readonly examples?: Readonly<Record<string, unknown>>;
 }
 
@@ -39,12 +39,12 @@ interface HeaderObject {
   readonly schema: AnySchemaObject;
 }
 
-/** Headers that say something about the answer: where they are, the document has to say so. */
+/** Headers that the document must declare for every answer that has them. */
 const MEANINGFUL_HEADERS = ["retry-after", "www-authenticate", "allow", "x-request-id"];
 
 /**
- * What is answered and not in the document: the document itself, MCP, which describes itself,
- * OAuth's token endpoint, which RFC 6749 describes, and what only commands call.
+ * Paths outside the document: the document itself, MCP, which describes itself, OAuth's token
+ * endpoint, which RFC 6749 describes, and the paths that only commands call.
  */
 const UNLISTED = [
   "/openapi.json",
@@ -57,10 +57,10 @@ const UNLISTED = [
   "/enrolment/test",
 ];
 
-/** Where the document has the envelope of every error. */
+/** The document's schema of every error. */
 const ERROR_SCHEMA = "#/components/schemas/Error";
 
-/** One function's document, ready to validate with. */
+/** Validates answers against one function's document. */
 export class DescribedFunction {
   readonly #ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
 
@@ -71,7 +71,9 @@ export class DescribedFunction {
     this.#ajv.addSchema({ $id: "document", paths, components });
   }
 
-  /** Fails unless the document has this answer to this request. `path` is below the function's. */
+  /**
+   * Fails unless the document describes this answer. `path` does not include the function's name.
+   */
   assertDescribed(
     { method, path }: { readonly method: string; readonly path: string },
     answer: ReceivedAnswer,
@@ -157,7 +159,9 @@ export class DescribedFunction {
     );
   }
 
-  /** What is described, and its JSON pointer, which is `pointer` where it is no reference. */
+  /**
+   * Resolves a reference. Returns the object and its JSON pointer (`pointer` if not a reference).
+   */
   #resolve<Described extends object>(
     described: Described | Reference,
     pointer: string,
@@ -171,7 +175,7 @@ export class DescribedFunction {
   }
 }
 
-/** Whether a path of the document, such as `/d/{grant_token}`, is that of a request. */
+/** Whether a request's path fits a template of the document, such as `/d/{grant_token}`. */
 function fits(template: string, path: string): boolean {
   const segments = template.split("/");
   const given = path.split("/");
@@ -181,7 +185,7 @@ function fits(template: string, path: string): boolean {
     );
 }
 
-/** A name as a JSON pointer spells it (RFC 6901). */
+/** Escapes a name for a JSON pointer (RFC 6901). */
 function escape(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -1,4 +1,4 @@
-/** Agents with peers and rules: the cast of the mesh group's tests, and what it does. */
+/** The agents of the mesh tests, and the requests that they send. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import nacl from "tweetnacl";
@@ -73,7 +73,7 @@ export interface MeshCast {
   readonly carol: Agent;
 }
 
-/** A test with a fresh cast, whose peers, rules and keys end with the test. */
+/** A test with new agents. Their peers, rules and keys are removed at its end. */
 export function meshTest(name: string, run: (cast: MeshCast) => Promise<void>): void {
   Deno.test(name, async () => {
     const [alice, bob, carol] = await Promise.all(["alice", "bob", "carol"].map(createAgent)) as [
@@ -92,12 +92,12 @@ export function meshTest(name: string, run: (cast: MeshCast) => Promise<void>): 
   });
 }
 
-/** The public half of a fresh key pair: a point that every check of /peer/register takes. */
+/** The public key of a new key pair, which passes every check of /peer/register. */
 export function newPubkey(): string {
   return Buffer.from(nacl.box.keyPair().publicKey).toString("base64");
 }
 
-/** Fields of /peer/register that a test sets itself, to values of any form. */
+/** Fields of /peer/register that a test may set to any value. */
 interface Registration {
   readonly pubkey?: unknown;
   readonly endpoint?: unknown;
@@ -105,25 +105,25 @@ interface Registration {
   readonly listen_port?: unknown;
 }
 
-/** Registers the agent, behind NAT unless an endpoint is given; anything but 200 fails. */
+/** Registers the agent, by default without an endpoint (behind NAT). Fails unless 200. */
 export async function join(agent: Agent, registration: Registration = {}): Promise<Peer> {
   const answer = await tryJoin(agent, registration);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body;
 }
 
-/** Asks /peer/register as the agent, and leaves it to the test whether that succeeds. */
+/** Calls /peer/register as the agent, which may fail. */
 export function tryJoin(agent: Agent, registration: Registration = {}): Promise<Answer<Peer>> {
   const body = { agent_id: agent.id, pubkey: newPubkey(), ...registration };
   return post<Peer>("/agent-mesh/peer/register", { as: agent, body });
 }
 
-/** Asks /peer/remove; anything but 200 fails. */
+/** Calls /peer/remove; anything but 200 fails. */
 export function removePeer(as: Sender, agent_id: string): Promise<JsonObject> {
   return succeed("/agent-mesh/peer/remove", { as, body: { agent_id } });
 }
 
-/** Asks /peer/heartbeat as the agent; anything but 200 fails. */
+/** Calls /peer/heartbeat as the agent; anything but 200 fails. */
 export function heartbeat(agent: Agent, report: { config_version?: number } = {}) {
   return succeed("/agent-mesh/peer/heartbeat", {
     as: agent,
@@ -169,7 +169,7 @@ export function configOf(agent: Agent, body: object = {}): Promise<WgConfig> {
   return succeed<WgConfig>("/agent-mesh/wg_config", { as: agent, body });
 }
 
-/** The identifiers of the peers in a map, in its order. */
+/** The agent ids of the peers in a netmap, in its order. */
 export function idsIn({ peers }: Netmap): string[] {
   return peers.map(({ agent_id }) => agent_id);
 }
@@ -187,7 +187,7 @@ export function valuesOf(key: string, { config }: WgConfig): string[] {
   return Array.from(config.matchAll(new RegExp(`^${key} = (.*)$`, "gm")), ([, value]) => value!);
 }
 
-/** Runs `refused`, and asserts that the map and configuration of each agent are as before. */
+/** Runs `refused`, and asserts that each agent's netmap and configuration are as before. */
 export async function leavesUnchanged(
   agents: readonly Agent[],
   refused: () => Promise<unknown>,
@@ -197,7 +197,7 @@ export async function leavesUnchanged(
   assert.deepEqual(await everythingAbout(agents), before);
 }
 
-/** Configurations come first: reading one makes the PSKs whose versions the maps show. */
+/** Reads configurations first: reading one creates the PSKs whose versions the netmaps show. */
 async function everythingAbout(agents: readonly Agent[]): Promise<unknown[]> {
   const answers: unknown[] = [];
   for (const path of ["wg_config", "netmap"]) {

@@ -4,7 +4,7 @@ import { type Agent, assertError, fetchDescribed, headersOf, send, type Sender }
 
 const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
 
-/** The value of a sample of GET /metrics, by its name and labels as they are written. */
+/** The value of a sample of GET /metrics; `sample` is its name with its labels. */
 async function sampleOf(name: string, sample: string): Promise<number> {
   const response = await fetchDescribed(`/${name}/metrics`, { headers: headersOf("operator") });
   assert.equal(response.status, 200);
@@ -63,7 +63,7 @@ artifactTest(
     const before = await readAll();
     await publish(planner);
     const after = await readAll();
-    // Other tests work on the same deployment, and what they remove may go meanwhile.
+    // Only the event counter must rise: other tests may remove artifacts meanwhile.
     assert.ok(after[2]! > before[2]!, `${before} → ${after}`);
     assert.ok(after.every((value) => value > 0));
   },

@@ -3,7 +3,7 @@
  * them with the paths that the functions have.
  */
 
-/** What the OpenAPI documents have. A test compares the two. */
+/** The operations in the OpenAPI documents. A test compares the two. */
 export const OPERATIONS = {
   "agent-artifacts": [
     "/commit",
@@ -41,7 +41,7 @@ export const OPERATIONS = {
   ],
 } as const;
 
-/** What only the operator's tasks ask, and the OpenAPI documents leave out. */
+/** Operations that only the operator's tasks call; the OpenAPI documents leave them out. */
 export const UNLISTED = {
   "agent-artifacts": [
     "/enrolment/list",
@@ -58,10 +58,10 @@ export const UNLISTED = {
   ],
 } as const;
 
-/** Their credential is in the body: a grant token, or a proof. */
+/** Operations whose credential is in the body: a grant token, or a proof. */
 const WITHOUT_CREDENTIAL: readonly string[] = ["/fetch", "/enroll"];
 
-/** Every path of a function that asks for a credential, without its first slash; sorted. */
+/** Every path of a function that requires a credential, without the first slash, sorted. */
 export function pathsWithCredential(name: keyof typeof OPERATIONS): string[] {
   return [...OPERATIONS[name], ...UNLISTED[name]]
     .filter((path) => !WITHOUT_CREDENTIAL.includes(path))

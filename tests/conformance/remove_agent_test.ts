@@ -1,4 +1,4 @@
-/** What remains of an agent that the operator removes. */
+/** What remains after the operator removes an agent. */
 import assert from "node:assert/strict";
 import {
   type Artifact,
@@ -51,7 +51,7 @@ async function removeAgent(
 
 const NOTHING = { keys: 0, peer: false, grants: 0, artifacts: 0, remaining: false };
 
-/** The planner's artifacts as the operator sees them. */
+/** An agent's artifacts, as the operator sees them. */
 async function listedByOperator({ id }: Agent): Promise<Artifact[]> {
   const body = { agent_id: id };
   const page = await succeed<{ artifacts: Artifact[] }>("/agent-artifacts/list", {
@@ -89,7 +89,7 @@ artifactTest(
     assertError(await open(builder, own), 404, "artifact_not_found");
     assert.deepEqual(await listedByOperator(planner), []);
     assertError(await commit("operator", pending, sha256("hello")), 410, "artifact_expired");
-    // What the others have between them goes on.
+    // The grants between the other agents still work.
     assert.deepEqual((await listed(builder)).map(({ key }) => key), ["others"]);
     assert.equal((await redeem(between.token)).status, 200);
 

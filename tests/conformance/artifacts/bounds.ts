@@ -1,6 +1,6 @@
 import { send } from "../client.ts";
 
-/** The part of the document that is read here. */
+/** The part of the OpenAPI document that is read here. */
 interface OpenApiDocument {
   readonly paths: Record<string, {
     readonly post: { readonly requestBody: { readonly content: Record<string, MediaType> } };
@@ -11,7 +11,7 @@ interface MediaType {
   readonly schema: { readonly properties: Record<string, { readonly maximum: number }> };
 }
 
-/** The deployment's own bounds, from its document: the largest size in bytes, the most ttl_days. */
+/** The deployment's limits, from its OpenAPI document: size in bytes, and ttl_days. */
 export async function readBounds(): Promise<{ maxSize: number; maxTtlDays: number }> {
   const path = "/agent-artifacts/openapi.json";
   const { body } = await send<OpenApiDocument>(path, { method: "GET" });

@@ -218,7 +218,7 @@ artifactTest(
   },
 );
 
-/** Begins a PUT with the first part of its body; `finish` sends the rest, whenever it is called. */
+/** Begins a PUT with the first part of its body. `finish` sends the rest. */
 function beginPut(url: string, firstPart: string): { finish(rest: string): Promise<number> } {
   const send = url.startsWith("https:") ? httpsRequest : httpRequest;
   const outgoing = send(url, { method: "PUT", headers: { "transfer-encoding": "chunked" } });

@@ -23,11 +23,11 @@ import {
   secondsFromNow,
 } from "../artifacts.ts";
 
-/** The contract's default, unless the environment tells what the deployment is set to. */
+/** The deployment's setting, if the environment tells it; otherwise the contract's default. */
 const WINDOW_SECONDS = Number(Deno.env.get("ARTIFACTS_FETCH_URL_SECONDS") || 60);
 
 /**
- * Asserts that this is a download of `artifact`, from the origin that callers use, and soon ends.
+ * Asserts that this is a download of `artifact`, from the public origin, that expires soon.
  */
 function assertDownloadOf({ url, expires_at, ...described }: Download, artifact: Artifact): void {
   assert.deepEqual(described, {
@@ -153,7 +153,7 @@ artifactTest(
   },
 );
 
-/** Asks /open by a key. */
+/** Calls /open with a key. */
 function openKey(as: Sender, body: { key: string; agent_id?: string }): Promise<Answer<Download>> {
   return post<Download>("/agent-artifacts/open", { as, body });
 }

@@ -149,7 +149,7 @@ artifactTest(
   },
 );
 
-/** None has the form of an artifact's id, a grant's id or a token. */
+/** Texts that have the form of no id or token. */
 const ILL_FORMED_IDS = ["", "art_", "x", "art_\u0000", `art_${"Z".repeat(32)}`, "../../x"];
 
 artifactTest(

@@ -86,7 +86,7 @@ artifactTest(
     const toStranger = await grant(planner, artifact, { to: stranger });
     const ofOther = await grant(planner, other, { to: builder });
 
-    // The expiry of neither grant, and in the past: /revoke does not narrow by it.
+    // /revoke ignores expires_at: this one is in the past and matches neither grant.
     const request = {
       artifact_id: artifact.artifact_id,
       to_agent: builder.id,

@@ -33,8 +33,8 @@ async function readPages<Page extends { next_cursor: string | null }>(
 }
 
 artifactTest("/list → the current artifacts, in byte order of key", async ({ planner }) => {
-  // In bytes, unlike in a dictionary, 'a-2' < 'a_1' and 'B' < 'a'. In UTF-8, unlike in UTF-16,
-  // U+FF5A comes before U+1F642.
+  // Byte order differs from a dictionary's: 'a-2' < 'a_1' and 'B' < 'a'. UTF-8 order differs from
+  // UTF-16 order: U+FF5A comes before U+1F642.
   const keys = ["B", "a", "a-2", "a/b", "a_1", "b", "é", "ｚ", "🙂"];
   const published = new Map<string, Artifact>();
   for (const key of keys.toReversed()) published.set(key, await publish(planner, { key }));

@@ -13,7 +13,10 @@ interface FieldRule {
   readonly bad: readonly unknown[];
 }
 
-/** Fields of /register: a good value is given back as it was, a bad one is refused by its name. */
+/**
+ * Fields of /register. A good value is returned unchanged; the refusal of a bad one names the
+ * field.
+ */
 const REGISTER_RULES: readonly FieldRule[] = [
   {
     field: "key",

@@ -10,7 +10,7 @@ import {
   secondsFromNow,
 } from "../artifacts.ts";
 
-/** Asks for a grant until `expires_at`, which may be missing, of the only artifact there is. */
+/** Grants the planner's only artifact until `expires_at`, which may be undefined. */
 async function grantUntil({ planner, builder }: Cast, expires_at: unknown): Promise<Answer> {
   const [artifact] = await listed(planner);
   return await post("/agent-artifacts/grant", {

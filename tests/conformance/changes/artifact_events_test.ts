@@ -85,7 +85,7 @@ artifactTest(
     ]);
     assert.deepEqual(
       own.events.map(({ key_id }) => key_id),
-      // What others did, they did with keys of their own.
+      // Only events that the planner caused show one of the planner's keys.
       [...Array(6).fill(planner.keyId), undefined, undefined, undefined, planner.keyId],
     );
     const granted = await nextEvents(GROUP, builder, { after: ofBuilder!.latest, count: 4 });
@@ -104,7 +104,7 @@ artifactTest(
     assert.deepEqual(newest.events, own.events.slice(-2), "without after: the newest page");
     assert.equal(newest.more, false);
     const asked = await eventsOf(GROUP, "operator", { agent_id: planner.id, limit: 2 });
-    // What others do meanwhile moves the position on.
+    // Events of other tests may have advanced the position meanwhile.
     assert.deepEqual(asked, { ...newest, latest: asked.latest });
   },
 );
@@ -164,7 +164,7 @@ artifactTest(
     }
     const found: unknown[] = [];
     let after = latest;
-    // Other tests may run at the same time, so there may be others between them.
+    // Events of tests that run at the same time may come in between.
     for (let asked = 0; asked < 30 && !expected.every((id) => found.includes(id)); asked++) {
       const types = ["artifact.committed"];
       const page = await eventsOf(GROUP, "operator", { after, types, wait_seconds: 5 });

@@ -3,7 +3,7 @@ import { type Agent, assertError, type JsonObject, post, succeed } from "../clie
 import { artifactTest, grant, type InboxPage, publish } from "../artifacts.ts";
 
 const OTHER_EPOCH = "0123456789ab";
-/** Later than any transaction that a database reaches. */
+/** A larger transaction id than any database reaches. */
 const FUTURE = "9223372036854775807";
 
 async function latestOf(agent: Agent, path: string): Promise<string> {

@@ -1,4 +1,4 @@
-/** Reads feeds of events as a reader does who wants to miss nothing. */
+/** Reads feeds of events without missing any. */
 import assert from "node:assert/strict";
 import { askUntil } from "../ask_until.ts";
 import { type Answer, post, type Sender, succeed } from "../client.ts";
@@ -34,8 +34,8 @@ export function eventsOf(group: Group, as: Sender, body: object = {}): Promise<E
 }
 
 /**
- * The next `count` events after a position: what came before them, and nothing else. An event shows
- * when everything that the database began before it has ended.
+ * The next `count` events after a position; fails if it gets more. An event becomes visible when
+ * all transactions that began before it have ended.
  */
 export async function nextEvents(
   group: Group,
@@ -54,8 +54,8 @@ export async function nextEvents(
 }
 
 /**
- * The position behind an event of this type that has happened already, and behind all before it. It
- * shows when everything that the database began before it has ended.
+ * The position after an event of this type that has already happened. The event becomes visible
+ * when all transactions that began before it have ended.
  */
 export async function positionBehind(group: Group, as: Sender, type: string): Promise<string> {
   const { latest } = await askUntil(
@@ -65,7 +65,7 @@ export async function positionBehind(group: Group, as: Sender, type: string): Pr
   return latest;
 }
 
-/** The fields of events that are known beforehand, but for the agent key that was used. */
+/** The predictable fields of events, without the id of the agent key that was used. */
 export function known(events: readonly Event[]): Record<string, unknown>[] {
   return events.map(({ event_id, at, key_id: _, ...rest }) => {
     assert.match(event_id, /^evt_\d+$/);

@@ -1,4 +1,4 @@
-/** /wait, of either function: one request for everything that an agent is told. */
+/** /wait of either function: one request that waits for any kind of news. */
 import assert from "node:assert/strict";
 import { artifactTest, grant, publish } from "../artifacts.ts";
 import { askUntil } from "../ask_until.ts";
@@ -27,7 +27,7 @@ import { eventsOf, type Group } from "./feed.ts";
 
 const FUNCTIONS: readonly Group[] = ["agent-artifacts", "agent-mesh"];
 
-/** Longer than any of these waits takes when it works: a test that lasts so long has failed. */
+/** Longer than a working wait takes here: a wait that reaches its end is a failure. */
 const LONG = { wait_seconds: 140 };
 
 interface News {
@@ -59,7 +59,9 @@ async function positionsOf(agent: Agent) {
   return { inbox_after, events_after: latest };
 }
 
-/** Runs `act` when a request has had time to arrive; nothing tells that it waits already. */
+/**
+ * Runs `act` after a pause in which a request can arrive; the service does not tell when it waits.
+ */
 async function meanwhile<Result>(act: () => Promise<Result>): Promise<Result> {
   await new Promise((resolve) => setTimeout(resolve, 300));
   return await act();
@@ -75,7 +77,7 @@ for (const group of FUNCTIONS) {
       const { grant_id } = await meanwhile(() => grant(planner, artifact, { to: builder }));
       const { status, body } = await waiting;
       assert.equal(status, 200, JSON.stringify(body));
-      // The event of a grant may come a moment later than the grant.
+      // The grant's event may become visible a moment after the grant.
       assert.equal(body.inbox?.changed || body.events?.changed, true);
       assert.equal(body.config_version, undefined, "it has no peer");
       const seen = await askUntil<Answer<WaitAnswer>>(

@@ -23,7 +23,7 @@ import {
 } from "../mesh_cast.ts";
 import { askEvents, eventsOf } from "./feed.ts";
 
-/** Longer than any of these waits takes when it works: a test that lasts so long has failed. */
+/** Longer than a working wait takes here: a wait that reaches its end is a failure. */
 const LONG = { wait_seconds: 50 };
 
 function waitInInbox(as: Sender, body: object = {}): Promise<Answer<InboxPage>> {
@@ -34,7 +34,9 @@ function waitWithHeartbeat(agent: Agent, body: object = {}): Promise<Answer> {
   return post("/agent-mesh/peer/heartbeat", { as: agent, body: { ...LONG, ...body } });
 }
 
-/** Runs `act` when a request has had time to arrive; nothing tells that it waits already. */
+/**
+ * Runs `act` after a pause in which a request can arrive; the service does not tell when it waits.
+ */
 async function meanwhile<Result>(act: () => Promise<Result>): Promise<Result> {
   await new Promise((resolve) => setTimeout(resolve, 300));
   return await act();

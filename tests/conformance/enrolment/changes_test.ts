@@ -1,4 +1,4 @@
-/** What of an enrolment can change, and whose a name is. */
+/** Which fields of an enrolment can change, and which enrolment owns an agent's name. */
 import assert from "node:assert/strict";
 import {
   type Agent,
@@ -72,7 +72,7 @@ Deno.test("/enrolment/put with the enrolment_id of a trust → its keys are repl
   const { addresses } = await join(agentOf(first));
   const next = await Issuer.create(issuer.url);
 
-  // Both sets for a while, then the new one alone.
+  // Rotate keys: first accept both sets, then only the new one.
   const [old, young] = [issuer.jwks.keys, next.jwks.keys];
   for (const [keys, expected] of [[[...old, ...young], 200], [young, 401]] as const) {
     const jwks = { keys } as never;
@@ -162,7 +162,7 @@ Deno.test("a token that two live trusts take → refused, and the agent works on
   assert.equal(status, 200);
 });
 
-/** What makes a name somebody's, and what hands it over. */
+/** Ways in which a name is taken, and how the operator frees it. */
 const HOLDERS: readonly {
   readonly what: string;
   readonly make: (agent: Agent) => Promise<unknown>;

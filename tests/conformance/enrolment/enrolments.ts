@@ -1,4 +1,4 @@
-/** Enrolments that tests make, and agents that enrol by them. All end with the test. */
+/** Creates enrolments, and agents that enrol by them. All are revoked at the end of the test. */
 import assert from "node:assert/strict";
 import {
   type Agent,
@@ -59,7 +59,7 @@ export function tryPut(fields: JsonObject): Promise<Answer<EnrolmentWithKey>> {
   return post("/agent-artifacts/enrolment/put", { as: "operator", body: fields });
 }
 
-/** An enrolment of these fields; of kind key where they say nothing else. */
+/** Creates an enrolment with these fields, by default of kind `key`. */
 export async function put(fields: JsonObject = {}): Promise<EnrolmentWithKey> {
   const answer = await tryPut({ kind: "key", ...fields });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -80,7 +80,7 @@ export async function enrol(proof: JsonObject, options?: { by: string }): Promis
   return answer.body;
 }
 
-/** A name that nobody has. */
+/** A unique name. */
 export function newName(name: string): string {
   return `${name}-${crypto.randomUUID().slice(0, 13)}`;
 }
@@ -89,7 +89,7 @@ export function agentOf({ agent_id, key, key_id }: Enrolled): Agent {
   return { id: agent_id, key, keyId: key_id };
 }
 
-/** Asks who an agent is: the cheapest use of its key. */
+/** Calls /whoami: the cheapest use of an agent's key. */
 export function whoami(agent: Agent | Enrolled): Promise<Answer> {
   const headers = headersOf("agent_id" in agent ? agentOf(agent as Enrolled) : agent as Agent);
   return send("/agent-artifacts/whoami", { headers });
@@ -100,7 +100,7 @@ export async function use(agent: Enrolled): Promise<void> {
   assert.equal((await whoami(agent)).status, 200);
 }
 
-/** Revokes until nothing remains; the sums of all calls. */
+/** Revokes until nothing remains. Returns the sums of all calls. */
 export async function revokeAll(enrolment_id: string, more: JsonObject = {}): Promise<Revoked> {
   const sums: Revoked = { agents: 0, keys: 0, peers: 0, grants: 0, remaining: 0 };
   do {
@@ -114,12 +114,12 @@ export async function revokeAll(enrolment_id: string, more: JsonObject = {}): Pr
   return sums;
 }
 
-/** The operator's events of a type, oldest first: of an agent, or the newest of all. */
+/** The events of a type in the last ten minutes, oldest first, as the operator reads them. */
 export async function eventsOf(type: string, question: { [field: string]: Json } = {}) {
   const events: Event[] = [];
   let position: JsonObject = { since: new Date(Date.now() - 600_000).toISOString() };
   let more = true;
-  // Beside many events of other tests, a page is short before the next one.
+  // With many events of other tests, a page can be short and still have a next one.
   while (more) {
     const { body } = await operatorRpc<{ events: Event[]; latest: string; more: boolean }>(
       "find_events",

@@ -1,4 +1,4 @@
-/** An issuer of tokens, with a key of each kind, that signs whatever a test wants. */
+/** An issuer of tokens with one key per algorithm. It signs whatever a test wants. */
 import { Buffer } from "node:buffer";
 import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK } from "jose";
 
@@ -42,7 +42,7 @@ export class Issuer {
     return { keys: Object.values(this.keys).map(({ jwk }) => jwk) };
   }
 
-  /** A token with these claims beside those that every token has; undefined leaves one out. */
+  /** A token with the default claims and these; `undefined` removes a default claim. */
   async sign(claims: TokenClaims, { alg = "RS256", header = {} }: Signed = {}): Promise<string> {
     return await signed(this.keys[alg], this.claims(claims), { alg, header });
   }
@@ -56,7 +56,7 @@ export class Issuer {
   }
 }
 
-/** Signs claims by a key, as the header says; the header may lie. */
+/** Signs claims with a key. The header may contradict the key. */
 export async function signed(
   { privateKey, jwk }: Key,
   claims: unknown,

@@ -167,7 +167,7 @@ Deno.test("a second enrolment for one agent → its name is taken until nobody e
   assert.equal((await whoami(first)).status, 200);
   const second = await enrol({ enrolment_key: one.enrolment_key });
   await use(second);
-  // The first one is used up.
+  // The first enrolment has no uses left, so the second one may now take the name.
   const lost = await enrol(proof);
   assertError(await whoami(second), 401, "superseded");
   const third = await enrol(proof);

@@ -1,4 +1,4 @@
-/** /token: enrolment as OAuth's own tools ask for it, on both functions. */
+/** /token: enrolment by the standard requests of OAuth tools, on both functions. */
 import assert from "node:assert/strict";
 import { functionUrl, type JsonObject } from "../client.ts";
 import { endMadeEnrolments, eventsOf, newName, put, whoami } from "./enrolments.ts";
@@ -37,7 +37,7 @@ async function ask(
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-/** RFC 6749, 5.1 and 5.2. */
+/** The headers that RFC 6749, 5.1 and 5.2, requires. */
 function assertNeverCached(headers: Headers): void {
   assert.deepEqual([headers.get("cache-control"), headers.get("pragma")], ["no-store", "no-cache"]);
 }

@@ -1,4 +1,4 @@
-/** What is the operator's alone, and what an enrolment cannot say. */
+/** Operations reserved for the operator, and fields that an enrolment cannot have. */
 import assert from "node:assert/strict";
 import {
   assertError,

@@ -19,7 +19,7 @@ Deno.test.afterEach(endMadeEnrolments);
 
 const AUDIENCE = "https://agents.example.com";
 
-/** A trust in an issuer whose keys the operator gives, so that any deployment can be asked. */
+/** A trust with the issuer's keys in it, so that the deployment need not reach the issuer. */
 function putTrust(issuer: Issuer, fields: JsonObject = {}) {
   return put({
     ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE },
@@ -49,7 +49,7 @@ Deno.test("/enroll with a token of a trusted issuer → the agent that its claim
   }
 });
 
-/** Tokens as platforms write them, with the conditions that are right for each. */
+/** Tokens of real platforms, with fitting conditions for each. */
 const PLATFORMS = {
   GitHub: {
     claims: {
@@ -90,7 +90,7 @@ const PLATFORMS = {
     claims: { sub: "spiffe://example.org/ns/agents/sa/builder" },
     conditions: [{ claim: "sub", prefix: "spiffe://example.org/ns/agents/" }],
     agent_template: "{sub}",
-    // Of a path, a name can hold only a part.
+    // A name cannot hold a path, so it is reduced and gets a digest.
     name: /^spiffe:--example\.org-ns-agents-sa-builder\.[0-9a-f]{20}$/,
   },
 };
@@ -133,7 +133,7 @@ Deno.test("a single-use token → again before its key was used, then token_repl
   const issuer = await newIssuer();
   const { enrolment_id } = await putTrust(issuer, { single_use_tokens: true });
   const claims = { aud: AUDIENCE, owner_id: "9919", run_id: newName("run") };
-  // The last two, no row can hold.
+  // The last two cannot be stored in the database as they are.
   for (const jti of [crypto.randomUUID(), undefined, "a\0", "\ud83d"]) {
     const token = await issuer.sign({ ...claims, jti });
     await enrol({ token });

@@ -1,4 +1,4 @@
-/** Tokens that no enrolment may take, and why each is refused. */
+/** Tokens that every enrolment must refuse, each with the reason. */
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { exportSPKI } from "jose";
@@ -11,7 +11,7 @@ export interface WrongToken {
   readonly claim?: string;
 }
 
-/** What a right token says. Each wrong one differs from it in one thing. */
+/** The claims of a valid token. Each wrong token differs from it in one thing. */
 export interface RightClaims extends TokenClaims {
   readonly aud: string;
   readonly owner_id: string;
@@ -71,7 +71,7 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
   await withClaims("a slash behind the issuer", { iss: `${issuer.url}/` }, "unknown_issuer");
   await withClaims("the issuer in capitals", { iss: issuer.url.toUpperCase() }, "unknown_issuer");
   await withClaims("another issuer", { iss: "https://issuer.example.org" }, "unknown_issuer");
-  // No row can hold these, so that the database must not be asked.
+  // The database cannot store these characters, so the function must refuse without a query.
   for (const [name, character] of [["U+0000", "\0"], ["half a character", "\ud83d"]]) {
     await withClaims(
       `${name} behind the issuer`,
@@ -136,7 +136,7 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
   add("a stranger's kid", await byStranger({}), "unknown_key");
   add("no signature", `${header}.${claims}.`, "signature");
   add("half a signature", token.slice(0, -102), "signature");
-  // Of 342 characters, one less is a length that no bytes have.
+  // A signature has 342 characters. No bytes have a base64url text of 341 characters.
   add("a signature of an impossible length", token.slice(0, -1), "malformed");
   const others = part(issuer.claims({ ...right, ref: "refs/heads/other" }));
   add("other claims than those signed", `${header}.${others}.${signature}`, "signature");

@@ -1,4 +1,4 @@
-/** What a stranger learns from a refusal, and what the operator does. */
+/** What a stranger learns from a refusal, and what the operator learns. */
 import assert from "node:assert/strict";
 import { functionUrl, type JsonObject, operatorRpc, succeed } from "../client.ts";
 import { endMadeEnrolments, enrol, eventsOf, newName, put } from "./enrolments.ts";
@@ -9,7 +9,7 @@ Deno.test.afterEach(endMadeEnrolments);
 
 const AUDIENCE = "https://agents.example.com";
 
-/** A response to the last byte, and its headers, without the time. */
+/** The complete response, including its headers, except for the time. */
 async function refusalOf(path: string, type: string, body: string): Promise<string> {
   const response = await fetch(functionUrl(path), {
     method: "POST",
@@ -59,7 +59,7 @@ Deno.test("every wrong token → refused by the same bytes, its reason in the ev
   assert.deepEqual(told, wrong.map(({ reason, claim }) => `${reason} ${claim ?? ""}`));
 
   for (const { token } of wrong) {
-    // Spaces around a form's value are not part of it.
+    // /token trims the form's value, so a token with spaces around it would be valid there.
     if (token !== token.trim()) continue;
     const assertion = new URLSearchParams({
       ...{ grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer" },
@@ -76,7 +76,7 @@ Deno.test("every wrong token → refused by the same bytes, its reason in the ev
     agent_id: `ci-${right.run_id}`,
   });
   assert.equal(body?.live_keys ?? 0, 0);
-  // What is barely right is taken, so each was refused for its one fault.
+  // A token just inside the limits is accepted, so each wrong one was refused for its one fault.
   const seconds = Math.floor(Date.now() / 1000);
   const barely = await issuer.sign({
     ...right,

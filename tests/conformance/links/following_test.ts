@@ -88,7 +88,7 @@ artifactTest(
       [altered, 404, "grant_not_found"],
       [live.token.toUpperCase(), 404, "grant_not_found"],
       [live.grant_id, 404, "grant_not_found"],
-      // The same text, spelled otherwise.
+      // The same token with a percent-encoded character.
       [live.token.replace("g_", "%67_"), 404, "grant_not_found"],
       ["%00", 404, "grant_not_found"],
       [ending.token, 410, "grant_expired"],

@@ -58,7 +58,7 @@ artifactTest(
     assertInvalid(await tryGrant(planner, artifact, { expires_at: "soon" }), "expires_at");
     const { artifact_id } = artifact;
     const body = { artifact_id, to_agent: null, expires_at: secondsFromNow(60) };
-    // A program that lost the agent's name does not hand the file to everybody.
+    // If a program has lost the agent's name and sends null, the file must not become public.
     const lost = await post("/agent-artifacts/grant", { as: planner, body });
     assertInvalid(lost, "to_agent");
     assert.deepEqual((await givenGrants(planner)).grants, []);

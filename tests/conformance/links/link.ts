@@ -1,19 +1,19 @@
-/** Links, as a browser follows them. */
+/** Follows links as a browser does. */
 import assert from "node:assert/strict";
 import { fetchDescribed } from "../client.ts";
 
 export interface Followed {
   readonly status: number;
   readonly headers: Headers;
-  /** Where it leads; null: nowhere. */
+  /** The header `location`, or null. */
   readonly location: string | null;
   readonly text: string;
 }
 
-/** What a browser prefers: HTML to everything else. */
+/** A browser's `accept` header: it prefers HTML. */
 export const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-/** Asks for the link of a token, and does not go on from there. */
+/** Requests the link of a token, without following the redirect. */
 export async function follow(
   token: string,
   { method = "GET", accept = "*/*", headers = {} }: {

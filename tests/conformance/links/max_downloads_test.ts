@@ -16,7 +16,7 @@ import {
 import { type Agent, assertError, assertInvalid, post, type Sender, succeed } from "../client.ts";
 import { assertLeads, assertRefused, follow } from "./link.ts";
 
-/** How often the owner is told that each of its grants was used, by their ids. */
+/** The downloads and the maximum of each of the planner's grants, by grant id. */
 async function downloadsOf(
   { planner }: Cast,
 ): Promise<Record<string, [downloads: number, maximum: number | null]>> {
@@ -164,7 +164,7 @@ artifactTest(
         assert.deepEqual(details, { limit: "max_size", maximum: 4, size: 5 });
       }
     }
-    // Who may not open it does not learn how large it is.
+    // An agent without a grant does not learn the size.
     assertError(await openUpTo(stranger, 4), 404, "artifact_not_found");
     for (const bad of [-1, 1.5, "4", null]) assertInvalid(await openUpTo(builder, bad), "max_size");
     assert.deepEqual(await downloadsOf(cast), { [grant_id]: [0, 1] });
@@ -179,7 +179,7 @@ function artifactOf({ artifact_id }: { readonly artifact_id: string }): object {
   return { artifact_id };
 }
 
-/** What is on record of reads of the agent's artifacts. */
+/** The events of downloads that the agent sees. */
 async function readsOf(agent: Agent): Promise<unknown[]> {
   const body = { types: ["artifact.opened", "artifact.fetched"] };
   return (await succeed<{ events: unknown[] }>("/agent-artifacts/events", { as: agent, body }))

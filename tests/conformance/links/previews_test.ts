@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { artifactTest, deleteArtifact, givenGrants, grant, publish } from "../artifacts.ts";
 import { assertLeads, assertRefused, BROWSER, follow, press } from "./link.ts";
 
-/** As robots name themselves that make a preview of a link, and as browsers fetch ahead. */
+/** The headers of robots that preview links, and of browsers that prefetch. */
 const PREVIEWS: readonly Record<string, string>[] = [
   { "user-agent": "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)" },
   { "user-agent": "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)" },

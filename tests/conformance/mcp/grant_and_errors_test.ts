@@ -28,7 +28,7 @@ artifactTest(
     assert.equal(await download(url), "hello");
     const inline = await holder.succeed("fetch", { grant_token: token, inline: true });
     assert.equal(inline["text"], "hello");
-    // The grantee itself needs none.
+    // The grantee needs no token.
     await using grantee = await connect("agent-artifacts", builder);
     const { grants } = await grantee.succeed<{ grants: JsonObject[] }>("inbox", {
       agent_id: builder.id,

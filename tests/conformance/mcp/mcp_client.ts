@@ -1,4 +1,4 @@
-/** The clients of the Model Context Protocol that agents' hosts have, each by its real SDK. */
+/** Clients of the Model Context Protocol, built with the real SDKs that agents' hosts use. */
 import assert from "node:assert/strict";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client";
@@ -7,7 +7,7 @@ import { functionUrl, headersOf, type JsonObject, type Sender } from "../client.
 
 export type FunctionName = "agent-artifacts" | "agent-mesh";
 
-/** What a client speaks: a version of the protocol, or what the SDK before this one makes of it. */
+/** A version of the protocol, or whatever the previous major version of the SDK speaks. */
 export type Dialect = "2026-07-28" | "2025-11-25" | "SDK 1.x";
 
 export const DIALECTS: readonly Dialect[] = ["2026-07-28", "2025-11-25", "SDK 1.x"];
@@ -37,7 +37,7 @@ interface ToolResult {
   readonly isError?: boolean;
 }
 
-/** What the clients of both SDKs can do. */
+/** The methods that the clients of both SDKs have. */
 interface SdkClient {
   listTools(): Promise<{ tools: readonly Tool[] }>;
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
@@ -54,17 +54,17 @@ interface SdkClient {
 export interface CalledTool<Body> {
   readonly isError: boolean;
   readonly body: Body;
-  /** The resource link, where there is one. */
+  /** The resource link, if the result has one. */
   readonly link: Resource | undefined;
-  /** How many characters a model has to read. */
+  /** The number of characters that a model has to read. */
   readonly characters: number;
 }
 
 export interface McpClient extends AsyncDisposable {
   readonly sdk: SdkClient;
-  /** Calls a tool, whether or not it succeeds. */
+  /** Calls a tool, which may fail. */
   call<Body = JsonObject>(name: string, given?: object): Promise<CalledTool<Body>>;
-  /** Calls a tool that a test only needs: an error fails the test. Returns the answer's body. */
+  /** Calls a tool; an error fails the test. Returns the answer's body. */
   succeed<Body = JsonObject>(name: string, given?: object): Promise<Body>;
 }
 
@@ -72,7 +72,7 @@ export function mcpUrl(name: FunctionName): string {
   return functionUrl(`/${name}/mcp`);
 }
 
-/** Connects as a host does that has the URL and a credential. */
+/** Connects with the URL and a credential, as a host does. */
 export async function connect(
   name: FunctionName,
   as: Sender,
@@ -85,7 +85,7 @@ export async function connect(
   });
 }
 
-/** What carries messages, for either SDK. */
+/** The transport for either SDK. */
 export interface Transports {
   readonly transport: () => Parameters<Client["connect"]>[0];
   readonly oldTransport: () => Parameters<OldClient["connect"]>[0];

@@ -43,7 +43,7 @@ meshTest("wg_config → no PSK; with show_psks → the configuration", async ({ 
   const hidden = await client.succeed<WgConfig>("wg_config");
   assert.deepEqual(hidden, { ...full, config: full.config.replace(psk, "(hidden)") });
   assert.equal(JSON.stringify(hidden).includes(psk), false);
-  // The operation's other form has PSKs in another place.
+  // The tool ignores `format`: the JSON form has PSKs elsewhere, where they would not be hidden.
   assert.deepEqual(await client.succeed<WgConfig>("wg_config", { format: "json" }), hidden);
 });
 

@@ -18,7 +18,7 @@ const FUNCTIONS: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
 
 const LIST_TOOLS = { jsonrpc: "2.0", id: 1, method: "tools/list" };
 
-/** POSTs any body to /mcp of agent-artifacts, and expects the envelope of every error. */
+/** POSTs any body to /mcp of agent-artifacts; the answer is an error in the usual envelope. */
 function postRaw(body: string, headers: Record<string, string>) {
   return send("/agent-artifacts/mcp", {
     method: "POST",
@@ -31,7 +31,7 @@ function postRaw(body: string, headers: Record<string, string>) {
   });
 }
 
-/** POSTs one message of 2026-07-28 to /mcp of agent-artifacts. */
+/** POSTs one message of protocol version 2026-07-28 to /mcp of agent-artifacts. */
 function postMessage(agent: Agent, method: string, params: object = {}): Promise<Response> {
   return fetch(mcpUrl("agent-artifacts"), {
     method: "POST",

@@ -30,7 +30,7 @@ interface Inline {
   readonly text: string;
 }
 
-/** The one URL in a command. */
+/** The only URL in a command. */
 function urlIn(command: string): string {
   const [, url, ...others] = command.split(/'(https?:[^']+)'/);
   assert.ok(url !== undefined && others.length === 1, command);

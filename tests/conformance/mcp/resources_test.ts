@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { artifactTest, givenGrants, grant, open, publish } from "../artifacts.ts";
 import { connect, DIALECTS, type McpClient } from "./mcp_client.ts";
 
-/** Everything that a client finds by going from page to page. */
+/** The resources of all pages. */
 async function listAll({ sdk }: McpClient) {
   const found = [];
   let page = await sdk.listResources();

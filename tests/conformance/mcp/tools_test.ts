@@ -5,17 +5,17 @@ import { connect, type FunctionName, type Tool } from "./mcp_client.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 
-/** The tools whose names are not their operation's. */
+/** Tools whose names differ from their operation's path. */
 const OWN_NAMES: Readonly<Record<string, string>> = { "/register": "put", "/open": "get" };
 
-/** What a tool leaves out of its operation's fields, where that is not the caller's own name. */
+/** The operation's fields that a tool leaves out. By default only `agent_id`, the caller's name. */
 const HIDDEN: Readonly<Record<string, readonly string[]>> = {
-  // There, it is another agent.
+  // Here `agent_id` names another agent, so the tool keeps it.
   "/open": [],
-  // A grant to a tag ends by its `grant_id`; the operation ignores `expires_at`, too.
+  // A grant to a tag is revoked by its `grant_id`. The operation ignores `expires_at` as well.
   "/grants": ["agent_id", "to_tag"],
   "/revoke": ["to_tag", "expires_at"],
-  // For programs that are peers themselves.
+  // `format` is for programs that are peers themselves.
   "/wg_config": ["agent_id", "format"],
 };
 
@@ -34,7 +34,7 @@ interface Described {
 async function readOperations(name: FunctionName): Promise<Map<string, Described>> {
   const response = await fetch(functionUrl(`/${name}/openapi.json`));
   const { paths } = await response.json() as { paths: Record<string, { post?: Described }> };
-  // A link is followed by a browser, without a body.
+  // A link has no body: browsers follow it.
   return new Map(
     Object.entries(paths).flatMap(([path, { post }]) => post?.requestBody ? [[path, post]] : []),
   );
@@ -45,7 +45,7 @@ async function readTools(name: FunctionName): Promise<Map<string, Tool>> {
   return new Map((await client.sdk.listTools()).tools.map((tool) => [tool.name, tool]));
 }
 
-/** What a tool says of a field: less than the document, and nothing else. */
+/** The schema keywords that are compared. A tool may state fewer of them than the document. */
 const KEPT = ["type", "enum", "minimum", "maximum", "maxItems"];
 
 function kept(schema: object): object {
@@ -53,7 +53,7 @@ function kept(schema: object): object {
   return Object.fromEntries(said);
 }
 
-/** What programs hold: a conversation has `inbox` and `events` for what it tells. */
+/** Operations for programs only. Instead of /wait, a model calls `inbox` and `events`. */
 const NO_TOOLS = ["/wait", "/enroll", "/leave", "/relay"];
 
 for (const name of ["agent-artifacts", "agent-mesh"] as const) {
@@ -112,7 +112,7 @@ Deno.test("annotations → which tools only read, which may take something away,
     "peer_remove",
   ];
   for (const name of [...taking, "psk_rotate"]) assert.ok(named("destructiveHint").includes(name));
-  // A download may be counted.
+  // These are neither read-only (`get` and `fetch` may count a download) nor destructive.
   for (const name of ["get", "fetch", "grant", "acl_put", "peer_heartbeat", "wg_config"]) {
     assert.ok(!reading.includes(name) && !named("destructiveHint").includes(name), name);
   }
@@ -122,9 +122,9 @@ Deno.test("annotations → which tools only read, which may take something away,
   for (const name of ["commit", "revoke", "delete", "acl_put", "acl_revoke", "peer_heartbeat"]) {
     assert.ok(named("idempotentHint").includes(name), name);
   }
-  // Nothing reaches beyond this service.
+  // No tool reaches beyond this service.
   assert.deepEqual(named("openWorldHint"), []);
-  // A host takes what is left out for destructive, unless the tool only reads.
+  // Without the hint, a host assumes that a tool is destructive, unless it is read-only.
   for (const [name, { annotations }] of tools) {
     assert.ok(annotations?.readOnlyHint || annotations?.destructiveHint !== undefined, name);
   }

@@ -14,7 +14,7 @@ import { pathsWithCredential } from "../operations.ts";
 
 Deno.test.afterEach(endMadeEnrolments);
 
-/** A well-formed request to every path that asks for a credential, about two agents. */
+/** A well-formed request, about two agents, to every path that requires a credential. */
 function requestsAbout(
   one: Agent,
   other: Agent,
@@ -41,7 +41,7 @@ function requestsAbout(
   };
 }
 
-/** What is known of the agents and of the enrolments to them, before and after. */
+/** Asserts that `refused` changes nothing about the agents and their enrolments. */
 async function leavesUnchanged(
   agents: readonly Agent[],
   refused: () => Promise<unknown>,

@@ -104,7 +104,7 @@ meshTest(
   },
 );
 
-/** Watches the agents' config_version: by how much each rose since the last call of `risesBy`. */
+/** Watches config_versions. `risesBy` returns how much each rose since its last call. */
 async function watchVersions(...agents: Agent[]) {
   const read = () => Promise.all(agents.map(configVersionOf));
   let last = await read();

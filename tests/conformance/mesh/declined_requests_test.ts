@@ -12,7 +12,7 @@ import {
 } from "../mesh_cast.ts";
 import type { Agent } from "../client.ts";
 
-/** Asks for a rule with `other`, who declines it. */
+/** Asks `other` for a rule, and `other` declines. */
 async function askInVain(asker: Agent, { rule, other }: { rule: AccessRule; other: Agent }) {
   assert.equal((await putRule(asker, rule)).body["created"], true);
   assert.equal((await revokeRule(other, rule)).body["revoked"], true);

@@ -5,7 +5,7 @@ import { join, leavesUnchanged, meshTest, tryJoin } from "../mesh_cast.ts";
 const LABEL_OF_63 = "a".repeat(63);
 const NAME_OF_253 = `${`${LABEL_OF_63}.`.repeat(3)}${"a".repeat(61)}`;
 
-/** Endpoints, each with the form in which it is given back. */
+/** Endpoints as sent, each with the form in which it is returned. */
 const GOOD_ENDPOINTS: Readonly<Record<string, string>> = {
   "203.0.113.7:1": "203.0.113.7:1",
   "203.0.113.7:65535": "203.0.113.7:65535",

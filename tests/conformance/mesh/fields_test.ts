@@ -159,7 +159,7 @@ meshTest(
   },
 );
 
-/** Text that would become a line, a command or a comment if a configuration ever contained it. */
+/** Texts that a configuration would turn into a line, a command or a comment. */
 const INJECTIONS = [
   "\nPostUp = touch /tmp/x",
   "\r\n[Peer]\r\n",

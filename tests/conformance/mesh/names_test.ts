@@ -4,7 +4,7 @@ import { agree, join, meshTest, netmapOf, newPubkey, type Peer, removePeer } fro
 
 const DNS_LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Registers agents with these identifiers, as the operator, and returns their peers. */
+/** Registers agents with these ids as the operator. Returns their peers. */
 async function registered(ids: readonly string[]): Promise<Peer[]> {
   const peers: Peer[] = [];
   for (const agent_id of ids) {

@@ -58,7 +58,7 @@ meshTest(
     for (const hidden of [bobs.pubkey, "203.0.113.77", bobs.registered_at]) {
       assert.ok(!seen.includes(hidden), hidden);
     }
-    // The whole address alone counts: bob's may be the beginning of alice's own.
+    // Match whole addresses only: bob's address may be a prefix of alice's.
     for (const hidden of bobs.addresses) {
       assert.doesNotMatch(seen, new RegExp(`${hidden.replaceAll(".", "\\.")}(?![0-9a-f])`));
     }

@@ -18,7 +18,7 @@ const NO_REPORTS = { reported_by_self: null, reported_by_peer: null };
 
 const REPORT = { handshake_age_seconds: 42, endpoint: "203.0.113.7:4242", via: "direct" };
 
-/** Either carries what a host sees of its neighbours. */
+/** The operations that accept a report about paths to neighbours. */
 const OPERATIONS = ["/agent-mesh/peer/heartbeat", "/agent-mesh/wait", "/agent-artifacts/wait"];
 
 function report(as: Agent, paths: unknown, operation = OPERATIONS[0]!): Promise<JsonObject> {
@@ -92,7 +92,7 @@ meshTest(
     );
     assert.equal((await pathBetween(alice, bob))?.reported_by_self?.works, true);
     assert.deepEqual((await netmapOf(carol)).peers.map(({ path }) => path), [null]);
-    // A report from before the rule is none of the time after it.
+    // A report from before the rule does not count after it.
     await agree(ruleBetween(carol, alice));
     assert.deepEqual(await pathBetween(carol, alice), NO_REPORTS);
   },

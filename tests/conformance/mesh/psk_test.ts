@@ -208,7 +208,7 @@ for (const changer of ["alice", "bob"] as const) {
           !valuesOf("PresharedKey", after[index]!).includes(psk)
         ).length
       );
-      // Who registered another pubkey has two new PSKs; each of the others has one, with it.
+      // The agent with the new pubkey has two new PSKs; each of the others has one.
       assert.deepEqual(changed, changer === "alice" ? [2, 1, 1] : [1, 2, 1]);
       assert.equal(await pskOf(alice), await pskOf(bob));
       const versions = (await netmapOf(cast[changer])).peers.map(({ psk_version }) => psk_version);

@@ -20,7 +20,7 @@ meshTest(
       const { ice_servers, expires_at, ...others } = answer.body;
       assert.deepEqual(others, {});
       assert.match(expires_at, ISO_TIMESTAMP);
-      // An hour, and what clocks may differ by.
+      // An hour, and one minute for clock differences.
       assert.ok(Date.parse(expires_at) <= Date.now() + 3_660_000);
       assert.ok(ice_servers.length > 0);
       for (const server of ice_servers) {

@@ -99,7 +99,7 @@ meshTest(
       valuesOf("PostUp", answer).at(-1),
       "wg set %i private-key /run/keys/%i.private",
     );
-    // What remains of the firewall keeps the tunnel's own packets out of the tunnel.
+    // Only the chain that keeps the tunnel's own packets out of the tunnel remains.
     assert.ok(!answer.config.includes("chain from_tunnel"));
     assert.ok(
       (await configOf(alice, { firewall: "nftables" })).config.includes("chain from_tunnel"),

@@ -1,4 +1,4 @@
-/** A policy for a test, beside the one that the deployment has. */
+/** Adds a test's rules to the deployment's policy. */
 import assert from "node:assert/strict";
 import { parsePolicy } from "../../../operator/policy/policy_file.ts";
 import { type Answer, type JsonObject, operatorRpc } from "../client.ts";
@@ -10,7 +10,7 @@ export interface Rule {
   readonly proto: "tcp" | "udp";
 }
 
-/** Runs `run` while the policy has these rules too, then puts the policy back that was there. */
+/** Runs `run` while the policy also has these rules, then restores the previous policy. */
 export async function withPolicyRules(
   rules: readonly Rule[],
   run: () => Promise<void>,

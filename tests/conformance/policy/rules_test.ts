@@ -40,7 +40,7 @@ meshTest(
     });
     assert.equal(await configVersionOf(carol), carols);
     assert.deepEqual((await netmapOf(bob)).acls, []);
-    // What alice agreed to is hers: it waits for bob, as it would have without the policy.
+    // Alice's own request remains, and waits for bob as it would without the policy.
     assert.deepEqual((await netmapOf(bob)).acl_requests, [{ ...rule, waiting_for: bob.id }]);
   },
 );
@@ -59,7 +59,7 @@ meshTest(
         });
       }
     });
-    // What they agreed to themselves was not ended either.
+    // Their own rule still exists too.
     assert.deepEqual((await netmapOf(bob)).acls, [rule]);
     assert.equal((await revokeRule(bob, rule)).body["revoked"], true);
   },

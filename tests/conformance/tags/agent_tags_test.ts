@@ -18,7 +18,7 @@ function setTags(agent: Agent, tags: Json) {
   });
 }
 
-/** The tags of an agent, as both functions tell it. */
+/** The tags of an agent, according to both functions. */
 async function tagsOf(agent: Agent): Promise<string[]> {
   const [byArtifacts, byMesh] = await Promise.all(
     ["agent-artifacts", "agent-mesh"].map((name) =>

@@ -143,7 +143,7 @@ artifactTest(
     const asAgent = { grant_id: given.grant_id, to_agent: tag };
     assertError(await revoke(planner, asAgent), 404, "grant_not_found");
     assert.equal((await open(builder, artifact)).status, 200);
-    // All that /grant answered.
+    // /revoke accepts the complete answer of /grant.
     assert.deepEqual((await revoke(planner, given)).body, {
       revoked: 1,
       grant_ids: [given.grant_id],

@@ -4,7 +4,7 @@ import { type Agent, type Answer, post, succeed } from "../client.ts";
 import { nextEvents, positionBehind } from "../changes/feed.ts";
 import { inboxIds, newTag, setTags } from "./tagged.ts";
 
-/** Longer than any of these waits takes when it works: a test that lasts so long has failed. */
+/** Longer than a working wait takes here: a wait that reaches its end is a failure. */
 const LONG = { wait_seconds: 50 };
 
 function askInbox(as: Agent, body: object = {}): Promise<Answer<InboxPage>> {
@@ -21,7 +21,9 @@ async function page(
   return { ids: grants.map(({ grant_id }) => grant_id), next: next_cursor, latest };
 }
 
-/** Runs `act` when a request has had time to arrive; nothing tells that it waits already. */
+/**
+ * Runs `act` after a pause in which a request can arrive; the service does not tell when it waits.
+ */
 async function meanwhile<Result>(act: () => Promise<Result>): Promise<Result> {
   await new Promise((resolve) => setTimeout(resolve, 300));
   return await act();
@@ -50,7 +52,7 @@ artifactTest(
     const ofStranger = await page(builder, { from_agent: stranger.id });
     assert.deepEqual(ofStranger.ids, [ids[0], ids[2], ids[4]]);
 
-    // The tag goes while the inbox is read: what is left continues.
+    // The agent loses the tag between two pages: the next page lists what remains.
     const first = await page(builder, { limit: 2 });
     await setTags(builder);
     const second = await page(builder, { limit: 2, cursor: first.next });
@@ -77,7 +79,7 @@ artifactTest(
     const next = await page(builder, { after: start.latest });
     assert.deepEqual(next.ids, [fresh.grant_id, waiting.grant_id]);
     assert.deepEqual((await page(builder, { after: next.latest })).ids, []);
-    // A tag that stays brings nothing a second time.
+    // A tag that the agent keeps does not list its grants again.
     await setTags(builder, had, came, newTag());
     assert.deepEqual((await page(builder, { after: next.latest })).ids, []);
   },

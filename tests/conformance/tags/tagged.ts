@@ -1,4 +1,4 @@
-/** Agents that have tags: what the tests of grants to tags do. */
+/** Helpers for tests with tags. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { inbox } from "../artifacts.ts";
@@ -9,13 +9,13 @@ export function newTag(): string {
   return `tag:test-${randomUUID()}`;
 }
 
-/** Makes `tags` the agent's tags. */
+/** Replaces the agent's tags. */
 export async function setTags(agent: Agent, ...tags: string[]): Promise<void> {
   const answer = await operatorRpc("set_agent_tags", { agent_id: agent.id, tags });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
 }
 
-/** Opens what the owner has under this name. */
+/** Opens the artifact that the owner's key names. */
 export function openByKey(
   as: Sender,
   { agent_id, key }: { readonly agent_id: string; readonly key: string },
