@@ -1,4 +1,4 @@
-/** Agents with clients, as the tests of the clients use them. */
+/** Agents with clients, for the tests of the clients. */
 import { AgentFiles, type ConnectionOptions } from "../../clients/typescript/src/index.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { withStackDatabase } from "../database/connection.ts";
@@ -8,7 +8,7 @@ export interface ClientOfAgent {
   readonly files: AgentFiles;
 }
 
-/** A new agent and its files. */
+/** A new agent and its client for files. */
 export async function agentFiles(
   name: string,
   options: Partial<ConnectionOptions> = {},
@@ -29,7 +29,7 @@ export async function registeredKeys({ id }: Pick<Agent, "id">): Promise<string[
   return rows.map(({ key }) => key);
 }
 
-/** Bytes that differ everywhere. */
+/** Bytes in a long pattern, so that a misplaced part is noticed. */
 export function bytesOf(size: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(size).map((_, index) => index * 31 + (index >> 8) * 7);
 }

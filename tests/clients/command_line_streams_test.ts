@@ -1,4 +1,4 @@
-/** What the command line reads and writes beside plain files: folders and standard streams. */
+/** The command line with folders and standard streams instead of plain files. */
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { Desk } from "./desk.ts";

@@ -28,7 +28,7 @@ Deno.test("the packages that the client's package bundles → the pins of deno.j
   }
 });
 
-/** The document with a property of a named schema called something else. */
+/** The document with a renamed property in a named schema. */
 function renamed(document: ContractDocument, schema: string, property: string): ContractDocument {
   const copy = structuredClone(document) as unknown as {
     components: {
@@ -84,7 +84,7 @@ Deno.test("every operation of both documents → sent by the client", async () =
     .join();
   for (const { name } of CONTRACTS) {
     const { paths } = await readDocument(name);
-    // Links are for browsers: no client sends the form of their page.
+    // Links are for browsers, so no client posts the form of their page.
     const operations = Object.keys(paths)
       .filter((path) => "post" in paths[path]! && !path.startsWith("/d/"));
     assert.ok(operations.length > 8, operations.join());

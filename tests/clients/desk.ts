@@ -6,7 +6,7 @@ import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts"
 
 const MAIN = join(PROJECT, "clients/typescript/src/cli/main.ts");
 
-/** A folder in which an agent's commands run. */
+/** A temporary folder in which an agent's commands run. */
 export class Desk implements AsyncDisposable {
   constructor(readonly folder: string, readonly agent: Agent) {}
 
@@ -22,13 +22,13 @@ export class Desk implements AsyncDisposable {
     return runProgram(Deno.execPath(), { ...this.command(args, environment), input });
   }
 
-  /** Starts one, whose standard input stays open. */
+  /** Starts a command whose standard input stays open. */
   start(args: readonly string[], environment: Record<string, string>): Deno.ChildProcess {
     const command = this.command(args, environment);
     return new Deno.Command(Deno.execPath(), { ...command, stdin: "piped" }).spawn();
   }
 
-  /** How one is run. */
+  /** The arguments, folder and environment of a command. */
   command(args: readonly string[], environment: Record<string, string>) {
     return {
       args: ["run", "--allow-all", `--config=${join(PROJECT, "deno.json")}`, MAIN, ...args],

@@ -6,12 +6,12 @@ const SIZE = 400_000;
 
 type Fetch = typeof fetch;
 
-/** `fetch` in which some requests go otherwise. */
+/** A `fetch` that handles some requests by `otherwise`. */
 function fetchWith(
   otherwise: (request: Request, go: () => Promise<Response>) => Promise<Response> | undefined,
 ): Fetch {
   return (input, init) => {
-    // The body stays with `init`: a Request would read it.
+    // The copy has no body, because creating a Request with it would consume it.
     const { body: _, ...rest } = init ?? {};
     const request = new Request(input as string, rest);
     const go = () => fetch(input, init);
@@ -23,7 +23,7 @@ function lostAnswer(): never {
   throw new TypeError("connection closed");
 }
 
-/** The first `count` requests that match are answered otherwise. */
+/** Matches only the first `count` requests for which `matches` is true. */
 function first(count: number, matches: (request: Request) => boolean) {
   let left = count;
   return (request: Request) => matches(request) && left-- > 0;
@@ -112,7 +112,7 @@ Deno.test("a commit that is verified in several calls → progress of each, then
   assert.equal(put.state, "committed");
 });
 
-/** An answer that breaks off after some bytes. */
+/** A response that breaks off after `count` bytes. */
 function brokenAfter(response: Response, count: number): Response {
   let left = count;
   const body = response.body!.pipeThrough(

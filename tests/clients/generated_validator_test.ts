@@ -1,4 +1,4 @@
-/** What a generator of clients makes of the document that the function serves. */
+/** The validators that a client generator creates from the function's document. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createClient } from "@hey-api/openapi-ts";

@@ -3,7 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { idleTimeout } from "../../clients/typescript/src/http/idle_timeout.ts";
 import { agentFiles, bytesIn, bytesOf } from "./cast.ts";
 
-/** How many timers `run` leaves behind, which it may have set and not cleared. */
+/** The number of timers that `run` sets and neither clears nor lets fire. */
 async function timersLeftBy(run: () => void | Promise<void>): Promise<number> {
   const { setTimeout, clearTimeout } = globalThis;
   const live = new Set<unknown>();
@@ -57,7 +57,7 @@ Deno.test("put() whose first PUT is cut off while its body is still read → com
     fetch: (input, init) => {
       if (init?.method !== "PUT" || isCut) return fetch(input, init);
       isCut = true;
-      // As Deno does, which goes on reading what it no longer sends.
+      // As in Deno, the body is still read after the request has failed.
       return new Promise((_, reject) => {
         const breaking = { write: () => reject(new TypeError("connection closed")) };
         (init.body as ReadableStream).pipeTo(new WritableStream(breaking)).catch(() => {});

@@ -9,7 +9,7 @@ import { OWN_RELAY } from "../own_function/relay/relays.ts";
 async function agentMesh(name: string) {
   const { id, key } = await createAgent(name);
   const mesh = new AgentMesh({ url: SUPABASE_URL, key, agentId: id });
-  // Below 2^255−19, whatever the rest is.
+  // The last byte keeps the number below 2^255−19, whatever the random bytes are.
   const pubkey = Buffer.concat([randomBytes(31), Buffer.from([0x40])]).toString("base64");
   await mesh.register({ pubkey });
   return { id, key, mesh };

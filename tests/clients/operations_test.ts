@@ -103,7 +103,7 @@ Deno.test("events() with wait → what was done, in its order, each once, on fro
   let after = "";
   const types = ["artifact.committed", "grant.created", "grant.revoked"];
   await planner.files.put("plan", "1");
-  // An event is shown when no transaction that began before it is still being written.
+  // An event becomes visible when all transactions that began before it have ended.
   const before = await askUntil(
     (events) => events.length > 0,
     () => collect(planner.files.events({ types, onPosition: (position) => after = position })),

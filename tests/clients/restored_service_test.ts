@@ -1,11 +1,11 @@
-/** Followers of a service that is restored from a backup while they wait. */
+/** Clients that follow a service while it is restored from a backup. */
 import assert from "node:assert/strict";
 import { AgentError, AgentFiles } from "../../clients/typescript/src/index.ts";
 import { python } from "./python/run.ts";
 
 /**
- * A service that gives these answers, one after another, and what it was asked. Without `hasWait`,
- * it is a deployment that lacks /wait.
+ * Calls `use` with a service that gives these answers in order, and with the requests that it got.
+ * Without `hasWait`, the deployment has no /wait.
  */
 async function withService(
   answers: readonly object[],
@@ -49,7 +49,7 @@ const events = (latest: string, ...ids: number[]) => ({
   latest,
   more: false,
 });
-/** Read, waited for, restored, read from the beginning, and waited for again. */
+// The answers: a first read, the restore (position_expired), a read from the beginning, and a wait.
 const INBOX = [grants("p1", 1), EXPIRED, grants("q1", 2, 1), grants("q2", 3)];
 const EVENTS = [events("p1", 1), EXPIRED, events("q1", 1, 2), events("q2", 3)];
 const SEEN = "1213";

@@ -1,4 +1,4 @@
-/** Grants to a tag, by each client. */
+/** Grants to a tag, through each client. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { newTag, setTags } from "../conformance/tags/tagged.ts";
@@ -26,7 +26,7 @@ Deno.test("put() with toTags, share() and unshare() of a tag → every agent tha
   assert.deepEqual((await given({})).length, 2);
   assert.equal((await planner!.files.unshare("plan", { tag })).revoked, 1);
   assert.deepEqual(await given({ toTag: tag }), []);
-  // The agent's own grant is another one.
+  // The grant to the stranger by name remains.
   assert.deepEqual(await given({}), [undefined]);
   await assert.rejects(builder!.files.get({ artifactId: artifact_id }), {
     code: "artifact_not_found",

@@ -1,4 +1,4 @@
-/** Completion in real shells: what stands on the line once Tab is pressed. */
+/** Completion in real shells: the line after Tab is pressed. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { COMMANDS } from "../../../clients/typescript/src/cli/commands.ts";
@@ -6,7 +6,7 @@ import { isLeftOutWithout } from "../../left_out.ts";
 import { Desk } from "../desk.ts";
 import { Pty } from "./terminal.ts";
 
-/** A folder with files to complete, and the scripts. */
+/** A folder with the completion scripts, and with a file and a folder to complete. */
 async function openDesk(): Promise<Desk> {
   const desk = await Desk.of("planner");
   await mkdir(desk.path("drawings"));
@@ -19,7 +19,7 @@ async function openDesk(): Promise<Desk> {
   return desk;
 }
 
-/** What is typed, and the words that the command is then called with. */
+/** What is typed, and the arguments that the command then gets. */
 const LINES = [
   ["comp\\tba\\t", "completion,bash"],
   ["unli\\t", "unlink"],
@@ -61,7 +61,7 @@ for (const [shell, { args, begin }] of Object.entries(SHELLS)) {
     await using pty = new Pty(shell, args, { columns: 100, cwd: desk.folder, env });
     await pty.untilShown("ready> ");
     for (const line of begin) await pty.type(`${line}\n`);
-    // Not as it is typed: that is shown, too.
+    // The quotes make the output differ from the typed text, which the terminal shows too.
     await pty.type("echo it''begins\n");
     await pty.untilShown("itbegins");
     for (const [index, [typed, words]] of LINES.entries()) {
@@ -97,7 +97,7 @@ Deno.test("agentfiles completion zsh as a file of fpath → completes, too", {
   assert.equal((await pty.ended()).code, 0);
 });
 
-/** The words that fish offers for a line. */
+/** The completions that fish offers for a line. */
 async function offeredByFish(desk: Desk, line: string): Promise<string[]> {
   const script = "source completion.fish; complete -C $argv[1]";
   const { code, stdout, stderr } = await new Deno.Command("fish", {

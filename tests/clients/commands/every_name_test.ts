@@ -1,4 +1,4 @@
-/** Names that cannot be: all of them are looked at before anything is sent. */
+/** Invalid names: the command checks every name before it sends anything. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { registeredKeys } from "../cast.ts";

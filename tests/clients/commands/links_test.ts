@@ -47,7 +47,7 @@ Deno.test("agentfiles links, unlink by id, by file, --all → what works is list
   assert.match(row!, new RegExp(`^${first.id}\tplan\\.txt\t.*\t1 of 5$`));
   assert.doesNotMatch(output, /g_[A-Za-z0-9_-]{43}/);
 
-  // By the name of a file that has several: refused, and all go on working.
+  // A file's name is ambiguous if it has several links: refused, and all links still work.
   const refused = await planner.run(["unlink", "plan.txt"]);
   assert.equal(refused.code, 2);
   assert.match(

@@ -1,4 +1,4 @@
-/** Where the login is kept, and where it was kept when the command was called `agent`. */
+/** The login's file, and its old place from when the command was called `agent`. */
 import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -8,7 +8,7 @@ import { Desk } from "../desk.ts";
 const STRANGER = { AGENT_URL: "", AGENT_KEY: "", AGENT_ID: "" };
 const [OLD, NEW] = ["settings/agent/login.json", "settings/agentfiles/login.json"];
 
-/** Writes a login as an earlier version left it. */
+/** Writes a login in the format of an earlier version. */
 async function leaveLogin(desk: Desk, file: string): Promise<string> {
   const { key } = desk.agent;
   const text = JSON.stringify({ url: SUPABASE_URL, key });

@@ -5,7 +5,7 @@ import { runProgram } from "../../../local/processes/run_program.ts";
 import { isLeftOutWithout } from "../../left_out.ts";
 import { Desk } from "../desk.ts";
 
-// It has no `--version`, and ends with 0 for an empty page.
+// mandoc has no `--version`; it exits with 0 for an empty page.
 const ignore = await isLeftOutWithout("mandoc", "The manual page is", { args: ["/dev/null"] });
 
 Deno.test("agentfiles man → a page without mistakes, of every verb, its options and exit codes", {
@@ -25,7 +25,7 @@ Deno.test("agentfiles man → a page without mistakes, of every verb, its option
     args: ["-T", "ascii", "-O", "width=300", "agentfiles.1"],
     cwd: planner.folder,
   });
-  // Bold and underlined characters are struck over each other.
+  // mandoc overstrikes bold and underlined characters with backspaces.
   // deno-lint-ignore no-control-regex
   const text = shown.output.replaceAll(/.\x08/g, "");
   for (const verb of Object.keys(COMMANDS)) {

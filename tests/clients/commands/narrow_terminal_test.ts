@@ -1,4 +1,4 @@
-/** What a person sees on a terminal, and on one of 40 columns. */
+/** What a person sees on a terminal, and on a narrow one with 40 columns. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { bytesOf } from "../cast.ts";
 import { Desk } from "../desk.ts";
 import { linesIn, Pty } from "./terminal.ts";
 
-/** Runs a command on a terminal, to its end. */
+/** Runs a command on a terminal until it ends. Returns what the terminal has shown. */
 async function onTerminal(desk: Desk, columns: number, args: readonly string[]) {
   const { args: all, cwd, env } = desk.command(args, {});
   await using pty = new Pty(Deno.execPath(), all, { columns, cwd, env });

@@ -1,4 +1,4 @@
-/** A real terminal (a pty, by util-linux's `script`) in which a program runs. */
+/** Runs a program in a real terminal (a pty, made by util-linux's `script`). */
 import assert from "node:assert/strict";
 
 export interface PtyOptions {
@@ -49,7 +49,7 @@ export class Pty implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // The end of a terminal: its programs get SIGHUP.
+    // Closing the terminal sends SIGHUP to its programs.
     await this.#input.close().catch(() => {});
     if (!this.#isEnded) this.#script.kill("SIGTERM");
     await this.ended();
@@ -70,7 +70,7 @@ export class Pty implements AsyncDisposable {
   }
 }
 
-/** Every line that was shown, also those that were drawn over. */
+/** Every line that was shown, including overwritten ones. */
 export function linesIn(shown: string): string[] {
   // deno-lint-ignore no-control-regex
   return shown.replaceAll(/\x1b\[[0-9;?]*[A-Za-z]/g, "").split(/[\r\n]+/).filter(Boolean);

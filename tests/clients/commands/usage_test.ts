@@ -1,11 +1,11 @@
-/** How the command answers to what it is called with, before it asks the service. */
+/** The command's reactions to its arguments, before it sends a request. */
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../../local/command/project.ts";
 import { Desk } from "../desk.ts";
 
-/** Neither variables nor a login. */
+/** An environment without credentials; there is no stored login either. */
 const STRANGER = { AGENT_URL: "", AGENT_KEY: "", AGENT_ID: "" };
 
 Deno.test("agentfiles --version → the version of package.json", async () => {

@@ -1,4 +1,4 @@
-/** Enrolments for the clients' tests, and what the service knows of who came by them. */
+/** Enrolments for the clients' tests, and what the database knows of the enrolled agents. */
 import { withStackDatabase } from "../../database/connection.ts";
 import {
   type EnrolmentWithKey,
@@ -11,11 +11,11 @@ const AUDIENCE = "https://agents.example.com";
 
 export interface Trusted {
   readonly enrolment: EnrolmentWithKey;
-  /** A token of one use, of the issuer that is trusted. */
+  /** A single-use token of the trusted issuer. */
   token(claims: TokenClaims): Promise<string>;
 }
 
-/** An issuer whose tokens name the agent by `sub`. */
+/** Creates a trust in a new issuer. The claim `sub` is the agent's name. */
 export async function trust(): Promise<Trusted> {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const enrolment = await putEnrolment({
@@ -26,7 +26,7 @@ export async function trust(): Promise<Trusted> {
   return { enrolment, token: (claims) => issuer.sign({ aud: AUDIENCE, ...claims }) };
 }
 
-/** How often an agent has enrolled. */
+/** The number of times that an agent has enrolled. */
 export async function generationOf(agent: string): Promise<number> {
   const rows = await withStackDatabase((sql) =>
     sql<{ generation: number }[]>`
@@ -35,7 +35,7 @@ export async function generationOf(agent: string): Promise<number> {
   return rows[0]?.generation ?? 0;
 }
 
-/** Ends an agent's keys as time does. */
+/** Makes an agent's keys expire. */
 export async function expireKeys(agent: string): Promise<void> {
   await withStackDatabase((sql) =>
     sql`update agents.keys set expires_at = now() - interval '1 second' where agent_id = ${agent}`

@@ -1,4 +1,4 @@
-/** Two machines that enrol as one agent, and whose programs are restarted whenever they end. */
+/** Two machines that enrol as the same agent and restart their programs whenever these end. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -11,7 +11,7 @@ import { login, newDesk, STRANGER, whoami } from "./logins.ts";
 
 Deno.test.afterEach(endMadeEnrolments);
 
-/** Two machines that have logged in as one agent; the newer one has used its key. */
+/** Two machines that have logged in as the same agent. The newer one has used its key. */
 async function clones(ends: AsyncDisposableStack) {
   const { enrolment_key } = await put({ uses_left: null });
   const name = newName("vm");

@@ -1,4 +1,4 @@
-/** `agentfiles login` with a proof of origin in the place of a key. */
+/** `agentfiles login` with a proof of origin instead of a key. */
 import assert from "node:assert/strict";
 import { readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { SUPABASE_URL } from "../../conformance/client.ts";
@@ -90,7 +90,7 @@ Deno.test("a second machine enrols as the same agent → the first is told so at
   assert.equal(await whoami(first), name);
 });
 
-/** GitHub's part in a job: it gives a token to whoever has the job's credential. */
+/** A server in GitHub's role: it issues a token for the job's credential. */
 function github(token: (audience: string) => Promise<string>) {
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const { searchParams } = new URL(request.url);

@@ -1,4 +1,4 @@
-/** `enrol` in the place of a key. */
+/** The client's option `enrol` instead of a key. */
 import assert from "node:assert/strict";
 import { AgentFiles, AgentMesh, type Enrol } from "../../../clients/typescript/src/index.ts";
 import { SUPABASE_URL as url } from "../../conformance/client.ts";
@@ -55,7 +55,7 @@ Deno.test("enrol with a token of one use, and the key has ended → the refusal,
 Deno.test("two machines that enrol as one agent → the older one is told superseded at each request, and the newer one goes on", async () => {
   const { enrolment_key } = await put({ uses_left: null });
   const agentName = newName("vm");
-  // Two functions are two proofs, as in two processes.
+  // Each machine has its own function as its proof, as separate processes would.
   const machine = () =>
     new AgentFiles({ url, enrol: { enrolmentKey: () => enrolment_key, agentName } });
   const [older, newer] = [machine(), machine()];
@@ -105,7 +105,7 @@ Deno.test("a function for the proof that throws → key_unavailable with its cau
   await files.whoami();
 });
 
-/** A service that gives out numbered keys for a second each, while it is up. */
+/** A service that, while it is up, issues numbered keys that are valid for one second. */
 function briefService() {
   const asked: string[] = [];
   const service = {

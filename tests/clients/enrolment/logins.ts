@@ -1,14 +1,14 @@
-/** Desks whose commands have nothing but a login that enrolled. */
+/** Desks whose commands have no credential other than a login by enrolment. */
 import { readFile, writeFile } from "node:fs/promises";
 import { SUPABASE_URL } from "../../conformance/client.ts";
 import { Desk } from "../desk.ts";
 
-/** Nothing of the environment says who runs a command. */
+/** Environment variables that give a command no credential. */
 export const STRANGER = {
   ...{ AGENT_URL: "", AGENT_KEY: "", AGENT_ID: "" },
   ...{ ACTIONS_ID_TOKEN_REQUEST_URL: "", ACTIONS_ID_TOKEN_REQUEST_TOKEN: "" },
 };
-/** Where a login is stored. */
+/** The file of the stored login. */
 export const LOGIN = "settings/agentfiles/login.json";
 
 export async function newDesk(): Promise<Desk> {
@@ -23,7 +23,7 @@ export function login(
   return desk.run(["login", "--url", SUPABASE_URL, ...args], { ...STRANGER, ...environment });
 }
 
-/** Who the login is; else how the command failed. */
+/** The agent that is logged in, or how the command failed. */
 export async function whoami(desk: Desk): Promise<string> {
   const { code, output, errors } = await desk.run(["whoami"], STRANGER);
   return code === 0 ? output.split(" ", 1)[0]!.trim() : `exit ${code}: ${errors}`;
@@ -33,7 +33,7 @@ export async function readLogin(desk: Desk) {
   return JSON.parse(await readFile(desk.path(LOGIN), "utf8"));
 }
 
-/** As if most of the key's life were over. */
+/** Makes the key due for renewal. */
 export async function makeDue(desk: Desk): Promise<void> {
   const known = await readLogin(desk);
   known.enrolled.renewAt = 0;

@@ -1,4 +1,4 @@
-/** `enrol` of the Python client. */
+/** The Python client's option `enrol`. */
 import assert from "node:assert/strict";
 import { endMadeEnrolments, newName, put } from "../../conformance/enrolment/enrolments.ts";
 import { python, twoAgents } from "../python/run.ts";
@@ -6,7 +6,9 @@ import { generationOf, trust } from "./cast.ts";
 
 Deno.test.afterEach(endMadeEnrolments);
 
-/** What an ended key looks like, and a proof that scripts take from their environment. */
+/**
+ * Python functions: a client with a proof, an ended key, and the result or error code of a call.
+ */
 const HELPERS = `
 from concurrent.futures import ThreadPoolExecutor
 def machine(**proof):
@@ -85,7 +87,8 @@ print(json.dumps({"codes": codes, "left": round(left / 60), "pause": round(pause
     await twoAgents(),
     { PROOF: enrolment_key, NAME: name },
   );
-  // The usual session of an hour; the key of one use gives no other.
+  // A key lasts an hour, so renewal is due after 48 minutes. The single-use enrolment key cannot
+  // enrol again, so the client keeps its key and pauses for 15 s.
   assert.deepEqual(answer, { codes: [name, name], left: 48, pause: 15 });
 });
 

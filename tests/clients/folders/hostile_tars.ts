@@ -1,15 +1,15 @@
-/** What a stranger may send as a folder. */
+/** Archives that a hostile sender may send as a folder. */
 import { gzipSync } from "node:zlib";
 import { END, entry, join, pax, record, tar } from "./raw_tar.ts";
 
 export interface HostileTar {
   readonly what: string;
   readonly bytes: Uint8Array;
-  /** Default: linux. */
+  /** The receiver's platform. Default: linux. */
   readonly platform?: "linux" | "darwin" | "win32";
-  /** What the refusal says. */
+  /** Matches the error message. */
   readonly says: RegExp;
-  /** How many files and folders there may be. */
+  /** The limit on files and folders. */
   readonly maxEntries?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Every archive of the corpus, to both clients: nothing comes of it, neither here nor outside. */
+/** Every archive of the corpus, extracted by both clients: it writes nothing anywhere. */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,9 @@ import { PROJECT } from "../../../local/command/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { HOSTILE_TARS } from "./hostile_tars.ts";
 
-/** A folder `inside`, which stays empty, beside `outside/secret`. */
+/**
+ * Calls `run` with a folder `inside` beside `outside/secret`, and checks that both are unchanged.
+ */
 async function withOutside(run: (inside: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "hostile-"));
   try {

@@ -59,7 +59,7 @@ Deno.test("getFolder() of bytes that are not the committed ones → download_mis
       const response = await fetch(input, init);
       if (!String(input).includes("/object/sign/")) return response;
       const bytes = new Uint8Array(await response.arrayBuffer());
-      // Within the only file: the archive itself is right.
+      // The change is inside the only file's content, so the archive remains well-formed.
       const at = bytes.findIndex((_, index) => isAt(bytes, index, "contents"));
       bytes[at] = 0x43;
       return new Response(bytes);
@@ -173,7 +173,7 @@ Deno.test("putFolder() with a bad agent in the last place, a bad key, or a last 
       ]] as const
     ) {
       await assert.rejects(
-        // There is no such folder: the names are looked at first.
+        // The folder does not exist: names are checked before it is read.
         files.putFolder(key, join(folder, "nothing"), { to }),
         (error) => error instanceof AgentError && says.test(error.message),
       );

@@ -1,4 +1,4 @@
-/** Tars as nobody's program writes them. */
+/** Writes tar archives byte by byte, including invalid ones that no program writes. */
 
 const BLOCK = 512;
 const encoder = new TextEncoder();
@@ -7,13 +7,13 @@ export interface RawHeader {
   readonly name?: string | Uint8Array;
   readonly type?: string;
   readonly body?: string | Uint8Array;
-  /** Instead of the body's own. */
+  /** The size in the header, instead of the body's. */
   readonly size?: number | Uint8Array;
   readonly mode?: number;
   readonly link?: string;
   readonly prefix?: string;
   readonly magic?: string;
-  /** What is added to the right checksum. */
+  /** A number that is added to the correct checksum. */
   readonly wrong?: number;
 }
 

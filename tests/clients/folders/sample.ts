@@ -1,4 +1,4 @@
-/** A folder with everything that a folder can have, and what another one has. */
+/** A folder with every kind of entry, and a description of a folder's contents. */
 import {
   chmod,
   lstat,
@@ -25,7 +25,7 @@ export async function withFolder(run: (folder: string) => Promise<void>): Promis
 
 const LONG = "long".repeat(50);
 
-/** What `describe` tells of `makeSample`'s folder, once it was handed over. */
+/** The result of `describe` for the folder of `makeSample` after a transfer. */
 export const SAMPLE: Readonly<Record<string, string>> = {
   "A": "file: upper",
   "a": "file: lower",
@@ -53,14 +53,14 @@ export async function makeSample(folder: string): Promise<void> {
   await chmod(join(folder, "set-id"), 0o6755);
 }
 
-/** Adds what no archive holds. */
+/** Adds kinds of files that are never archived. */
 export async function addSpecial(folder: string): Promise<void> {
   await symlink("/etc/passwd", join(folder, "link"));
   const { code, errors } = await runProgram("mkfifo", { args: [join(folder, "pipe")] });
   if (code !== 0) throw new Error(errors);
 }
 
-/** Every file and folder below a folder, with what is in it. */
+/** Every file and folder below a folder, with its contents. */
 export async function describe(folder: string): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const name of (await readdir(folder, { recursive: true })).sort()) {

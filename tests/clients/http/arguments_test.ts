@@ -1,4 +1,4 @@
-/** Arguments that break a rule: refused before anything is sent, by an error that says which. */
+/** Invalid arguments: refused before anything is sent, with an error that names the argument. */
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 
-/** In PEM. */
+/** All fields are PEM. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
-  /** The certificate of the authority that signed `cert`, which no platform knows. */
+  /** The certificate of the authority that signed `cert`; no platform trusts it. */
   readonly authority: string;
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Desk } from "../desk.ts";
 
-/** A port that nobody listens on. */
+/** A port on which nothing listens. */
 function closedPort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;

@@ -1,4 +1,4 @@
-/** Keys that end: a function that is asked for the next one. */
+/** Keys that expire: the client calls a function for the next one. */
 import assert from "node:assert/strict";
 import { AgentError, AgentFiles } from "../../../clients/typescript/src/index.ts";
 import { askUntil } from "../../conformance/ask_until.ts";
@@ -6,7 +6,7 @@ import { SUPABASE_URL } from "../../conformance/client.ts";
 import { newName, signIn } from "../../users/signed_in.ts";
 import { agentFiles, collect, filesOf } from "../cast.ts";
 
-/** A service that takes one key, and what it was asked with. */
+/** A service that accepts the keys for which `isTaken` is true, and the keys that it was sent. */
 function serviceOf(isTaken: (key: string) => boolean) {
   const keys: string[] = [];
   const answer: typeof fetch = (_input, init) => {
@@ -131,7 +131,7 @@ Deno.test("a user's token that ends while inbox() waits → the next one, no err
     url: SUPABASE_URL,
     agentId: name.id,
     key: async () => {
-      // The first two end while they are used.
+      // The first two keys expire while they are in use.
       const { key } = await signIn(name, { seconds: tokens.length < 2 ? 5 : 600 });
       tokens.push(key);
       return key;

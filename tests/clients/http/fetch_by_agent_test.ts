@@ -1,4 +1,4 @@
-/** The `fetch` of the command line where a proxy or SSL_CERT_FILE is set, on Node. */
+/** The command line's own `fetch` on Node, for use with a proxy or SSL_CERT_FILE. */
 import assert from "node:assert/strict";
 import { fetchByAgent } from "../../../clients/typescript/src/cli/network/fetch_by_agent.ts";
 import { routes } from "../../../clients/typescript/src/cli/network/proxy_agents.ts";
@@ -7,7 +7,9 @@ const MEBIBYTE = 1024 ** 2;
 
 type Answer = (request: Request) => Response | Promise<Response>;
 
-/** Has `test` call the fetch, with no proxy, at a server that answers as told. */
+/**
+ * Calls `test` with this fetch (without a proxy) and the URL of a server that answers by `answer`.
+ */
 async function withServer(
   answer: Answer,
   test: (send: typeof fetch, url: string) => Promise<void>,

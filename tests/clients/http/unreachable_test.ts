@@ -1,11 +1,11 @@
-/** What a client does with a service that it cannot reach, by the errors of the real platform. */
+/** Clients of an unreachable service, with the errors that real platforms throw. */
 import assert from "node:assert/strict";
 import { networkError } from "../../../clients/typescript/src/errors/network_error.ts";
 import { AgentError, AgentFiles, type Retry } from "../../../clients/typescript/src/index.ts";
 import { agentFiles, collect } from "../cast.ts";
 import { startUntrustedServer } from "./untrusted_server.ts";
 
-/** A client of such a URL, and the origins that it sent requests to. */
+/** A client of this URL, and the origins to which it sent requests. */
 function clientOf(url: string, retrySeconds = 120) {
   const asked: string[] = [];
   const retries: Retry[] = [];
@@ -28,7 +28,7 @@ async function failureOf(promise: Promise<unknown>): Promise<AgentError> {
   return error;
 }
 
-// A label of more than 63 characters exists nowhere, whichever name server is asked.
+// No DNS name has a label of more than 63 characters, so this name cannot exist.
 const NO_NAME = `https://${"a".repeat(64)}.invalid`;
 
 Deno.test("a name that does not exist → asked once; the error has the URL and the reason", async () => {
@@ -117,7 +117,7 @@ function withCode(code: string, message = `getaddrinfo ${code} files.example`): 
   return Object.assign(new Error(message), { code });
 }
 
-/** What each runtime threw when it was tried. */
+/** Errors as observed in each runtime; whether they are retried; and a match of the message. */
 const THROWN: readonly (readonly [string, Error, boolean, RegExp])[] = [
   [
     "Node: no such name",

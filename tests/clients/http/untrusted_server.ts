@@ -5,7 +5,7 @@ export interface UntrustedServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** A server with a certificate that nobody trusts. */
+/** A server with an untrusted certificate. */
 export async function startUntrustedServer(): Promise<UntrustedServer> {
   const { key, cert } = await makeCertificate();
   const server = createServer({ key, cert }, (_request, response) => response.end("{}"));

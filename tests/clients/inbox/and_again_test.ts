@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { andAgain } from "../../../clients/typescript/src/follow/and_again.ts";
 
-/** What comes when it is let. */
+/** A source whose items the test releases one at a time. */
 class Coming {
   readonly #waiting: ((result: IteratorResult<string, void>) => void)[] = [];
   isReturned = false;

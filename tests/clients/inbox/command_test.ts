@@ -7,7 +7,7 @@ import { namesBelow } from "./grants.ts";
 
 const DOWNLOAD = ["inbox", "--download", "received"];
 
-/** Grants `house.txt`, and before it, in the order of the inbox, files below each of its names. */
+/** Grants `house.txt`, and files that need each of its possible local names as a folder. */
 async function takeEveryName({ files }: ClientOfAgent, to: readonly string[]): Promise<string> {
   const { artifact_id } = await files.put("house.txt", "house", { to });
   const mark = artifact_id.slice(4, 12);
@@ -17,7 +17,7 @@ async function takeEveryName({ files }: ClientOfAgent, to: readonly string[]): P
   return artifact_id;
 }
 
-/** Where its files are, once everything has arrived that takeEveryName granted. */
+/** Asserts that everything that takeEveryName granted has arrived. */
 async function assertAllArrived(folder: string, artifactId: string): Promise<void> {
   const mark = artifactId.slice(4, 12);
   const [random = ""] = (await namesBelow(folder)).filter((name) => name.startsWith("art_"))
@@ -70,7 +70,7 @@ Deno.test("agentfiles inbox --follow --download where a sender has taken every n
   await assertAllArrived(builder.path(join("received", mallory.agent.id)), artifactId);
 });
 
-/** `agentfiles inbox --follow --download received`, until it is disposed of. */
+/** Runs `agentfiles inbox --follow --download received` until it is disposed of. */
 class Follower implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #text: ReadableStreamDefaultReader<string>;
@@ -82,7 +82,7 @@ class Follower implements AsyncDisposable {
     this.#text = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /** The path of what arrives next. */
+  /** The path of the next file that arrives. */
   async next(): Promise<string> {
     while (this.#lines.length === 0) {
       const { value, done } = await this.#text.read();

@@ -11,7 +11,7 @@ function refusal(code: "internal" | "unauthenticated" | "grant_revoked", status:
   return new AgentError({ code, message: "No.", status, retryable: status >= 500 });
 }
 
-/** A service that fails a grant with `error`, and answers another call, unless `probe` says how. */
+/** A service that fails one grant with `error`. Its inbox works, unless `probe` is an error. */
 class FailingService {
   probed = 0;
   readonly retrySeconds: (number | undefined)[] = [];
@@ -37,7 +37,7 @@ const others = [1, 2].map((number) =>
   grantOf({ grant_id: `grant_${number}`, artifact_id: `art_${`${number}`.repeat(32)}` })
 );
 
-/** What `take` writes, as this process does. */
+/** Runs without output to the terminal. Returns the result and the text for standard error. */
 async function silently<Result>(run: () => Promise<Result>): Promise<[Result, string]> {
   const { stdout, stderr } = (await import("node:process")).default;
   const [writeOut, writeErr] = [stdout.write, stderr.write];

@@ -1,4 +1,4 @@
-/** What a service could answer, for the tests of `inbox --download`. */
+/** Simulated grants of a service, for the tests of `inbox --download`. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
@@ -27,7 +27,7 @@ export function grantOf(fields: Partial<InboxEntry> = {}): InboxEntry {
   };
 }
 
-/** A service that has one content, and counts how often it is asked for it. */
+/** A service that returns the same content for every grant, and counts the downloads. */
 export class FakeService {
   asked = 0;
 
@@ -49,7 +49,7 @@ export function download(
   return downloadGrant(files, grantOf(fields), { folder });
 }
 
-/** Gives a folder `received` that is not there yet, beside which nothing may appear. */
+/** Calls `run` with a new path `received`, and asserts that nothing else appears beside it. */
 export async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
   const outer = await Deno.realPath(await Deno.makeTempDir());
   try {

@@ -5,7 +5,7 @@ import { PROJECT } from "../../../local/command/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { CONTENT, download, FakeService, inFolder, namesBelow } from "./grants.ts";
 
-/** Gives a folder with a link somewhere in it, and another one which that leads to. */
+/** Calls `run` with an empty folder, and another folder for links to lead to. */
 function withElsewhere(run: (folder: string, elsewhere: string) => Promise<void>): Promise<void> {
   return inFolder(async (folder) => {
     const elsewhere = await Deno.makeTempDir();
@@ -80,7 +80,7 @@ Deno.test("inbox --download while the agent's folder becomes a link and a folder
     let isOver = false;
     async function swap(): Promise<void> {
       while (!isOver) {
-        // Where a download has made a folder meanwhile, that goes.
+        // A download may have created the folder meanwhile; `rm` removes it.
         await rename(planner!, kept!).catch(() => {});
         await rename(link!, planner!).catch(() => {});
         await rename(planner!, link!).catch(() => {});
@@ -98,7 +98,7 @@ Deno.test("inbox --download while the agent's folder becomes a link and a folder
     await Promise.all([work().finally(() => isOver = true), swap()]);
   }));
 
-/** It is no folder at the moment, or gone. */
+/** Asserts an error that says the path is currently no folder, or is gone. */
 function assertIsOfAFolder(error: unknown): void {
   const { message, code } = error as { message: string; code?: string };
   assert.ok(

@@ -1,4 +1,4 @@
-/** A language model's host, which runs `agentfiles mcp` for the files of one folder. */
+/** A language model's host that runs `agentfiles mcp` for the files of one folder. */
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio";
 import { join } from "node:path";
@@ -18,16 +18,16 @@ type Named = Pick<Agent, "id" | "key">;
 
 interface HostOptions {
   readonly dialect?: Dialect;
-  /** Default: the local stack. */
+  /** The service. Default: the local stack. */
   readonly url?: string;
-  /** What runs the command line. Default: this Deno. */
+  /** The program that runs the command line. Default: this Deno. */
   readonly command?: readonly [string, ...string[]];
 }
 
 export class AgentHost implements AsyncDisposable {
   constructor(readonly agent: Named, readonly folder: string, readonly client: McpClient) {}
 
-  /** A new agent, in an empty folder. */
+  /** The host of a new agent, in an empty folder. */
   static async of(name: string, options: HostOptions = {}): Promise<AgentHost> {
     return await AgentHost.for(await createAgent(name), options);
   }

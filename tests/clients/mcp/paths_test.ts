@@ -98,7 +98,7 @@ Deno.test("a file that was opened by a link which is gone by now → refused by 
   const path = folders.in("root/plan");
   await symlink("../outside/secret", path);
   using opened = await opening(path);
-  // What the path says is right when it is looked at.
+  // When the check runs, the path is a valid file, but the opened file is not.
   await rm(path);
   await writeFile(path, "plan");
   await assert.rejects(folders.root.assertHolds(opened.file, path), OutsideRootError);
@@ -106,7 +106,7 @@ Deno.test("a file that was opened by a link which is gone by now → refused by 
   await folders.root.assertHolds(within.file, path);
 });
 
-/** While the folder `plans` becomes a link out of the root and a folder again, over and over. */
+/** Runs `work` while `plans` keeps changing between a folder and a link out of the root. */
 async function whileSwapped(folders: Folders, work: () => Promise<void>): Promise<void> {
   const [plans, kept, link] = [
     folders.in("root/plans"),
@@ -128,14 +128,14 @@ async function whileSwapped(folders: Folders, work: () => Promise<void>): Promis
   await Promise.all([work().finally(() => isOver = true), swap()]);
 }
 
-/** As `rename`, also where a writer makes a folder of that name, and files in it, meanwhile. */
+/** Renames even if a writer meanwhile creates a folder of that name, with files in it. */
 async function takePlace(from: string, to: string): Promise<void> {
   while (!await rename(from, to).then(() => true, () => false)) {
     await rm(to, { recursive: true, force: true }).catch(assertIsInUse);
   }
 }
 
-/** What the removal of a folder meets when others write to it. */
+/** The errors of removing a folder to which others write. */
 function assertIsInUse(error: unknown): void {
   const { code } = error as { code?: string };
   assert.ok(["ENOENT", "ENOTEMPTY"].includes(code!), `${error}`);
@@ -203,7 +203,7 @@ Deno.test("get_file and put_file over MCP of paths that lead out → refused, an
       assert.equal(isError, true);
       assert.match(JSON.stringify(body), /is not in the folder/);
     }
-    // A link in the file's own place is replaced, and what it leads to stays.
+    // A link at the file's own path is replaced, and its target is unchanged.
     const given = { key: "plan", path: "file", overwrite: true };
     await client.succeed("get_file", given);
     assert.equal(await readFile(planner.path("file"), "utf8"), "plan");

@@ -166,7 +166,7 @@ Deno.test("a key with hidden characters → escaped in every answer; what a mode
   const named = { key: grants[0].key, from_agent: planner.agent.id, path: "got" };
   assert.equal((await textsOf(builder, "get_file", named)).key, key);
   assert.equal(await readFile(builder.path("got"), "utf8"), "how");
-  // The words of an error may repeat a name.
+  // An error's message may contain the name.
   await textsOf(planner, "put_file", { path: key });
 });
 

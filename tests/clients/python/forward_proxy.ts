@@ -1,17 +1,17 @@
-/** A forward proxy: CONNECT for https, whole URLs for http. It counts what passes. */
+/** A forward proxy: CONNECT for https, absolute URLs for http. It counts the bytes it receives. */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 
 export class ForwardProxy implements AsyncDisposable {
-  /** `CONNECT host:port` or `GET http://host:port`, each time. */
+  /** Each request, as `CONNECT host:port` or `GET http://host:port`. */
   readonly asked: string[] = [];
-  /** What was asked for without the right credential. */
+  /** The number of requests without the right credential. */
   refused = 0;
   bytes = 0;
   readonly #server = createServer();
   readonly #sockets = new Set<Socket>();
 
-  /** `hosts` says where names lead that only the proxy knows. */
+  /** `hosts` maps names that only the proxy knows to local ports. */
   private constructor(
     readonly hosts: Readonly<Record<string, number>>,
     readonly credential: string | null,

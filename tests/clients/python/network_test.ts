@@ -12,7 +12,7 @@ import { python, twoAgents } from "./run.ts";
 
 const MEBIBYTE = 1024 ** 2;
 
-/** Puts and gets three files of 40 MiB, with connections to the proxy alone. Tells its memory. */
+/** Puts and gets three files of 40 MiB, only through the proxy. Reports how much memory grew. */
 const TRANSFER = `
 import hashlib, resource, socket
 connect = socket.create_connection
@@ -180,7 +180,7 @@ async function makeCertificate(folder: string): Promise<{ key: string; cert: str
   return { key, cert };
 }
 
-/** The stack, by TLS. */
+/** A TLS server in front of the stack. */
 async function startFront({ key, cert }: { key: string; cert: string }): Promise<Server> {
   const server = createServer(
     { key: readFileSync(key), cert: readFileSync(cert) },

@@ -1,11 +1,11 @@
-/** Scripts of Python with two agents. `PYTHON` names another interpreter. */
+/** Runs Python scripts with two agents. The variable `PYTHON` names another interpreter. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT } from "../../../local/command/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../../conformance/client.ts";
 
-/** Runs a script of Python as an agent, with another one beside it. */
+/** Runs a Python script that has clients of both agents. */
 export async function python(
   script: string,
   [planner, builder]: readonly [Agent, Agent],

@@ -1,4 +1,4 @@
-/** One held request for everything that an agent's clients wait for. */
+/** One waiting request serves all clients of an agent. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
@@ -27,7 +27,7 @@ Deno.test("inbox() and configurations() of one caller → one /wait for both; th
   const held = await next();
   const both = { config_version: 7, inbox_after: "1:1:", wait_seconds: 140 };
   assert.match(held.path, /\/wait$/);
-  // One of them may have begun before the other.
+  // One client may have begun its own wait before the other joined.
   const wait = "inbox_after" in held.body ? held : await next();
   assert.deepEqual(wait.body, both);
   wait.answer({ ...QUIET, config_version: 7, inbox: { latest: "1:1:", changed: true } });
@@ -119,7 +119,7 @@ Deno.test("inbox() and configurations() at the service → a grant and a rule ar
     new AgentMesh({ url: SUPABASE_URL, key: agent.key, agentId: agent.id })
   );
   for (const mesh of meshes) {
-    // Below 2^255−19, whatever the rest is.
+    // The last byte keeps the number below 2^255−19, whatever the random bytes are.
     const pubkey = Buffer.concat([randomBytes(31), Buffer.from([0x40])]).toString("base64");
     await mesh.register({ pubkey });
   }

@@ -8,7 +8,7 @@ function path(agent_id: string, via: SentPath["via"], age = 1): SentPath {
   return { agent_id, handshake_age_seconds: age, endpoint: null, via };
 }
 
-/** A wait that nothing but its signal ends. */
+/** A wait that only its signal ends. */
 function forever(signal: AbortSignal): Promise<boolean> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }

@@ -12,7 +12,7 @@ export interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** The clients of one agent, at a service that a test plays request by request. */
+/** The clients of one agent, at a service whose answers the test gives one by one. */
 export function clients(key: string, options: Partial<ConnectionOptions> = {}) {
   const waiting: Asked[] = [];
   let onRequest = () => {};
@@ -32,7 +32,7 @@ export function clients(key: string, options: Partial<ConnectionOptions> = {}) {
   return {
     files: new AgentFiles(connection),
     mesh: new AgentMesh(connection),
-    /** The next request that nobody has given up. */
+    /** The next request that has not been aborted. */
     async next(): Promise<Asked> {
       while (true) {
         while (waiting.length > 0) {
@@ -45,6 +45,6 @@ export function clients(key: string, options: Partial<ConnectionOptions> = {}) {
   };
 }
 
-/** What the operations answer while there is nothing new. */
+// Answers of /inbox and /wait without news.
 export const EMPTY = { grants: [], latest: "1:1:", next_cursor: null };
 export const QUIET = { heartbeat_interval_seconds: 30 };

@@ -1,4 +1,4 @@
-/** `configurations()` that tells of paths, alone and beside an inbox of the same caller. */
+/** `configurations()` that reports paths, alone and together with an inbox of the same agent. */
 import assert from "node:assert/strict";
 import type { InboxEntry, WgQuickConfiguration } from "../../../clients/typescript/src/index.ts";
 import { type Asked, clients, EMPTY, QUIET } from "./played_service.ts";
@@ -14,7 +14,7 @@ async function readFirst(
   await first;
 }
 
-/** The next request is the inbox's alone, and is told of a grant. */
+/** Asserts that the next request is for the inbox alone, and answers it with a grant. */
 async function assertInboxGoesOn(
   grant: Promise<IteratorResult<InboxEntry>>,
   next: Next,

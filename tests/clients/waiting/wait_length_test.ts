@@ -19,7 +19,7 @@ Deno.test("a wait that was cut off → the next is shorter than what was cut; af
     length.failed(30, error);
     assert.equal(length.seconds, 27);
     for (let count = 0; count < 9; count++) length.answered(27.1);
-    // News, which came before the time was over.
+    // An answer with news comes early, so it does not count.
     length.answered(3);
     assert.equal(length.seconds, 27);
     length.answered(27.1);

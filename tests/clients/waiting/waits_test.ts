@@ -1,11 +1,11 @@
-/** What the clients ask a deployment that waits, whatever the one under test does. */
+/** The requests of clients to a deployment with waits, whether or not the tested one has them. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { AgentFiles } from "../../../clients/typescript/src/index.ts";
 import { portableSha256 } from "../../../clients/typescript/src/platform/sha256.ts";
 import { bytesOf } from "../cast.ts";
 
-/** A client of a service that gives these answers, one after another, and what it was asked. */
+/** A client of a service that gives these answers in order, and the requests that it sent. */
 function answering(...answers: object[]) {
   const asked: object[] = [];
   const files = new AgentFiles({
@@ -20,7 +20,7 @@ function answering(...answers: object[]) {
   return { files, asked };
 }
 
-/** The first `count` of what comes. */
+/** The first `count` items. */
 async function take<Item>(items: AsyncIterable<Item>, count: number): Promise<Item[]> {
   const taken: Item[] = [];
   for await (const item of items) if (taken.push(item) === count) break;
