@@ -14,7 +14,7 @@ import {
   sha256,
 } from "../conformance/artifacts.ts";
 
-/** Moves an artifact's whole life back, so that it ended a second ago. */
+/** Moves an artifact's times back, so that it expired a second ago. */
 async function expire({ artifact_id }: { artifact_id: string }): Promise<void> {
   await withStackDatabase((sql) =>
     sql`update artifacts.artifacts

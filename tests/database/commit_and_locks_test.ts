@@ -23,7 +23,7 @@ artifactTest(
     const registered = await register(planner);
     await upload(registered.upload_url, "hello");
     const id = registered.artifact_id;
-    // What a commit leaves behind that died before it moved the upload: its lease.
+    // A commit that crashed before it moved the upload leaves this lease.
     await withStackDatabase((sql) =>
       sql.begin(async (transaction) => {
         await transaction`
@@ -48,7 +48,7 @@ artifactTest(
     await upload(registered.upload_url, "hello");
     const id = registered.artifact_id;
     assertError(await commit(planner, registered, sha256("jello")), 422, "checksum_mismatch");
-    // As if its removal were still on the way.
+    // Puts the rejected object back, as if its removal were still pending.
     await withStackDatabase((sql) =>
       sql`insert into storage.objects (bucket_id, name, metadata)
         values ('agent-artifacts', ${`sealed/${id}/1`}, '{"size": 5}')`
@@ -199,8 +199,8 @@ artifactTest(
     const registered = await register(planner);
     await upload(registered.upload_url, "hello");
     const id = registered.artifact_id;
-    // The first attempt gave its move up, the second found nothing to move and gave up too; then
-    // the move happened.
+    // The first attempt gave up waiting for its move; the second found nothing to move and gave up
+    // too. Then the first move finished.
     const moved = await fetch(`${SUPABASE_URL}/storage/v1/object/move`, {
       method: "POST",
       headers: { apikey: SECRET_KEY, "content-type": "application/json" },
@@ -220,7 +220,7 @@ artifactTest(
   },
 );
 
-/** Resolves when some call of the service waits for a lock. */
+/** Resolves when a call of the service waits for a lock. */
 async function untilSomebodyWaits(sql: postgres.Sql): Promise<void> {
   for (let attempt = 0; attempt < 500; attempt++) {
     const waiting = await sql`

@@ -1,4 +1,4 @@
-/** Real PostgreSQL for tests: the stack's own database, and fresh ones beside it. */
+/** Real PostgreSQL for tests: the stack's database, and new ones in the same cluster. */
 import postgres from "postgres";
 import { applyMigrations } from "../../local/postgres/migrations.ts";
 import { createProjectDatabase, type DefaultPrivileges } from "../../local/postgres/platform.ts";
@@ -6,7 +6,7 @@ import { createProjectDatabase, type DefaultPrivileges } from "../../local/postg
 export const SUPERUSER_URL = required("SUPABASE_SUPERUSER_DB_URL");
 
 /**
- * The database that the stack's service works on, as its superuser: to arrange what no caller can.
+ * Runs `run` as superuser of the stack's database, to arrange states that no caller can create.
  */
 export async function withStackDatabase<Result>(
   run: (sql: postgres.Sql) => Promise<Result>,
@@ -20,8 +20,8 @@ export async function withStackDatabase<Result>(
 }
 
 /**
- * A fresh database with the project's migrations, of one kind of default privileges; dropped
- * afterwards.
+ * Runs `run` on a new database with the project's migrations and these default privileges, and
+ * drops it afterwards.
  */
 export async function withProjectDatabase(
   { defaultPrivileges = "older" }: { defaultPrivileges?: DefaultPrivileges },
@@ -41,14 +41,14 @@ export async function withProjectDatabase(
   }
 }
 
-/** Makes a database with the project's migrations, which the caller drops. */
+/** Creates a database with the project's migrations. The caller drops it. */
 export async function createFromTemplate(
   name: string,
   defaultPrivileges: DefaultPrivileges,
 ): Promise<void> {
   await withStackDatabase(async (sql) => {
     const template = await makeTemplate(sql, defaultPrivileges);
-    // Copying the files is quicker than writing all of them to the log.
+    // file_copy is faster than writing every page to the WAL.
     await sql`create database ${sql(name)} template ${
       sql(template)
     } strategy file_copy owner postgres`;
@@ -56,8 +56,8 @@ export async function createFromTemplate(
 }
 
 /**
- * The database that every `withProjectDatabase` copies. The first one of a run
- * makes it.
+ * The template database that every `withProjectDatabase` copies. The first call of a run creates
+ * it.
  */
 async function makeTemplate(
   sql: postgres.Sql,
@@ -66,7 +66,7 @@ async function makeTemplate(
   const name = `template_of_tests_${defaultPrivileges}`;
   const session = await sql.reserve();
   try {
-    // Of the session: a database cannot be created in a transaction.
+    // A session-level lock, because a database cannot be created in a transaction.
     await session`select pg_advisory_lock(hashtextextended(${name}, 0))`;
     const [made] = await session`select from pg_database where datname = ${name}`;
     if (made === undefined) {
@@ -88,21 +88,21 @@ async function makeTemplate(
   return name;
 }
 
-/** By which the superuser opens a database of the stack's cluster. */
+/** The superuser's URL of a database in the stack's cluster. */
 export function databaseUrl(name: string): string {
   const url = new URL(SUPERUSER_URL);
   url.pathname = `/${name}`;
   return url.href;
 }
 
-/** By which the superuser opens further sessions of the database that `sql` is connected to. */
+/** The superuser's URL of the database to which `sql` is connected. */
 export async function urlOf(sql: postgres.Sql): Promise<string> {
   const [row] = await sql<[{ name: string }]>`select current_database() as name`;
   return databaseUrl(row.name);
 }
 
 /**
- * Calls an SQL function as PostgREST does: as service_role, with named arguments, for its one JSON
+ * Calls an SQL function as PostgREST does: as service_role, with named arguments. Returns its JSON
  * value.
  */
 export async function callAsService<Result = Record<string, unknown>>(

@@ -49,8 +49,7 @@ artifactTest(
     assertError(await commit(stranger, registered, sha256("hello")), 404, "artifact_not_found");
     assertError(await open(stranger, registered), 404, "artifact_not_found");
 
-    // The upload URL of this test still works, as that of a PUT that began in time and took long
-    // does.
+    // The upload URL still works, as for a long PUT that began in time.
     assert.equal(await upload(registered.upload_url, "hello"), 200);
     await assertEndedForOwner(planner, registered);
     await sweepAll();

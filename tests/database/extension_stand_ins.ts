@@ -1,6 +1,6 @@
 import type postgres from "postgres";
 
-/** As much of pg_cron, pg_net and the Vault as a schedule of the sweep touches. */
+/** Installs the parts of pg_cron, pg_net and the Vault that a schedule of the sweep uses. */
 export async function installExtensionStandIns(sql: postgres.Sql): Promise<void> {
   await sql.unsafe(`
     create schema cron;

@@ -1,4 +1,4 @@
-/** How long requests wait for locks that somebody else holds, and what becomes of them. */
+/** How long requests wait for locks, and how they end. */
 import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { createHash, randomUUID } from "node:crypto";
@@ -9,12 +9,12 @@ const OPERATOR = { kind: "operator", request_id: "test" };
 const DIGEST = "0".repeat(64);
 
 interface Wait {
-  /** What somebody holds, and keeps holding. */
+  /** The name of the lock that another transaction holds. */
   readonly held: string;
   readonly hold: (sql: postgres.TransactionSql) => Promise<unknown>;
   readonly operation: string;
   readonly refused: () => Promise<unknown>;
-  /** What goes on meanwhile. */
+  /** An operation that works meanwhile. */
   readonly passes: () => Promise<unknown>;
 }
 
@@ -126,7 +126,7 @@ for (const { held, hold, operation, refused, passes } of WAITS) {
       assert.deepEqual(await everything(), before);
     });
     await refused().catch((error: unknown) => {
-      // The lease of that commit was made up.
+      // Without the lock, the operation works, except for the commit: its lease is invented.
       assert.equal((error as Refusal).message, "commit_in_progress");
     });
   });
@@ -211,7 +211,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
   ]);
 });
 
-/** Alice and bob are peers with a rule and a PSK, and have an artifact each. */
+/** Makes alice and bob peers with a rule and a PSK, and gives each an artifact. */
 async function arrange(): Promise<void> {
   const { mesh } = file;
   await mesh.startOver();

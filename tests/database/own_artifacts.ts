@@ -1,9 +1,9 @@
-/** Artifacts of an agent `planner` on a test's own stack. */
+/** Artifacts of the agent `planner` on a test's separate stack. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { OwnStack } from "./own_stack.ts";
 
-/** Registers `content` and uploads it; returns the artifact's id. */
+/** Registers and uploads `content`; returns the artifact's id. */
 export async function register(
   { ask }: OwnStack,
   key: string,

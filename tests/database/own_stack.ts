@@ -1,4 +1,6 @@
-/** A stack of one test's own: its sweeps see a bucket that nobody else writes to. */
+/**
+ * A separate stack for one test, so that its sweeps see a bucket without objects of other tests.
+ */
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import postgres from "postgres";
@@ -19,7 +21,7 @@ export const NOTHING_TO_DO: Swept = {
 
 export interface OwnStack {
   readonly stack: Stack;
-  /** As the superuser. */
+  /** Connected as the superuser. */
   readonly sql: postgres.Sql;
   /** POSTs to an operation of agent-artifacts as the operator; anything but 200 fails the test. */
   ask<AnswerBody>(path: string, body?: unknown): Promise<AnswerBody>;
@@ -31,7 +33,7 @@ export async function withOwnStack(
 ): Promise<void> {
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-sweep-" });
   try {
-    // Others may pass through: as root, PostgreSQL runs as another user.
+    // Other users may traverse the directory: if this runs as root, PostgreSQL uses another user.
     await Deno.chmod(stateDir, 0o711);
     const stack = await startStack({
       ...THROW_AWAY,
@@ -56,7 +58,7 @@ export async function withOwnStack(
   }
 }
 
-/** As `OwnStack.ask`, of any instance of the function. */
+/** Like `OwnStack.ask`, for any instance of the function. */
 export async function askAsOperator<AnswerBody>(
   origin: string,
   { path, body, stack }: { path: string; body: unknown; stack: Stack },

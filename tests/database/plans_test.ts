@@ -3,23 +3,23 @@ import type postgres from "postgres";
 import { withProjectDatabase } from "./connection.ts";
 import { CALLS } from "./plans/calls.ts";
 
-/** What these functions read is bounded by what the operator asks for, not by the tables. */
+/** Functions without a checked plan, and why. */
 const WITHOUT_PLAN = new Set([
-  // It writes to Vault and cron, which not every project has.
+  // Writes to Vault and cron, which not every project has.
   "schedule_sweep",
-  // It counts all rows of a few agents in one snapshot, which is what it is for.
+  // Their purpose is to count all rows of a few agents in one snapshot.
   "list_wrong_totals",
   "repair_totals",
-  // They add up one row per agent.
+  // Add up one row per agent.
   "check_project_totals",
   "repair_project_totals",
-  // It raises the config_version of every agent, which is what it is for.
+  // Its purpose is to raise the config_version of every agent.
   "after_restore",
-  // It looks at one row per peer and per orphan, for the doctor.
+  // Reads one row per peer and per orphan, for the doctor.
   "find_restore_signs",
 ]);
 
-// What they read is looked at in tests/long/schema/plans_test.ts.
+// tests/long/schema/plans_test.ts checks how much the calls read.
 Deno.test("each SQL function → has a call whose plan is looked at", async () => {
   await withProjectDatabase({}, async (sql) => {
     const named = [...CALLS.map(({ functionName }) => functionName), ...WITHOUT_PLAN];

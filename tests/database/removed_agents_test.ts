@@ -4,7 +4,7 @@ import { fill } from "../bench/fill/fill.ts";
 import { GRANTEE, HOARDER, peerIdOf } from "../bench/fill/cast.ts";
 import { callAsService, withProjectDatabase } from "./connection.ts";
 
-/** What one call ends at most, by default. */
+/** The most entries that one call ends, by default. */
 const MAX_ENTRIES = 2_000;
 
 Deno.test("remove_agent of an agent with more artifacts than one call ends → calls of 2,000, each within a hosted project's 8 seconds, until nothing is left", async () => {
@@ -81,7 +81,7 @@ interface Removal {
   readonly remaining: boolean;
 }
 
-/** With the time limit of a hosted project. */
+/** Calls remove_agent with the statement timeout of a hosted project. */
 async function remove(sql: postgres.Sql, agent_id: string): Promise<Removal> {
   return await sql.begin(async (transaction) => {
     await transaction`set local statement_timeout = '8s'`;

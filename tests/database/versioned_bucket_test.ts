@@ -1,4 +1,4 @@
-/** Storage's coming columns for versions of objects, added by hand as its migrations add them. */
+/** The columns for object versions of coming Storage releases, added as its migrations do. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
@@ -18,10 +18,10 @@ const NEW_COLUMNS = `
     add archived_at timestamptz,
     add is_delete_marker boolean not null default false,
     add is_versioned boolean not null default false`;
-/** Storage 1.77. */
+/** As in Storage 1.77. */
 const WITHOUT_UNIQUE_INDEX = "drop index storage.bucketid_objname";
 
-/** What each function that reads the bucket says of `PATH`. */
+/** What each function that reads the bucket returns for `PATH`. */
 async function readings(sql: postgres.Sql) {
   const [found] = await sql`
     select
@@ -80,7 +80,8 @@ Deno.test("objects with versions → only the current one counts; a delete marke
 Deno.test("names are listed in pages of current objects, whatever versions and markers lie between them", async () => {
   await withProjectDatabase({}, async (sql) => {
     await sql.unsafe(`${NEW_COLUMNS}; ${WITHOUT_UNIQUE_INDEX}`);
-    // Of every third name there are two versions, and every third one was deleted.
+    // Two of three names have two versions. For one of these, the newest version is a delete
+    // marker.
     await sql`
       insert into storage.objects (bucket_id, name, version, archived_at, is_delete_marker)
       select 'agent-artifacts', 'sealed/' || lpad(i::text, 3, '0'), v::text,

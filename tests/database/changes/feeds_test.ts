@@ -27,8 +27,8 @@ function read(
 }
 
 /**
- * As `read`, once there is as much as is expected: transactions in other databases of the cluster
- * hold events back, too.
+ * Like `read`, but waits until at least `count` events are visible: transactions in other databases
+ * of the cluster also hold events back.
  */
 function readAll(
   sql: postgres.Sql,
@@ -38,7 +38,7 @@ function readAll(
   return askUntil(({ events }) => events.length >= count, () => read(sql, options));
 }
 
-/** Records an event of the planner's, in the transaction that `sql` has begun if it has. */
+/** Records an event of the planner, inside the transaction of `sql` if there is one. */
 async function record(sql: postgres.Sql, action = TYPES[0]!): Promise<string> {
   await sql`
     select agents.record_event(${sql.json(OPERATOR)}, null, ${action}, 'planner', null, '{}')`;
@@ -104,7 +104,7 @@ Deno.test("events of transactions that commit in another order than they wrote â
       );
       recorded.push(await record(sql));
       await readOn();
-      // The newest, then the oldest: some overtake, and some come late.
+      // Commit the newest, then the oldest: some events overtake others, and some come late.
       if (round % 2 === 1) {
         await open.splice(-1, 1)[0]!.commit();
         await readOn();

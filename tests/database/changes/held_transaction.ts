@@ -5,7 +5,7 @@ export interface HeldTransaction extends AsyncDisposable {
   commit(): Promise<void>;
 }
 
-/** Begins a transaction on a connection of its own, and has `write` done in it. */
+/** Begins a transaction on a separate connection, and calls `write` in it. */
 export async function holdTransaction(
   databaseUrl: string,
   write: (sql: postgres.Sql) => Promise<unknown>,

@@ -18,7 +18,7 @@ artifactTest(
   "/inbox with after, when a grant is committed after one that was made later → either comes once",
   async ({ planner, builder, stranger }) => {
     const { artifact_id } = await publish(planner);
-    // Of another owner: grants of one take turns.
+    // The held grant needs another owner, because grants of one owner wait for each other.
     const held = await publish(stranger);
     const lateId = `grant_${crypto.randomUUID().replaceAll("-", "")}`;
     const hash = lateId.slice(6).repeat(2);

@@ -16,7 +16,7 @@ async function downloadsOf(owner: Agent): Promise<number> {
   return (await givenGrants(owner)).grants[0]!.downloads;
 }
 
-/** Lets the minute of every reader of this grant be over, and settles. */
+/** Ends the current minute of every reader of this grant, and calls settle_reads. */
 async function settle(grantId: string): Promise<void> {
   await withStackDatabase((sql) =>
     sql`update agents.reads set told_at = told_at - interval '61 seconds' where object_id = ${grantId}`
@@ -25,7 +25,7 @@ async function settle(grantId: string): Promise<void> {
   assert.equal(settled.status, 200, JSON.stringify(settled.body));
 }
 
-/** What artifacts.grant_downloads has of a grant. */
+/** The rows of a grant in artifacts.grant_downloads. */
 function rowsOf(grantId: string) {
   return withStackDatabase((sql) =>
     sql<{ max_downloads: number | null; downloads: string }[]>`

@@ -1,4 +1,4 @@
-/** Downloads of one grant at once, by every way that there is. */
+/** Simultaneous downloads of one grant, through every kind of request. */
 import assert from "node:assert/strict";
 import {
   artifactTest,
@@ -14,7 +14,7 @@ import { functionUrl } from "../../conformance/client.ts";
 const AT_ONCE = 32;
 const MAX_DOWNLOADS = 5;
 
-/** What came of one request: `given`, or the code of the error. */
+/** The outcome of one request: `given`, or the error's code. */
 type Outcome = string;
 
 async function followLink(token: string): Promise<Outcome> {
@@ -27,7 +27,7 @@ function outcomeOf({ status, body }: { status: number; body: unknown }): Outcome
   return status === 200 ? "given" : (body as { error: { code: string } }).error.code;
 }
 
-/** Sends a request until it is answered for good, as the contract says of a 503. */
+/** Repeats a request as long as the answer is 503, as the contract requires. */
 async function settled(ask: () => Promise<Outcome>): Promise<Outcome> {
   for (;;) {
     const outcome = await ask();
@@ -51,7 +51,7 @@ async function race({ planner, builder }: Cast, artifact: { artifact_id: string 
   return { outcomes: outcomes.sort(), downloads };
 }
 
-/** A test in which the downloads of one grant race, so many times. */
+/** A test in which downloads of one grant race, `rounds` times. */
 export function raceTest(rounds: number): void {
   artifactTest(
     `${AT_ONCE} of /fetch, /open and /d at once, of a grant with max_downloads ${MAX_DOWNLOADS}, ${rounds} times → ${MAX_DOWNLOADS} each time`,

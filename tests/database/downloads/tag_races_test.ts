@@ -1,4 +1,4 @@
-/** Grants to a tag, while the agents that have it race for them, or lose it. */
+/** Grants to a tag, while agents with the tag race for downloads, or lose the tag. */
 import assert from "node:assert/strict";
 import { urlOf, withStackDatabase } from "../connection.ts";
 import { holdTransaction } from "../changes/held_transaction.ts";
@@ -22,12 +22,12 @@ async function outcomeOf(ask: () => ReturnType<typeof open>): Promise<string> {
     const { status, body } = await ask();
     if (status === 200) return "given";
     const { code } = (body as unknown as { error: { code: string } }).error;
-    // To be sent again, as the contract says of it.
+    // The contract requires a retry for this code.
     if (code !== "upstream_unavailable") return code;
   }
 }
 
-/** Waits until a session of the service waits for an agent's access. */
+/** Waits until a session waits for an agent's access lock. */
 async function untilSomebodyWaits(): Promise<void> {
   await withStackDatabase(async (sql) => {
     for (;;) {
@@ -65,7 +65,7 @@ artifactTest(
   },
 );
 
-/** What takes a tag away; each locks the agent's access first. */
+/** Functions that take a tag away. Each takes the agent's access lock first. */
 const LOSSES: readonly { name: string; sql: (agent: Agent) => string }[] = [
   { name: "set_agent_tags", sql: ({ id }) => `select public.set_agent_tags('${id}', '{}')` },
   { name: "remove_agent", sql: ({ id }) => `select public.remove_agent('${id}')` },
@@ -101,7 +101,7 @@ artifactTest(
     const artifact = await publish(planner);
     await grant(planner, artifact, { to_tag: tag, max_downloads: 3 });
     const url = await withStackDatabase(urlOf);
-    // As /open locks it: in shared mode, until the end of its transaction.
+    // Like /open, hold the access lock in shared mode until the end of the transaction.
     await using held = await holdTransaction(url, (sql) =>
       sql.unsafe(`
         select pg_advisory_xact_lock_shared(agents.access_lock('${builder.id}')),

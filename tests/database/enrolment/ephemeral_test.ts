@@ -1,4 +1,4 @@
-/** Ephemeral agents, as the sweep ends them; and agents that are restarted again and again. */
+/** Ephemeral agents that the sweep removes, and agents that restart again and again. */
 import assert from "node:assert/strict";
 import { grant, inbox, publish } from "../../conformance/artifacts.ts";
 import { createAgent, endCreatedAgents } from "../../conformance/client.ts";
@@ -40,7 +40,7 @@ Deno.test("an ephemeral agent → it stays while it has contact of any kind, and
   const reader = await createAgent("reader");
   await grant(own, await publish(own), { to: reader });
 
-  // Shorter than ephemeral_seconds and the slack.
+  // Idle for less than ephemeral_seconds plus the slack.
   await goBack(agent, 500);
   await sweep();
   assert.equal((await whoami(agent)).status, 200);
@@ -62,7 +62,7 @@ Deno.test("an ephemeral agent → it stays while it has contact of any kind, and
   }
 
   let removed = 0;
-  // Once more if a function wrote just in between that the key was used, as above.
+  // Retry once, because a function may meanwhile have written the use of the key above.
   for (let attempt = 0; attempt < 2 && removed === 0; attempt++) {
     await goBack(agent, 1_000);
     removed = await sweep();
@@ -98,7 +98,8 @@ Deno.test("uses that are written every ten minutes, or never → nobody is remov
     sweep(async () => (await one.post<Swept>("/sweep", { as: "operator", body: {} })).body);
   const agent = await newEphemeral("unwritten");
   await markUsed(agent);
-  // 300 seconds without contact, three minutes for a request that waits, and ten to write it.
+  // The limit is 1,080 s: 300 s without contact, 180 s for a waiting request, and 600 s until the
+  // key's use is written.
   await goBack(agent, 1_000);
   assert.equal(await sweepBy(slow), 0);
   await goBack(agent, 1_000);

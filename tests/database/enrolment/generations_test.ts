@@ -1,4 +1,4 @@
-/** Several keys of one agent at once: which of them live, and which request ends which. */
+/** Several keys of one agent: which of them are live, and which request ends which key. */
 import assert from "node:assert/strict";
 import {
   assertError,
@@ -25,7 +25,7 @@ Deno.test.afterEach(async () => {
   await endCreatedAgents();
 });
 
-/** Enrols one agent as often as it is asked to. */
+/** `enrol` enrols the same agent each time. */
 async function newMachine(fields: Parameters<typeof put>[0] = {}) {
   const { enrolment_key } = await put({ uses_left: null, ...fields });
   const agent_name = newName("vm");
@@ -54,7 +54,7 @@ Deno.test("two generations that were never used over one that is → each takes 
   await use(first);
   const second = await machine.enrol("agent-mesh");
   const third = await machine.enrol();
-  // The second was never used, and never will be.
+  // The third key replaced the second, which was never used.
   assert.deepEqual(await statuses(second), ["superseded"]);
   assert.deepEqual(await statuses(first), [200]);
   await use(third);

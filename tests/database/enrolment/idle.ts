@@ -1,22 +1,22 @@
-/** Ephemeral agents that are idle, without the wait for it. */
+/** Makes ephemeral agents idle by changing their times, instead of waiting. */
 import { type JsonObject, succeed } from "../../conformance/client.ts";
 import { enrol, type Enrolled, newName, put } from "../../conformance/enrolment/enrolments.ts";
 import { withStackDatabase } from "../connection.ts";
 
-/** An agent that the sweep removes after five minutes, and slack, without contact. */
+/** An agent that the sweep removes after five minutes, plus slack, without contact. */
 export async function newEphemeral(name: string): Promise<Enrolled> {
   const { enrolment_key } = await put({ ephemeral_seconds: 300, uses_left: null });
   return await enrol({ enrolment_key, agent_name: newName(name) });
 }
 
-/** As if the agent had just used its keys. A function would write that at some later moment. */
+/** Marks the agent's keys as just used. A function would write this later. */
 export async function markUsed({ agent_id }: Enrolled): Promise<void> {
   await withStackDatabase((sql) =>
     sql`update agents.keys set first_used_at = now() where agent_id = ${agent_id}`
   );
 }
 
-/** As if the agent had enrolled, used its keys and been seen so much earlier, and were due now. */
+/** Moves the agent's enrolment, key uses and last contact back, and makes it due now. */
 export async function goBack({ agent_id }: Enrolled, seconds: number): Promise<void> {
   await withStackDatabase(async (sql) => {
     const earlier = sql`make_interval(secs => ${seconds})`;
@@ -36,7 +36,7 @@ export interface Swept extends JsonObject {
   remaining: number;
 }
 
-/** Sweeps until nothing remains, by the stack's function or another one; how many were removed. */
+/** Sweeps until nothing remains, by default by the stack. Returns the number of removed agents. */
 export async function sweep(
   ask = () => succeed<Swept>("/agent-artifacts/sweep", { as: "operator", body: {} }),
 ): Promise<number> {

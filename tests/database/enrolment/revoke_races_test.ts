@@ -21,7 +21,7 @@ Deno.test.afterEach(async () => {
   await endCreatedAgents();
 });
 
-/** What is left of an enrolment's agents. */
+/** Counts what is left of an enrolment's agents. */
 async function leftOf(enrolment_id: string) {
   const [row] = await withStackDatabase((sql) =>
     sql<{ keys: number; agents: number; peers: number; tags: number }[]>`
@@ -58,7 +58,7 @@ Deno.test("32 machines that enrol, join and leave again and again while the enro
   while (came.length < 60) await new Promise((resolve) => setTimeout(resolve, 5));
   const { remaining } = await revokeAll(enrolment_id);
   assert.equal(remaining, 0);
-  // At once, while requests of theirs are still under way.
+  // True at once, although requests of these agents are still in flight.
   assert.deepEqual(await leftOf(enrolment_id), { keys: 0, agents: 0, peers: 0, tags: 0 });
   isOver = true;
   await machines;

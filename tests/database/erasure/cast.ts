@@ -19,7 +19,7 @@ import {
 import { newKey } from "../../conformance/enrolment/issuer.ts";
 import { withStackDatabase } from "../connection.ts";
 
-/** Every column of every table of ours and of Storage that holds a text, in any type. */
+/** Every column of the project's and Storage's tables that contains a text, in any type. */
 export async function columnsWith(text: string): Promise<string[]> {
   return await withStackDatabase(async (sql) => {
     const columns = await sql<{ table: string; column: string }[]>`
@@ -33,7 +33,8 @@ export async function columnsWith(text: string): Promise<string[]> {
     assert.ok(columns.length > 150, String(columns.length));
     const found: string[] = [];
     for (const { table, column } of columns) {
-      // Bytes as hex and as text, and text of every other type: JSON, arrays, composites.
+      // Search the text form of every type (JSON, arrays, composites), and the text's hex and
+      // base64.
       const [row] = await sql.unsafe(
         `select count(*)::integer as count from ${table}
         where strpos(${column}::text, $1) > 0
@@ -92,7 +93,7 @@ export async function bringToLife(agent: Agent, builder: Agent): Promise<void> {
   const { enrolment_id } = await putEnrolment({
     ...{ kind: "key", uses_left: null, agent_id: agent.id, label: `for ${agent.id}` },
   });
-  // Of others, and over.
+  // An ended enrolment of other agents whose fields contain the agent's name.
   const ended = await putTrust(agent.id);
   await succeed("/agent-artifacts/enrolment/revoke", {
     as: "operator",
@@ -117,7 +118,7 @@ async function putEnrolment(body: JsonObject): Promise<{ enrolment_id: string }>
   return await succeed("/agent-artifacts/enrolment/put", { as: "operator", body });
 }
 
-/** Makes an enrolment of other agents that has a name wherever it can be; returns its id. */
+/** Creates a trust for other agents with the name in every possible field. Returns its id. */
 export async function putTrust(name: string): Promise<string> {
   const { jwk } = await newKey("ES256", `key-of-${name}`);
   const { enrolment_id } = await putEnrolment({

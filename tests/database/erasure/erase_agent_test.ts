@@ -205,7 +205,7 @@ castTest(
     erased = true;
     await Promise.all(acting);
     const receipt = JSON.parse(output) as Receipt;
-    // What others began to write later names the agent again, and nothing else does.
+    // Only later writes of others may name the agent again, and only in these columns.
     const byOthers = [
       "agents.events.subject_agent_id",
       "artifacts.grants.grantee",

@@ -1,4 +1,4 @@
-/** Makes two agents with something in every table of the stack, and prints their names. */
+/** Creates two agents with rows in every table of the stack, and prints their ids. */
 import { createAgent } from "../../conformance/client.ts";
 import { bringToLife } from "./cast.ts";
 

@@ -40,7 +40,7 @@ async function readsOf(objectId: string): Promise<number[]> {
   return (await readEvents(objectId)).map(({ details }) => details.reads);
 }
 
-/** Lets the minute of every reader of this object be over. */
+/** Ends the current minute of every reader of this object. */
 async function endMinute(objectId: string): Promise<void> {
   await withStackDatabase((sql) =>
     sql`update agents.reads set told_at = told_at - interval '61 seconds' where object_id = ${objectId}`
@@ -204,7 +204,7 @@ artifactTest(
     const openThen = (first: (transaction: postgres.TransactionSql) => Promise<unknown>) =>
       withStackDatabase((sql) =>
         sql.begin(async (transaction) => {
-          // The cluster of the tests never waits.
+          // The tests' cluster has synchronous_commit off.
           await transaction`set local synchronous_commit = on`;
           await first(transaction);
           await transaction`

@@ -22,7 +22,7 @@ interface Told {
   readonly last_at?: string;
 }
 
-/** What an agent finds in its feed, oldest first. */
+/** The events in an agent's feed, oldest first. */
 async function toldTo(agent: Agent, types: readonly string[]): Promise<Told[]> {
   const { events } = await eventsOf("agent-mesh", agent, { types, limit: 1000 });
   return events as unknown as Told[];
@@ -32,7 +32,7 @@ function changesIn(told: readonly Told[]): number {
   return told.reduce((sum, { times = 1 }) => sum + times, 0);
 }
 
-/** Lets the minute of everything that the agent changed be over. */
+/** Ends the current minute of everything that the agent changed. */
 async function endMinute({ id }: Agent): Promise<void> {
   await withStackDatabase((sql) =>
     sql`
@@ -101,7 +101,7 @@ meshTest(
     }
     const told = await toldTo(alice, ["peer.registered", "peer.updated"]);
     assert.deepEqual(told.map(({ times = 1 }) => times), [1, 1, 1, 1, 1, 6, 10, 10]);
-    // Who stopped for a minute is told of at once again.
+    // After a quiet minute, each change gets its own event again.
     await endMinute(alice);
     await settle();
     await endMinute(alice);
@@ -131,7 +131,7 @@ meshTest(
       assert.equal(changesIn(told), 61);
       assert.equal(told.at(-1)?.type, "rule.requested");
     }
-    // The second rule is a thing of its own.
+    // A second rule is counted separately.
     assert.equal((await putRule(alice, { ...rule, port: 8444 })).status, 200);
     const [newest] = (await toldTo(bob, ["rule.requested"])).slice(-1);
     assert.equal((newest as { port?: number }).port, 8444);
@@ -163,14 +163,14 @@ meshTest(
         select details from agents.events where actor_agent_id = ${alice.id}
         order by event_id desc limit 1`;
       assert.equal(last?.["details"].times, 595);
-      // What was told before is told on.
+      // A change with a stranger that has had its own event still gets its own event.
       await sql`
         select agents.record_change(
           ${sql.json(caller)}, ${alice.id}, 'rule.revoked', ${alice.id}, '{}', 'stranger-7'
         )`;
       assert.deepEqual(await told(), { events: 2007, of_others: 6 });
     });
-    // Of the operator, everything is.
+    // Changes by the operator are never merged.
     await agree(ruleBetween(alice, bob));
     assert.equal((await toldTo(bob, ["rule.activated"])).length, 1);
   },

@@ -6,7 +6,7 @@ import type { Swept } from "../sweep/sweeping.ts";
 
 const OPERATOR = { kind: "operator", request_id: "forgetting" };
 
-/** Adds one event of each age, in days, in this order. */
+/** Adds an event for each age in days, in this order. */
 async function addEvents(sql: postgres.Sql, agesInDays: readonly number[]): Promise<void> {
   await sql`
     insert into agents.events (occurred_at, actor_kind, action, object_id)
@@ -15,7 +15,7 @@ async function addEvents(sql: postgres.Sql, agesInDays: readonly number[]): Prom
     order by position`;
 }
 
-/** The ages in days of the events that addEvents added and that are still there. */
+/** The ages in days of the remaining events that addEvents added. */
 async function agesIn(sql: postgres.Sql): Promise<number[]> {
   const rows = await sql`
     select object_id from agents.events where action = 'test.added' order by event_id`;
@@ -160,7 +160,7 @@ Deno.test("rows deleted with an event that says so → refused where one is youn
 });
 
 Deno.test("/sweep with EVENTS_RETENTION_DAYS → removes what is older and says how many; with 0 nothing", async () => {
-  // Numbered before every event of the stack, as old ones are.
+  // Ids below those of all other events, because old events have low ids.
   const ages = [80, 70, 50];
   const left = () =>
     withStackDatabase(async (sql) =>

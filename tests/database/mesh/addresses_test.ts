@@ -4,7 +4,7 @@ import { agentNames, meshDatabaseForThisFile, untilDone } from "./mesh_database.
 
 const file = meshDatabaseForThisFile();
 
-/** Six host addresses. */
+/** Has six host addresses. */
 const SMALL_NETWORK = "10.99.0.0/29";
 const NETWORK_FULL = { sqlstate: "PT409", message: "network_full" };
 const PUBKEY_IN_USE = { sqlstate: "PT409", message: "pubkey_in_use" };
@@ -223,7 +223,7 @@ Deno.test("an endpoint inside the mesh's networks, in any spelling → invalid_r
 
 Deno.test("each project draws an IPv6 network of its own", async () => {
   const [first] = await file.mesh.owner`select ipv6_network from mesh.settings`;
-  // The stack's own database was made by another run of the migrations.
+  // Another run of the migrations created the stack's database.
   const [second] = await withStackDatabase((sql) => sql`select ipv6_network from mesh.settings`);
   for (const settings of [first, second]) {
     assert.match(settings?.["ipv6_network"], /^fd[0-9a-f]{2}:[0-9a-f:]*::\/64$/);

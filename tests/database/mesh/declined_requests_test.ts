@@ -4,7 +4,7 @@ import { meshDatabaseForThisFile } from "./mesh_database.ts";
 const file = meshDatabaseForThisFile();
 const RULE = { from_agent: "alice", to_agent: "bob", port: 443, proto: "tcp" };
 
-/** Alice asks bob, who declines. */
+/** Alice asks bob for a rule, and bob declines. */
 async function askInVain(port = RULE.port): Promise<void> {
   const { mesh } = file;
   const rule = { ...RULE, port };

@@ -1,12 +1,11 @@
-/** An agent with very many peers, on the stack that is tested. */
+/** An agent with very many peers, on the tested stack. */
 import { withStackDatabase } from "../connection.ts";
 
 const OPERATOR = { kind: "operator", request_id: "test" };
 
 /**
- * Runs `run` while an agent has `peers` peers, each with `rulesPerPeer` active rules towards it.
- * Everything is made and removed by the functions that the operations call, only that no request is
- * sent for each.
+ * Runs `run` while an agent has `peers` peers, each with `rulesPerPeer` active rules towards it. It
+ * calls the operations' SQL functions directly, to save a request for each peer and rule.
  */
 export async function withLargeMesh(
   { peers, rulesPerPeer }: { peers: number; rulesPerPeer: number },
@@ -17,7 +16,7 @@ export async function withLargeMesh(
   const peerIds = Array.from({ length: peers }, (_, index) => `peer-${id}-${index}`);
   await withStackDatabase(async (sql) => {
     try {
-      // Rules first and the agent last, so that its version rises once.
+      // Add rules first and the agent last, so that its version rises only once.
       await sql`
         select public.put_rule(${sql.json(OPERATOR)}, peer_id, ${agentId}, port, 'tcp')
         from unnest(${peerIds}::text[]) as peer_id, generate_series(1, ${rulesPerPeer}::integer) as port`;

@@ -1,5 +1,5 @@
 /**
- * The mesh's SQL functions, called as the functions call them, in a database of a test file's own.
+ * Calls the mesh's SQL functions as the edge functions do, in a separate database per test file.
  */
 import postgres from "postgres";
 import { createHash, randomBytes } from "node:crypto";
@@ -39,7 +39,7 @@ export interface Registration {
   readonly listen_port?: number | null;
 }
 
-/** As the functions pass it on: `endpoint_ip` is the address of `endpoint`. */
+/** A report as the functions pass it on: `endpoint_ip` is the address of `endpoint`. */
 export interface ReportedPath {
   readonly agent_id: string;
   readonly via?: "direct" | "relay" | "none";
@@ -71,9 +71,9 @@ export class MeshDatabase {
   readonly #callers = new Map<string, CallerArgument>();
 
   private constructor(
-    /** As the migrating role, which owns everything. */
+    /** Connected as the role that runs migrations and owns everything. */
     readonly owner: postgres.Sql,
-    /** As PostgREST calls: service_role, with the time limit of a hosted project. */
+    /** Connected like PostgREST: service_role, with the statement timeout of a hosted project. */
     readonly service: postgres.Sql,
     readonly drop: () => Promise<void>,
   ) {}
@@ -81,7 +81,7 @@ export class MeshDatabase {
   static async create(): Promise<MeshDatabase> {
     const name = `mesh_${randomBytes(6).toString("hex")}`;
     await createFromTemplate(name, "newer");
-    // Before lock_timeout, which would hide a deadlock.
+    // Shorter than lock_timeout, which would otherwise hide a deadlock.
     await withStackDatabase((sql) => sql`alter database ${sql(name)} set deadlock_timeout = 200`);
     const url = new URL(databaseUrl(name));
     url.username = "postgres";
@@ -96,7 +96,7 @@ export class MeshDatabase {
     });
   }
 
-  /** Calls a function of the schema public by the names of its parameters. Throws Refusal. */
+  /** Calls a function of the schema public with named parameters. Throws Refusal. */
   async call<Answer>(functionName: string, parameters: Record<string, unknown>): Promise<Answer> {
     const names = Object.keys(parameters).map((name, index) => `${name} => $${index + 1}`);
     try {
@@ -111,7 +111,7 @@ export class MeshDatabase {
     }
   }
 
-  /** `caller` for an agent, with a key that is made at its first use. */
+  /** The `caller` of an agent. The first call creates the agent's key. */
   async callerOf(agent: string): Promise<CallerArgument> {
     const known = this.#callers.get(agent);
     if (known !== undefined) return known;
@@ -151,7 +151,7 @@ export class MeshDatabase {
     return this.call("rotate_psk", { caller: OPERATOR, a, b });
   }
 
-  /** What the configuration is rendered from; null for an agent without a peer. */
+  /** The state from which the configuration is rendered; null for an agent without a peer. */
   async configuration(agent_id: string): Promise<ConfigurationState | null> {
     try {
       return await this.call("read_wg_config", { caller: OPERATOR, agent_id });
@@ -161,7 +161,7 @@ export class MeshDatabase {
     }
   }
 
-  /** As the agent's host sends it, with what it sees of its neighbours. */
+  /** A heartbeat with the host's report about its neighbours. */
   heartbeat(agent_id: string, paths?: readonly ReportedPath[], wait_seconds = 0): Promise<unknown> {
     return this.call("record_heartbeat", {
       caller: OPERATOR,
@@ -172,7 +172,7 @@ export class MeshDatabase {
     });
   }
 
-  /** What two agents' maps say of the path between them, as the first of them sees it. */
+  /** The path between two agents according to the first one's netmap. */
   async pathBetween(agent_id: string, other: string, online_seconds = 90): Promise<Path | null> {
     const { peers } = await this.call<{ peers: { agent_id: string; path: Path | null }[] }>(
       "read_netmap",
@@ -183,7 +183,7 @@ export class MeshDatabase {
     return entry.path;
   }
 
-  /** Where the first agent is told that neighbours see the second. */
+  /** The endpoint at which neighbours see the second agent, as the first one is told. */
   async observedEndpoint(agent_id: string, other: string): Promise<string | null> {
     const state = await this.configuration(agent_id);
     const peer = state?.peers.find((peer) => peer.agent_id === other);
@@ -191,7 +191,7 @@ export class MeshDatabase {
     return peer.observed_endpoint;
   }
 
-  /** Stores a PSK for every pair of the agent that has none, as its /wg_config would. */
+  /** Stores a PSK for every pair of the agent without one, as /wg_config would. */
   storePsks(state: ConfigurationState): Promise<ConfigurationState> {
     const psks = state.peers.filter(({ encrypted_psk }) => encrypted_psk === null).map((peer) => ({
       agent_id: peer.agent_id,
@@ -201,7 +201,7 @@ export class MeshDatabase {
     return this.call("store_psks", { caller: OPERATOR, agent_id: state.agent_id, psks });
   }
 
-  /** Forgets every peer, rule, version and address, and gives the mesh another IPv4 network. */
+  /** Deletes all peers, rules, versions and addresses, and sets the mesh's IPv4 network. */
   async startOver(ipv4Network = "10.213.0.0/16"): Promise<void> {
     await this.owner.begin(async (sql) => {
       await sql`
@@ -212,7 +212,7 @@ export class MeshDatabase {
   }
 }
 
-/** A database for the tests of this file, made before the first and dropped after the last. */
+/** A database for the tests of one file, created before the first and dropped after the last. */
 export function meshDatabaseForThisFile(): { readonly mesh: MeshDatabase } {
   let mesh: MeshDatabase | undefined;
   Deno.test.beforeAll(async () => {
@@ -227,17 +227,17 @@ export function meshDatabaseForThisFile(): { readonly mesh: MeshDatabase } {
   };
 }
 
-/** The form of a public key is all that the database looks at. */
+/** 32 random bytes are enough, because the database checks only a public key's form. */
 export function randomPubkey(): string {
   return randomBytes(32).toString("base64");
 }
 
-/** `count` identifiers, in no particular order. */
+/** `count` agent ids, in no particular order. */
 export function agentNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `agent-${index}`);
 }
 
-/** Sends a call again that waited for a lock longer than it may, as on a busy machine. */
+/** Retries a call that exceeded the lock timeout, which happens on a busy machine. */
 export async function untilDone<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {

@@ -6,7 +6,7 @@ const file = meshDatabaseForThisFile();
 
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const agentId = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/);
-/** Of few characters, so that many reduce to the same label. */
+/** Ids of few different characters, so that many reduce to the same label. */
 const similarId = fc.stringMatching(/^[aA0][aA0.-]{0,5}$/);
 
 /** The names of these agents, in their order. */

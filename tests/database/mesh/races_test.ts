@@ -26,7 +26,7 @@ Deno.test("two agents with a rule between them register at once → each sees th
       [bob],
       [alice],
     ]);
-    // The second to register changes the text of the first, which is its second text.
+    // The second registration changes the first agent's configuration, so its version is 2.
     assert.deepEqual(states.map((state) => state?.config_version).sort(), [1, 2]);
   }
 });
@@ -189,7 +189,7 @@ Deno.test("a change waits for one that holds the same agent, and for nobody else
   await waiting;
 });
 
-/** Something that any agent may do to any other, at random. */
+/** A random change between two random agents. */
 function randomChange(mesh: MeshDatabase): () => Promise<unknown> {
   const one = randomInt(AGENTS.length);
   const other = (one + 1 + randomInt(AGENTS.length - 1)) % AGENTS.length;
@@ -218,7 +218,7 @@ function randomChange(mesh: MeshDatabase): () => Promise<unknown> {
   return present(changes[randomInt(changes.length)]);
 }
 
-/** Reads configurations over and over; one version of one agent must always have the same text. */
+/** Reads configurations repeatedly: a version of an agent must always have the same text. */
 async function readWhile(
   goesOn: () => boolean,
   { mesh, textsByVersion }: { mesh: MeshDatabase; textsByVersion: Map<string, string> },
@@ -235,7 +235,7 @@ async function readWhile(
   }
 }
 
-/** The state without what may change while the text stays: whether a PSK is made yet. */
+/** The state without `encrypted_psk`: creating a PSK does not change the version. */
 function withoutWhatIsNotInTheText(state: ConfigurationState) {
   const peers = state.peers.map(({ encrypted_psk: _made, ...peer }) => peer);
   return { ...state, peers };

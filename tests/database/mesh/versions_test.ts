@@ -32,7 +32,7 @@ const registration = fc.record({
   registered.endpoint === null ? { ...registered, further_endpoints: [] } : registered
 );
 
-/** What happens to a mesh: a sentence for the report, and the doing. */
+/** A change of a mesh, with a sentence for the report. */
 interface Operation {
   readonly says: string;
   readonly run: (mesh: MeshDatabase) => Promise<unknown>;
@@ -170,8 +170,8 @@ Deno.test("a heartbeat → writes its one narrow row in place (a heap-only tuple
 });
 
 /**
- * The text with default options. Every PSK version has a PSK of its own here: a pair's text always
- * has one, even if nobody has asked for it yet.
+ * Renders with default options. Each PSK version gives another PSK, even before the database has
+ * created one, because a rendered pair always contains a PSK.
  */
 function render(state: ConfigurationState): string {
   return renderWgQuick(parseMeshConfiguration(state, (peer) => {
@@ -188,7 +188,7 @@ function digest(text: string) {
   return createHash("sha256").update(text).digest();
 }
 
-/** Takes this refusal as an answer, and no other. */
+/** Accepts only this refusal. */
 function refusedAs(message: string): (error: Error) => void {
   return (error) => assert.equal(error.message, message);
 }

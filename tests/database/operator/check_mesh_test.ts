@@ -19,7 +19,7 @@ async function check(parameters: Record<string, unknown> = {}): Promise<readonly
   return page.found;
 }
 
-/** The agent says that it runs the version that is due, so many older. */
+/** A heartbeat that reports the current version minus `older`. */
 async function beat(agent_id: string, older = 0): Promise<void> {
   const caller = await own.mesh.callerOf(agent_id);
   const { config_version } = await own.mesh.call<{ config_version: number }>("record_heartbeat", {
@@ -96,7 +96,7 @@ Deno.test("read_mesh_metrics and check_mesh of fifty peers, five of them behind 
   const parameters = { online_seconds: 90, rendering_revision: 2 };
   const names = Array.from({ length: 50 }, (_, index) => `peer-${10 + index}`);
   for (const agent of names) await own.mesh.register(agent);
-  // What the functions sent them is the version of the state with their revision added.
+  // The version that the functions send is the state's version plus their rendering revision.
   await own.mesh.owner`
     update mesh.liveness l set last_seen = now(), config_version_applied = v.version + 2
     from mesh.config_versions v where v.agent_id = l.agent_id`;
@@ -104,7 +104,7 @@ Deno.test("read_mesh_metrics and check_mesh of fifty peers, five of them behind 
     update mesh.liveness l set config_version_applied = l.config_version_applied - case l.agent_id
       when 'peer-10' then 2 else 1 end
     where l.agent_id between 'peer-10' and 'peer-14'`;
-  // The metric counts neither a peer that is offline nor one that never said what it runs.
+  // The metric counts neither offline peers nor peers that never reported a version.
   await own.mesh.owner`
     update mesh.liveness l set last_seen = now() - interval '1 hour', config_version_applied = 1
     where l.agent_id = 'peer-20'`;

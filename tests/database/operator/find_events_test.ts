@@ -24,7 +24,7 @@ interface Page {
   readonly looked_back_to: string | null;
 }
 
-/** Ten events an hour, of the planner's and the builder's in turns, some about one artifact. */
+/** Ten events an hour, alternately of planner and builder. Some are about one artifact. */
 async function fillLog(sql: postgres.Sql): Promise<void> {
   for (let hour = 0; hour < HOURS; hour++) {
     await sql`
@@ -41,7 +41,7 @@ async function fillLog(sql: postgres.Sql): Promise<void> {
   }
 }
 
-/** All that a question finds, page by page. */
+/** All events that a query finds, read page by page. */
 async function findAll(
   sql: postgres.Sql,
   question: Record<string, unknown>,
@@ -122,7 +122,7 @@ Deno.test("find_events without a beginning → the newest, oldest first, and a p
     const { key_id } = await callAsService<{ key_id: string }>(sql, "create_agent_key", {
       agent_id: "planner",
     });
-    // Transactions in other databases of the cluster hold events back.
+    // Older transactions in other databases of the cluster may hold events back.
     const next = await askUntil(
       ({ events }) => events.length > 0,
       () => callAsService<Page>(sql, "find_events", { max_entries: 3, after: newest.latest }),

@@ -20,7 +20,7 @@ function page(parameters: Record<string, unknown> = {}): Promise<Page> {
   return own.mesh.call<Page>("list_paths", { max_entries: 100, ...parameters });
 }
 
-/** The pairs of all pages of this size, such as `a b`. */
+/** The pairs of all pages, each as `a b`. */
 async function pairs(parameters: Record<string, unknown>): Promise<string[]> {
   const found: string[] = [];
   for (let after: string | null = ""; after !== null;) {
@@ -83,7 +83,7 @@ Deno.test("list_paths page by page, of all and of one agent → every pair once,
     agents.slice(index + 1).map((other) => ({ from_agent: one, to_agent: other }))
   );
   for (const rule of all) await mesh.put(rule);
-  // Neither a request, nor a rule with somebody who is not registered, nor one that was revoked.
+  // Not listed: a rule with an unregistered agent, and a revoked rule.
   await mesh.put({ from_agent: agents[0]!, to_agent: "agent-5-not-registered" });
   await mesh.revoke(all[3]!);
   const expected = all.toSpliced(3, 1).map(({ from_agent, to_agent }) =>

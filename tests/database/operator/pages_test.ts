@@ -1,4 +1,4 @@
-/** What the operator's lists say, page by page, against what the tables hold. */
+/** Compares all pages of the operator's lists with the tables. */
 import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { fill } from "../../bench/fill/fill.ts";
@@ -13,9 +13,9 @@ interface Page {
 interface List {
   readonly functionName: string;
   readonly parameters?: Record<string, unknown>;
-  /** What makes out a row. */
+  /** The identity of a row. */
   readonly identify: (row: Record<string, unknown>) => string;
-  /** The same of all that should be listed, in order. */
+  /** The identities of all rows that should be listed, in order. */
   readonly expected: (sql: postgres.Sql) => postgres.PendingQuery<{ id: string }[]>;
 }
 
@@ -132,7 +132,7 @@ function positionOf({ from_agent, to_agent, proto, port }: Record<string, unknow
   return [from_agent, to_agent, proto, port].join(" ");
 }
 
-/** Of two sides, which come as a list. */
+/** The pair in a row with two sides. */
 function pairOf(sides: Record<string, unknown>): string {
   return Object.values(sides).map((side) => (side as { agent_id: string }).agent_id).join(" ");
 }
@@ -163,7 +163,7 @@ Deno.test("every list for the operator, in pages of 7 and in one → all that th
       peers: 50,
       hubs: [{ agentId: "hub", peers: 3, rulesPerPeer: 4 }],
     });
-    // Ties in what grants are ordered by first.
+    // Equal expiry times give ties in the first sort key of grants.
     await sql`
       update artifacts.grants set expires_at = date_trunc('hour', now()) + interval '2 hours'
       where to_agent = ${READER}`;

@@ -1,4 +1,4 @@
-/** Calls of what agents do with artifacts, grants and their inboxes. */
+/** Calls of the SQL functions for artifacts, grants and inboxes. */
 import {
   artifactIdOf,
   EPOCH,
@@ -29,9 +29,9 @@ const registration = {
   max_pending: 1_000_000,
 };
 const GIVEN = { caller: as(HOARDER), agent_id: null, max_entries: 100, cursor: null };
-/** A snapshot before all that the tables hold. */
+/** The position before all rows. */
 export const BEGINNING = `${EPOCH}-3:3:`;
-/** What a page of events may walk, and a second look at each. */
+/** Bounds for a page that walks the events and looks up each of them once more. */
 export const ONE_WALK = { rows: 6_000, pages: 9_000 };
 
 export const ARTIFACT_CALLS: readonly PlannedCall[] = [
@@ -125,7 +125,7 @@ export const ARTIFACT_CALLS: readonly PlannedCall[] = [
     grant_id: `grant_${"0".repeat(32)}`,
     token_hash: DIGEST,
     max_live_grants: 1000,
-    // With this one it has a round number more on record, so it is looked how many ended.
+    // Every 100th grant above the limit looks for surplus ones; with this limit, this grant does.
     max_ended_grants: 10_001,
   }, { circumstances: "that forgets others", bounds: { rows: 12_000, pages: 15_000 } }),
   call("revoke_grants", {

@@ -7,7 +7,7 @@ import { TAG_CALLS } from "./tag_calls.ts";
 import { as, asUser, call, OPERATOR, PEER, type PlannedCall } from "./planned_call.ts";
 import { EPOCH, GRANTEE, HOARDER, OWNER } from "../../bench/fill/cast.ts";
 
-/** A snapshot after all that the tables hold. */
+/** The position after all rows. */
 const END = `${EPOCH}-1000000000:1000000000:`;
 const EVENTS = {
   caller: as(HOARDER),
@@ -15,13 +15,13 @@ const EVENTS = {
   types: "{artifact.committed}",
   max_entries: 100,
 };
-/** The same, since all that the tables hold. */
+/** The same events, after all rows. */
 const LATER_EVENTS = {
   kind: "events",
   types: ["artifact.committed"],
   after: `${EPOCH}-1000000000.0`,
 };
-/** What /wait asks for: since the beginning, and since all that the tables hold. */
+// Waits from the beginning (WAIT), and from after all rows (LATER).
 const WAIT = { agent_id: null, inbox_after: BEGINNING, events_after: `${EPOCH}-3.0` };
 const BEGUN = { config_version: 1, wait_seconds: 140 };
 const LATER = { inbox_after: END, events_after: LATER_EVENTS.after };
@@ -30,7 +30,7 @@ const LATER = { inbox_after: END, events_after: LATER_EVENTS.after };
 export const CALLS: readonly PlannedCall[] = [
   call("check_health", {}),
   call("check_bucket", {}),
-  // Rows of the catalogue, and one per migration.
+  // Reads rows of the catalogue, and one row per migration.
   call("inspect_deployment", { operations: "{check_health,list_inbox}" }, {
     bounds: { rows: 40_000, pages: 20_000 },
   }),

@@ -5,10 +5,10 @@ import { CALLS } from "./calls.ts";
 import type { PlannedCall } from "./planned_call.ts";
 import { type Explainer, openExplainer, PLAN_KINDS, type PlanKind } from "./explain.ts";
 
-/** The project's tables whose rows are few, however much the service holds. Every other grows. */
+/** The project's tables that stay small, however much the service holds. All others grow. */
 const BOUNDED = new Set([
   "agents.epochs",
-  // Made by the operator, one by one.
+  // The operator creates these one by one.
   "agents.enrolments",
   // One row per enrolment and reason, for a day.
   "agents.enrolment_refusals",
@@ -20,7 +20,7 @@ const BOUNDED = new Set([
   "mesh.censuses",
   "mesh.counters",
   "mesh.policies",
-  // At most 10,000, which the operator writes.
+  // The operator's policy has at most 10,000 lines.
   "mesh.policy_lines",
   "mesh.settings",
 ]);
@@ -33,8 +33,8 @@ function grows(table: string): boolean {
 }
 
 /**
- * What the calls do that they must not, in words. The tables are `size` times as large as those in
- * which the bounds were measured: a call that reads a whole table may read as many times more.
+ * The violations of the calls' limits, as sentences. The tables are `size` times as large as when
+ * the bounds were measured, so a call that may read a whole table may read that many times more.
  */
 export async function complaintsIn(sql: postgres.Sql, { size = 1 } = {}): Promise<string[]> {
   const explainer = await openExplainer(await urlOf(sql));
@@ -51,7 +51,7 @@ export async function complaintsIn(sql: postgres.Sql, { size = 1 } = {}): Promis
   }
 }
 
-/** What a call does that it must not, in words. */
+/** The violations of one call's limits, as sentences. */
 async function complaintsOf(
   explainer: Explainer,
   { call, plans, size }: {

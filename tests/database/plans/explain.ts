@@ -1,14 +1,13 @@
-/** What the statements of one call did, as PostgreSQL's auto_explain tells it. */
+/** What the statements of one call did, according to PostgreSQL's auto_explain. */
 import postgres from "postgres";
 
-/** One statement inside a call, with the tables that its plan reads from end to end. */
+/** One statement inside a call. */
 export interface ExplainedStatement {
   readonly text: string;
-  /** `schema.table` of each sequential scan that was run. */
+  /** `schema.table` of each executed sequential scan. */
   readonly sequentialScans: readonly string[];
   /**
-   * What its scans read: rows that they returned or passed over, and at least one for each look
-   * into an index.
+   * The rows that its scans returned or filtered out, and at least one for each index look-up.
    */
   readonly rows: number;
 }
@@ -17,15 +16,15 @@ export interface ExplainedCall {
   readonly statements: readonly ExplainedStatement[];
   readonly rows: number;
   /**
-   * Pages of 8 KiB that the whole call looked at, however few rows of them it wanted. Null when the
-   * call was refused: then its end was never reached.
+   * The 8 KiB pages that the whole call read, however few of their rows it needed. Null if the call
+   * was refused, because it did not reach its end.
    */
   readonly pages: number | null;
   /** The SQLSTATE of the refusal. */
   readonly refusal: string | null;
 }
 
-/** As the planner makes them for these values, or for any values: PostgreSQL chooses either. */
+/** Plans for the given values, or for any values. PostgreSQL may choose either kind. */
 export const PLAN_KINDS = ["force_custom_plan", "force_generic_plan"] as const;
 
 export type PlanKind = typeof PLAN_KINDS[number];
@@ -61,7 +60,7 @@ interface LoggedPlan {
   readonly "Plan": PlanNode;
 }
 
-/** Opens a session that explains; `superuserUrl` is of the database to call. */
+/** Opens a session that explains calls in the database of `superuserUrl`. */
 export async function openExplainer(superuserUrl: string): Promise<Explainer> {
   let logged: LoggedPlan[] = [];
   const sql = postgres(superuserUrl, {
@@ -92,7 +91,7 @@ export async function openExplainer(superuserUrl: string): Promise<Explainer> {
         call,
       });
       const statements = logged.map(explainedStatement);
-      // The call itself ends last, and its numbers have those of every statement within it.
+      // The call itself ends last, and its numbers include those of all statements inside it.
       const whole = logged.at(-1)?.Plan;
       logged = [];
       return {

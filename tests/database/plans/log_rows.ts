@@ -1,19 +1,19 @@
 import type postgres from "postgres";
 import { HOARDER, READER } from "../../bench/fill/cast.ts";
 
-/** How many of the oldest events are older than any are kept. */
+/** The number of events that are past their retention. */
 const OLD_EVENTS = 1_500;
 
 /**
- * What the sweep finds to do in the log of a filled database: events that are old, and as many
- * counted reads, and counts of requests, as there are artifacts.
+ * Work for the sweep in the log of a filled database: expired events, and as many counted reads and
+ * usage counts as there are artifacts.
  */
 export async function fillLog(
   sql: postgres.Sql,
   { artifacts }: { artifacts: number },
 ): Promise<void> {
   await sql.begin(async (transaction) => {
-    // The log refuses changes otherwise.
+    // Disables the trigger that keeps the log append-only.
     await transaction`set local session_replication_role = replica`;
     await transaction`
       update agents.events set occurred_at = occurred_at - interval '500 days'
@@ -26,7 +26,7 @@ export async function fillLog(
     select 'art_' || md5('artifact ' || i), ${HOARDER}, 'agent', 'artifact.opened', ${HOARDER}, '{}',
       now() - make_interval(secs => 100 + i), 1, 1, now()
     from generate_series(0, ${artifacts}::integer - 1) i`;
-  // Of tokens: what is settled first.
+  // Reads by grant tokens. They are the oldest, so they are settled first.
   await sql`
     insert into agents.reads (
       object_id, reader, actor_kind, action, subject_agent_id, details, told_at, told_reads, untold_reads, last_read_at
@@ -34,7 +34,7 @@ export async function fillLog(
     select 'grant_' || md5('live ' || i), '', 'grant_token', 'artifact.fetched', ${READER}, '{}',
       now() - interval '10 days', 1, 1, now()
     from generate_series(0, 499) i`;
-  // Of things that are due, half of them with something untold, and of as many that are not yet.
+  // Half of these are due. In each half, every second one has an untold change.
   await sql`
     insert into agents.repeated_changes (
       actor, kind, subject_agent_id, other_agent_id, actor_kind, action, details, told_at, untold, last_at, due_at
@@ -45,7 +45,7 @@ export async function fillLog(
   await sql`
     insert into agents.changed_things
     select 'agent-' || i, now(), 1 from generate_series(0, ${artifacts}::integer - 1) i`;
-  // Of as many agents and hours: most are kept for longer.
+  // One row for each of as many agents. Most of these rows have not expired.
   await sql`
     insert into agents.usage
     select 'agent-' || i, current_date - i % 50, 10, 1, 0, 0, 0

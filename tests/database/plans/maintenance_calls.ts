@@ -1,4 +1,4 @@
-/** What maintains the service, a bounded step at a time: the sweep, fsck, and what is counted. */
+/** Calls that maintain the service in bounded steps: the sweep, fsck, and usage counts. */
 import { call, OPERATOR, type PlannedCall } from "./planned_call.ts";
 import {
   agentKeyOf,
@@ -40,7 +40,7 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("forget_ended", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 6_000, pages: 10_000 },
   }),
-  // Rare, and no index is worth its cost for that: these hold what is recent, or one row per agent.
+  // Erasure is rare, so these tables (recent rows, or one row per agent) have no index for it.
   call("erase_agent", { agent_id: HOARDER, max_entries: 100 }, {
     bounds: { rows: 250_000, pages: 40_000 },
     readsAll: NO_INDEX_BY_NAME,
@@ -49,7 +49,7 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 300_000, pages: 100_000 },
     readsAll: NO_INDEX_BY_NAME,
   }),
-  // This log is nearly all of one agent, so any other seems to have as much.
+  // Nearly all of this log is about one agent, so the planner expects as many rows for any other.
   call("check_erasure", { pseudonym: `erased-${"0".repeat(32)}` }, {
     bounds: { rows: 60_000, pages: 20_000 },
     readsAll: ["agents.events"],
@@ -91,7 +91,7 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   }),
   call("end_idle_agent", { caller: OPERATOR, agent_id: "enrolled-1" }),
   call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {
-    // Three for each, and the row of the epoch, once for the transaction.
+    // Three rows for each entry, and the epoch's row once per transaction.
     bounds: { rows: 3001, pages: 20_000 },
   }),
   call("settle_reads", { caller: OPERATOR, max_entries: 1000 }, {

@@ -63,7 +63,7 @@ export const MESH_CALLS: readonly PlannedCall[] = [
   call("read_relay_name", { caller: OPERATOR, agent_id: null }, {
     circumstances: "of the operator",
   }),
-  // It looks twice who its neighbours are: before its locks and after.
+  // Reads the neighbours twice: before taking the locks, and after.
   call("register_peer", { ...MESH, ...registeredPeer }, { bounds: { rows: 200, pages: 400 } }),
   call("register_peer", { caller: as(OWNER), agent_id: OWNER, ...registeredPeer }, {
     circumstances: "of a new peer",
@@ -98,7 +98,7 @@ export const MESH_CALLS: readonly PlannedCall[] = [
     circumstances: "of a thousand peers and five thousand rules",
     bounds: { rows: 30_000, pages: 40_000 },
   }),
-  // Of each peer, what its own neighbours see of it.
+  // Also reads, for each peer, where that peer's neighbours see it.
   call("read_wg_config", MESH, {
     circumstances: "with what neighbours see",
     bounds: { rows: 400, pages: 1000 },

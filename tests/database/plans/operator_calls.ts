@@ -11,12 +11,12 @@ import {
 import { call, HUB, PEER, type PlannedCall } from "./planned_call.ts";
 
 const PAGE = { max_entries: 100 };
-/** A position behind all events. */
+/** The position after all events. */
 const LATER = `${EPOCH}-9000000000000000000.0`;
 const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString();
-/** A few looks into indexes for each entry of a page. */
+/** Bounds for a few index look-ups per entry of a page. */
 const A_FEW_EACH = { rows: 3_000, pages: 6_000 };
-/** What a page of events may walk, and a second look at each. */
+/** Bounds for a page that walks the events and looks up each of them once more. */
 const ONE_WALK = { rows: 6_000, pages: 9_000 };
 
 const POLICY = {

@@ -1,8 +1,8 @@
 import type postgres from "postgres";
 
 /**
- * What the sweep finds first in the bucket of a filled database: 3% orphans, which it has found
- * before, and between them as many as there are artifacts that somebody else has removed since.
+ * Orphans for the sweep of a filled database: 3% of the objects, all recorded by an earlier sweep.
+ * Recorded between them are as many orphans as there are artifacts; their objects are gone.
  */
 export async function fillOrphans(
   sql: postgres.Sql,

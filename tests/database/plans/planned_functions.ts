@@ -18,7 +18,7 @@ export async function functionsPlannedByCalls(sql: postgres.Sql): Promise<string
       );
       await session.unsafe("begin; set local role service_role");
       await session.unsafe(`select public.${functionName}(${list.join(", ")})`).catch((error) => {
-        // What the database refuses ran, too.
+        // A refused call (SQLSTATE PT…) has also run its functions.
         if (!error.code?.startsWith("PT")) throw error;
       });
       await session.unsafe("rollback");

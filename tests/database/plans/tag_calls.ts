@@ -1,4 +1,4 @@
-/** Calls about grants to tags by an agent that has as many tags as it can; what they may read. */
+/** Calls about grants to tags, by an agent with the maximum number of tags, and their bounds. */
 import { as, call, OPERATOR, type PlannedCall } from "./planned_call.ts";
 import {
   EPOCH,
@@ -10,13 +10,13 @@ import {
   TAGS,
 } from "../../bench/fill/cast.ts";
 
-/** Of very many grants to the first tag, nearly all have ended: this artifact has its share. */
+/** An artifact with very many grants to the first tag, nearly all of which have ended. */
 const OF_FIRST_TAG = taggedArtifactIdOf(32);
 const INBOX = { caller: as(TAGGED), agent_id: null, max_entries: 50, after_grant_id: null };
-/** Snapshots before all that the tables hold, and after it. */
+// The positions before and after all rows.
 const BEGINNING = `${EPOCH}-3:3:`;
 const END = `${EPOCH}-1000000000:1000000000:`;
-/** A page that looks at more than it shows, and a second look at each. */
+/** Bounds for a page that reads more than it shows, and looks up each row once more. */
 const ONE_WALK = { rows: 6_000, pages: 9_000 };
 
 export const TAG_CALLS: readonly PlannedCall[] = [

@@ -65,7 +65,7 @@ Deno.test("remove_agent, leave, end_idle_agent → the rules that came by tags g
   }
   await mesh.call("remove_agent", { agent_id: "removed" });
   await mesh.call("remove_agent", { agent_id: "named" });
-  // The policy still names it: it has no peer and no key.
+  // The policy still names the removed agent, so the rule remains, without a peer.
   assert.deepEqual(await rulesOf(mesh), ["named hub tcp 443 policy active"]);
   assert.deepEqual((await mesh.configuration("hub"))?.peers, []);
 
@@ -162,7 +162,7 @@ Deno.test("a tag that would give an agent more than 10,000 rules → limit_excee
   const before = await stateOf(mesh);
   await assert.rejects(setTags(mesh, "one-more", "tag:many"), refusedWith("limit_exceeded"));
   assert.deepEqual(await stateOf(mesh), before);
-  // One that goes leaves room for it.
+  // When one agent loses the tag, there is room for another.
   await setTags(mesh, "worker-1");
   await setTags(mesh, "one-more", "tag:many");
   const [row] = await mesh.owner`select rules from mesh.policies`;

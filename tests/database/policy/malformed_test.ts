@@ -1,4 +1,4 @@
-/** What the SQL functions refuse, whoever calls them with it: only the tasks look at files. */
+/** Policies that the SQL functions refuse from any caller. Only the tasks check files. */
 import assert from "node:assert/strict";
 import { meshDatabaseForThisFile, Refusal } from "../mesh/mesh_database.ts";
 import {
@@ -21,7 +21,7 @@ const withRule = (fields: Record<string, unknown>) => ({
   rules: [RULE, { ...RULE, ...fields }],
 });
 
-/** `RIGHT` with one fault each. */
+/** `RIGHT`, each time with one fault. */
 const MALFORMED: Readonly<Record<string, unknown>> = {
   "null": null,
   "a text": "policy",

@@ -1,4 +1,4 @@
-/** Policies, applied in a database of a test file's own. */
+/** Applies policies in a separate database per test file. */
 import type { MeshDatabase } from "../mesh/mesh_database.ts";
 
 export interface Line {
@@ -25,7 +25,7 @@ export interface Applied {
   readonly remaining: number;
 }
 
-/** A policy in the form that the SQL functions take; its source is new with each call. */
+/** A policy as the SQL functions take it. Each call gives it another source. */
 export function policyOf(lines: readonly Line[], agents: readonly string[] = []) {
   return {
     source: `// ${crypto.randomUUID()}`,
@@ -56,7 +56,7 @@ export function apply(
   return mesh.call("apply_policy", { policy, expect, max_changes });
 }
 
-/** Plans and applies these lines, whatever is in force. */
+/** Plans and applies these lines, whichever policy is in force. */
 export async function putInForce(mesh: MeshDatabase, lines: readonly Line[]): Promise<Applied> {
   const policy = policyOf(lines);
   return await apply(mesh, { policy, expect: (await plan(mesh, policy)).fingerprint });
@@ -83,7 +83,7 @@ export async function versionsOf(mesh: MeshDatabase): Promise<Record<string, num
   return Object.fromEntries(rows.map((row) => [row["agent_id"], Number(row["version"])]));
 }
 
-/** What must not change by a refusal: rules, versions, pairs, tags, the policy, events. */
+/** The state that a refusal must not change: rules, versions, pairs, tags, the policy, events. */
 export async function stateOf(mesh: MeshDatabase): Promise<unknown> {
   const [row] = await mesh.owner`
     select
@@ -97,7 +97,7 @@ export async function stateOf(mesh: MeshDatabase): Promise<unknown> {
   return row;
 }
 
-/** Forgets the mesh, every tag and the policy. */
+/** Deletes the mesh, every tag and the policy. */
 export async function startOver(mesh: MeshDatabase): Promise<void> {
   await mesh.startOver();
   await mesh

@@ -68,12 +68,12 @@ Deno.test("plan, then apply → the versions of exactly the agents that the plan
   await mesh.put({ from_agent: "c", to_agent: "d" });
   const before = await versionsOf(mesh);
   const policy = policyOf([
-    // They see each other already: the text of b changes alone.
+    // They see each other already, so only b's configuration changes.
     { from: "a", to: "b" },
-    // Agreed already: no text changes.
+    // The agents have this rule already, so no configuration changes.
     { from: "c", to: "d" },
     { from: "a", to: "not-registered" },
-    // New to each other: both texts change.
+    // They do not see each other yet, so both configurations change.
     { from: "b", to: "c", ports: [1, 2] },
   ]);
   const planned = await plan(mesh, policy);
@@ -147,7 +147,8 @@ Deno.test("apply_policy after a tag or the policy changed → policy_changed, an
     const { fingerprint } = await plan(mesh, policy);
     await change();
     const before = await stateOf(mesh);
-    // A tag that comes and goes leaves the state as it was.
+    // The fingerprint of the plan is outdated, also when the second change takes the tag away
+    // again.
     await assert.rejects(
       apply(mesh, { policy, expect: fingerprint }),
       refusedWith("policy_changed"),

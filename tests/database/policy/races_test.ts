@@ -23,7 +23,7 @@ const file = meshDatabaseForThisFile();
 const AGENTS = agentNames(8);
 const TAGS = ["tag:x", "tag:y", "tag:z"];
 
-/** A refusal that says to look again, or that the policy has the rule, is an answer. */
+/** Accepts the refusals policy_changed (plan again) and policy_rule (the policy has the rule). */
 async function unlessRefused(change: () => Promise<unknown>): Promise<void> {
   try {
     await untilDone(change);
@@ -46,7 +46,9 @@ function someLines(): Line[] {
   }));
 }
 
-/** The policy has exactly the rules that its lines and the tags give, and every pair is there. */
+/**
+ * Asserts that the policy's rules follow from its lines and the tags, and that every pair exists.
+ */
 async function checkMesh(mesh: MeshDatabase): Promise<void> {
   const [row] = await mesh.owner`
     select cardinality(mesh.changes_of_policy(mesh.policy_in_force())) as changes,

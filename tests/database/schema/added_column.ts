@@ -10,7 +10,7 @@ export async function tablesOf(sql: postgres.Sql): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** As a migration of the next release may, while everything runs: a column that may be null. */
+/** Adds a nullable column, as a migration of the next release may while the service runs. */
 export async function addColumnToEveryTable(sql: postgres.Sql): Promise<void> {
   for (const table of await tablesOf(sql)) {
     await sql.unsafe(`alter table ${table} add column added text`);

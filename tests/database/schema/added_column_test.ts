@@ -10,7 +10,7 @@ import { fillOrphans } from "../plans/orphan_rows.ts";
 import { call, HUB, type PlannedCall } from "../plans/planned_call.ts";
 import { addColumnToEveryTable, tablesOf } from "./added_column.ts";
 
-/** Shown to fsck alone, so it is no call whose plan matters. */
+/** A call without a checked plan, because only fsck makes it. */
 const OTHER_CALLS = [call("list_wrong_totals", { agent_ids: `{${HOARDER},nobody}` })];
 
 Deno.test("every SQL function, after a column was added to every table → answers with the same fields as before, in a session that had called it and in a new one", async () => {
@@ -18,7 +18,7 @@ Deno.test("every SQL function, after a column was added to every table → answe
     await fill(sql, { artifacts: 1_000, peers: 10_000, hubs: [HUB] });
     await fillLog(sql, { artifacts: 1_000 });
     await fillOrphans(sql, { artifacts: 1_000 });
-    // An agent whose totals are wrong, so that there is something to answer.
+    // Make an agent's totals wrong, so that list_wrong_totals returns something.
     await sql`update artifacts.totals set pending = pending + 1 where agent_id = ${HOARDER}`;
     const url = await urlOf(sql);
     const running = postgres(url, { max: 1, onnotice: () => {} });
@@ -59,7 +59,7 @@ Deno.test("no function makes a row of a table by hand, where its columns are fix
 interface FunctionOnTables {
   readonly name: string;
   readonly definition: string;
-  /** Whether it is in SQL, and promises rows of a table. */
+  /** Whether the function's language is SQL and its result type is a table's row type. */
   readonly returns_rows: boolean;
 }
 
@@ -82,7 +82,7 @@ function handmadeRowsIn(
   return complaints.map((what) => `${name} ${what}`);
 }
 
-/** How each call ends, as service_role: with which fields, or with which error. */
+/** The outcome of each call as service_role: the fields of its answer, or its error. */
 async function outcomes(sql: postgres.Sql): Promise<string[]> {
   const ends: string[] = [];
   for (const planned of [...CALLS, ...OTHER_CALLS]) {
@@ -110,7 +110,7 @@ async function outcomeOf(
   }
 }
 
-/** The fields of a value, and of what is in it; of a list, those of all its entries. */
+/** The fields of a value and of everything inside it. A list has the fields of all its entries. */
 function shapeOf(value: unknown): string {
   if (Array.isArray(value)) return `[${[...new Set(value.map(shapeOf))].sort().join()}]`;
   if (typeof value !== "object" || value === null) return "";

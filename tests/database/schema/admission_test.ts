@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { withStackDatabase } from "../connection.ts";
 
-/** Functions that write for a caller, and neither admit it nor are the operator's alone. */
+/** Functions that write for a caller without admitting it, and that are not operator-only. */
 const OTHERS = [
-  // Takes back what the same request has made. By a caller whose access has ended, too.
+  // Undoes a registration of the same request, even if the caller's access has ended meanwhile.
   "discard_registration",
   // The proof of origin is the credential: no agent is admitted before it has a key.
   "enrol_with_key",
   "enrol_with_token",
-  // They end the caller's access, or part of it, and so hold back what it writes.
+  // They end the caller's access, or part of it, and lock out its writes by end_access().
   "leave",
   "note_first_use",
   // The grant token is the credential.
   "redeem_grant_token",
-  // Says only why nobody enrolled.
+  // Only records why an enrolment was refused.
   "refuse_token",
 ];
 

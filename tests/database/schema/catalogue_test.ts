@@ -1,11 +1,11 @@
-/** What `deno task schema:diff` sees of a change, and what it says. */
+/** Which changes `deno task schema:diff` sees, and how it reports them. */
 import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { type Catalogue, readCatalogue } from "../../../dev/schema/catalogue.ts";
 import { compareCatalogues } from "../../../dev/schema/differences.ts";
 import { withProjectDatabase } from "../connection.ts";
 
-/** Runs `use` in a transaction of the role that migrates, and undoes it. */
+/** Runs `use` in a transaction of the role that runs migrations, and rolls back. */
 async function undone(
   sql: postgres.Sql,
   use: (transaction: postgres.TransactionSql) => Promise<void>,
@@ -20,7 +20,7 @@ async function undone(
   });
 }
 
-/** What is said where the migrations make `before`, and the schemas also `change` it. */
+/** The reported differences if the migrations create `before` and the schemas add `change`. */
 async function differencesAfter(
   sql: postgres.Sql,
   change: string,

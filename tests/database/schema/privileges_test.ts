@@ -5,7 +5,7 @@ import { positionAt } from "../changes/positions.ts";
 import { callAsService, withProjectDatabase } from "../connection.ts";
 
 const OUTSIDERS = ["anon", "authenticated"];
-/** Schemas that are there before the project: every other one is the project's, and walked. */
+/** Schemas of the platform. Every other schema belongs to the project and is checked. */
 const PLATFORM_SCHEMAS = [
   "extensions",
   "information_schema",
@@ -17,7 +17,7 @@ const PLATFORM_SCHEMAS = [
 const OPERATOR = { kind: "operator", request_id: "test" };
 
 /**
- * Everything that the project's migrations made, found in the catalogue, so that nothing new can be
+ * All functions that the project's migrations created, from the catalogue, so that no new one is
  * forgotten.
  */
 async function projectFunctions(sql: postgres.Sql) {
@@ -250,7 +250,7 @@ Deno.test("every table has row level security, no policy, and a comment; none li
       const { name, kind, secured, asCaller, policies, comment } of await projectRelations(sql)
     ) {
       if (kind === "S") continue;
-      // A view has no row level security of its own: it must not go around that of its tables.
+      // A view has no row level security, so it must run as its caller, under that of its tables.
       assert.equal(kind === "v" ? asCaller : secured, true, name);
       assert.equal(policies, 0, name);
       assert.ok(comment, `${name} has no comment`);

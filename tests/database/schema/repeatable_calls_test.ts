@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isRepeatable } from "../../../supabase/functions/_shared/upstream/fetch.ts";
 import { withStackDatabase } from "../connection.ts";
 
-/** It only takes the count of peers further, which a second call does too. */
+/** Volatile, because each call continues the count of peers. A repeated call does no harm. */
 const VOLATILE_AND_REPEATABLE = "read_mesh_metrics";
 
 Deno.test("SQL functions in `public` → repeatable by their names if their volatility says that they change nothing, and no other", async () => {

@@ -98,7 +98,7 @@ Deno.test("hasOwnWhere() takes none for its own that belongs to another query", 
   assert.equal(hasOwnWhere("update a set x = 1 loop delete from b where b.y"), false);
 });
 
-/** Whether a change that begins here has a `where` that is not inside of parentheses. */
+/** Whether the statement that begins here has a `where` outside parentheses. */
 function hasOwnWhere(statement: string): boolean {
   let depth = 0;
   for (const [token] of statement.matchAll(/[()]|\bwhere\b|\bloop\b/g)) {

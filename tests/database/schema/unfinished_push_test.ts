@@ -42,8 +42,8 @@ Deno.test("a push that stops at any migration, to a project that grants new func
 });
 
 /**
- * Schemas of the project that a function, which runs as its caller, could enter for an outsider,
- * and tables that it could use.
+ * The project's schemas and tables that outsiders may use. Functions run as their caller, so they
+ * could use the same.
  */
 async function whatOutsidersMayUse(sql: postgres.Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`

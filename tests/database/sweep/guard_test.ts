@@ -41,7 +41,7 @@ Deno.test("a restore in the middle of a round, at each of its calls → none is 
     for (let call = 0; call < 7; call++) {
       await sweepRounds(sql, 1);
       await idle(sql, call);
-      // Less than 5% in any half of a round, more than 5% in a whole one.
+      // 80 of 1,300 objects: less than 5% in half a round, more than 5% in a whole one.
       const keys = [...keysOf("sealed", 60), ...keysOf("uploaded", 20)];
       const { paths, putBack } = await loseRows(sql, keys);
       await assertHeld(sql, paths);
@@ -61,7 +61,7 @@ Deno.test("3% orphans, from any call of a round on → all of them go, in the th
       await idle(sql, call);
       const keys = [...keysOf("sealed", 30, 1 + 30 * call), ...keysOf("uploaded", 5, 1 + 5 * call)];
       const { paths } = await loseRows(sql, keys);
-      // The first of these ends the round that has begun.
+      // The first of these rounds completes the one in progress.
       const swept = await sweepRounds(sql, ROUNDS_UNTIL_REMOVED);
       assert.deepEqual(swept, { removed: paths, held: 0 });
     }

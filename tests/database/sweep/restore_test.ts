@@ -8,7 +8,7 @@ import type { Swept } from "./sweeping.ts";
 
 const FSCK = fileURLToPath(new URL("../../../operator/fsck.ts", import.meta.url));
 
-/** Keeps the rows of now, and returns what puts them back. */
+/** Copies the current rows. Returns a function that restores them. */
 async function backUp(sql: postgres.Sql): Promise<() => Promise<void>> {
   const artifacts = await sql`select to_jsonb(a) as row from artifacts.artifacts a`;
   const rows = artifacts.map((artifact) => artifact["row"]);
@@ -20,7 +20,7 @@ async function backUp(sql: postgres.Sql): Promise<() => Promise<void>> {
   };
 }
 
-/** Makes the whole bucket, and the rows that are in it now, older. */
+/** Makes all objects in the bucket and all current rows older. */
 async function age(sql: postgres.Sql, hours: number): Promise<void> {
   const created_at = hoursAgo(hours);
   await sql`update storage.objects set created_at = ${created_at}`;
@@ -47,7 +47,7 @@ Deno.test("a database of yesterday beside today's bucket → /sweep removes noth
     const pending = await register(own, "committed today");
     const rejected = await register(own, "committed today, at the second attempt");
     const verifying = await register(own, "being committed when the backup was made");
-    // As begin_commit and the move leave it.
+    // The state after begin_commit and the move.
     await sql`update artifacts.artifacts set commit_attempts = 1 where artifact_id = ${verifying}`;
     await sql`
       update storage.objects set name = 'sealed/' || ${verifying}::text || '/1'

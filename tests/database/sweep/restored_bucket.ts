@@ -1,10 +1,12 @@
-/** A bucket of any size whose rows a restore loses, and the part of /sweep that looks at it. */
+/** A bucket of any size, a restore that loses rows, and the part of /sweep that finds orphans. */
 import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { callAsService } from "../connection.ts";
 import { pathsInBucket } from "./seeded_bucket.ts";
 
-/** The one that has begun, and one each to find an orphan, to count all, and to remove it. */
+/**
+ * The round in progress, and one round each to find an orphan, count all of them, and remove it.
+ */
 export const ROUNDS_UNTIL_REMOVED = 4;
 
 const OPERATOR = { kind: "operator", request_id: "test" };
@@ -15,15 +17,15 @@ interface DeadObjects {
   readonly remaining: number;
 }
 
-/** What several calls did: the paths that they removed, and the most that one of them held. */
+/** The paths that several calls removed, and the largest number that one of them held. */
 export interface SweptBucket {
   readonly removed: readonly string[];
   readonly held: number;
 }
 
 /**
- * Writes `sealed` committed artifacts and `uploaded` pending ones, each with one object of 15 days
- * ago. Their numbers are in their keys, and their ids are spread over the names of the bucket.
+ * Writes `sealed` committed artifacts and `uploaded` pending ones, each with one object that is 15
+ * days old. Their keys are numbered, and their ids are spread over the bucket's names.
  */
 export async function fillBucket(
   sql: postgres.Sql,
@@ -57,7 +59,7 @@ export async function fillBucket(
     from artifacts.artifacts a`;
 }
 
-/** Returns the paths of the objects whose rows are lost now, and what puts the rows back. */
+/** Deletes rows. Returns the paths of their objects, and a function that restores the rows. */
 export async function loseRows(
   sql: postgres.Sql,
   keys: readonly string[],
@@ -81,12 +83,12 @@ export async function loseRows(
   };
 }
 
-/** The keys of `count` artifacts of one kind, from the given one on. */
+/** The keys of `count` artifacts of one kind, starting with number `from`. */
 export function keysOf(kind: "sealed" | "uploaded", count: number, from = 1): string[] {
   return Array.from({ length: count }, (_, index) => `${kind}/${from + index}`);
 }
 
-/** One call: finds dead objects and removes them, as /sweep does. */
+/** One call of the sweep: finds dead objects and removes them. */
 export async function sweepOnce(
   sql: postgres.Sql,
   { force = false, limit = 1000 } = {},
@@ -111,7 +113,7 @@ export async function sweepOnce(
   return { removed, held: found.orphans_held, remaining: found.remaining };
 }
 
-/** Calls until nothing remains, as often as told: each time to the end of a round. */
+/** Sweeps `rounds` times until nothing remains, each time to the end of a round. */
 export async function sweepRounds(
   sql: postgres.Sql,
   rounds: number,
@@ -131,7 +133,7 @@ export async function sweepRounds(
   return { removed: removed.sort(), held };
 }
 
-/** Sweeps that have nothing to remove. */
+/** Sweeps `sweeps` times, and asserts that there is nothing to remove. */
 export async function idle(sql: postgres.Sql, sweeps: number): Promise<void> {
   for (let sweep = 0; sweep < sweeps; sweep++) {
     const { removed, held } = await sweepOnce(sql);
@@ -139,7 +141,7 @@ export async function idle(sql: postgres.Sql, sweeps: number): Promise<void> {
   }
 }
 
-/** Every sweep from now on leaves the bucket as it is, and one tells of all that were lost. */
+/** Asserts that sweeps leave the bucket unchanged, and that one of them reports all `lost`. */
 export async function assertHeld(sql: postgres.Sql, lost: readonly string[]): Promise<void> {
   const before = await pathsInBucket(sql);
   const swept = await sweepRounds(sql, ROUNDS_UNTIL_REMOVED);

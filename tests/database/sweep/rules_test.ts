@@ -22,7 +22,7 @@ interface Step extends Record<string, unknown> {
   readonly dead_paths: readonly string[];
 }
 
-/** What /sweep calls about artifacts, in its order, with nothing removed in between. */
+/** The calls of /sweep about artifacts, in its order, without removing objects in between. */
 async function sweep(
   sql: postgres.Sql,
   { caller = OPERATOR, window_seconds = 60, max_entries = 100 } = {},

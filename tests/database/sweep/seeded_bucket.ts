@@ -1,6 +1,6 @@
 /**
- * Artifacts and objects of any age and state, written straight into the database: what only time
- * can make.
+ * Artifacts and objects of any age and state, written directly into the database, because otherwise
+ * only time could create them.
  */
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
@@ -16,9 +16,9 @@ export interface SeededObject {
 export interface Seed {
   readonly name: string;
   readonly count: number;
-  /** Null: objects without an artifact. Columns of artifacts.artifacts besides the usual ones. */
+  /** Further columns of artifacts.artifacts. Null: objects without an artifact. */
   readonly row: Readonly<Record<string, unknown>> | null;
-  /** Columns of artifacts.verifications; default: no attempt is under way. */
+  /** Columns of artifacts.verifications. Default: no attempt is in progress. */
   readonly verification?: Readonly<Record<string, unknown>>;
   readonly objects: readonly SeededObject[];
 }
@@ -68,8 +68,8 @@ export function pending(
 }
 
 /**
- * An attempt to commit that has no verdict: leased until then, or given back after it had come
- * further.
+ * An attempt to commit without a verdict: its lease is still held, or was given back after some
+ * progress.
  */
 export function verifying(
   { leaseEndsInHours, progressHoursAgo }: { leaseEndsInHours?: number; progressHoursAgo?: number },
@@ -89,12 +89,12 @@ export function verifying(
   };
 }
 
-/** The same in every run, and spread over the names of the bucket, as real ids are. */
+/** The same id in every run. Like real ids, these are spread over the bucket's names. */
 export function artifactIdOf(seed: string, index: number): string {
   return `art_${createHash("sha256").update(`${seed}/${index}`).digest("hex").slice(0, 32)}`;
 }
 
-/** Writes the rows and objects of `seeds`, as the superuser; returns the objects' paths. */
+/** Writes the rows and objects of `seeds` as the superuser. Returns the objects' paths. */
 export async function seedBucket(sql: postgres.Sql, seeds: readonly Seed[]): Promise<string[]> {
   const rows: Record<string, unknown>[] = [];
   const verifications: Record<string, unknown>[] = [];

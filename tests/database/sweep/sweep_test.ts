@@ -118,7 +118,7 @@ const MIXED: { seed: Seed; dead: Seed["objects"] }[] = [
 Deno.test("/sweep in parallel, one killed half-way → of 10,000 objects, 3,000 of them dead, exactly the live 7,000 are left", async () => {
   await withOwnStack(async (own) => {
     const { sql, stack } = own;
-    // The mixed artifacts bring 700 live objects of their own.
+    // The mixed artifacts add 700 live objects.
     const current = LIVE.map((seed) => seed.name === "current" ? { ...seed, count: 4300 } : seed);
     const live = await seedBucket(sql, current);
     const dead = await seedBucket(sql, DEAD);
@@ -213,7 +213,7 @@ Deno.test("uploads for two calls beside other objects for three → nothing rema
   });
 });
 
-/** Resolves to the last answer. */
+/** Sweeps until nothing remains. Returns the last answer. */
 async function sweepUntilDone(
   { stack }: OwnStack,
   origin = `${stack.url}/functions/v1`,

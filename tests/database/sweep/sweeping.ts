@@ -1,4 +1,4 @@
-/** The sweep of the shared stack, and what it left. */
+/** The sweep of the shared stack, and the objects that it left. */
 import { succeed } from "../../conformance/client.ts";
 import { withStackDatabase } from "../connection.ts";
 
@@ -16,7 +16,7 @@ interface Named {
   readonly artifact_id: string;
 }
 
-/** Sweeps until everything was looked at: a round that others have begun, and one of its own. */
+/** Sweeps until everything was checked: completes the round in progress, then a whole one. */
 export async function sweepAll(): Promise<void> {
   for (let round = 0; round < 2; round++) {
     let swept: Swept;
@@ -29,7 +29,7 @@ export async function sweepAll(): Promise<void> {
   }
 }
 
-/** The paths of what lies in the bucket of these artifacts, in byte order. */
+/** The paths of these artifacts' objects in the bucket, in byte order. */
 export async function objectsOf(...artifacts: readonly Named[]): Promise<string[]> {
   const ids = artifacts.map((artifact) => artifact.artifact_id);
   const rows = await withStackDatabase((sql) =>

@@ -1,4 +1,4 @@
-/** Grants to a tag when who gave them or who has the tag is removed, erased, or has left. */
+/** Grants to a tag, after their owner or an agent with the tag is removed, erased, or has left. */
 import assert from "node:assert/strict";
 import { grant, inbox, open, publish, redeem } from "../../conformance/artifacts.ts";
 import {
@@ -28,7 +28,7 @@ Deno.test.afterEach(async () => {
   await endCreatedAgents();
 });
 
-/** A file that its owner grants to a tag, which two agents have; one of them has opened it. */
+/** A file that its owner grants to a tag. Two agents have the tag; one of them has opened it. */
 async function shared(owner?: Agent) {
   const from = owner ?? await createAgent("owner");
   const to_tag = newTag();
@@ -42,7 +42,7 @@ async function shared(owner?: Agent) {
 
 type Shared = Awaited<ReturnType<typeof shared>>;
 
-/** The grant is what it was for the agent that is left. */
+/** Asserts that the grant still works for the remaining agent, and keeps its count. */
 async function assertStays({ stayer, artifact, grant_id, from }: Shared): Promise<void> {
   assert.deepEqual(await inboxIds(stayer), [grant_id]);
   assert.equal((await open(stayer, artifact)).status, 200);
@@ -53,7 +53,7 @@ async function assertStays({ stayer, artifact, grant_id, from }: Shared): Promis
   assert.deepEqual(body.grants.map(({ downloads }) => downloads), [2]);
 }
 
-/** Nobody has access by the grant any more, by the tag or by the token. */
+/** Asserts that neither the tag nor the token gives access any more. */
 async function assertEnded({ leaver, stayer, artifact, token }: Shared): Promise<void> {
   for (const agent of [leaver, stayer]) {
     assert.deepEqual(await inbox(agent), []);
@@ -82,7 +82,7 @@ for (const [what, end] of Object.entries(ENDS)) {
 }
 
 for (const [what, end] of Object.entries(ENDS)) {
-  // Who has left keeps what it gave away.
+  // Grants of an agent that has left continue.
   if (what === "/leave") continue;
   Deno.test(`${what} of an agent that granted to a tag → nobody with the tag has access any more`, async () => {
     const given = await shared();

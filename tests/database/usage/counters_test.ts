@@ -21,7 +21,7 @@ function readMetrics(): Promise<MeshMetrics> {
   return file.mesh.call("read_mesh_metrics", { caller: OPERATOR, online_seconds: 90 });
 }
 
-/** Makes the next call count peers again. */
+/** Makes the last census old, so that the next call counts peers again. */
 async function endLastCensus(): Promise<void> {
   await file.mesh.owner`
     update mesh.censuses set counted_at = now() - interval '2 minutes' where census = 'last'`;

@@ -5,7 +5,7 @@ import { callAsService, withProjectDatabase } from "../connection.ts";
 
 const OPERATOR = { kind: "operator", request_id: "totals" };
 
-/** What the rows of a table of totals are together. */
+/** The sum of all rows of a table of totals. */
 async function sumOf(sql: postgres.Sql, table: string) {
   const [sum] = await sql`
     select sum(pending)::integer as pending, sum(pending_bytes)::integer as pending_bytes,
@@ -44,7 +44,7 @@ Deno.test("registrations of many agents at the same time, and a removal of sever
     const left = { pending: 7, pending_bytes: 70, committed: 0, committed_bytes: 0 };
     assert.deepEqual(await sumOf(sql, "totals"), left);
     assert.deepEqual(await sumOf(sql, "project_totals"), left);
-    // Who takes turns has a row apart.
+    // Removals, which hold the sweep's lock, add to a separate row.
     const [apart] = await sql`
       select pending::integer from artifacts.project_totals where shard = -1`;
     assert.deepEqual({ ...apart }, { pending: -6 });

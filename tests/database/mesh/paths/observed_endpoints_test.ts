@@ -5,7 +5,7 @@ const file = meshDatabaseForThisFile();
 
 const OBSERVED = "203.0.113.7:4242";
 
-/** Everybody is behind NAT but hub, which alice and bob reach. alice and bob have a rule, too. */
+/** Only hub has an endpoint. alice and bob reach it, and have a rule between them too. */
 async function meshWithHub(hubEndpoint: string | null = "198.51.100.1:51820") {
   const { mesh } = file;
   await mesh.startOver();
@@ -15,7 +15,7 @@ async function meshWithHub(hubEndpoint: string | null = "198.51.100.1:51820") {
   return mesh;
 }
 
-/** Registers an observer of alice, in no touch with bob. */
+/** Registers an observer that has a rule with alice. */
 async function addObserver(mesh: MeshDatabase, observer: string, endpoint: string | null) {
   await mesh.register(observer, {
     endpoint,
@@ -28,7 +28,7 @@ function at(endpoint: string): Partial<ReportedPath> {
   return { endpoint, endpoint_ip: endpoint.replace(/:[0-9]+$/, "").replace(/^\[|\]$/g, "") };
 }
 
-/** alice and the observer hear each other, and the observer sees alice there. */
+/** alice and the observer report each other; the observer sees alice at OBSERVED. */
 async function observe(
   mesh: MeshDatabase,
   observer: string,
@@ -45,7 +45,7 @@ Deno.test("where a reachable neighbour sees an agent → told to its other neigh
   assert.equal(await mesh.observedEndpoint("bob", "alice"), OBSERVED);
   assert.equal(await mesh.observedEndpoint("hub", "alice"), null);
   assert.equal(await mesh.observedEndpoint("alice", "bob"), null);
-  // Whoever is no neighbour of alice has no entry for her at all.
+  // An agent that is no neighbour of alice has no entry for her.
   await mesh.register("mallory");
   assert.deepEqual((await mesh.configuration("mallory"))?.peers, []);
 });
@@ -158,12 +158,12 @@ Deno.test("two observers that do not agree → what the newer report says", asyn
 Deno.test("a neighbour that claims to see an agent it never met → not believed, whatever it reports", async () => {
   const mesh = await meshWithHub();
   await observe(mesh, "hub");
-  // Reachable, and bob's neighbour, but alice shares no rule with it.
+  // mallory is reachable and bob's neighbour, but shares no rule with alice.
   await mesh.register("mallory", { endpoint: "198.51.100.66:51820", endpoint_ip: "198.51.100.66" });
   await mesh.put({ from_agent: "mallory", to_agent: "bob" });
   await mesh.heartbeat("mallory", [{ agent_id: "alice", ...at("203.0.113.66:53") }]);
   assert.equal(await mesh.observedEndpoint("bob", "alice"), OBSERVED);
-  // alice lets it in, and has no handshake with it.
+  // Now alice has a rule with mallory, but no handshake.
   await mesh.put({ from_agent: "mallory", to_agent: "alice" });
   await mesh.heartbeat("mallory", [{ agent_id: "alice", ...at("203.0.113.66:53") }]);
   await mesh.heartbeat("alice", [

@@ -12,7 +12,7 @@ const file = meshDatabaseForThisFile();
 const AGENTS = agentNames(6);
 const ROUNDS = 25;
 
-/** Everybody shares a rule with everybody. */
+/** Every agent shares a rule with every other one. */
 async function fullMesh(agents: readonly string[]): Promise<MeshDatabase> {
   const { mesh } = file;
   await mesh.startOver();
@@ -27,7 +27,7 @@ function pairsOf(agents: readonly string[]): [string, string][] {
   );
 }
 
-/** Of all neighbours, with another endpoint each time, in an order of its own. */
+/** A report about all neighbours, with another endpoint and another order each round. */
 function report(mesh: MeshDatabase, agent: string, round: number): Promise<unknown> {
   const others = AGENTS.filter((other) => other !== agent);
   const paths = [...others.slice(round % 5), ...others.slice(0, round % 5)].map((agent_id) => ({
@@ -100,7 +100,7 @@ Deno.test("reports while peers are removed, registered, rotated, and get PSKs â†
   const errors = outcomes.flatMap((outcome) =>
     outcome.status === "rejected" ? [outcome.reason] : []
   );
-  // The agent that is removed has no peer any more.
+  // The removed agent has no peer any more, so its calls may be refused.
   assert.deepEqual(
     errors.filter((error) => !(error instanceof Refusal && error.message === "peer_not_found")),
     [],
@@ -113,7 +113,7 @@ Deno.test("a pair that somebody holds â†’ the report of it is left out at once, 
   await mesh.owner.begin(async (holding) => {
     await holding`
       select from mesh.pairs where low_agent = ${one} and high_agent = ${other} for update`;
-    // Were it to wait for the lock, this would be refused.
+    // If the heartbeat waited for the lock, it would be refused.
     await mesh.heartbeat(one, [{ agent_id: other }, { agent_id: third }]);
     assert.equal((await mesh.pathBetween(one, other))?.reported_by_self, null);
     assert.equal((await mesh.pathBetween(one, third))?.reported_by_self?.works, true);

@@ -5,7 +5,7 @@ const file = meshDatabaseForThisFile();
 
 export const NO_REPORTS = { reported_by_self: null, reported_by_peer: null };
 
-/** A fresh mesh of these agents, in which the first shares a rule with each of the others. */
+/** A new mesh of these agents, in which the first one shares a rule with each of the others. */
 export async function meshOf(first: string, ...others: string[]) {
   const { mesh } = file;
   await mesh.startOver();
@@ -14,14 +14,16 @@ export async function meshOf(first: string, ...others: string[]) {
   return mesh;
 }
 
-/** The rows and where each lies: the same again means that nothing was written. */
+/**
+ * The rows with their physical location and last writer. If these are equal, nothing was written.
+ */
 export function places() {
   return file.mesh.owner`
     select ctid::text as place, xmin::text as writer, agent_id, other_agent
     from mesh.path_reports order by agent_id, other_agent`;
 }
 
-/** Makes the newest report of an agent, and its heartbeat, older. */
+/** Makes an agent's newest report and heartbeat older. */
 export async function age(agent: string, interval: string) {
   await file.mesh.owner`
     update mesh.liveness

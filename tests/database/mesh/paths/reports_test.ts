@@ -55,7 +55,7 @@ Deno.test("a report of strangers, of the agent itself, and of a neighbour withou
   const mesh = await meshOf("alice", "bob");
   await mesh.register("carol");
   await mesh.put({ from_agent: "alice", to_agent: "not-registered" });
-  // A request is no rule.
+  // Only a request for a rule, because carol has not agreed.
   await mesh.put({ from_agent: "alice", to_agent: "carol" }, await mesh.callerOf("alice"));
   await mesh.heartbeat(
     "alice",
@@ -149,7 +149,7 @@ Deno.test("the same paths again, a little later → writes nothing but the heart
   assert.equal(before.length, 3);
   await mesh.heartbeat("alice", paths(14));
   assert.deepEqual(await places(), before);
-  // What changed is written, and nothing else.
+  // Only changed rows are written.
   await mesh.heartbeat("alice", paths(40));
   const after = await places();
   assert.notDeepEqual(after[0], before[0]);
