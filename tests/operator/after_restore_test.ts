@@ -28,7 +28,7 @@ for (
   });
 }
 
-/** What the task lists of a step, as the operator of a test's own stack. */
+/** Runs the task on a test's own stack. Returns the entries of one step. */
 async function stepsOf<Step>({ stack }: OwnStack, step: string, ...args: string[]) {
   const { code, output, errors } = await runTask("operator/after_restore.ts", {
     args: [...args, "--json"],
@@ -94,7 +94,7 @@ Deno.test("after_restore --revoked-list of all events --revoke → ends what was
 
       const [ignored] = await stepsOf<{ ignored_events: number }>(own, "revoked_list", ...window);
       assert.equal(ignored!.ignored_events, events.length);
-      // The third run: epochs that have begun since move nothing.
+      // Earlier runs of the task began new epochs; these do not change what is listed.
       const requests = await stepsOf<{ path: string }>(own, "lost_request", ...window);
       assert.deepEqual(requests.map(({ path }) => path), ["/enroll"]);
     } finally {

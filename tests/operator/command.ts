@@ -12,19 +12,19 @@ export type Command =
   | "trace"
   | "usage";
 
-/** Runs a command to its end, whatever that is. */
+/** Runs a command, which may fail. */
 export function run(command: Command, ...args: string[]) {
   return runTask(`operator/commands/${command}.ts`, { args });
 }
 
-/** What a command prints; an exit code other than 0 fails the test. */
+/** The output of a command. An exit code other than 0 fails the test. */
 export async function printed(command: Command, ...args: string[]): Promise<string> {
   const { code, output, errors } = await run(command, ...args);
   assert.equal(code, 0, errors);
   return output;
 }
 
-/** The rows that a command prints for programs. */
+/** The rows that a command prints with `--json`. */
 export async function rows<Row = Record<string, unknown>>(
   command: Command,
   ...args: string[]

@@ -7,7 +7,7 @@ import { runTask } from "../stack/stack_process.ts";
 import { newTag, setTags } from "../conformance/tags/tagged.ts";
 import { printed, rows, run } from "./command.ts";
 
-/** Every task of the operator that takes `--help`, by its file. */
+/** Every task of the operator that accepts `--help`, by its file. */
 async function readTasks(): Promise<Map<string, string>> {
   const { tasks } = JSON.parse(await readFile("deno.json", "utf8")) as {
     tasks: Record<string, string>;
@@ -208,7 +208,7 @@ meshTest(
     );
     const tag = newTag();
     await setTags(alice, tag);
-    // An agent without a peer is none of them.
+    // An agent without a peer is not listed.
     await setTags(await createAgent("unregistered"), tag);
     assert.match(await printed("mesh", "--tag", tag), new RegExp(`^${alice.id}\t[^\n]+$`));
     assert.match(await printed("agent_show", alice.id), /^peer +offline, last seen never$/m);
@@ -232,7 +232,7 @@ Deno.test("events --follow → what was there, then what comes, until it is ende
       const lines = (rest + text).split("\n");
       rest = lines.pop()!;
       types.push(...lines.map((line) => JSON.parse(line).type));
-      // Made only now that the first event was shown.
+      // Cause the other events only after the command has shown the first one.
       if (types.length === 1) await endCreatedAgents();
       if (types.includes("agent.removed")) break;
     }

@@ -59,7 +59,7 @@ artifactTest(
     assert.deepEqual(await live(), [older.grant_id]);
     const nobody = await runTask("operator/endings/grants_revoke.ts", { args: ["--yes"] });
     assert.equal(nobody.code, 2);
-    // Those to a tag, too.
+    // Grants to a tag are revoked too.
     const expires_at = older.expires_at;
     await succeed("/agent-artifacts/grant", {
       as: planner,
@@ -79,7 +79,7 @@ meshTest("psk:rotate --all and of one pair → a new PSK of each pair", async ({
     );
     return Number(pair?.["version"] ?? 0);
   };
-  // The first configuration makes the pair's first PSK.
+  // The first configuration creates the pair's first PSK.
   await succeed("/agent-mesh/wg_config", { as: alice });
   const before = await version();
   const dry = await runTask("operator/endings/psk_rotate.ts", { args: [alice.id, "--dry-run"] });

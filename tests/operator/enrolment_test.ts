@@ -38,7 +38,7 @@ async function create(...args: string[]) {
   return JSON.parse(output);
 }
 
-/** An issuer, and a file that trusts it. */
+/** Creates an issuer, and a file of a trust in it. */
 async function trustFile(folder: string, fields: Record<string, unknown> = {}) {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const file = join(folder, "trust.json");

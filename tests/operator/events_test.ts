@@ -9,7 +9,7 @@ interface Event {
   readonly agent_id: string;
 }
 
-/** An agent that has so many events of its artifacts after that of its key. */
+/** An agent with `newer` events of its artifacts after the event of its key. */
 async function withBusyAgent(
   newer: number,
   use: (agent: Agent) => Promise<void>,
@@ -28,7 +28,7 @@ async function withBusyAgent(
   }
 }
 
-/** A deployment whose log has no end, with an event of another type at each place. */
+/** A simulated deployment with an endless log, in which each event has another type. */
 async function withEndlessLog(
   use: (environment: Record<string, string>, questions: readonly unknown[]) => Promise<void>,
 ): Promise<void> {

@@ -15,7 +15,7 @@ interface Event {
   readonly actor_kind: string;
 }
 
-/** The file that has an artifact's bytes. */
+/** The file with an artifact's bytes. */
 async function fileOf({ sql, stack }: OwnStack, artifactId: string): Promise<string> {
   const [row] = await sql`
     select version from storage.objects where name = ${`sealed/${artifactId}/1`}`;

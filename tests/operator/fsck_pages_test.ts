@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { runTask } from "../stack/stack_process.ts";
 
-/** What Storage has of an artifact. */
+/** The state of an artifact's object in Storage. */
 type Stored = "there" | "gone" | "unreadable" | "no answer";
 
 const ANSWERS: Record<Stored, () => Response> = {
@@ -11,7 +11,7 @@ const ANSWERS: Record<Stored, () => Response> = {
   "no answer": () => new Response("", { status: 503 }),
 };
 
-/** `fsck --bytes` of a deployment with these pages of artifacts, which are named by their place. */
+/** Runs `fsck --bytes` on simulated pages of artifacts. Page 1, place 2 is `art_12`. */
 async function check(pages: readonly (readonly Stored[])[], ...args: string[]) {
   const named = pages.map((page, number) =>
     page.map((stored, place) => ({ id: `art_${number + 1}${place + 1}`, stored }))
@@ -39,7 +39,7 @@ async function check(pages: readonly (readonly Stored[])[], ...args: string[]) {
   });
   try {
     const { code, output, errors } = await runTask("operator/fsck.ts", {
-      // Only the bytes.
+      // `--from` with `--bytes` checks only the bytes.
       args: ["--bytes", "--rate", "1000", "--from", "", ...args],
       environment: {
         SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,

@@ -10,7 +10,7 @@ import {
 } from "../conformance/mesh_cast.ts";
 import { printed, rows, run } from "./command.ts";
 
-/** What an agent's host sees of another one. */
+/** A heartbeat that reports an agent's path to another one. */
 async function report(agent: Agent, other: Agent, path: object): Promise<void> {
   await succeed("/agent-mesh/peer/heartbeat", {
     as: agent,
@@ -27,7 +27,7 @@ async function report(agent: Agent, other: Agent, path: object): Promise<void> {
   });
 }
 
-/** What mesh:check finds of these agents. */
+/** The faults of these agents that mesh:check finds. */
 async function faultsOf(...agents: readonly Agent[]): Promise<readonly Record<string, unknown>[]> {
   const { output } = await run("mesh_check", "--json");
   const ids = new Set(agents.map(({ id }) => id));

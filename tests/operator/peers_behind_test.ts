@@ -5,7 +5,7 @@ import { withStackDatabase } from "../database/connection.ts";
 import { RENDERING_REVISION } from "../../supabase/functions/_shared/waiting/config_version.ts";
 import { parseRows, run } from "./command.ts";
 
-/** What /metrics says after it has counted the peers again. */
+/** The number in /metrics after a new count of the peers. */
 async function peersBehind(): Promise<number> {
   await withStackDatabase((sql) => sql`delete from mesh.censuses where census = 'last'`);
   const response = await fetchDescribed("/agent-mesh/metrics", { headers: headersOf("operator") });

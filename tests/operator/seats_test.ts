@@ -1,4 +1,4 @@
-/** What an operator sits down for, by the commands alone. */
+/** Typical tasks of an operator, done with the commands alone. */
 import assert from "node:assert/strict";
 import { askUntil } from "../conformance/ask_until.ts";
 import { artifactTest, grant, open, publish, redeem, sha256 } from "../conformance/artifacts.ts";
@@ -32,7 +32,7 @@ artifactTest(
     assert.equal((await redeem(token)).status, 200);
     assert.equal((await open(stranger, artifact)).status, 404);
 
-    // An event is shown once no older transaction writes any more.
+    // An event becomes visible when all transactions that began before it have ended.
     const reads = await askUntil(({ length }) => length === 2, () =>
       rows<Event>(
         "events",
@@ -132,9 +132,9 @@ meshTest(
   },
 );
 
-/** The agent, where agent:list has it. */
+/** The agent's id if agent:list lists it, otherwise nothing. */
 async function namesOf(agentId: string, ...options: string[]): Promise<string[]> {
-  // Behind every name that comes before it.
+  // Begin the list right before this name.
   const listed = await rows<{ agent_id: string }>(
     "agent_list",
     ...["--after", agentId.slice(0, -1), "--limit", "2", ...options],

@@ -1,7 +1,7 @@
 /** The operator's commands in a terminal of a given width. */
 import { PROJECT } from "../../local/command/project.ts";
 
-/** Runs a program of the operator in a terminal with so many columns. Returns its lines. */
+/** Runs a program of the operator in a terminal with `columns` columns. Returns its lines. */
 export async function linesInTerminal(
   program: string,
   args: readonly string[],

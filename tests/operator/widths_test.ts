@@ -8,7 +8,7 @@ import { linesInTerminal } from "./terminal.ts";
 import { parseRows, run } from "./command.ts";
 import { runTask } from "../stack/stack_process.ts";
 
-/** Every character of a name that an agent can have, and of a file's name that is often used. */
+/** A long agent id, and a file's name of a length that is common. */
 const LONG_AGENT = "l".repeat(60);
 const LONG_KEY = `${"a-long-folder/".repeat(9)}july.pdf`;
 
@@ -52,7 +52,7 @@ Deno.test("every table of the operator in a terminal of 80 columns, with long na
       agent_id: `${agent.id}-of-the-enrolment`,
       tags: [`tag:${"t".repeat(63)}`, `tag:${"u".repeat(63)}`],
     });
-    // The functions write both once a minute.
+    // The functions write both tables only once a minute.
     await withStackDatabase(async (sql) => {
       await sql`insert into agents.usage (agent_id, day, requests, refusals, artifacts, bytes, grants)
         values (${agent.id}, current_date - 1, 1e9, 1e9, 1e9, 1e12, 1e9)`;

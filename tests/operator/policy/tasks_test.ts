@@ -10,7 +10,7 @@ function policy(verb: "check" | "plan" | "apply" | "show", ...args: string[]) {
   return runTask(`operator/policy/policy_${verb}.ts`, { args });
 }
 
-/** A folder with the policy's file, removed with the test. */
+/** Writes a policy's file into a temporary folder, which is removed at the end of the test. */
 async function writePolicy(value: object, comment = "who may reach whom") {
   const folder = await Deno.makeTempDir({ prefix: "policy-" });
   const file = join(folder, "policy.jsonc");
