@@ -109,7 +109,7 @@ Deno.test("the doctor of a database with one fault after the other → each alon
   for (const { fault, put, mend, check, level = "fault", message, remedy } of FAULTS) {
     await test.step(fault, async () => {
       await deployment.sql.unsafe(put);
-      // A bucket that is missing, and nothing else here, is also seen by the function's own health.
+      // Of these faults, only a missing bucket also appears in the function's own health check.
       const complaints = (await deployment.complaints())
         .filter((complaint) => complaint.check !== "agent-artifacts");
       await deployment.sql.unsafe(mend);

@@ -1,4 +1,4 @@
-/** A deployment to put faults into: a separate stack, where one function may be replaced. */
+/** A separate stack for tests that break it. One of its functions can be replaced. */
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
@@ -15,10 +15,10 @@ import { type Intercept, startProxy } from "../own_function/proxy.ts";
 
 export type FunctionName = "agent-artifacts" | "agent-mesh";
 
-/** How one function differs from the stack's own. */
+/** A function that replaces one of the stack's. */
 export interface OtherFunction {
   readonly name: FunctionName;
-  /** In place of what the stack's own has. */
+  /** Variables that differ from the stack's function. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly functionsDirectory?: string;
   readonly program?: NonNullable<FunctionOptions["program"]>;
@@ -27,16 +27,16 @@ export interface OtherFunction {
 export class Deployment implements AsyncDisposable {
   private constructor(
     readonly stack: Stack,
-    /** A superuser's. */
+    /** Connected as a superuser. */
     readonly sql: postgres.Sql,
-    /** As the dashboard's SQL editor connects. */
+    /** Connected like the SQL editor of the platform's dashboard. */
     readonly editor: postgres.Sql,
   ) {}
 
-  /** A whole stack, which is swept on a schedule, as far as it says itself. */
+  /** Starts a whole stack. Its database says that it is swept on a schedule. */
   static async open(): Promise<Deployment> {
     const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-doctor-" });
-    // Others may pass through: as root, PostgreSQL runs as another user.
+    // Other users may traverse the directory: if this runs as root, PostgreSQL uses another user.
     await Deno.chmod(stateDir, 0o711);
     const stack = await startStack({ ...THROW_AWAY, stateDir });
     const sql = connect(stack.superuserDatabaseUrl);
@@ -51,7 +51,7 @@ export class Deployment implements AsyncDisposable {
     return { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey };
   }
 
-  /** POSTs to an operation as the operator, for its answer. */
+  /** POSTs to an operation as the operator. Returns the answer. */
   async ask<Answer>(path: string, body: object = {}): Promise<Answer> {
     const response = await fetch(`${this.stack.url}/functions/v1${path}`, {
       method: "POST",
@@ -62,13 +62,13 @@ export class Deployment implements AsyncDisposable {
     return await response.json();
   }
 
-  /** What the doctor finds, all is well left out. */
+  /** The doctor's findings, without those of level `ok`. */
   async complaints(connection: Partial<Connection> = {}): Promise<Finding[]> {
     const findings = await diagnose({ ...this.connection, ...connection });
     return findings.filter(({ level }) => level !== "ok");
   }
 
-  /** What it finds through a gateway that answers some requests itself. */
+  /** The complaints if a gateway answers some requests itself. */
   async complaintsThrough(
     intercept: Intercept,
     connection: Partial<Connection> = {},
@@ -77,12 +77,12 @@ export class Deployment implements AsyncDisposable {
     return await this.complaints({ ...connection, SUPABASE_URL: proxy.url });
   }
 
-  /** What it finds where another instance of a function answers in place of the stack's own. */
+  /** The complaints if another instance replaces one of the stack's functions. */
   async complaintsWith(other: OtherFunction): Promise<Finding[]> {
     return await this.withFunction(other, (url) => this.complaints({ SUPABASE_URL: url }));
   }
 
-  /** Runs `use` with the address of a gateway to that instance and the rest of the stack. */
+  /** Runs `use` with the URL of a gateway to that instance and the rest of the stack. */
   async withFunction<Result>(
     { name, environment = {}, ...others }: OtherFunction,
     use: (url: string) => Promise<Result>,
@@ -123,12 +123,12 @@ function connect(url: string): postgres.Sql {
   return postgres(url, { max: 1, onnotice: () => {} });
 }
 
-/** The words of a remedy and what it says to paste, on one line. */
+/** A remedy's text and what it says to paste, on one line. */
 export function remedyIn({ remedy, paste }: Finding): string {
   return [remedy, paste?.text ?? ""].join(" ").replaceAll(/\s+/g, " ").trim();
 }
 
-/** The functions of this checkout with one file changed, for as long as `use` runs. */
+/** Runs `use` with a copy of this checkout's functions in which one file is changed. */
 export async function withOtherSources<Result>(
   { file, from, to }: { readonly file: string; readonly from: string; readonly to: string },
   use: (functionsDirectory: string) => Promise<Result>,

@@ -1,4 +1,4 @@
-/** What the doctor says of enrolments. */
+/** The doctor's findings about enrolments. */
 import assert from "node:assert/strict";
 import { endMadeEnrolments, put, revokeAll } from "../conformance/enrolment/enrolments.ts";
 import { runTask } from "../stack/stack_process.ts";

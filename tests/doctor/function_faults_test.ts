@@ -87,7 +87,7 @@ const SETTINGS: readonly SettingFault[] = [
       /^Send a secret key in its place everywhere, then unset ACCEPT_LEGACY_KEYS\. .* secrets unset ACCEPT_LEGACY_KEYS$/,
   },
   ...(["agent-artifacts", "agent-mesh"] as const).map((name): SettingFault => ({
-    // The older key alone: that of the environment is not the one that the operator has.
+    // Leaves the function only the older key of its environment, which is not the operator's key.
     setting: { name, environment: { SUPABASE_SECRET_KEYS: "{}" } },
     check: name,
     message: /^The function does not accept SUPABASE_SECRET_KEY as the operator's\.$/,
@@ -95,7 +95,7 @@ const SETTINGS: readonly SettingFault[] = [
   })),
 ];
 
-/** Fails unless this is the one complaint. */
+/** Fails unless this is the only complaint. */
 function assertOnly(
   complaints: readonly Finding[],
   { check, level = "fault", message, remedy }: Omit<SettingFault, "setting">,

@@ -1,4 +1,4 @@
-/** Loaded first, it sets a process's clock an hour back. */
+/** Load this first: it sets the process's clock one hour back. */
 const RealDate = Date;
 const BEHIND_MILLISECONDS = 3_600_000;
 

@@ -1,11 +1,11 @@
-/** A fault that is put into a deployment, and that the remedy mends as the doctor prints it. */
+/** A fault that a test creates, and that the doctor's printed remedy repairs. */
 export interface MendedFault {
   readonly fault: string;
-  /** SQL, run by a superuser. */
+  /** SQL that creates the fault, run by a superuser. */
   readonly put: string;
   readonly check: string;
   readonly level?: "note" | "fault";
   readonly message: RegExp;
-  /** What the test made for the fault alone. */
+  /** SQL that removes what the fault needed. */
   readonly cleanUp?: string;
 }

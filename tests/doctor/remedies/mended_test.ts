@@ -9,7 +9,7 @@ import { STORAGE_FAULTS } from "./storage_faults.ts";
 
 const FAULTS: readonly MendedFault[] = [...STORAGE_FAULTS, ...DATABASE_FAULTS];
 const HEALTHY = /^Healthy: 0 faults, 0 notes\.$/m;
-/** PostgREST reads its schema again when it is told, and a moment later. */
+/** PostgREST reloads its schema a moment after it is notified, so the doctor runs repeatedly. */
 const ATTEMPTS = 50;
 
 Deno.test("faults, one at a time → each is found alone and named; its remedy, pasted as printed, mends it; then healthy", async (test) => {
@@ -28,7 +28,7 @@ Deno.test("faults, one at a time → each is found alone and named; its remedy, 
     await test.step(fault, async () => {
       await deployment.sql.unsafe(put);
       const complaints = (await deployment.complaints())
-        // What the function's own health says of the bucket has no remedy of its own.
+        // The function's own health check also reports the bucket, without a remedy.
         .filter(({ check, paste }) => check !== "agent-artifacts" || paste !== null);
       assert.deepEqual(
         complaints.map((found) => [found.check, found.level]),

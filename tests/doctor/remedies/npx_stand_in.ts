@@ -1,6 +1,6 @@
 /**
- * A stand-in for the Supabase CLI in front of the local stack, which has no project to deploy to:
- * it notes what it is told, and the test gives the function what the platform would.
+ * A stand-in for the Supabase CLI, because the local stack has no project to deploy to. It records
+ * its commands, and the test gives the function the environment that the platform would give it.
  */
 import { join } from "node:path";
 
@@ -25,7 +25,7 @@ export class NpxStandIn implements AsyncDisposable {
     return { HOME: this.home, PATH: `${this.home}:${Deno.env.get("PATH")}` };
   }
 
-  /** The environment of a function after what the stand-in was told, if it was `before`. */
+  /** Applies the recorded commands to a function's environment. */
   async apply(before: Readonly<Record<string, string>>): Promise<Record<string, string>> {
     const told = (await Deno.readTextFile(join(this.home, "told"))).trim().split("\n");
     let environment = { ...before };
@@ -35,7 +35,7 @@ export class NpxStandIn implements AsyncDisposable {
       if (name !== undefined && value !== undefined) environment[name] = value;
       else if (unset !== undefined) delete environment[unset];
       else if (command === "functions deploy agent-artifacts agent-mesh --use-api") {
-        // The platform passes the keys of today.
+        // A deployment passes the current keys again.
         environment = {};
       } else throw new Error(`The stand-in was told: ${command}`);
     }

@@ -1,4 +1,4 @@
-/** Pastes what the doctor prints, as somebody would from the terminal. */
+/** Runs the remedies that the doctor prints, as if pasted from the terminal. */
 import assert from "node:assert/strict";
 import {
   describeFindings,
@@ -9,7 +9,7 @@ import { PROJECT } from "../../../local/command/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import type { Deployment } from "../deployment.ts";
 
-/** The pastes in a text: from a line that ends with where to paste, to the next finding. */
+/** The pastes in a text. Each follows a line that says where to paste, up to the next finding. */
 export function pastesIn(text: string): Paste[] {
   const found = text.matchAll(
     /→ [^→]*? In (the SQL editor|a shell):\n\n(.*?)\n\n(?=(?:ok|note|fault) {2,}|Healthy|Not healthy|$|\n)/gs,
@@ -20,7 +20,7 @@ export function pastesIn(text: string): Paste[] {
   }));
 }
 
-/** Pastes the one remedy of what was found. */
+/** Pastes the only remedy of the findings. */
 export async function mendAsPrinted(
   deployment: Deployment,
   findings: readonly Finding[],
@@ -30,7 +30,7 @@ export async function mendAsPrinted(
   const [paste, ...others] = pastesIn(printed);
   assert.ok(paste !== undefined && others.length === 0, printed);
   if (paste.into === "sql") {
-    // Tables of Storage belong to another role, as the remedy says then.
+    // Storage's tables belong to another role. The remedy says so.
     const { sql, editor } = deployment;
     await (printed.includes("If it says that you must be the owner") ? sql : editor)
       .unsafe(paste.text);

@@ -1,7 +1,7 @@
 import type { MendedFault } from "./mended_fault.ts";
 
 /**
- * As migration 0062 of Storage adds them, without its check that no bucket has versions yet. With
+ * The columns of Storage's migration 0062, without its check that no bucket has versions yet. Since
  * 0071, a bucket never goes back to DISABLED.
  */
 const VERSIONS = `
