@@ -29,7 +29,7 @@ Deno.test("docs/command-line.md, Log in → a file that nobody else can read", a
   await using terminal = await Terminal.open({ environment: { AGENT_KEY: key } });
   const settings = join(terminal.home, ".config");
   const block = filledIn(await documentedBlock("docs/command-line.md, Log in, 1")).trimEnd();
-  // Only for deployments from before /whoami; the key comes where a reader types it.
+  // `--agent` is only needed by deployments without /whoami. The key is what a reader would type.
   await terminal.paste(
     `export XDG_CONFIG_HOME='${settings}'\n${block} --agent ${id} <<< "$AGENT_KEY"\n`,
   );

@@ -10,7 +10,7 @@ const DRAWN = "mermaid";
 const README_LINES = 132;
 const SCREEN_COLUMNS = 100;
 
-/** The ids of the blocks that the tests of this folder ask for. */
+/** The ids of the blocks that the tests of this folder run. */
 async function findRunBlocks(): Promise<string[]> {
   const files = (await readdir(import.meta.dirname!, { recursive: true }))
     .filter((file) => file.endsWith("_test.ts"));
@@ -24,7 +24,7 @@ async function findRunBlocks(): Promise<string[]> {
   return ids.flat();
 }
 
-/** Everything in code style within the sentences and tables of all pages. */
+/** All inline code in the sentences and tables of all pages. */
 async function listCodeSpans(): Promise<{ page: string; code: string }[]> {
   const pages = await Promise.all((await listPages()).map(async (page) => {
     const spans = proseOf(await readPage(page)).matchAll(/`([^`\n]+)`/g);
@@ -33,7 +33,7 @@ async function listCodeSpans(): Promise<{ page: string; code: string }[]> {
   return pages.flat();
 }
 
-/** As GitHub makes them of headings. */
+/** The anchors that GitHub creates for headings. */
 function anchorsOf(markdown: string): string[] {
   return Array.from(
     proseOf(markdown).matchAll(/^#+ (.+)$/gm),

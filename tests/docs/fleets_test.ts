@@ -1,4 +1,4 @@
-/** docs/fleets.md: every file of conditions takes what its platform signs, and nobody else's. */
+/** docs/fleets.md: each file of conditions accepts its platform's tokens, and no others. */
 import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,10 +23,10 @@ import { tenantClaimsOf } from "../../supabase/functions/_shared/issuers/shared_
 Deno.test.afterEach(endMadeEnrolments);
 
 interface Platform {
-  /** As the platform's documentation shows them. */
+  /** Claims from the platform's documentation. */
   readonly claims: TokenClaims;
   readonly agent: string;
-  /** What others than the operator means could have signed. */
+  /** Claims of tokens that unwanted parties could get signed. */
   readonly others: readonly TokenClaims[];
 }
 
@@ -72,7 +72,7 @@ const KUBERNETES: Platform = {
   ],
 };
 
-/** Trusts what a block says, with keys of the test's own. */
+/** Creates the trust of a block, with the keys of a test issuer. */
 async function trusted(block: string): Promise<{ issuer: Issuer; made: EnrolmentWithKey }> {
   const fields = JSON.parse(filledIn(block));
   const issuer = await Issuer.create(fields.issuer);
@@ -104,7 +104,7 @@ Deno.test("docs/fleets.md, Kubernetes → a pod of the service account is an age
   await assertFits(await documentedBlock("docs/fleets.md, Kubernetes, 1"), KUBERNETES);
 });
 
-/** Pastes what the operator does, then what the machine does; resolves to what that printed. */
+/** Pastes the operator's block, then the machine's. Returns the output of the second. */
 async function enrolAMachine(create: string, login: string): Promise<string> {
   await using terminal = await Terminal.open();
   await terminal.paste(create);
@@ -113,7 +113,7 @@ async function enrolAMachine(create: string, login: string): Promise<string> {
   return await terminal.paste(`${settings}\n${filledIn(login)}`);
 }
 
-/** Ends what an agent came by. */
+/** Revokes the enrolment through which an agent enrolled. */
 async function endEnrolmentOf(agent_id: string): Promise<void> {
   const { enrolment_id } = (await eventsOf("agent.enrolled", { agent_id })).at(-1)!;
   await revokeAll(String(enrolment_id));

@@ -10,13 +10,13 @@ import { documentedBlock } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
-/** What a host makes of its configuration. */
+/** The values in a host's configuration. */
 interface Server {
   readonly url: string;
   readonly authorization: string;
 }
 
-/** A call as the skill shows it. */
+/** A call that the skill shows. */
 interface ShownCall {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -31,7 +31,7 @@ function shownCall(block: string): ShownCall {
   return JSON.parse(block);
 }
 
-/** Calls a tool as the skill shows, with what the reader puts in place of what it shows. */
+/** Calls a tool as the skill shows, with some arguments replaced. */
 function callShown<Body>(
   client: McpClient,
   shown: ShownCall,
@@ -40,7 +40,7 @@ function callShown<Body>(
   return client.succeed<Body>(shown.tool, { ...shown.arguments, ...replaced });
 }
 
-/** Installs a stand-in for Claude Code, which is not here. It prints its arguments. */
+/** Installs a stand-in for Claude Code that prints its arguments. */
 async function installClaude({ home }: Terminal): Promise<void> {
   const claude = join(home, "bin", "claude");
   await writeFile(claude, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
@@ -59,7 +59,7 @@ artifactTest(
       ..."mcp add --scope project --transport http agent-artifacts".split(" "),
     ]);
     assert.equal(option, "--header");
-    // The host has the key put there by itself, from its environment.
+    // The host itself replaces the variable from its environment.
     assert.equal(header, "Authorization: Bearer ${AGENT_KEY}");
     await assertConnects({ url, authorization: `Bearer ${planner.key}` });
   },

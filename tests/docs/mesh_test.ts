@@ -28,7 +28,7 @@ Deno.test("docs/mesh.md, Pre-shared keys → one side of the pair rotates its PS
   assert.deepEqual([answer.a, answer.b, answer.psk_version], [alpha.id, beta.id, 2]);
 });
 
-/** What the README's hosts define before they do anything: MESH and post. */
+/** The definitions of MESH and post in the README's first block. */
 async function definitionsOfTheReadme(): Promise<string> {
   const { text } = (await readBlocks()).find(({ id }) =>
     id === "README.md, Connect two agents, 1"

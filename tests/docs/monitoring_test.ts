@@ -13,7 +13,7 @@ import { Terminal } from "./blocks/terminal.ts";
 const PAGE = "docs/monitoring.md";
 const ignore = await isLeftOutWithout("promtool", "Metrics and alerts are");
 
-/** Fails unless promtool has nothing to say to `input`. */
+/** Fails unless promtool accepts `input`. */
 async function assertPasses(args: readonly string[], input = ""): Promise<void> {
   const { code, output, errors } = await runProgram("promtool", { args: [...args], input });
   assert.equal(code, 0, output + errors);
@@ -31,7 +31,7 @@ for (const name of ["agent-artifacts", "agent-mesh"]) {
     name: `promtool check metrics of GET /${name}/metrics → nothing to say`,
     ignore,
     async fn() {
-      // Some families have samples only once there was a request.
+      // Some families have samples only after a first request.
       await metricsOf(name);
       await assertPasses(["check", "metrics"], await metricsOf(name));
     },
@@ -47,7 +47,7 @@ Deno.test({
     const configuration = join(terminal.home, "prometheus.yml");
     const scrapes = filledIn(await documentedBlock("docs/monitoring.md, Prometheus, 1"));
     const older = filledIn(await documentedBlock("docs/monitoring.md, Prometheus, 2"));
-    // Debian's promtool is of a release that knows no headers of one's own.
+    // Debian's promtool is too old for custom headers.
     assert.equal(
       scrapes.replaceAll(
         /http_headers:\n +apikey:\n +files: \[(\S+)\]/g,
@@ -86,7 +86,7 @@ artifactTest(
   `${PAGE}, the tables of metrics → every family that the functions answer with, and no other`,
   async ({ planner }) => {
     await publish(planner);
-    // Otherwise there may be no error to tell of.
+    // Causes an error, so that the family of errors has a sample.
     assertError(await post("/agent-artifacts/list", { as: "nobody" }), 401, "unauthenticated");
     const rows = (await readPage(PAGE)).matchAll(/^\| `((?:agent_(?!id)|process_)[a-z_]+)/gm);
     const described = new Set(Array.from(rows, ([, name]) => name!));
@@ -95,7 +95,7 @@ artifactTest(
       Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name!)
     );
     assert.deepEqual(answered.filter((name) => !described.has(name)), []);
-    // Of these there is nothing to tell on a stack whose mesh or sweep has done nothing yet.
+    // These families are missing on a stack whose mesh or sweep has done nothing yet.
     const mayBeMissing = [
       "agent_artifacts_sweep_backlog_oldest_timestamp_seconds",
       "agent_artifacts_sweep_last_run_timestamp_seconds",

@@ -6,7 +6,7 @@ import { join, meshTest, pairUp } from "../conformance/mesh_cast.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
-/** Runs a block with agents of this test's own in place of its names. */
+/** Runs a block, with its names replaced by this test's agents. */
 async function pasted(block: string, names: Readonly<Record<string, string>>): Promise<string> {
   await using terminal = await Terminal.open();
   return await terminal.paste(
@@ -86,7 +86,7 @@ artifactTest(
         is_unknown: false,
       }],
     });
-    // The list may hold more than a page.
+    // The list may be longer than a page.
     const printed = await pasted(block, { planner: planner.id, "--refusals": "--refusals --all" });
     assert.match(printed, new RegExp(`\t${planner.id}\tforbidden\t3\n`));
     assert.match(printed, new RegExp(`\t${planner.id}\t7\t3\t`));

@@ -7,11 +7,11 @@ import { Terminal } from "./blocks/terminal.ts";
 const AGENT_KEY = /^ak_[0-9a-f]{64}$/m;
 
 /**
- * Without the connection that the tests' own environment has, and where no stack keeps its state.
+ * Removes the connection from the environment, and names a state directory without a stack.
  */
 const ELSEWHERE = { SUPABASE_URL: "", SUPABASE_SECRET_KEY: "", STATE_DIR: "/nonexistent" };
 
-/** A block with agents of this test's own in place of its names. */
+/** A block with its names replaced by this test's agents. */
 function withOwnAgents(block: string, names: readonly string[]): string {
   const suffix = crypto.randomUUID().slice(0, 8);
   return names.reduce((text, name) => text.replaceAll(name, `${name}-${suffix}`), block);
@@ -39,7 +39,7 @@ Deno.test("docs/deployment.md, Revoke or remove an agent → its key is ended", 
 Deno.test("docs/deployment.md, Check it → the doctor looks at everything", async () => {
   await using terminal = await Terminal.open();
   const doctor = (await documentedBlock("docs/deployment.md, Check it, 1")).trimEnd();
-  // Other tests put faults in on purpose, so there may be something to find.
+  // Other tests create faults on purpose, so the doctor may find some.
   const printed = await terminal.paste(`${doctor} || [[ $? == 1 ]]`);
   assert.match(printed, /^(?:ok|fault) +migrations /m);
   assert.match(printed, /^(?:Healthy|Not healthy): \d+ faults?, \d+ notes?\.$/m);

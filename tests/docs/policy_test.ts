@@ -1,4 +1,4 @@
-/** docs/policy.md: the file that it shows is planned, applied and shown as it says. */
+/** docs/policy.md: planning, applying and showing its file gives the output on the page. */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -25,13 +25,13 @@ Deno.test("README, the first command → Ready, the env file, and after Ctrl-C n
   assert.equal(SUPABASE_URL, `http://127.0.0.1:${port}`);
   await terminal.interrupt();
   await awaitNothingLeft({ stateDir: state.path, port });
-  // The second one runs what this is a part of.
+  // The second command runs the suite that this test is part of, so it is only compared.
   assert.match(test!, /^npx -y deno@[\d.]+ task test +#/);
   assert.deepEqual(others, []);
 });
 
 Deno.test("README, Hand over a file → builder has what planner put, as the picture shows it", async () => {
-  // Agents are shared by all tests of a run, so planner and builder get keys here and nothing else.
+  // All tests of a run share the agents planner and builder, so this test only gives them keys.
   await using terminal = await Terminal.open();
   const printed = await terminal.paste(
     transcribed(await documentedBlock("README.md, Hand over a file, 1")),

@@ -3,7 +3,7 @@ import { readRelay } from "../../supabase/functions/agent-mesh/relay/relay.ts";
 import { readMeshSettings } from "../../supabase/functions/agent-mesh/settings.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 
-/** What a file of variables sets, as `supabase secrets set --env-file` reads it. */
+/** The variables in a file, as `supabase secrets set --env-file` reads it. */
 function environmentIn(file: string): Map<string, string> {
   const lines = file.trim().split("\n").map((line): [string, string] => {
     const [, name = "", value = ""] = /^([A-Z_]+)=(.*)$/.exec(line) ?? [];

@@ -44,7 +44,7 @@ Deno.test("docs/retention.md, Schedule it → a job that sends the secret key to
 
 Deno.test("docs/retention.md, After a restore → fsck names what it finds, in the words of the page", async () => {
   await using terminal = await Terminal.open();
-  // Other tests lose bytes on purpose, so there may be something to find.
+  // Other tests lose bytes on purpose, so fsck may find some.
   const fsck = (await documentedBlock("docs/retention.md, After a restore, 1")).trimEnd();
   const lines = (await terminal.paste(`${fsck} || [[ $? == 1 ]]`)).split("\n");
   const finding = /^(?:artifact without bytes: art_\w+ sealed\/\S+|bytes without artifact: \S+|)$/;

@@ -8,7 +8,7 @@ import { type OwnStack, withOwnStack } from "../database/own_stack.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
-/** Runs a block with a test's own agents and ids in the place of the page's. */
+/** Runs a block, with the page's names and ids replaced by the test's. */
 async function pasted(block: string, names: Readonly<Record<string, string>>): Promise<string> {
   await using terminal = await Terminal.open();
   return await terminal.paste(
@@ -73,8 +73,8 @@ meshTest(
 );
 
 /**
- * Runs a block as it is printed, in a terminal of a stack of its own: other tests leave faults in
- * the stack that they share, and with a fault `fsck` ends the block.
+ * Runs an unchanged block in a terminal of a separate stack: other tests leave faults in the shared
+ * stack, and if `fsck` finds a fault, it ends the block.
  */
 async function pastedInto(
   { stack }: OwnStack,
@@ -96,7 +96,7 @@ async function pastedInto(
 
 interface Pasting {
   readonly environment?: Readonly<Record<string, string>>;
-  /** In the folder where the block runs, by their names. */
+  /** Files in the folder where the block runs, by name. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -104,7 +104,7 @@ function withBothFunctions(run: (own: OwnStack) => Promise<void>): Promise<void>
   return withOwnStack(run, { functionNames: ["agent-artifacts", "agent-mesh"] });
 }
 
-// A deployment of an earlier release, and the copy of a bucket, need a platform.
+// Not tested: deploying an earlier release and copying a bucket need a hosted platform.
 Deno.test("docs/runbook.md, Roll back a release and Move to another project → doctor compares the schema, fsck is silent; with a file whose bytes are not there, fsck names it, and the block ends", async () => {
   await withBothFunctions(async (own) => {
     const artifact = await publishInto(own, "plan.txt");

@@ -7,7 +7,7 @@ import { documentedBlock } from "./blocks/documentation.ts";
 
 const ENTRY = join(PROJECT, "clients/typescript/src/mesh/index.ts");
 
-/** Checks the types of an example, which may use these declarations, and leave variables unused. */
+/** Type-checks an example with these declarations. Unused variables are allowed. */
 async function assertCompiles(block: string, declarations = ""): Promise<void> {
   const directory = await Deno.makeTempDir();
   try {

@@ -25,7 +25,7 @@ Deno.test("docs/users.md, the SQL that names a user's agent → beside what the 
     "docs/users.md, From an empty project to the first list, 1",
   );
   await withProjectDatabase({}, async (sql) => {
-    // As far as Auth's own table has to do with it.
+    // The part of Auth's table that the block uses.
     await sql.unsafe(`
       create schema auth;
       create table auth.users (email text, raw_app_meta_data jsonb);
@@ -62,7 +62,7 @@ Deno.test("docs/users.md, the admin call that names a user's agent → as Auth t
 Deno.test(`docs/users.md, ${FIRST_LIST} → the list of the user who signs in`, async () => {
   const user = await signIn(newName("ada"));
   const { artifact_id } = await publish(user);
-  // What Auth answers to a right password (internal/api/token.go, AccessTokenResponse).
+  // Auth's answer to a correct password (internal/api/token.go, AccessTokenResponse).
   const session = {
     access_token: user.key,
     token_type: "bearer",
@@ -80,7 +80,7 @@ Deno.test(`docs/users.md, ${FIRST_LIST} → the list of the user who signs in`, 
   ))
     .replace("https://<ref>.supabase.co", project.url)
     .replace("sb_publishable_…", PUBLISHABLE_KEY!)
-    // Of what it prints, this reads JSON.
+    // Print JSON, so that the test can parse it.
     .replace("console.log(error", "console.log(JSON.stringify(error")
     .replace(/\);\s*$/, "));\nDeno.exit();\n");
   await writeFile(join(folder, "list.js"), program);
@@ -103,7 +103,7 @@ Deno.test("docs/users.md, All users at once → a hook by which each user is an 
     try {
       await sql.unsafe(block);
       const user_id = crypto.randomUUID();
-      // As Auth calls it (internal/hooks/v0hooks, CustomAccessTokenInput).
+      // Auth calls the hook this way (internal/hooks/v0hooks, CustomAccessTokenInput).
       const claims = { sub: user_id, app_metadata: { provider: "email" }, role: "authenticated" };
       const event = { user_id, claims, authentication_method: "password" };
       const answer = await sql.begin(async (transaction) => {
@@ -128,7 +128,7 @@ Deno.test("docs/users.md, Ask for a second factor → a token names an agent aft
     try {
       await sql.unsafe(block);
       const claims = claimsOf(newName("ada").id);
-      // As Auth calls it (internal/hooks/v0hooks, CustomAccessTokenInput).
+      // Auth calls the hook this way (internal/hooks/v0hooks, CustomAccessTokenInput).
       const claimsByHook = async (changed: Claims): Promise<Claims> => {
         const event = { user_id: claims["sub"], claims: changed };
         return await sql.begin(async (transaction) => {
@@ -163,7 +163,7 @@ Deno.test("docs/users.md, Ask for a second factor → a token names an agent aft
   });
 });
 
-/** A value as it comes out of JSON. */
+/** The value after a round trip through JSON. */
 function parsed(value: Claims): Claims {
   return JSON.parse(JSON.stringify(value));
 }

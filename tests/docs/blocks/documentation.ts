@@ -1,4 +1,4 @@
-/** The documentation as a reader finds it: its pages, and the fenced blocks on them. */
+/** Reads the documentation: its pages, and their fenced blocks. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../../local/command/project.ts";
@@ -7,7 +7,7 @@ import { PROJECT } from "../../../local/command/project.ts";
 export interface Block {
   /** `<page>, <heading>, <number below that heading>`. */
   readonly id: string;
-  /** As written behind the fence; "" where nothing is. */
+  /** The language after the fence, or "". */
   readonly language: string;
   readonly text: string;
 }

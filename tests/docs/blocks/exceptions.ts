@@ -1,8 +1,8 @@
-/** What the documentation shows and no test here can run, each with the reason. */
+/** Blocks and commands of the documentation that no test here can run, each with the reason. */
 export interface Exception {
-  /** The id of a block, or a command as it stands in a sentence. */
+  /** The id of a block, or a command from a sentence. */
   readonly what: string;
-  /** How the block begins, so that another one does not take over its exception. */
+  /** The block's beginning, so that another block with this id does not inherit the exception. */
   readonly begins: string;
   readonly reason: string;
 }
@@ -100,7 +100,7 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
   },
 ];
 
-/** Blocks that tests of other folders run. */
+/** Blocks that tests in other folders run. */
 export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: string }[] = [
   {
     what: "docs/sandbox.md, For any program, 1",

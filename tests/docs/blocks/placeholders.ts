@@ -1,10 +1,10 @@
-/** What a reader puts in place of the documentation's placeholders. */
+/** Replaces the documentation's placeholders, as a reader would. */
 import { SECRET_KEY, SUPABASE_URL } from "../../conformance/client.ts";
 
-/** What `link` takes: 20 letters. */
+/** A project ref that `link` accepts: 20 letters. */
 export const PROJECT_REF = "abcdefghijklmnopqrst";
 
-/** A block as a reader of this stack pastes it. */
+/** A block with the values of this stack. */
 export function filledIn(
   block: string,
   { url = SUPABASE_URL, secretKey = SECRET_KEY } = {},

@@ -1,6 +1,6 @@
 /**
- * The Supabase CLI of the tests, for the blocks of the documentation. What linking tells it of a
- * hosted project, it is told here: SUPABASE_PROFILE names the platform, LINKED_DATABASE_URL the
+ * The tests' Supabase CLI, for the blocks of the documentation. Two variables replace what linking
+ * to a hosted project stores: SUPABASE_PROFILE names the platform, LINKED_DATABASE_URL the
  * project's database.
  */
 import { runSupabase } from "../../../dev/deploy/supabase_cli.ts";

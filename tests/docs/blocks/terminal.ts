@@ -1,4 +1,4 @@
-/** A shell in which the blocks of the documentation run as they stand. */
+/** A shell that runs the blocks of the documentation unchanged. */
 import assert from "node:assert/strict";
 import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,9 +8,8 @@ import { PROJECT } from "../../../local/command/project.ts";
 const SUPABASE = fileURLToPath(new URL("./supabase.ts", import.meta.url));
 
 /**
- * What the documentation calls by npx is run from here: this Deno for the pinned one, with the
- * tasks of this project, and the Supabase CLI that the tests have, as `supabase.ts` runs it. Other
- * tests compare the versions.
+ * Replaces npx: runs this Deno instead of the pinned one, with this project's tasks, and the tests'
+ * Supabase CLI through `supabase.ts`. Other tests compare the versions.
  */
 const NPX = `#!/bin/bash
 set -e
@@ -28,15 +27,15 @@ esac
 `;
 
 export interface TerminalOptions {
-  /** Where the shell starts. Default: an empty folder of its own. */
+  /** The folder in which the shell starts. Default: a new, empty one. */
   readonly folder?: string;
-  /** Besides what this process has. */
+  /** Variables in addition to those of this process. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** A command that runs the shell in its turn, such as `ip netns exec` with its arguments. */
+  /** A command that starts the shell, such as `ip netns exec` with its arguments. */
   readonly through?: readonly string[];
 }
 
-/** One shell with a home of its own. What a block defines is there for the blocks after it. */
+/** One shell with a separate home. Later blocks see what earlier ones have defined. */
 export class Terminal implements AsyncDisposable {
   readonly #shell: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
@@ -49,7 +48,7 @@ export class Terminal implements AsyncDisposable {
 
   private constructor(readonly home: string, options: TerminalOptions) {
     const [program, ...args] = [
-      // A group of its own, which Ctrl-C goes to.
+      // A separate process group, so that Ctrl-C reaches only the shell and its children.
       "setsid",
       ...(options.through ?? []),
       ...["bash", "--noprofile", "--norc", "-e", "-o", "pipefail"],
@@ -86,8 +85,8 @@ export class Terminal implements AsyncDisposable {
   }
 
   /**
-   * Runs a block to its end and returns what it printed. `typed` is what its commands read from the
-   * keyboard. A command that fails fails the test, with everything that was said.
+   * Runs a block to its end and returns what it printed. `typed` is the keyboard input of its
+   * commands. If a command fails, the test fails with the whole output.
    */
   async paste(block: string, { typed = "" }: { typed?: string } = {}): Promise<string> {
     const begun = this.#output.length;
@@ -99,7 +98,7 @@ export class Terminal implements AsyncDisposable {
     return printed.slice(0, printed.indexOf(end));
   }
 
-  /** As `paste`, for a block that goes on until Ctrl-C: does not wait for its end. */
+  /** Like `paste`, without waiting for the end: for a block that runs until Ctrl-C. */
   async begin(block: string, { end = "", typed = "" } = {}): Promise<void> {
     this.#pasted += 1;
     const file = join(this.home, `block-${this.#pasted}.sh`);
@@ -108,14 +107,14 @@ export class Terminal implements AsyncDisposable {
     await this.#input.write(new TextEncoder().encode(lines));
   }
 
-  /** Waits until a text is printed; returns everything that was printed up to now. */
+  /** Waits until a text is printed. Returns everything printed so far. */
   async untilPrinted(text: string): Promise<string> {
     await this.#until(() => this.#output.includes(text) || this.#ended);
     assert.ok(this.#output.includes(text), `${this.#output}\n${this.#errors}`);
     return this.#output;
   }
 
-  /** Ctrl-C, then the end of the shell. Resolves when both are gone. */
+  /** Sends Ctrl-C, then ends the shell. Resolves when the block and the shell have ended. */
   async interrupt(): Promise<void> {
     Deno.kill(-this.#shell.pid, "SIGINT");
     await this.#end();

@@ -8,7 +8,7 @@ import { PROJECT } from "../../../local/command/project.ts";
 import { documentedBlock } from "../blocks/documentation.ts";
 import { Terminal } from "../blocks/terminal.ts";
 
-/** A reader of the README, at one of its two hosts. */
+/** A reader of the README on one of its two hosts. */
 interface Reader {
   readonly host: Host;
   readonly agent: Agent;
@@ -27,7 +27,7 @@ tunnelTest("README, Connect two agents → beta behind NAT pings alpha", async (
   const alpha = { host: alphaHost, agent: await createAgent("alpha"), terminal: alphaTerminal };
   const beta = { host: betaHost, agent: await createAgent("beta"), terminal: betaTerminal };
 
-  /** With this test's agents and interfaces; mesh0 would be one for all namespaces. */
+  // Replaces agents and interfaces by this test's: `mesh0` would be the same in all namespaces.
   const paste = async (reader: Reader, block: string, typed = "") => {
     let text = block.replaceAll("https://<ref>.supabase.co", SERVICE_ORIGIN)
       .replaceAll("mesh0", interfaceOf(reader.host));
@@ -47,7 +47,7 @@ tunnelTest("README, Connect two agents → beta behind NAT pings alpha", async (
     assert.match(agreed, /"active" ?: ?true\b/);
     const up = await documentedBlock("README.md, Connect two agents, 4");
     for (const reader of [beta, alpha]) await paste(reader, up);
-    // Longer than three pings, because the first handshake may have been sent to nobody yet.
+    // Ping longer than the README, because the first handshake may be sent before the peer is up.
     const ping = (await documentedBlock("README.md, Connect two agents, 5"))
       .replace("ping -c 3 ", "ping -c 3 -w 30 ");
     assert.match(await paste(beta, ping), /[1-9] received/);

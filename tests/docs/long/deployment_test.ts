@@ -37,7 +37,7 @@ Deno.test("README, Deploy, then docs/deployment.md, Upgrade and Take it down →
 Deno.test("docs/deployment.md, A project that is in use already → its history stays, ours is added", async () => {
   await using project = await openHostedProject();
   const { terminal, database } = project;
-  // One migration of its own that is older than the service's, and one that is newer.
+  // The project has one migration that is older than the service's, and one that is newer.
   await database.sql.unsafe(`
     create schema supabase_migrations;
     create table supabase_migrations.schema_migrations (

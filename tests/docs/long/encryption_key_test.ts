@@ -13,7 +13,7 @@ interface Connection {
   readonly SUPABASE_SECRET_KEY: string;
 }
 
-/** As the operator: what an operation of the mesh answers. */
+/** Calls an operation of the mesh as the operator. Returns the answer. */
 async function ask(stack: Connection, path: string, body: unknown) {
   const response = await fetch(`${stack.SUPABASE_URL}/functions/v1/agent-mesh/${path}`, {
     method: "POST",
@@ -25,7 +25,7 @@ async function ask(stack: Connection, path: string, body: unknown) {
   return answer;
 }
 
-/** alpha and beta, who see each other. */
+/** Registers alpha and beta, with a rule between them. */
 async function addPair(stack: Connection): Promise<void> {
   for (const agent_id of ["alpha", "beta"]) {
     const pubkey = Buffer.from(nacl.box.keyPair().publicKey).toString("base64");
@@ -34,7 +34,7 @@ async function addPair(stack: Connection): Promise<void> {
   await ask(stack, "acl/put", { from_agent: "beta", to_agent: "alpha", port: 443, proto: "tcp" });
 }
 
-/** The pair's PSK, as alpha's configuration has it. */
+/** The pair's PSK, from alpha's configuration. */
 async function readPsk(stack: Connection): Promise<string> {
   const { config } = await ask(stack, "wg_config", { agent_id: "alpha" });
   return /^PresharedKey = (.+)$/m.exec(config)![1]!;
@@ -48,7 +48,7 @@ async function encryptionKeysOf(stateDir: string): Promise<string> {
   return JSON.parse(await Deno.readTextFile(`${stateDir}/keys.json`)).pskEncryptionKeys;
 }
 
-/** Nothing that leads to the stack which runs the tests. */
+/** Removes the variables that lead to the stack of the tests. */
 const OWN_STACK = { SUPABASE_URL: "", SUPABASE_SECRET_KEY: "" };
 
 Deno.test("docs/mesh.md, Replace the encryption key, on the local stack → the same PSK under a new key", async () => {
@@ -70,7 +70,7 @@ Deno.test("docs/mesh.md, Replace the encryption key, on the local stack → the 
   await first.exit();
   await terminal.begin(await documentedBlock("docs/mesh.md, Replace the encryption key, 4"));
   await terminal.untilPrinted("Ready:");
-  // The reader sets the same variable in the second terminal.
+  // As the page says, the reader sets the same variable in the second terminal.
   await secondTerminal.paste(`export "$(cat '${terminal.home}/variables')"`);
   const replaced = await secondTerminal.paste(
     await documentedBlock("docs/mesh.md, Replace the encryption key, 5"),
@@ -99,7 +99,7 @@ Deno.test("docs/mesh.md, Replace the encryption key, of a hosted project → bot
   const [newKey, ...others] = both.split(",");
   assert.deepEqual(others, [oldKey]);
 
-  // The project's functions, with the secret that was set.
+  // Start functions with the secret that the reader has set.
   await using state = await openStateDirectory();
   const functions = await launch({
     stateDir: state.path,

@@ -1,4 +1,4 @@
-/** A hosted project as the Supabase CLI sees one: stand-ins of the platform and of its database. */
+/** A hosted project for the Supabase CLI: stand-ins for the platform and for its database. */
 import { writeFile } from "node:fs/promises";
 import { copyProject } from "../../../dev/deploy/pack.ts";
 import { startManagementApi } from "../../../dev/deploy/management_api.ts";
@@ -10,16 +10,16 @@ import { PROJECT_REF } from "../blocks/placeholders.ts";
 import { Terminal } from "../blocks/terminal.ts";
 
 export interface HostedProject extends AsyncDisposable {
-  /** In a clone of this project, logged in by an access token. */
+  /** A terminal in a clone of this project, logged in with an access token. */
   readonly terminal: Terminal;
   readonly database: ProjectDatabase;
   /** The functions' secrets, by name. */
   readonly secrets: ReadonlyMap<string, string>;
-  /** The functions that are live. */
+  /** The names of the deployed functions. */
   readonly functions: ReadonlySet<string>;
 }
 
-/** Opens a project that has nothing in it yet. */
+/** Opens an empty project. */
 export async function openHostedProject(): Promise<HostedProject> {
   const stack = new AsyncDisposableStack();
   const accessToken = `sbp_${crypto.randomUUID().replaceAll("-", "")}00000000`;

@@ -11,11 +11,11 @@ import { isolatesInTurns, JOBS, ordinarySeries } from "./quiet_day.ts";
 
 const ignore = await isLeftOutWithout("promtool", "Alerts are");
 const DAY = 24 * 60;
-/** When the cause begins, and for how long the series go on. */
+// Minutes: when the cause begins, and the length of the series.
 const BEGINS = 60;
 const LASTS = 180;
 
-/** No alert, asked every so many minutes. */
+/** Expects no alert, every `step` minutes. */
 function nothing(alerts: readonly string[], minutes: number, step = 15): ExpectedAlert[] {
   return Array.from({ length: Math.floor(minutes / step) }, (_, index) => (index + 1) * step)
     .flatMap((minute) => alerts.map((alert) => ({ alert, minute, firing: [] })));
@@ -55,11 +55,11 @@ Deno.test({
 interface Cause {
   readonly alert: string;
   readonly cause: string;
-  /** What changes from `BEGINS` on; null: the series ends. */
+  /** The values from `BEGINS` on, by series. Null: the series ends. */
   readonly change: Readonly<
     Record<string, (minute: number, before: number | null) => number | null>
   >;
-  /** When it has to fire. */
+  /** The minutes after which the alert must fire. */
   readonly after: number;
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -134,7 +134,7 @@ const CAUSES: readonly Cause[] = [
   },
 ];
 
-/** The work of hours in which something happens, while isolates come and go. */
+/** Ordinary series with the cause in them, while isolates take turns. */
 function seriesWith({ change }: Cause): AllSeries {
   const series = { ...ordinarySeries(LASTS), ...isolatesInTurns(LASTS) };
   for (const [name, next] of Object.entries(change)) {

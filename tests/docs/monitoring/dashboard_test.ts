@@ -10,7 +10,7 @@ interface Panel {
   readonly targets: readonly { readonly refId: string; readonly expr: string }[];
 }
 
-/** Of one process: the next scrape may be of another one. */
+/** Metrics of one process. The next scrape may reach another process. */
 const OF_ONE_PROCESS =
   /\b(?:agent_requests_total|agent_errors_total|agent_upstream_call_\w+|process_\w+)\b/;
 
@@ -18,7 +18,7 @@ Deno.test("the Grafana dashboard → panels that show metrics which exist, none 
   const text = await Deno.readTextFile(join(PROJECT, "examples", "monitoring", "dashboard.json"));
   const { panels } = JSON.parse(text) as { panels: Panel[] };
   assert.ok(panels.length > 10);
-  // Another test holds these tables to what the functions answer.
+  // monitoring_test.ts compares these tables with the functions' answers.
   const described = new Set(
     Array.from(
       (await readPage("docs/monitoring.md")).matchAll(/^\| `((?:agent|process)_[a-z_]+)/gm),

@@ -1,12 +1,12 @@
-/** Runs the documented alerts over series that a test makes, by promtool. */
+/** Runs the documented alerts on a test's series with promtool. */
 import { join } from "node:path";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { documentedBlock } from "../blocks/documentation.ts";
 
-/** A value per minute; null: nothing was scraped. */
+/** One value per minute; null: nothing was scraped. */
 export type Values = readonly (number | null)[];
 
-/** By the series, such as `up{job="agent-mesh"}`. */
+/** Values by series, such as `up{job="agent-mesh"}`. */
 export type AllSeries = Readonly<Record<string, Values>>;
 
 export interface ExpectedAlert {
@@ -16,7 +16,7 @@ export interface ExpectedAlert {
   readonly firing: readonly Readonly<Record<string, string>>[];
 }
 
-/** The rules of the documentation, without their words, which templates fill. */
+/** The documented rules, without their annotations, which are templates. */
 export async function documentedRules(): Promise<string> {
   const rules = await documentedBlock("docs/monitoring.md, Prometheus, 3");
   return rules.replaceAll(/^ +annotations:\n +summary: .*\n?/gm, "");
@@ -26,7 +26,7 @@ export function namesOfAlerts(rules: string): string[] {
   return Array.from(rules.matchAll(/- alert: (\w+)/g), ([, name]) => name!);
 }
 
-/** Null where every expectation holds, else what promtool says. */
+/** Null if every expectation holds, otherwise promtool's output. */
 export async function testRules(
   rules: string,
   series: AllSeries,

@@ -2,7 +2,7 @@ import type { AllSeries, Values } from "./promtool.ts";
 
 export const JOBS = ["agent-artifacts", "agent-mesh"] as const;
 
-/** Ordinary work: a refusal now and then, a failed call, a change that is under way. */
+/** Series of ordinary work, with an occasional refusal, failed call or lagging peer. */
 export function ordinarySeries(minutes: number): AllSeries {
   const every = (value: (minute: number) => number | null): Values =>
     Array.from({ length: minutes + 1 }, (_, minute) => value(minute));
@@ -38,8 +38,8 @@ export function ordinarySeries(minutes: number): AllSeries {
 }
 
 /**
- * Two isolates that answer in turns. One has refused and failed a lot, long ago. Each
- * scrape meets the other one's counters.
+ * Two isolates that answer scrapes in turns, so that the counters jump up and down. One of them has
+ * many old refusals and failures.
  */
 export function isolatesInTurns(minutes: number): AllSeries {
   const inTurns = (one: number, other: number): Values =>
