@@ -1,4 +1,4 @@
-/** Who can make the dashboard change something: its own forms, each once. */
+/** Only the dashboard's own forms can make it change something, each form once. */
 import assert from "node:assert/strict";
 import { ActionTokens } from "../../operator/dashboard/act/tokens.ts";
 import { artifactTest, type Cast, grant, publish } from "../conformance/artifacts.ts";
@@ -6,7 +6,7 @@ import { type Agent, operatorRpc, SECRET_KEY, send } from "../conformance/client
 import { agree, configOf, join, removePeer, ruleBetween } from "../conformance/mesh_cast.ts";
 import { type Forms, type Target, withForms } from "./forms.ts";
 
-/** Each action with a target, for which there is something to change, and what is filled in. */
+/** Each action with a target that it would change, and the form's inputs. */
 async function everyAction(
   { planner, builder, stranger }: Cast,
 ): Promise<readonly (readonly [action: string, target: Target, inputs?: Target])[]> {
@@ -14,7 +14,7 @@ async function everyAction(
   const given = await grant(planner, artifact, { to: builder });
   for (const agent of [planner, builder]) await join(agent);
   await agree(ruleBetween(planner, builder));
-  // Makes the PSK: one that nobody was given yet is not replaced.
+  // Creates the PSK, because only an issued PSK can be rotated.
   await configOf(planner);
   const agent_id = planner.id;
   const rule = { from_agent: planner.id, to_agent: builder.id, proto: "tcp" };
@@ -43,7 +43,7 @@ async function everyAction(
   ];
 }
 
-/** Everything of these agents that an action could change. */
+/** Everything about these agents that an action could change. */
 async function everythingOf(agents: readonly Agent[]): Promise<unknown> {
   return await Promise.all(agents.map(async ({ id }) => {
     const [described, rules, grants] = await Promise.all([
@@ -52,7 +52,7 @@ async function everythingOf(agents: readonly Agent[]): Promise<unknown> {
       operatorRpc("list_all_grants", { from_agent: id, max_entries: 100 }),
     ]);
     const { last_used_at: _, keys, ...told } = described.body as { [name: string]: unknown };
-    // When an agent key was used is written behind the answer.
+    // The time when a key was used is written after the answer, so it is left out.
     const states = (keys as { key_id: string; state: string }[]).map(({ key_id, state }) => [
       key_id,
       state,
@@ -84,7 +84,7 @@ artifactTest(
             assert.match(text, /Nothing was changed/);
           }
           const token = await forms.tokenOf(action, target);
-          // Of the same action, on another target.
+          // A token for another target of the same action is refused.
           const [name] = Object.keys(target) as [string];
           const moved = { ...target, ...inputs, [name]: "somebody-else", token };
           assert.equal((await forms.send(action, moved)).status, 403, action);
@@ -102,7 +102,7 @@ artifactTest(
             const values = { ...target, ...inputs, token };
             assert.equal((await forms.send(action, values, headers)).status, 403, action);
           }
-          // Who only opens the link has changed nothing either.
+          // Opening the form's link changes nothing either.
           await forms.open(`act/${action}?${new URLSearchParams({ ...target, ...inputs, token })}`);
         }
         assert.deepEqual(await everythingOf(agents), before);

@@ -12,7 +12,7 @@ interface Mesh {
   readonly edges: readonly { readonly from_agent: string; readonly to_agent: string }[];
 }
 
-/** Hubs, each with as many peers around it. Some of these peers also reach the next hub. */
+/** Hubs, each with `peersPerHub` peers around it. Some of these peers also reach the next hub. */
 function meshOf({ hubs, peersPerHub }: { hubs: number; peersPerHub: number }): Mesh {
   const nodes: { agent_id: string }[] = [];
   const edges: { from_agent: string; to_agent: string }[] = [];
@@ -32,7 +32,7 @@ function arranged(mesh: Mesh, aspect: number): ReadonlyMap<string, Place> {
   return arrange(mesh, aspect) as Map<string, Place>;
 }
 
-/** What a node and the name beside it cover. */
+/** The area that a node and its name cover. */
 function boxOf([agentId, { x, y, side }]: [string, Place]) {
   const name = 8 + agentId.length * 8;
   const [left, right] = side === "left" ? [x - name, x + 8] : [x - 8, x + name];

@@ -1,4 +1,4 @@
-/** Sends the dashboard's forms without a browser, as somebody would who tries to get past it. */
+/** Sends the dashboard's forms without a browser, as an attacker might. */
 import { startDashboard } from "../../operator/dashboard/server.ts";
 import { SUPABASE_URL } from "../conformance/client.ts";
 
@@ -21,7 +21,7 @@ export class Forms {
     return new URL(this.#url).origin;
   }
 
-  /** A page, such as `agents/planner`. */
+  /** Opens a page, such as `agents/planner`. */
   async open(path: string): Promise<Sent> {
     return await answer(await fetch(this.#url + path, { redirect: "manual" }));
   }
@@ -34,7 +34,7 @@ export class Forms {
     return token;
   }
 
-  /** POSTs a form; with the headers of this page, unless told otherwise. */
+  /** POSTs a form, by default with the dashboard's own origin. */
   async send(
     action: string,
     values: Target,
@@ -50,7 +50,7 @@ export class Forms {
     );
   }
 
-  /** Does what an action does, and opens the page that it leads to. */
+  /** Performs an action, and returns the page that it leads to. */
   async act(action: string, target: Target, inputs: Target = {}): Promise<string> {
     const token = await this.tokenOf(action, target);
     const { status, location, text } = await this.send(action, { ...target, ...inputs, token });

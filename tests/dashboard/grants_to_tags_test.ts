@@ -1,10 +1,10 @@
-/** Grants to a tag on the dashboard: ended, and granted again. */
+/** Grants to a tag on the dashboard: revoke, and grant again. */
 import assert from "node:assert/strict";
 import { artifactTest, grant, inbox, open, publish } from "../conformance/artifacts.ts";
 import { inboxIds, newTag, setTags } from "../conformance/tags/tagged.ts";
 import { withForms } from "./forms.ts";
 
-/** What the form of an undo sends. */
+/** The action and the target that the page's undo form sends. */
 function offerIn(page: string): { action: string; target: Record<string, string> } {
   const [, action = "", form = ""] =
     /<form method="post" action="[^"]*act\/([a-z.]+)"[^>]*>(.*?)<\/form>/s.exec(page) ?? [];

@@ -18,7 +18,7 @@ async function withDashboard(run: (dashboard: Dashboard) => Promise<void>): Prom
   }
 }
 
-/** By node:http, which sends any Host that it is given. */
+/** Uses node:http, because it sends any given Host header. */
 function get(
   url: string | URL,
   { method = "GET", headers = {} }: { method?: string; headers?: Record<string, string> } = {},

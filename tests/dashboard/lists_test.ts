@@ -1,4 +1,4 @@
-/** What the lists and the picture show of many agents. */
+/** How the lists and the picture show many agents. */
 import assert from "node:assert/strict";
 import { listed, questionOf, readNamed } from "../../operator/dashboard/read/listing.ts";
 import type { PathSide } from "../../clients/typescript/src/paths/describe_path.ts";
@@ -18,7 +18,7 @@ const KIND = {
   orders: { size: ({ size }: Row) => size },
 };
 
-/** Of 120 rows, in the order of their names; the sizes of some are not known. */
+/** 120 rows in the order of their names. Some sizes are unknown. */
 const ROWS: readonly Row[] = Array.from({ length: 120 }, (_, index) => ({
   agent_id: `a-${String(index).padStart(3, "0")}`,
   size: index % 40 === 0 ? null : (index * 7) % 120,
@@ -89,7 +89,7 @@ function peers(stem: string, count: number): PeerRow[] {
   } as PeerRow));
 }
 
-/** One side of a path, with what it reports; null: nothing. */
+/** One side of a path with its report; null: no report. */
 function side(agent_id: string, report: { readonly works: boolean } | null): PathSide {
   return {
     agent_id,

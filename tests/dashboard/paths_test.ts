@@ -32,7 +32,7 @@ meshTest(
       };
       const page = async () => (await forms.open(`agents/${alice.id}`)).text;
 
-      // Registered, and not heard of.
+      // Both agents are registered, but have not sent a heartbeat.
       assert.match(await page(), /does not work: both are offline/);
       await report("none");
       assert.match(

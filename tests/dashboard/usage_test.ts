@@ -3,7 +3,7 @@ import { SUPABASE_URL } from "../conformance/client.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { startDashboard } from "../../operator/dashboard/server.ts";
 
-/** Before every other name, and after. */
+// Names that sort before and after all others.
 const QUIET = "00-quiet-";
 const BUSY = "zz-busy-of-today";
 
@@ -33,7 +33,7 @@ Deno.test("Today, where the busiest agent and the newest refusal come after hund
         select ${QUIET} || i, date_trunc('hour', now() - interval '20 hours', 'UTC'), 'forbidden', 1
         from generate_series(1, 300) i
         union all select ${BUSY}, date_trunc('hour', now() + interval '1 hour', 'UTC'), 'rate_limited', 7`;
-      // Between them there may be any number of agents of other tests.
+      // Agents of other tests may be listed in between.
       const [usage, refusals] = (await readToday()).split("Refused in the last day");
       for (const fragment of [usage!, refusals!]) {
         const [first] = fragment.match(/(?:zz-busy-of-today|00-quiet-\d+)(?=<)/) ?? [];
