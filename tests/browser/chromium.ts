@@ -1,12 +1,12 @@
 /**
- * Debian's Chromium that has no windows, for tests of what a person sees and what a page may do. It
- * starts in half the time of the whole browser.
+ * Debian's headless Chromium, for tests of what a person sees and what a page may do. It starts
+ * twice as fast as the whole browser.
  */
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 export type { Page };
 
-/** Runs `test` with an empty page of a browser of its own, and ends the browser. */
+/** Runs `test` with an empty page of a new browser, and closes the browser. */
 export async function withPage<Result>(
   test: (page: Page) => Promise<Result>,
   options: BrowserContextOptions = {},

@@ -1,4 +1,4 @@
-/** The client's package as npm installs it, in a page on an origin of its own. */
+/** The client's package as npm installs it, in a page on a separate origin. */
 import assert from "node:assert/strict";
 import { extname, join, normalize } from "node:path";
 import { installPackage } from "../long/installed_package.ts";
@@ -6,7 +6,7 @@ import { artifactTest, leavesUnchanged, publish, sha256 } from "../conformance/a
 import { SUPABASE_URL } from "../conformance/client.ts";
 import { type Page, withPage } from "./chromium.ts";
 
-/** What a page needs where nothing bundles the package for it. */
+/** An import map is enough for a page that uses the package without a bundler. */
 const PAGE = `<!doctype html><script type="importmap">
 {"imports": {
   "agent-files": "/node_modules/agent-files/dist/index.js",
@@ -17,8 +17,8 @@ const PAGE = `<!doctype html><script type="importmap">
 const MIME_TYPES: Readonly<Record<string, string>> = { ".js": "text/javascript" };
 
 /**
- * Opens a page that can import the package. `loaded` has the paths of what it asked for, `errors`
- * what the console shows in red.
+ * Opens a page that can import the package. `loaded` has the paths that the page requested,
+ * `errors` the console's errors.
  */
 async function withInstalledPage(
   test: (page: Page, loaded: readonly string[], errors: readonly string[]) => Promise<void>,
@@ -57,11 +57,11 @@ interface Handing {
   readonly url: string;
   readonly planner: { readonly id: string; readonly key: string };
   readonly builder: { readonly id: string; readonly key: string };
-  /** Somebody else's. */
+  /** An artifact of another agent. */
   readonly closedArtifactId: string;
 }
 
-/** Runs in the page: one agent waits for what another one puts. */
+/** Runs in the page: one agent waits for a file that another one puts. */
 async function handOver({ url, planner, builder, closedArtifactId }: Handing) {
   const specifier = "agent-files";
   const { AgentError, AgentFiles } = await import(specifier);
@@ -124,7 +124,7 @@ artifactTest(
         assert.deepEqual(progress, { upload: bytes.length });
         assert.deepEqual(refused, [404, "artifact_not_found", false]);
       });
-      // Nothing of Node, of the command line or of MCP.
+      // The page loaded nothing for Node, the command line or MCP.
       const others = loaded.filter((path) =>
         !/^\/node_modules\/(agent-files\/dist\/(?!cli\/)|@noble\/hashes\/)/.test(path)
       );
@@ -133,7 +133,7 @@ artifactTest(
   },
 );
 
-/** Runs in the page: a stream is put, once and again with another size. */
+/** Runs in the page: puts streams with the right size and with wrong sizes. */
 async function putStreams({ url, key }: { readonly url: string; readonly key: string }) {
   const specifier = "agent-files";
   const { AgentFiles } = await import(specifier);

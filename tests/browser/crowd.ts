@@ -1,4 +1,4 @@
-/** 2,000 agents and 300 peers, as a large deployment has them. */
+/** 2,000 agents and 300 peers, like a large deployment. */
 import type postgres from "postgres";
 import { RENDERING_REVISION } from "../../supabase/functions/_shared/waiting/config_version.ts";
 import { withStackDatabase } from "../database/connection.ts";
@@ -6,7 +6,7 @@ import { withStackDatabase } from "../database/connection.ts";
 export const CROWD_AGENTS = 2_000;
 export const CROWD_PEERS = 300;
 
-/** By how their names begin; each begins with "crowd-". */
+/** Kinds of agents by the beginning of their names, which is always "crowd-". */
 const KINDS = [
   { stem: "crowd-ci-runner-", agents: 1_200, peers: 100 },
   { stem: "crowd-web-eu-", agents: 300, peers: 120 },
@@ -17,7 +17,7 @@ const KINDS = [
 
 const OPERATOR = JSON.stringify({ kind: "operator", request_id: "crowd" });
 
-/** Runs `test` while the crowd is there. `beat` brings its peers online for 90 seconds. */
+/** Runs `test` while these agents exist. `beat` makes their peers online for 90 seconds. */
 export async function withCrowd(
   test: (beat: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
@@ -52,7 +52,7 @@ async function fill(
     cross join lateral (select sha256(convert_to(named.agent_id, 'UTF8'))) hashed (digest)`;
 }
 
-/** Of ten peers, two were never seen, and one runs an old configuration. */
+/** Sends heartbeats: of ten peers, two send none, and one reports an old configuration. */
 async function beat(sql: postgres.Sql): Promise<void> {
   await sql`
     select public.record_heartbeat(

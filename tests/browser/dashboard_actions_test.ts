@@ -1,4 +1,4 @@
-/** Every action of the dashboard, by keyboard alone. */
+/** Every action of the dashboard, using only the keyboard. */
 import assert from "node:assert/strict";
 import { type Cast, grant, inbox, publish } from "../conformance/artifacts.ts";
 import { createAgent, endCreatedAgents, operatorRpc } from "../conformance/client.ts";
@@ -8,7 +8,7 @@ import { withCrowd } from "./crowd.ts";
 import { followLink, pressButton, typeInto } from "./keyboard.ts";
 import { LOOKS, obstaclesOf, untilLive, withDashboard } from "./open_dashboard.ts";
 
-/** What the page of a form says that it would do. */
+/** The effects that a form's page announces. */
 function effectsOn(page: Page): Promise<string> {
   return page.locator("#effects").innerText();
 }
@@ -23,7 +23,7 @@ async function describe(agent_id: string) {
   };
 }
 
-/** Presses the button of a form, and reads what it did. */
+/** Presses a form's button. Returns the text about what it did. */
 async function confirm(page: Page, button: string): Promise<string> {
   await pressButton(page, button);
   assert.match(page.url(), /\/results\/[0-9a-f]{32}$/);
@@ -46,7 +46,7 @@ async function makeCast(): Promise<Cast> {
   return { planner, builder, stranger };
 }
 
-/** From the first page on, without a pointer. Ends on the page of the agent. */
+/** Goes from the first page to the agent's page, using only the keyboard. */
 async function findAgent(page: Page, agentId: string): Promise<void> {
   await typeInto(page, "prefix", agentId);
   await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
@@ -62,7 +62,7 @@ async function tryEveryAction(page: Page, { planner, builder, stranger }: Cast):
     await untilLive(page);
   };
 
-  // The first Tab of a page leads past its head.
+  // The first Tab of a page reaches the link that skips its head.
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   assert.equal(await page.evaluate("document.activeElement.id"), "content");
@@ -170,7 +170,7 @@ async function tryEveryAction(page: Page, { planner, builder, stranger }: Cast):
 }
 
 async function blockByName(page: Page, sender: string): Promise<void> {
-  // Another form of the page has a field of the same name.
+  // Another form on the page has a field with the same name.
   let field = "";
   while (field !== "blocked") {
     await typeInto(page, "from_agent", "");
@@ -183,7 +183,7 @@ async function blockByName(page: Page, sender: string): Promise<void> {
 
 Deno.test("every action, by keyboard alone, beside 2,000 agents and 300 peers → told beforehand, done, undone where that is possible", async (t) => {
   await withCrowd(async () => {
-    // dashboard_looks_test.ts has every width in every colour scheme.
+    // dashboard_looks_test.ts tries every width in every colour scheme.
     for (const look of [LOOKS[0]!, LOOKS.at(-1)!]) {
       await t.step(`${look.width} px, ${look.colorScheme}`, async () => {
         try {

@@ -1,4 +1,4 @@
-/** An enrolment key is made and revoked on the dashboard, by keyboard alone. */
+/** Creates and revokes an enrolment key on the dashboard, using only the keyboard. */
 import assert from "node:assert/strict";
 import { enrol, newName, whoami } from "../conformance/enrolment/enrolments.ts";
 import { followLink, pressButton, typeInto } from "./keyboard.ts";

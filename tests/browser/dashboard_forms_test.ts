@@ -1,4 +1,4 @@
-/** The dashboard's forms where somebody else sends them, they are sent twice, or no script runs. */
+/** The dashboard's forms, sent by another site, sent twice, or without scripts. */
 import assert from "node:assert/strict";
 import { artifactTest } from "../conformance/artifacts.ts";
 import { operatorRpc } from "../conformance/client.ts";
@@ -33,7 +33,7 @@ artifactTest(
           }
         }
         assert.equal(await liveKeysOf(planner.id), 1);
-        // The token is still good, for the page that it was made for.
+        // The real page still works.
         await page.goto(`${url}act/keys.revoke?agent_id=${planner.id}`);
         await page.getByRole("button", { name: "Revoke every agent key" }).click();
         await page.waitForURL(/results/);
@@ -70,7 +70,7 @@ artifactTest(
       await page.getByRole("link", { name: "See what the form did" }).click();
       await page.waitForURL(result);
       assert.equal(await liveKeysOf(planner.id), 2);
-      // It was shown once.
+      // The key is shown only once.
       assert.equal(await page.locator("#secret").count(), 0);
     });
   },

@@ -1,4 +1,4 @@
-/** How the dashboard looks with 2,000 agents and 300 peers, and whom it keeps out. */
+/** How the dashboard looks with 2,000 agents and 300 peers, and its accessibility. */
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const PAGES = {
   "plan": `act/agent.remove?agent_id=${AGENT}`,
 } as const;
 
-/** Where pictures of the pages go; a temporary folder unless the variable names one. */
+/** The folder for screenshots: the variable DASHBOARD_PICTURES, or a temporary folder. */
 async function pictureFolder(): Promise<string> {
   const folder = Deno.env.get("DASHBOARD_PICTURES");
   if (folder === undefined) return await Deno.makeTempDir({ prefix: "dashboard-pictures-" });

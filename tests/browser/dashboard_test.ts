@@ -1,4 +1,4 @@
-/** The dashboard as a person sees it, and what the things of agents can do to it. */
+/** The dashboard as a person sees it, also with hostile texts of agents. */
 import assert from "node:assert/strict";
 import { plain } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { startDashboard } from "../../operator/dashboard/server.ts";
@@ -9,7 +9,7 @@ import { agree, heartbeat, join, removePeer, ruleBetween } from "../conformance/
 import { type Page, withPage } from "./chromium.ts";
 import { withDashboard } from "./open_dashboard.ts";
 
-/** What would set `hit` if it were more than text. */
+/** Texts that set `hit` if the page does not escape them. */
 const HOSTILE_TEXTS = [
   "<script>globalThis.hit = 1</script>",
   '"><img src=x onerror="globalThis.hit = 2">',
@@ -29,7 +29,7 @@ function textOf(page: Page, selector: string): Promise<string> {
   return page.locator(selector).innerText();
 }
 
-/** Waits until a part of the page has a text. */
+/** Waits until a part of the page contains a text. */
 async function untilShown(page: Page, selector: string, text: string): Promise<void> {
   await page.locator(selector).getByText(text).first().waitFor();
 }
@@ -106,7 +106,7 @@ artifactTest(
   },
 );
 
-/** How many pixels of the picture have a colour, `#rrggbb`. */
+/** The number of the picture's pixels with this colour, `#rrggbb`. */
 function countPixels(page: Page, colour: string): Promise<number> {
   const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
   return page.evaluate(`(() => {
@@ -133,7 +133,7 @@ artifactTest(
       await heartbeat(builder);
       await withDashboard(`agents/${planner.id}`, async ({ page, complaints }) => {
         await untilShown(page, "#rules", "active");
-        // The picture is drawn a moment after the text.
+        // The picture is drawn a moment after the text appears.
         await askUntil((lagging) => lagging > 20, () => countPixels(page, "#f08c00"));
         await askUntil((online) => online > 20, () => countPixels(page, "#2f9e44"));
         await removePeer("operator", builder.id);
@@ -170,7 +170,7 @@ Deno.test("a page of another origin that knows the URL → is refused everything
       const outcomes = await page.evaluate(`Promise.all(["cors", "no-cors"].map((mode) =>
         fetch("${dashboard.url}picture/mesh", { mode }).then((answer) => answer.text(), () => "refused")))`);
       assert.deepEqual(outcomes, ["refused", "refused"]);
-      // Of most of them the browser does not even tell the page that they were answered.
+      // The browser hides most of these answers from the page.
       assert.deepEqual([...new Set(statuses)], [403]);
     });
   } finally {

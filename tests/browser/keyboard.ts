@@ -1,11 +1,11 @@
-/** A person at the keyboard, who has no pointer. */
+/** A person who uses only the keyboard. */
 import assert from "node:assert/strict";
 import type { Page } from "./chromium.ts";
 
-/** More than any page has. */
+/** More presses than any page needs. */
 const MOST_TABS = 600;
 
-/** What has the focus: its name, where it leads to, and whether one sees that it has the focus. */
+/** The focused element: its name, its link, its field, and whether its focus is visible. */
 interface Focused {
   readonly name: string;
   readonly href: string;
@@ -27,7 +27,7 @@ function readFocused(page: Page): Promise<Focused> {
   })()`);
 }
 
-/** Presses Tab until `isWanted` has the focus; everything on the way has to show that it has it. */
+/** Presses Tab until the wanted element has the focus. Every element must show its focus. */
 async function tabTo(page: Page, what: string, isWanted: (focused: Focused) => boolean) {
   const passed: string[] = [];
   for (let presses = 0; presses < MOST_TABS; presses++) {
@@ -42,7 +42,7 @@ async function tabTo(page: Page, what: string, isWanted: (focused: Focused) => b
   assert.fail(`Tab does not come to ${what}, but to ${Array.from(new Set(passed)).join("; ")}`);
 }
 
-/** Follows the first link whose text, unseen parts included, has all of `words`. */
+/** Follows the first link whose text, hidden parts included, contains all `words`. */
 export async function followLink(page: Page, ...words: string[]): Promise<void> {
   await tabTo(
     page,
@@ -56,7 +56,7 @@ export async function followLink(page: Page, ...words: string[]): Promise<void> 
 export async function typeInto(page: Page, field: string, text: string): Promise<void> {
   await tabTo(page, `the field ${field}`, (focused) => focused.field === field);
   if (text === "ArrowDown") return await page.keyboard.press(text);
-  // The field's text, if it has one, is selected by Tab, and replaced.
+  // Tab selects the field's text, so that typing replaces it.
   await page.keyboard.type(text);
 }
 

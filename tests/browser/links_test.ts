@@ -9,7 +9,7 @@ function linkOf({ token }: { readonly token: string }): string {
   return functionUrl(`/agent-artifacts/d/${token}`);
 }
 
-/** What axe-core finds wrong with a page, a line each. */
+/** The violations that axe-core finds on a page, one line each. */
 async function obstaclesOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate("axe.run()") as axe.AxeResults;
@@ -64,7 +64,7 @@ artifactTest(
           await page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
           true,
         );
-        // The page's own rules refuse scripts; axe needs one.
+        // Check the complaints before axe runs: the page's policy forbids scripts, and axe is one.
         assert.deepEqual(complaints.filter((text) => !text.includes("favicon")), []);
         assert.deepEqual(await obstaclesOf(page), []);
       });

@@ -1,4 +1,4 @@
-/** The dashboard of the stack in a browser of its own, and what that browser complains of. */
+/** Opens the stack's dashboard in a new browser, and records the browser's complaints. */
 import axe from "axe-core";
 import { startDashboard } from "../../operator/dashboard/server.ts";
 import { SUPABASE_URL } from "../conformance/client.ts";
@@ -8,9 +8,9 @@ export interface Watched {
   readonly page: Page;
   /** The URL that the command prints. */
   readonly url: string;
-  /** What the page asked for, that was not the dashboard's. */
+  /** Requests of the page to other origins. */
   readonly requestsElsewhere: readonly string[];
-  /** What the browser complained of: refused by the page's policy, among others. */
+  /** The browser's complaints, such as violations of the page's policy. */
   readonly complaints: string[];
 }
 
@@ -20,7 +20,7 @@ export interface Look {
   readonly javaScriptEnabled?: boolean;
 }
 
-/** Every look that is tried. */
+/** The widths and colour schemes that tests try. */
 export const LOOKS: readonly Required<Omit<Look, "javaScriptEnabled">>[] = [
   { width: 1280, colorScheme: "light" },
   { width: 1280, colorScheme: "dark" },
@@ -60,12 +60,12 @@ export async function withDashboard(
   }
 }
 
-/** Waits until the page shows what there is. */
+/** Waits until the page shows live data. */
 export async function untilLive(page: Page): Promise<void> {
   await page.waitForSelector("#state.live");
 }
 
-/** What axe-core finds wrong with a page, a line each. */
+/** The violations that axe-core finds on a page, one line each. */
 export async function obstaclesOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate("axe.run()") as axe.AxeResults;
