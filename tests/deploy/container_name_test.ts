@@ -8,8 +8,8 @@ import { SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 const NAME_INSIDE = "http://kong:8000";
 
 /**
- * Stands for the network of containers: it is the HTTP proxy of a function, and passes on to the
- * stack what is for NAME_INSIDE. Requests to a proxy name the whole URL, so nothing is resolved.
+ * Simulates the network of containers: the HTTP proxy of a function, which passes requests for
+ * NAME_INSIDE on to the stack. A proxy gets whole URLs, so the name is never resolved.
  */
 function startContainerNetwork() {
   return serve((request) => {
@@ -20,7 +20,7 @@ function startContainerNetwork() {
 }
 
 /**
- * Stands for the gateway under `supabase start`: the caller's host and port come in two headers.
+ * Simulates the gateway under `supabase start`: two headers carry the caller's host and port.
  */
 function startOuterGateway(functionUrl: () => string) {
   return serve((request) => {
@@ -90,7 +90,7 @@ Deno.test("/register and /open where the functions know the gateway as kong:8000
   }
 });
 
-/** Asks as the operator. Any status but 200 fails the test. */
+/** Calls an operation as the operator. Any status other than 200 fails the test. */
 async function ask(origin: string, path: string, body: object): Promise<Record<string, string>> {
   const response = await fetch(`${origin}/functions/v1/agent-artifacts/${path}`, {
     method: "POST",

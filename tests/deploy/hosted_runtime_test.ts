@@ -28,7 +28,7 @@ Deno.test("the packed files alone, under the Deno that hosted projects run, afte
       environment: {
         SUPABASE_URL: stack.url,
         SUPABASE_SECRET_KEY: stack.secretKey,
-        // As if they were not set.
+        // Removes the keys that a reader's environment does not have.
         ...{ SUPABASE_PUBLISHABLE_KEY: "", SUPABASE_SERVICE_ROLE_KEY: "", SUPABASE_ANON_KEY: "" },
       },
     });
@@ -42,7 +42,7 @@ Deno.test("the packed files alone, under the Deno that hosted projects run, afte
   }
 });
 
-/** What sessions had planned before such a change is the subject of tests/database/schema/. */
+/** tests/database/schema/ tests sessions that had planned their queries before such a change. */
 async function addColumns(stack: Stack): Promise<void> {
   const sql = postgres(stack.superuserDatabaseUrl, { max: 1 });
   try {

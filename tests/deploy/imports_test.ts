@@ -42,14 +42,14 @@ for (const path of OWN_CONFIGURATIONS) {
       imports,
       Object.fromEntries(Object.keys(imports).map((specifier) => [specifier, pins[specifier]])),
     );
-    // Edge runtimes in use have refused lock files of this Deno's form.
+    // Some Edge Runtime releases refuse the lock file format of this Deno.
     assert.deepEqual(rest, { lock: false });
   });
 }
 
 Deno.test("the pins of deno.json → npm packages of one exact version each", async () => {
   const { imports } = await readConfiguration(join(PROJECT, "deno.json"));
-  // No mapping of a whole folder of a package: the platform's bundler has refused those.
+  // No import may map a whole folder of a package: the platform's bundler refused that.
   const exact =
     /^npm:(?:@[a-z0-9-]+\/)?[a-z0-9-]+@\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\/[A-Za-z0-9_/]*[A-Za-z0-9](?:\.js)?)?$/;
   assert.deepEqual(Object.values(imports).filter((specifier) => !exact.test(specifier)), []);

@@ -7,7 +7,7 @@ const FUNCTIONS = join(PROJECT, "supabase", "functions");
 export const FUNCTION_NAMES = ["agent-artifacts", "agent-mesh"] as const;
 
 interface Import {
-  /** Below `supabase/functions`. */
+  /** The path below `supabase/functions`. */
   readonly file: string;
   readonly specifier: string;
 }
@@ -19,15 +19,15 @@ interface ModuleGraph {
   }[];
 }
 
-/** What a function's deployment has to be made of. */
+/** The modules that a function's deployment needs. */
 export interface FunctionModules {
-  /** Its modules and those that it shares, below the project's folder, sorted. */
+  /** Its own and the shared modules, as paths below the project's folder, sorted. */
   readonly files: readonly string[];
-  /** Every import of theirs, of whatever kind, that is not of a file of theirs. */
+  /** All their imports, of any kind, except imports of such files. */
   readonly foreignImports: readonly Import[];
 }
 
-/** The modules that a function's index.ts reaches, by imports of types and late ones too. */
+/** The modules that a function's index.ts reaches, also through type and dynamic imports. */
 export async function readModules(name: string): Promise<FunctionModules> {
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", join(FUNCTIONS, name, "index.ts")],

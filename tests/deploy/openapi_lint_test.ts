@@ -10,13 +10,13 @@ interface Problem {
   readonly location: readonly { readonly pointer: string }[];
 }
 
-/** A link redirects, and has no 2xx: to say otherwise would be wrong. */
+/** A link redirects and never answers 2xx, so this problem does not count. */
 function isOfRedirect({ ruleId, location }: Problem): boolean {
   return ruleId === "operation-2xx-response" &&
     location.every(({ pointer }) => pointer.startsWith("#/paths/~1d~1{grant_token}/"));
 }
 
-/** What `redocly lint` reports of a document, by its recommended rules. */
+/** The report of `redocly lint` about a document, with its recommended rules. */
 async function lint(file: string): Promise<{ totals: unknown; problems: Problem[] }> {
   const { stdout, stderr } = await new Deno.Command("npx", {
     args: [
@@ -43,7 +43,7 @@ for (const name of FUNCTION_NAMES) {
     const { totals, problems } = await lint(file);
     assert.deepEqual(problems.filter((problem) => !isOfRedirect(problem)), []);
     assert.deepEqual(totals, { errors: 0, warnings: problems.length, ignored: 0 });
-    // GET and HEAD of the only link.
+    // The problems of GET and HEAD of the only link.
     assert.equal(problems.length, name === "agent-artifacts" ? 2 : 0);
   });
 }

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 
-/** A directory of a test's own, removed with everything in it at the end. */
+/** A temporary directory, removed with everything in it at the end of the test. */
 export async function openTemporaryDirectory() {
   const path = await Deno.makeTempDir({ prefix: "agent-mesh-deploy-" });
   return {

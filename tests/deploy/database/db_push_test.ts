@@ -13,7 +13,7 @@ import { openTemporaryDirectory } from "../temporary_directory.ts";
 
 const PROJECT_SCHEMAS = ["public", ...namesOfSchemas(await readSchemaFiles())];
 
-/** What `db push` leaves in a database: its records, and what every function of the project is. */
+/** What `db push` leaves in a database: its records, and every function of the project. */
 async function readDeployment(sql: postgres.Sql) {
   const records = await sql`
     select version, name from supabase_migrations.schema_migrations order by version`;
@@ -48,7 +48,7 @@ Deno.test("supabase db push, twice, to an empty older project → every migratio
   const deployment = await readDeployment(pushed.sql);
   assert.deepEqual(deployment, await readDeployment(applied.sql));
   assert.equal(deployment.records.length, files.length);
-  // The doctor goes by these: the CLI records statements, the local stack whole files.
+  // The doctor compares these. The CLI records statements, and the local stack records whole files.
   for (const { sql } of [pushed, applied]) {
     const [row] = await sql`select public.inspect_deployment('{}') as found`;
     assert.deepEqual(row!["found"].migrations, (await readCheckout()).migrations);
@@ -80,8 +80,8 @@ Deno.test("supabase db push of a migration that fails at its end, to an older pr
   assert.deepEqual(schemas.map(({ nspname }) => nspname), ["public"]);
 });
 
-// A later migration may have broken an earlier function. Beside `db lint`, because that runs on
-// another major version.
+// A later migration may have broken an earlier function. `db lint` is not enough, because it runs
+// on another major version.
 Deno.test("every function of the project, once all migrations are applied → is valid", async () => {
   await using database = await openProjectDatabase();
   await applyMigrations({ databaseUrl: database.url });

@@ -1,6 +1,6 @@
 /**
- * What `supabase db lint` needs: a server with plpgsql_check. The embedded PostgreSQL has none, so
- * that it is looked for where Debian installs its own, whose major version may be another one.
+ * `supabase db lint` needs a server with plpgsql_check. The embedded PostgreSQL does not have it,
+ * so this looks for Debian's server, whose major version may differ.
  */
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,8 +31,8 @@ export async function findLintServer(): Promise<PostgresBinaries | null> {
 }
 
 /**
- * Opens a stock Supabase database with this project's migrations and plpgsql_check; its server ends
- * with it.
+ * Starts a server with a stock Supabase database that has this project's migrations and
+ * plpgsql_check. Disposing of the result stops the server.
  */
 export async function openLintDatabase(
   binaries: PostgresBinaries,
@@ -53,7 +53,7 @@ export async function openLintDatabase(
 
   await preparePlatform(urlOf(SUPERUSER), password);
   await applyMigrations({ databaseUrl: urlOf("postgres") });
-  // On the platform, the role that lints may create it.
+  // On the platform, the linting role itself may create the extension.
   const sql = postgres(urlOf(SUPERUSER), { max: 1, onnotice: () => {} });
   await sql`create extension plpgsql_check`;
   await sql.end();

@@ -6,12 +6,14 @@ import postgres from "postgres";
 import { createProjectDatabase } from "../../../local/postgres/platform.ts";
 
 export interface ProjectDatabase extends AsyncDisposable {
-  /** As the role that migrates; the local server speaks no TLS, and the CLI has to be told. */
+  /**
+   * Connects as the role that runs migrations. `sslmode=disable`, as the local server has no TLS.
+   */
   readonly url: string;
   readonly sql: postgres.Sql;
 }
 
-/** Opens one of an older project, which grants new functions to everybody; dropped at the end. */
+/** Opens one with an older project's default privileges, which grant new functions to everybody. */
 export async function openProjectDatabase(): Promise<ProjectDatabase> {
   const superuserUrl = Deno.env.get("SUPABASE_SUPERUSER_DB_URL")!;
   const name = `deploy_${crypto.randomUUID().replaceAll("-", "")}`;

@@ -1,6 +1,5 @@
 /**
- * A project that agents use: what it holds, put there and read back by the operator over HTTP
- * alone.
+ * A project that agents use. The operator fills it and reads it back, only through HTTP.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -12,13 +11,13 @@ type Connection = Pick<Stack, "url" | "secretKey">;
 
 const PLAN = "First the cellar, then the roof.\n";
 
-/** planner's plan, granted to builder; alpha and beta, who may reach each other; one agent key. */
+/** Holds planner's plan, granted to builder; alpha and beta with a rule; and one agent key. */
 export interface ProjectInUse {
   readonly artifactId: string;
   readonly agentKey: string;
 }
 
-/** Fills a project in. */
+/** Fills a project. */
 export async function useProject(project: Connection): Promise<ProjectInUse> {
   const artifacts = "/functions/v1/agent-artifacts";
   const mesh = "/functions/v1/agent-mesh";
@@ -72,14 +71,14 @@ interface Mapped {
   readonly peers: unknown;
 }
 
-/** Not the hooks, which a release may word differently. */
+/** Lines that no release changes. Excludes the hooks, whose wording may change. */
 const SAID_BY_EVERY_RELEASE =
   /^(?:\[|# |#nft |(?:Address|ListenPort|Table|MTU|PublicKey|PresharedKey|AllowedIPs|Endpoint|PersistentKeepalive) = )/;
 
 /**
- * Everything that its agents see of it: files, bytes, grants, maps, configurations with their PSKs.
- * Of a configuration, what every release says of the same state. Its version is less than what is
- * sent by the release's own revision of how it words the rest.
+ * Everything that the agents see: files, bytes, grants, netmaps, configurations with their PSKs. Of
+ * a configuration, it reads the lines that no release changes, and the version without the
+ * release's rendering revision.
  */
 export async function readProject(
   project: Connection,
@@ -102,7 +101,7 @@ export async function readProject(
     inbox: (await ask<Inbox>(project, `${artifacts}/inbox`, { agent_id: "builder" })).grants,
   };
   for (const agent_id of ["alpha", "beta"]) {
-    // The configuration first: it makes the PSK that the map counts.
+    // Read the configuration first: this creates the PSK that the netmap shows.
     const configured = await ask<Configured>(project, `${mesh}/wg_config`, { agent_id });
     seen[`configuration of ${agent_id}`] = {
       state_version: configured.config_version - renderingRevision,

@@ -1,4 +1,4 @@
-/** What a project in use goes through when it is upgraded. */
+/** Upgrades of a project in use. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cp, writeFile } from "node:fs/promises";
@@ -48,8 +48,8 @@ if (newestRelease !== undefined) {
     });
   });
 } else {
-  // Nothing to upgrade from yet. So this proves what the first upgrade will rely on: the migration
-  // that is to be released takes another one after it, in a project that is in use.
+  // There is no release to upgrade from yet. So this proves what the first upgrade will rely on: a
+  // project in use accepts a second migration after the one that will be released.
   Deno.test("before the first release: a project in use on this schema, upgraded by a second migration → the same files, grants, maps and PSKs", async () => {
     await using state = await openStateDirectory();
     const migrationsDirectory = join(state.path, "migrations");
@@ -70,14 +70,14 @@ if (newestRelease !== undefined) {
   });
 }
 
-/** Expands the schema, and touches a row that was there. */
+/** Adds a column, and thereby changes the existing rows. */
 const SECOND_MIGRATION = `
 alter table agents.keys add column noted text not null default 'here before';
 alter table agents.keys alter column noted drop default;
 alter table agents.keys alter column noted drop not null;
 `;
 
-/** How the functions of a folder word their configurations. */
+/** The rendering revision of the functions in a folder. */
 async function renderingOf(folder: string): Promise<{ renderingRevision: number }> {
   const file = join(folder, "supabase", "functions", "_shared", "waiting", "config_version.ts");
   const { RENDERING_REVISION } = await import(pathToFileURL(file).href);
@@ -89,14 +89,14 @@ interface Upgrade {
   readonly stateDir: string;
   /** The folder of the earlier version. */
   readonly earlier: string;
-  /** Of the later version. Default: the project's own. */
+  /** The migrations of the later version. Default: this project's. */
   readonly migrationsDirectory?: string;
 }
 
 /**
- * Runs an earlier version and uses it, migrates its database while it runs, and starts this version
- * on the same state. Proves that agents find everything as it was, through the functions of both
- * versions. Then runs `look`, which may prove it again.
+ * Runs and uses an earlier version, migrates its database while it runs, and starts this version on
+ * the same state. Asserts that agents see no difference, through the functions of both versions.
+ * Then runs `look`, which may assert this again.
  */
 async function proveUpgrade(
   { stateDir, earlier, migrationsDirectory }: Upgrade,
@@ -132,7 +132,7 @@ async function proveUpgrade(
   });
 }
 
-/** Extracts what a deployment had, out of the history. */
+/** Extracts the files of a release from the Git history. */
 async function extractProject(version: string, directory: string): Promise<void> {
   await Deno.mkdir(directory, { recursive: true });
   const archive = join(directory, "project.tar");
@@ -158,13 +158,13 @@ async function whileItRuns<Result>(stack: Stack, run: () => Promise<Result>): Pr
 }
 
 /**
- * Signed URLs, and what was read through them, name the origin: an upgrade leaves it as it is.
+ * The upgraded stack needs the same port, because signed URLs contain the origin.
  */
 function portOf(stack: Stack): number {
   return Number(new URL(stack.url).port);
 }
 
-/** What is not yet over in the whole project. */
+/** Counts the live entries of the whole project. */
 async function countLive(stack: Stack) {
   const sql = postgres(stack.superuserDatabaseUrl, { max: 1 });
   try {
