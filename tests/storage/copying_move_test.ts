@@ -7,7 +7,7 @@ import { jwtSecret, openBucket, variable } from "./own_bucket.ts";
 
 const COPY_MILLISECONDS = 1000;
 
-/** A Storage of a test's own, which copies what it moves, with one object at `from`. */
+/** Starts a separate Storage that moves objects by copying. It has one object at `from`. */
 async function startCopyingStorage() {
   const directory = await Deno.makeTempDir();
   const databaseUrl = new URL(variable("SUPABASE_DB_URL"));
@@ -24,7 +24,7 @@ async function startCopyingStorage() {
   await client.uploadToSignedUrl("from", data!.token, "hello");
   return {
     client,
-    /** Moves `from`, as a caller that may hang up. */
+    /** Moves `from`. The caller hangs up when `signal` is aborted. */
     move(to: string, signal: AbortSignal): Promise<Response> {
       return fetch(`${url}/object/move`, {
         method: "POST",
@@ -33,7 +33,7 @@ async function startCopyingStorage() {
         signal,
       });
     },
-    /** How many files there are. */
+    /** The number of files on the disk. */
     files: async () => (await readdir(join(directory, "objects"))).length,
     async [Symbol.asyncDispose]() {
       await client.remove(["from", "to", "to-1", "to-2"]);

@@ -25,7 +25,7 @@ Deno.test("GET of a signed URL → the bytes, with the headers of the object", a
   assert.equal(response.headers.get("etag"), info?.etag);
   assert.ok(Date.parse(response.headers.get("last-modified") ?? "") > 0);
   assert.equal(response.headers.get("x-content-type-options"), null);
-  // The gateway's: Storage sends none.
+  // The gateway adds this header; Storage does not send it.
   assert.equal(response.headers.get("access-control-allow-origin"), "*");
 });
 

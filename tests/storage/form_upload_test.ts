@@ -102,7 +102,7 @@ Deno.test("PUT of a form → its bytes are on the disk before the form ends", as
   const bucket = await openBucket();
   const put = startPut(await bucket.signUpload("a"), { "content-type": FORM_TYPE });
   put.send(`${FILE_HEAD}first half, `);
-  // The parser holds back as many bytes as the start of a boundary may have.
+  // The parser holds back bytes that may begin a boundary, so send more than that.
   put.send("-".repeat(200));
   await awaitUploadsUnderWay(1);
   assert.equal(await bucket.read("a"), null);

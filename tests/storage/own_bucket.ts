@@ -14,11 +14,11 @@ export function variable(name: string): string {
 export const STORAGE_URL = `${variable("SUPABASE_URL")}/storage/v1`;
 
 export interface BucketOptions {
-  /** Bytes. */
+  /** In bytes. */
   readonly sizeLimit?: number;
 }
 
-/** A private bucket of a test's own, and the ways to reach it. */
+/** A private bucket for one test, and functions to use it. */
 export async function openBucket(options: BucketOptions = {}) {
   const name = `test-${crypto.randomUUID()}`;
   await withDatabase((sql) =>
@@ -31,7 +31,7 @@ export async function openBucket(options: BucketOptions = {}) {
   return {
     name,
     client: bucket,
-    /** A fresh signed upload URL. */
+    /** A new signed upload URL. */
     async signUpload(path: string): Promise<string> {
       const { data, error } = await bucket.createSignedUploadUrl(path);
       if (error) throw error;
@@ -50,7 +50,7 @@ export async function openBucket(options: BucketOptions = {}) {
       }
       await response.body?.cancel();
     },
-    /** What lies at `path` now; null for nothing. */
+    /** The current text at `path`, or null. */
     async read(path: string): Promise<string | null> {
       const { data } = await bucket.download(path);
       return data === null ? null : await data.text();
@@ -66,7 +66,7 @@ export function putText(
   return fetch(url, { method: "PUT", body: text, headers });
 }
 
-/** A PUT whose body is sent piece by piece, as long as the test wants. */
+/** A PUT whose body the test sends piece by piece. */
 export function startPut(url: string, headers: Record<string, string> = {}) {
   const abort = new AbortController();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
@@ -78,7 +78,7 @@ export function startPut(url: string, headers: Record<string, string> = {}) {
       controller.close();
       return await response;
     },
-    /** The client goes away in the middle. */
+    /** The client disconnects in the middle. */
     async abort(): Promise<void> {
       abort.abort();
       await response.then((late) => late.body?.cancel(), () => {});
@@ -87,7 +87,7 @@ export function startPut(url: string, headers: Record<string, string> = {}) {
 }
 
 /**
- * Waits until exactly `count` uploads are under way in Storage, each with at least one byte
+ * Waits until Storage has exactly `count` uploads in progress, each with at least one byte
  * received.
  */
 export async function awaitUploadsUnderWay(count: number): Promise<void> {
@@ -120,7 +120,7 @@ export async function withDatabase<T>(use: (sql: postgres.Sql) => Promise<T>): P
   }
 }
 
-/** The secret that Storage signs with: by it, a test makes tokens that Storage would not make. */
+/** Storage's signing secret, with which a test signs tokens that Storage would not issue. */
 export async function jwtSecret(): Promise<string> {
   return JSON.parse(await readFile(stateFiles(variable("STATE_DIR")).keys, "utf8")).jwtSecret;
 }

@@ -20,7 +20,7 @@ function tokenOf(url: string): string {
   return new URL(url).searchParams.get("token") ?? "";
 }
 
-/** An upload token that ends `seconds` from now. */
+/** An upload token that expires in `seconds` seconds. */
 async function tokenFor(bucket: Bucket, path: string, seconds: number): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const claims = { url: `${bucket.name}/${path}`, upsert: false, scope: "upload" };
@@ -75,7 +75,7 @@ Deno.test("PUT without a token → InvalidRequest", async () => {
 
 Deno.test("a token that runs out during the PUT → 200: it is checked when the PUT begins", async () => {
   const bucket = await openBucket();
-  // The end is a whole second: of one second, nothing might be left.
+  // Expiry times are whole seconds, so a token of one second might already have expired.
   const seconds = 2;
   const put = startPut(uploadUrl(bucket, "target", await tokenFor(bucket, "target", seconds)));
   const end = (Math.floor(Date.now() / 1000) + seconds + 1) * 1000;
