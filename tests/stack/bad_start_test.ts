@@ -136,7 +136,7 @@ Deno.test("start twice with one state directory → the second is refused, the f
   const stateDir = Deno.env.get("STATE_DIR")!;
   const service = await launch({ stateDir });
   assert.equal(await service.exit(), 1);
-  // The stack of this test run is the work of the process that started this one.
+  // The parent process runs the stack of this test run.
   assert.equal(
     (await service.errors).trim(),
     `The service already runs with this state directory (process ${Deno.ppid}); stop it with \`deno task stop\`.`,

@@ -31,7 +31,7 @@ Deno.test("an upstream that restarts between two requests → both are answered"
   }
 });
 
-/** Answers the first request of every connection, and breaks the connection at the second. */
+/** An upstream that answers the first request of a connection and resets it at the second. */
 async function openFickleUpstream() {
   const arrived: string[] = [];
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** Issuers whose keys the functions of a local stack fetch, and what comes instead of keys. */
+/** Issuers whose keys the functions of a local stack fetch, and other answers in place of keys. */
 import assert from "node:assert/strict";
 import { readStackOptions } from "../../local/stack/options.ts";
 import { newName } from "../conformance/enrolment/enrolments.ts";
@@ -8,12 +8,12 @@ import { type OwnStack, withOwnStack } from "../database/own_stack.ts";
 const AUDIENCE = "https://agents.example.com";
 const KIB = 1024;
 
-/** An issuer on this machine. `answer` is what it says when it is asked for its keys. */
+/** An issuer on this machine. `answer` handles requests for its keys. */
 interface Served {
   readonly issuer: Issuer;
   readonly host: string;
   answer: (request: Request) => Response | Promise<Response>;
-  /** How often it was asked for its keys. */
+  /** The number of requests for its keys. */
   asked: number;
 }
 
@@ -35,7 +35,7 @@ async function serve(ends: AsyncDisposableStack): Promise<Served> {
   return served;
 }
 
-/** The right keys, in an answer of `bytes`. */
+/** The right keys, padded with spaces to `bytes` bytes. */
 function keys({ issuer }: Served, bytes = 0): Response {
   const text = JSON.stringify(issuer.jwks);
   return new Response(text + " ".repeat(Math.max(0, bytes - text.length)));
@@ -45,7 +45,7 @@ interface Refused {
   readonly reason: string;
 }
 
-/** What an agent is told by either function and path, and the operator by the events. */
+/** Enrols in every way. Returns the agent's answers, the operator's test result, and the events. */
 async function tryToEnrol({ stack, sql, ask }: OwnStack, { issuer }: Served) {
   const { enrolment_id } = await ask<{ enrolment_id: string }>("/enrolment/put", {
     ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, agent_template: "{sub}" },
@@ -112,7 +112,7 @@ Deno.test("keys that a local stack fetches from an issuer in ISSUER_HOSTS → ag
     assert.deepEqual(await tryToEnrol(own, most), TAKEN);
     for (const one of [large, redirected, failing]) {
       assert.deepEqual(await tryToEnrol(own, one), REFUSED);
-      // Both functions asked, and soon after a failure nobody asks again.
+      // Each function asked once, because it does not ask again soon after a failure.
       assert.equal(one.asked, 2);
     }
     assert.deepEqual(await tryToEnrol(own, unlisted), REFUSED);

@@ -24,7 +24,7 @@ Deno.test("start, SIGTERM, start → nothing left in between, the same keys and 
   const first = await launch({ stateDir: state.path });
   assert.equal(await first.ready(), `Ready: ${first.url}`);
   assert.equal(first.output.at(-1), `Ready: ${first.url}`);
-  // The stack of the test run is up all the while: two stacks run at once.
+  // The stack of the test run is up too, so two stacks run at the same time.
   for (const path of HEALTH) await awaitOk(first.url + path);
   const before = await readEnvironment(state.path);
   assert.equal(before["SUPABASE_URL"], first.url);

@@ -6,7 +6,7 @@ import { applyMigrations, findForeignMigration } from "../../local/postgres/migr
 import { createProjectDatabase, type DefaultPrivileges } from "../../local/postgres/platform.ts";
 import { openStateDirectory } from "./stack_process.ts";
 
-/** A fresh database without migrations, dropped when the test ends. */
+/** A new database without migrations, dropped when the test ends. */
 async function openDatabase(defaultPrivileges: DefaultPrivileges = "newer") {
   const superuserUrl = Deno.env.get("SUPABASE_SUPERUSER_DB_URL")!;
   const name = `migrations_${crypto.randomUUID().replaceAll("-", "")}`;
@@ -87,7 +87,7 @@ Deno.test("findForeignMigration → the first record that the directory does not
   await applyMigrations(options);
   await write("3_not_applied_yet.sql", "select 4;");
   assert.equal(await findForeignMigration(options), null);
-  // As the Supabase CLI records the first one.
+  // The Supabase CLI would record the first migration this way.
   await database.sql`
     update supabase_migrations.schema_migrations set statements = '{select 1,select 2}'
     where version = '1'`;

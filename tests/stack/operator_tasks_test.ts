@@ -17,7 +17,7 @@ function agentId(prefix: string): string {
   return prefix + crypto.randomUUID().slice(0, 13);
 }
 
-/** The id of the key that agent:create made: it stands on standard error. */
+/** The id of the key that agent:create made, from its standard error. */
 function keyIdIn(errors: string): string {
   return /^Key (key_[0-9a-f]{32}) of /.exec(errors)![1]!;
 }

@@ -1,6 +1,6 @@
 /**
- * What the system denies to another user. A test cannot become an ordinary user, so root tries
- * without the capability that would allow it.
+ * What the system denies to other users. A test cannot become an ordinary user, so root drops the
+ * capability that would allow it.
  */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -26,7 +26,7 @@ async function hasSetpriv(): Promise<boolean> {
   return await setpriv.output().then(({ success }) => success, () => false);
 }
 
-/** The lowest port that needs no capability. */
+/** The lowest port that requires no capability. */
 function lowestFreeForAll(): number {
   try {
     return Number(Deno.readTextFileSync("/proc/sys/net/ipv4/ip_unprivileged_port_start"));
@@ -45,7 +45,7 @@ for (const task of ["stop", "reset"]) {
         args: ["600"],
         uid: NOBODY,
         gid: NOBODY,
-        // A directory that any user may enter.
+        // Any user may enter this directory.
         cwd: "/",
       }).spawn();
       try {

@@ -1,4 +1,4 @@
-/** A gateway of a test's own, without a stack behind it. */
+/** A separate gateway for a test, without a stack behind it. */
 import assert from "node:assert/strict";
 import { startGateway } from "../../local/gateway/gateway.ts";
 import { freePort } from "../../local/processes/free_port.ts";
@@ -13,13 +13,13 @@ export const KEYS = {
   databasePassword: "",
 };
 
-/** What reached the upstream. */
+/** A request that reached the upstream. */
 export interface Seen {
   readonly path: string;
   readonly headers: Record<string, string>;
 }
 
-/** A gateway in front of one upstream for everything. By default, that tells what reached it. */
+/** A gateway with one upstream for all paths. By default, the upstream echoes the request. */
 export async function openGateway(handler: Deno.ServeHandler = tellWhatArrived) {
   let upstream = serve(0, handler);
   const { port } = upstream.addr;
@@ -46,7 +46,7 @@ function serve(port: number, handler: Deno.ServeHandler) {
   return Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, handler);
 }
 
-/** A gateway in front of what listens on `port`. */
+/** A gateway whose upstream listens on `port`. */
 export async function openGatewayTo(
   port: number,
   options: { readonly silenceMilliseconds?: number } = {},

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
 import { openStateDirectory } from "./stack_process.ts";
 
-/** What a copy of the project needs for `deno task schema:diff`. */
+/** The parts of the project that `deno task schema:diff` needs. */
 const PARTS = ["deno.json", "clients/typescript/src/cli", "dev", "local", "supabase/config.toml"]
   .concat("supabase/migrations", "supabase/schemas");
 
-/** The lines that `deno task schema:diff` prints in a copy of the project that `change` changes. */
+/** The output lines of `deno task schema:diff` in a copy of the project, after `change`. */
 async function schemaDiff(change: (supabase: string) => Promise<void>) {
   await using copy = await openStateDirectory();
   for (const part of PARTS) {

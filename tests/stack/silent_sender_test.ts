@@ -5,7 +5,7 @@ import { openGatewayTo } from "./own_gateway.ts";
 const SILENCE_MILLISECONDS = 1000;
 const CONNECTIONS = 300;
 
-/** What a gateway answers to these bytes, after which nothing more is sent, until it hangs up. */
+/** Sends these bytes and nothing more. Returns what the gateway answers until it hangs up. */
 function answerTo(port: number, sent: string): Promise<string> {
   return new Promise((resolve) => {
     let received = "";
@@ -16,7 +16,7 @@ function answerTo(port: number, sent: string): Promise<string> {
   });
 }
 
-/** A gateway in front of an upstream that answers before it has read a body, or after it has. */
+/** A gateway whose upstream answers after it has read the body, or before. */
 async function withGateway(
   { readsBody }: { readsBody: boolean },
   run: (port: number) => Promise<void>,

@@ -11,8 +11,8 @@ import { stateFiles } from "../../local/state/state_files.ts";
 const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * A state directory of a test's own, removed with everything in it when the test ends. It lies in
- * the state directory of the test run, with which it is removed when the tests are broken off.
+ * A separate state directory, removed with everything in it when the test ends. It is inside the
+ * test run's state directory, so it is also removed when the run is aborted.
  */
 export async function openStateDirectory() {
   const path = await Deno.makeTempDir({ dir: Deno.env.get("STATE_DIR")!, prefix: "stack-" });
@@ -26,7 +26,7 @@ export async function openStateDirectory() {
   };
 }
 
-/** `cp -a` of a state directory, removed when the test ends. */
+/** A copy of a state directory (`cp -a`), removed when the test ends. */
 export async function copyStateDirectory(original: string) {
   const copy = await openStateDirectory();
   const { success } = await new Deno.Command("cp", {
@@ -36,7 +36,7 @@ export async function copyStateDirectory(original: string) {
   return copy;
 }
 
-/** Every file and directory under `directory`, with what the files hold. */
+/** Every file and directory below `directory`, with the files' contents. */
 export async function snapshot(directory: string): Promise<Record<string, string>> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const pairs = entries.map(async (entry): Promise<[string, string]> => {
@@ -49,11 +49,11 @@ export async function snapshot(directory: string): Promise<Record<string, string
 export interface TaskOptions {
   readonly args?: readonly string[];
   readonly environment?: Record<string, string>;
-  /** A command that runs the task in its turn, such as `setpriv` with its options. */
+  /** A command that starts the task, such as `setpriv` with its options. */
   readonly through?: readonly string[];
 }
 
-/** Runs a program of dev/ to its end, as `deno task` does. */
+/** Runs a program to its end, as `deno task` does. */
 export async function runTask(program: string, options: TaskOptions = {}) {
   const command = [
     ...(options.through ?? []),
@@ -78,7 +78,7 @@ export async function runTask(program: string, options: TaskOptions = {}) {
 export interface LaunchOptions {
   readonly stateDir: string;
   readonly port?: number;
-  /** Arguments of Deno. Default: what `deno task start` runs. */
+  /** Arguments of Deno. Default: those of `deno task start`. */
   readonly args?: readonly string[];
   readonly environment?: Record<string, string>;
   /** As in TaskOptions. */
@@ -129,7 +129,7 @@ export async function launch(options: LaunchOptions) {
       return line;
     },
     kill: (signal: Deno.Signal) => child.kill(signal),
-    /** Resolves to the exit code when everything that it printed has been read. */
+    /** Resolves to the exit code when the whole output has been read. */
     async exit(): Promise<number> {
       const { code } = await child.status;
       await outputEnded;

@@ -5,8 +5,8 @@ import { committed, pathsInBucket, sealed, seedBucket } from "../database/sweep/
 import { withOwnStack } from "../database/own_stack.ts";
 
 /**
- * A gateway that answers /sweep with `answers` in turn, then with the last one for ever, and keeps
- * what it was asked.
+ * A gateway that answers /sweep with `answers` in turn, then always with the last one, and records
+ * the requests.
  */
 function startGateway(answers: { status?: number; body: unknown }[]) {
   const asked: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * A process that wants the state directory of its first argument. It prints `ready`, tries when it
- * is told `go`, prints what came of it, and holds what it got until it is killed.
+ * A process that tries to lock the state directory of its first argument. It prints `ready`, waits
+ * for `go`, tries, prints the outcome, and keeps the lock until it is killed.
  */
 import { lockState } from "../../../local/state/state_lock.ts";
 
@@ -12,5 +12,5 @@ try {
 } catch (cause) {
   console.log((cause as Error).message);
 }
-// Until the parent ends it, or ends itself.
+// Wait until the parent kills this process, or ends itself.
 await Deno.stdin.readable.pipeTo(new WritableStream());

@@ -11,7 +11,7 @@ import { launch, openStateDirectory, runTask, snapshot } from "../stack_process.
 Deno.test("start on a state that another schema made → one sentence that names `deno task reset`, exit code 1, nothing changed; after a reset it starts", async () => {
   await using state = await openStateDirectory();
   await using migrations = await openStateDirectory();
-  // As before the squash: a migration for each file of the schema.
+  // Before the squash, each file of the schema had its own migration.
   await writeFile(
     join(migrations.path, "20261121120000_agents.sql"),
     "create schema agents; create table agents.keys as select 'planner' as agent_id;",
@@ -42,7 +42,7 @@ Deno.test("start on a state that another schema made → one sentence that names
   assert.equal((await readDatabase(fresh.databaseUrl)).keys.length, 0);
 });
 
-/** Starts the stack of an older checkout, without its functions, and reads what it has. */
+/** Starts the stack of an older checkout without functions, and reads its data. */
 async function runOlder(stateDir: string, migrationsDirectory: string) {
   const stack = await startStack({
     ...THROW_AWAY,
@@ -70,7 +70,7 @@ async function readDatabase(url: string) {
   }
 }
 
-/** What a state directory keeps between two starts. */
+/** The files that a state directory keeps between two starts. */
 async function keptFiles(stateDir: string) {
   const { keys, authKey, storage } = stateFiles(stateDir);
   return [

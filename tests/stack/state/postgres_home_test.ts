@@ -13,7 +13,7 @@ import {
   snapshot,
 } from "../stack_process.ts";
 
-/** A state directory that remembers a home outside, which is made when it is first opened. */
+/** A state directory that names a PostgreSQL home outside, which the first start creates. */
 async function openOutside() {
   const state = await openStateDirectory();
   const parent = await openStateDirectory();

@@ -11,7 +11,7 @@ function reset(stateDir: string) {
   return runTask("local/stack/reset.ts", { environment: { STATE_DIR: stateDir } });
 }
 
-/** Writes files, by their paths under `directory`. */
+/** Writes files, given by their paths below `directory`. */
 async function fill(directory: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(directory, name)), { recursive: true });
@@ -19,7 +19,7 @@ async function fill(directory: string, files: Readonly<Record<string, string>>):
   }
 }
 
-/** What another program may keep under the names that a stack uses too. */
+/** Files of another program under names that a stack uses too. */
 const OF_ANOTHER_PROGRAM = {
   "env": "A=1\n",
   "keys.json": "{}",

@@ -11,7 +11,7 @@ const CONTENDER = fileURLToPath(new URL("./lock_contender.ts", import.meta.url))
 const REFUSAL =
   "The service already runs with this state directory; stop it with `deno task stop`.";
 
-/** A process that tries to lock `stateDir` when it is told to. */
+/** Starts a process that tries to lock `stateDir` when told to. */
 async function startContender(stateDir: string) {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-all", CONTENDER, stateDir],
@@ -99,7 +99,7 @@ Deno.test("lockState() while others remove the lock's file, as reset does → ne
       holders++;
       times++;
       mostHolders = Math.max(mostHolders, holders);
-      // Time for another one to come in.
+      // Gives another one time to take the lock, if it could.
       await writeFile(stateFiles(state.path).env, "");
       holders--;
       await lock.remove();
