@@ -57,7 +57,7 @@ Deno.test("GET /auth/v1/user with another token → Auth's errors", async () => 
     assert.deepEqual([answer.status, answer.body.code], [status, code]);
     assert.equal(answer.headers.get("x-supabase-api-version"), "2024-01-01");
   }
-  // The gateway puts the role's own JWT where only a key is sent: it has no user.
+  // For a request with only a key, the gateway adds the role's own JWT, which has no user.
   const noUser = await get("/user", { apikey: SECRET_KEY });
   assert.deepEqual([noUser.status, noUser.body.code], [403, "bad_jwt"]);
 });

@@ -8,7 +8,7 @@ import { arrangeValidRequests } from "../mutations/valid_requests.ts";
 import { agentsIn, isIdentified, keyIn, sent } from "./requests.ts";
 import { newName, signIn } from "./signed_in.ts";
 
-/** By the database: MCP puts its answer into a result. */
+/** Asserts 401, or for MCP the same error inside a tool's result. */
 function assertRefused(answer: Answer): void {
   const result = answer.body["result"] as { isError: boolean; content: { text: string }[] };
   if (result === undefined) return assertUnauthenticated(answer);
@@ -36,7 +36,7 @@ Deno.test("remove_agent → its users are 401 everywhere, by old and new tokens,
   });
 
   for (const [place, { id }] of agents.entries()) {
-    // A key is no readmission of the people.
+    // A new agent key does not readmit the agent's users.
     await operatorRpc("create_agent_key", { agent_id: id });
     const headers = { authorization: `Bearer ${before[place]!.key}` };
     assertUnauthenticated(await send("/agent-artifacts/whoami", { headers }));

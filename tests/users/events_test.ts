@@ -36,7 +36,7 @@ artifactTest(
       after: latest,
       types,
     });
-    // The operator reads them as the agent whom it names does.
+    // The operator sees the same events as the agent that it names.
     assert.deepEqual(ofOperator.events.map(({ user_id }) => user_id), [user.sub, user.sub]);
   },
 );

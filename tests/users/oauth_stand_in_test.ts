@@ -1,4 +1,4 @@
-/** What Auth's OAuth server refuses (internal/api/oauthserver), by the stand-in. */
+/** The stand-in refuses what Auth's OAuth server refuses (internal/api/oauthserver). */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { SUPABASE_URL } from "../conformance/client.ts";
@@ -29,7 +29,7 @@ async function registerClient(token_endpoint_auth_method = "none"): Promise<Regi
   return body;
 }
 
-/** Asks for an authorization. Resolves to the status, and to where it leads. */
+/** Requests an authorization. Returns the status and the redirect's location. */
 async function authorize(
   client: Registered,
   changes: Record<string, string> = {},
@@ -59,7 +59,7 @@ async function consent(authorization_id: string, token: string): Promise<Respons
   return answer;
 }
 
-/** The code that a new user's consent gives. */
+/** The authorization code after a new user's consent. */
 async function codeFor(client: Registered): Promise<string> {
   const { location } = await authorize(client);
   const user = await signIn(newName("ada"));

@@ -14,10 +14,10 @@ import { operationsOf } from "../faults/points/code.ts";
 import { agentsIn, isIdentified, keyIn, sent } from "./requests.ts";
 import { newName, signIn } from "./signed_in.ts";
 
-/** About the caller alone, whoever it is. */
+/** Operations about the caller itself, which every agent may call. */
 const OF_THE_CALLER = /\/(?:whoami|mcp)$/;
 
-/** The stack has none. */
+/** The stack has no relay. */
 const WITHOUT_RELAY = "503 misconfigured";
 
 async function end(agents: readonly Agent[]): Promise<void> {
@@ -31,7 +31,7 @@ function verdictOf({ status, body }: Answer): string {
 Deno.test("the valid requests, which mutations begin with too → one of every operation at least", async () => {
   const requests = await arrangeValidRequests();
   const paths = requests.map(({ path }) => path.replace(/\/d\/.+$/, "/d/:grant_token"));
-  // Nothing that is sent to /health means anything.
+  // /health ignores everything in a request, so there is no request for it.
   const operations = (["agent-artifacts", "agent-mesh"] as const).flatMap(operationsOf).sort()
     .filter((path) => !path.endsWith("/health"));
   assert.deepEqual([...new Set(paths)].sort(), operations);
@@ -41,7 +41,7 @@ Deno.test("the valid requests, which mutations begin with too → one of every o
 Deno.test("every operation of an agent by a user who is that agent → 200, as by its key", async (test) => {
   const requests = (await arrangeValidRequests()).filter(isIdentified)
     .filter(({ headers }) => keyIn(headers) !== undefined)
-    // The one by a grant_id names none.
+    // A request with a grant_id names no agent.
     .filter(({ body }) => !("grant_id" in body));
   const agents = await agentsIn(requests);
   for (const request of requests) {

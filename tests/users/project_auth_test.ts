@@ -3,14 +3,15 @@
 // - GET /.well-known/jwks.json (internal/api/jwks.go): {keys}, without the legacy secret, which is
 //   symmetric; `cache-control: public, max-age=600`. A project that has only that: {"keys": []}.
 // - A token (internal/tokens/service.go, AccessTokenClaims): iss, sub, aud, exp, iat, email, phone,
-//   app_metadata, user_metadata, role, aal, amr, session_id, is_anonymous; client_id and scope
-//   where an OAuth client has it. `aud` is a text (MarshalSingleStringAsArray is off); a hook may
-//   write text or list. There is no nbf, unless a hook writes one.
-// - GET /user (internal/api/auth.go, user.go): the user, or, to who asks for version 2024-01-01 of
-//   the API, {code, message}: 401 no_authorization; 403 bad_jwt, user_not_found, session_not_found
+//   app_metadata, user_metadata, role, aal, amr, session_id, is_anonymous; tokens of OAuth clients
+//   also client_id and scope. `aud` is a text (MarshalSingleStringAsArray is off); a hook may
+//   write a text or a list. There is no nbf, unless a hook writes one.
+// - GET /user (internal/api/auth.go, user.go): the user, or an error, which is {code, message} in
+//   API version 2024-01-01: 401 no_authorization; 403 bad_jwt, user_not_found, session_not_found
 //   (signed out), user_banned; 400 bad_jwt for a sub that is no UUID; 500 unexpected_failure.
 // - An HS256 token is verified with the legacy secret, unless its kid names a key (parseJWTClaims).
-// - What has no code is not Auth's: the gateway answers 401 {"message": "Invalid API key"}.
+// - An answer without a code is not from Auth: the gateway answers 401 {"message": "Invalid API
+//   key"}.
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { artifactTest } from "../conformance/artifacts.ts";
@@ -33,7 +34,7 @@ function callsOf(proxy: Proxy, path: string): Passing[] {
   return proxy.passed.filter((passing) => passing.path === path);
 }
 
-/** Answers one path, in place of the stack's Auth. */
+/** Answers one path instead of the stack's Auth. */
 function answering(path: string, body: unknown, status = 200): Intercept {
   const headers = { "x-supabase-api-version": "2024-01-01" };
   return (passing) => passing.path === path ? Response.json(body, { status, headers }) : undefined;

@@ -1,4 +1,4 @@
-/** Every token that is not taken, by what is wrong with it. Each would be, if that were right. */
+/** Tokens that are refused, by their only fault. Without it, each would be accepted. */
 import { Buffer } from "node:buffer";
 import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { SIGNING_KEY } from "./signed_in.ts";
@@ -26,7 +26,7 @@ export function refusedTokens(agentId: string): Record<string, string> {
   };
 }
 
-/** Signed by the project, which signs no such token for a user who is signed in and an agent. */
+/** Tokens with the project's valid signature, whose claims are not those of a signed-in agent. */
 function byClaims(agentId: string): Record<string, string> {
   const now = Math.floor(Date.now() / 1000);
   const valid = claimsOf(agentId);

@@ -14,7 +14,7 @@ async function leavesUnchanged(agents: readonly Agent[], refused: () => Promise<
   await leavesArtifactsUnchanged(agents, () => leavesMeshUnchanged(agents, refused));
 }
 
-/** `request` with this token, and beside it whatever might be taken for a better credential. */
+/** Sends `request` with this token, and a secret key in `apikey` that must not be used instead. */
 function withToken(request: ValidRequest, token: string): Promise<
   Parameters<
     typeof assertUnauthenticated
@@ -35,7 +35,7 @@ Deno.test("every operation with every token that is not a signed-in user's → 4
       });
     }
   });
-  // The same claims, with nothing wrong about them, are taken.
+  // A token without a fault is accepted.
   const user = await signIn(owner);
   const whoami = await send("/agent-artifacts/whoami", {
     headers: { authorization: `Bearer ${user.key}` },

@@ -1,4 +1,4 @@
-/** Every operation that writes, by every kind of credential, while the agent's access ends. */
+/** Every writing operation, with every kind of credential, while the agent's access ends. */
 import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { grant, publish, registerAndUpload, sha256 } from "../conformance/artifacts.ts";
@@ -15,7 +15,7 @@ import { withStackDatabase } from "../database/connection.ts";
 import { chosenSeed, Random } from "../seeds/random.ts";
 import { signIn } from "./signed_in.ts";
 
-/** One request that writes. MCP has the operation as a tool. */
+/** One request that writes. It is also sent as an MCP tool call. */
 interface Write {
   readonly functionName: "agent-artifacts" | "agent-mesh";
   readonly path: string;
@@ -23,7 +23,7 @@ interface Write {
   readonly body: JsonObject;
 }
 
-/** How access ends, and who has it until then. */
+/** A way to end an agent's access, and the credentials that have it until then. */
 interface Ending {
   readonly name: string;
   readonly credentials: readonly ("key" | "user")[];
@@ -52,7 +52,7 @@ const ENDINGS: readonly Ending[] = [
   },
 ];
 
-/** A test for each way in which access ends, each with so many rounds. */
+/** Defines a test of `rounds` rounds for each way to end access. */
 export function removalRaceTests(rounds: number): void {
   for (const ending of ENDINGS) {
     const ways = ending.credentials.map((name) => name === "key" ? "a key" : "a user's token");
@@ -67,7 +67,7 @@ export function removalRaceTests(rounds: number): void {
         const neighbour = await createAgent("neighbour");
         await join(neighbour);
         await withStackDatabase(async (sql) => {
-          // How long the requests of a round take, so that the end falls among them.
+          // Milliseconds that a round's requests take, so that the ending happens among them.
           let span = 100;
           for (let round = 0; round < rounds; round++) {
             span = await race(sql, ending, { neighbour, random, span });
@@ -79,7 +79,7 @@ export function removalRaceTests(rounds: number): void {
   }
 }
 
-/** Resolves to how many milliseconds the requests took. */
+/** Returns how many milliseconds the requests took. */
 async function race(
   sql: postgres.Sql,
   ending: Ending,
@@ -135,7 +135,7 @@ async function leftOf(sql: postgres.Sql, { id }: Agent): Promise<Record<string, 
   return { ...left };
 }
 
-/** What the agent has, and one request of each operation that changes some of it. */
+/** Prepares the agent. Returns one request for each operation that changes something. */
 async function arrange(
   agent: Agent,
   neighbour: Agent,
@@ -203,12 +203,12 @@ async function sendByMcp({ functionName, tool, body }: Write, as: Agent): Promis
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
   });
-  // No tool of this name, or arguments that it does not take, would race nothing.
+  // With a wrong tool name or wrong arguments, the request would test nothing.
   assert.ok(!JSON.stringify(answer).includes("invalid_request"), JSON.stringify(answer));
   assert.ok(!("error" in answer) || !("jsonrpc" in answer), JSON.stringify(answer));
 }
 
-/** Calls an SQL function of the operator's until it has nothing left to do. */
+/** Calls an operator's SQL function until nothing remains. */
 async function call(name: string, parameters: JsonObject): Promise<void> {
   for (;;) {
     const { status, body } = await operatorRpc(name, parameters);

@@ -2,14 +2,14 @@
 import { type Agent, type Answer, send } from "../conformance/client.ts";
 import type { ValidRequest } from "../mutations/mutants.ts";
 
-/** They look at their grant token alone, or at a proof of origin. */
+/** Operations that check only a grant token or a proof of origin. */
 const UNIDENTIFIED = /^\/agent-artifacts\/(?:fetch$|d\/)|\/(?:enroll|token)$/;
 
 export function isIdentified({ path }: ValidRequest): boolean {
   return !UNIDENTIFIED.test(path);
 }
 
-/** Sends it with this in place of an agent key. */
+/** Sends the request with this bearer token instead of the agent key. */
 export function sent(
   { method = "POST", path, headers, body }: ValidRequest,
   bearer: string,
@@ -21,7 +21,7 @@ export function sent(
   });
 }
 
-/** Whose requests they are, in the order of their first ones; the operator's are nobody's. */
+/** The agents that send these requests, in the order of their first requests. */
 export async function agentsIn(requests: readonly ValidRequest[]): Promise<Agent[]> {
   const keys = new Set(requests.flatMap(({ headers }) => keyIn(headers) ?? []));
   return await Promise.all(Array.from(keys, async (key) => {

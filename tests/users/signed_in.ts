@@ -1,4 +1,4 @@
-/** Users of the local stack who are signed in, as agents. */
+/** Signed-in users of the local stack, who act as agents. */
 import { readSigningKey } from "../../local/auth/signing_key.ts";
 import { signUserToken } from "../../local/auth/user_token.ts";
 import { type Agent, SUPABASE_URL } from "../conformance/client.ts";
@@ -6,16 +6,16 @@ import { type Agent, SUPABASE_URL } from "../conformance/client.ts";
 const STATE_DIR = Deno.env.get("STATE_DIR");
 if (!STATE_DIR) throw new Error("Run these tests by `deno task test`: they need its stack.");
 
-/** The private key that the stack's users are signed in by. */
+/** The private key that signs the tokens of the stack's users. */
 export const SIGNING_KEY = await readSigningKey(STATE_DIR, { make: false });
 
-/** An agent whose credential is the token of a user. */
+/** An agent whose credential is a user's token. */
 export interface UserAgent extends Agent {
   /** The user's id. */
   readonly sub: string;
 }
 
-/** Signs in a user who is that agent. `url`: the project as the function under test knows it. */
+/** Signs in a user as that agent. `url` is the project's URL in the tested function. */
 export async function signIn(
   { id }: Pick<Agent, "id">,
   { sub = crypto.randomUUID(), seconds = 600, url = SUPABASE_URL } = {},

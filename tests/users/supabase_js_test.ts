@@ -6,7 +6,7 @@ import { newName, signIn, type UserAgent } from "./signed_in.ts";
 
 const NOT_KEPT = { persistSession: false, autoRefreshToken: false };
 
-/** A client whose user has signed in. */
+/** A client with a signed-in user. */
 async function clientOf(user: UserAgent): Promise<SupabaseClient> {
   const client = createClient(SUPABASE_URL, PUBLISHABLE_KEY!, { auth: NOT_KEPT });
   const { error } = await client.auth.setSession({ access_token: user.key, refresh_token: "none" });

@@ -7,7 +7,7 @@ import { SIGNING_KEY } from "./signed_in.ts";
 export type Claims = Readonly<Record<string, unknown>>;
 export type Header = Readonly<Record<string, unknown>>;
 
-/** What is put behind header and claims. */
+/** Returns the signature of the encoded header and claims. */
 export type Signer = (signed: string) => Buffer;
 
 export function byEllipticCurve(key: KeyObject): Signer {
@@ -30,7 +30,7 @@ export const byStack = byEllipticCurve(
   createPrivateKey({ key: { ...SIGNING_KEY }, format: "jwk" }),
 );
 
-/** The claims of a token that is taken, if it is signed. */
+/** Valid claims: a signed token with them is accepted. */
 export function claimsOf(agentId: unknown, url = SUPABASE_URL): Claims {
   const now = Math.floor(Date.now() / 1000);
   return {
