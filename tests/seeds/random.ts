@@ -1,4 +1,4 @@
-/** Randomness that a seed repeats: the same seed makes the same decisions in the same order. */
+/** Reproducible randomness: the same seed makes the same decisions in the same order. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to below 1. The generator is mulberry32. */
+  /** A number from 0 to below 1. The generator is mulberry32. */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -29,7 +29,7 @@ export class Random {
     return items[this.below(items.length)]!;
   }
 
-  /** Another source of randomness, which this one alone decides. */
+  /** Another source of randomness, whose seed comes from this one. */
   fork(): Random {
     return new Random(this.below(2 ** 32));
   }
