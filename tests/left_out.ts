@@ -1,8 +1,8 @@
 import { runProgram } from "../local/processes/run_program.ts";
 
 /**
- * Whether tests that need a program are left out, because this machine has none; it then says so.
- * In CI everything has to run, and fails where it cannot.
+ * Whether to leave out tests because a program is not installed; then prints a note. In CI, it
+ * leaves nothing out, so that a missing program fails the tests.
  */
 export async function isLeftOutWithout(
   program: string,
