@@ -33,7 +33,7 @@ artifactTest(
           }
         }
         assert.equal(await liveKeysOf(planner.id), 1);
-        // The real page still works.
+        // The dashboard's own form still works.
         await page.goto(`${url}act/keys.revoke?agent_id=${planner.id}`);
         await page.getByRole("button", { name: "Revoke every agent key" }).click();
         await page.waitForURL(/results/);

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { filesBelow, PROJECT } from "./rooms.ts";
 
-/** The files that read the environment, and what they read. */
+/** The files that read the environment, and what. Only one reads the local stack's settings. */
 const READERS: Readonly<Record<string, string>> = {
   "local/stack/options.ts": "the settings of the local stack, STATE_DIR among them",
   "local/stack/functions.ts": "what Deno needs to start a function",

@@ -62,8 +62,8 @@ export function relativeImports(source: string): string[] {
 
 /**
  * The rooms that each room imports. A room is a folder without its doors. A door is a file that
- * imports from a folder below its own, or from another door in the same folder, such as `app.ts`
- * beside `routes/`. Each door is a room of its own, above the others.
+ * imports from a folder below its own (`app.ts` from `routes/`), or from another door in its own
+ * folder. Each door is a separate room above the others.
  */
 export function roomsOf(imports: Imports): Map<string, Set<string>> {
   const doors = doorsIn(imports);

@@ -21,7 +21,9 @@ export function sent(
   });
 }
 
-/** The agents that send these requests, in the order of their first requests. */
+/**
+ * The agents that send these requests, in the order of their first ones. Leaves the operator out.
+ */
 export async function agentsIn(requests: readonly ValidRequest[]): Promise<Agent[]> {
   const keys = new Set(requests.flatMap(({ headers }) => keyIn(headers) ?? []));
   return await Promise.all(Array.from(keys, async (key) => {

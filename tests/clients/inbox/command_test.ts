@@ -7,7 +7,10 @@ import { namesBelow } from "./grants.ts";
 
 const DOWNLOAD = ["inbox", "--download", "received"];
 
-/** Grants `house.txt`, and files that need each of its possible local names as a folder. */
+/**
+ * Grants `house.txt`, and files that need each of its possible local names as a folder. The inbox
+ * lists these files before `house.txt`.
+ */
 async function takeEveryName({ files }: ClientOfAgent, to: readonly string[]): Promise<string> {
   const { artifact_id } = await files.put("house.txt", "house", { to });
   const mark = artifact_id.slice(4, 12);

@@ -1,4 +1,4 @@
-/** Helpers for tests with tags. */
+/** Tags of agents, and grants to tags, for tests. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { inbox } from "../artifacts.ts";

@@ -110,7 +110,7 @@ for (const family of ["ipv4", "ipv6"] as const) {
     assert.ok(filter.allowsConnection(idle));
     const answer = { fromPort: 443, toPort: 50000, flags: ACK | PSH };
     assert.equal(filter.allows(tcpPacket(fromPlanner, answer)), true);
-    // The newest may still wait for the other side's end.
+    // The newest flow is kept, because the other side may not have closed its connection yet.
     assert.ok(isKept(1001, 10_000));
     let kept = 0;
     for (let toPort = 1000; toPort < 1002; toPort++) {

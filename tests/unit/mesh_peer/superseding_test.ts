@@ -152,7 +152,7 @@ Deno.test("a process that registers again while it is superseded → one of the 
   };
   first.moveTo("192.0.2.9:9");
   const second = await join(service, "key of the second", "192.0.2.2:2");
-  // The first process now knows of the second, and only then its delayed registration arrives.
+  // Let the first process learn of the second before its delayed registration arrives.
   await new Promise((resolve) => setTimeout(resolve, 20));
   late.resolve();
   assert.deepEqual([await endOf(first.member), await endOf(second.member)], [

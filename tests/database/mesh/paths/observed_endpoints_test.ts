@@ -5,7 +5,7 @@ const file = meshDatabaseForThisFile();
 
 const OBSERVED = "203.0.113.7:4242";
 
-/** Only hub has an endpoint. alice and bob reach it, and have a rule between them too. */
+/** By default only hub has an endpoint. alice has a rule with hub and one with bob. */
 async function meshWithHub(hubEndpoint: string | null = "198.51.100.1:51820") {
   const { mesh } = file;
   await mesh.startOver();
@@ -15,7 +15,7 @@ async function meshWithHub(hubEndpoint: string | null = "198.51.100.1:51820") {
   return mesh;
 }
 
-/** Registers an observer that has a rule with alice. */
+/** Registers an observer that has a rule with alice, and none with bob. */
 async function addObserver(mesh: MeshDatabase, observer: string, endpoint: string | null) {
   await mesh.register(observer, {
     endpoint,
