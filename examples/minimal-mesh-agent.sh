@@ -40,7 +40,7 @@ ending=$'exit 0\n)' # bash 5.2 may parse a trap as part of a $(…), which this 
 # shellcheck disable=SC2064 # it does not change
 trap "$ending" TERM INT
 running=                                                    # the config_version that runs; none yet
-wait_seconds=$((POLL_SECONDS > 50 ? 50 : POLL_SECONDS - 1)) # the service waits for 50 at most
+wait_seconds=$((POLL_SECONDS > 50 ? 50 : POLL_SECONDS - 1)) # common proxies cut off at 60
 while true; do
   sleep "$POLL_SECONDS" & round=$! # the length of a round, whether the service waits or not
   # Keeps this agent online, reports its version, and is answered as soon as another one should run.
