@@ -145,23 +145,27 @@ await runTask({
     }
     await assertAgentIsNamed(agent_id);
     const isFollowing = values.follow === true;
+    const limit = values.all ? Infinity : limitOf(values.limit);
+    const columns = { heads: ["AT", "TYPE", "BY", "WHAT"], cells: eventCells };
+    const sorting = values.sort === undefined ? null : sortingOf(values.sort, columns);
+    // The newest is the first by its time. By another column, the first may be anywhere in the log.
+    const areNewest = since === null && values.after === undefined && !values.all &&
+      (sorting === null || sorting.column === "at");
     const question = {
-      since: since ?? (values.all && values.after === undefined ? BEGINNING : null),
+      since: since ?? (areNewest || values.after !== undefined ? null : BEGINNING),
       until,
       agent_id,
       artifact_id: values.artifact ?? null,
       types: values.type ?? null,
       after: values.after ?? null,
     };
-    const limit = values.all ? Infinity : limitOf(values.limit);
-    const columns = { heads: ["AT", "TYPE", "BY", "WHAT"], cells: eventCells };
-    const found = eventsOf(question, { limit, isFollowing });
-    const rows = values.sort === undefined
-      ? found
-      : sorted(found, { ...sortingOf(values.sort, columns), limit });
-    await output.rows(rows, {
+    const found = eventsOf(question, {
+      limit: sorting === null || areNewest ? limit : Infinity,
+      isFollowing,
+    });
+    await output.rows(sorting === null ? found : sorted(found, { ...sorting, limit }), {
       ...columns,
-      isEndless: isFollowing || (values.all === true && values.sort === undefined),
+      isEndless: isFollowing || (values.all === true && sorting === null),
     });
   },
 });

@@ -1,5 +1,6 @@
 import type { RowsOptions } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
+import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 
 export interface Columns<Row> extends Pick<RowsOptions<Row>, "heads" | "cells"> {
   /** What to sort a column by, if its cells cannot be compared: amounts in words, for example. */
@@ -7,6 +8,7 @@ export interface Columns<Row> extends Pick<RowsOptions<Row>, "heads" | "cells"> 
 }
 
 export interface Sorting<Row> {
+  readonly column: string;
   readonly by: (row: Row) => number | string;
 }
 
@@ -24,7 +26,8 @@ export function sortingOf<Row>(
   if (column === -1) {
     throw new UsageError(`--sort takes a column: ${heads.map(typed).join(", ")}.`);
   }
-  return { by: by[heads[column]!] ?? ((row) => valueOf(cells(row)[column]!)) };
+  const head = heads[column]!;
+  return { column: typed(head), by: by[head] ?? ((row) => valueOf(cells(row)[column]!)) };
 }
 
 function valueOf(cell: string): number | string {
@@ -34,17 +37,33 @@ function valueOf(cell: string): number | string {
 /** An instant such as `2026-01-31T09:30:00Z`, or a day. */
 const TIME = /^\d{4}-\d\d-\d\d(?:T.*Z)?$/;
 
+/** How many rows are collected beyond `limit` before the rows are sorted and the last ones dropped. */
+const SURPLUS = 10_000;
+
 /**
- * Sorts numbers and times with the greatest first, and words alphabetically. Equal rows keep their
- * order.
+ * Sorts all rows, and yields the first `limit`. Numbers and times: the greatest first. Words:
+ * alphabetically. Equal rows keep their order. Standard error says if there are more rows.
  */
 export async function* sorted<Row>(
   rows: AsyncIterable<Row>,
-  { by, limit }: Sorting<Row> & { readonly limit: number },
+  { column, by, limit }: Sorting<Row> & { readonly limit: number },
 ): AsyncGenerator<Row> {
-  const valued = await Array.fromAsync(rows, (row) => ({ row, value: by(row) }));
-  valued.sort((one, two) => compare(one.value, two.value));
-  for (const { row } of valued.slice(0, limit)) yield row;
+  const first: { readonly row: Row; readonly value: number | string }[] = [];
+  const sort = () => {
+    first.sort((one, two) => compare(one.value, two.value));
+    first.splice(limit);
+  };
+  let count = 0;
+  for await (const row of rows) {
+    count++;
+    first.push({ row, value: by(row) });
+    if (first.length >= limit + SURPLUS) sort();
+  }
+  sort();
+  for (const { row } of first) yield row;
+  if (count > limit) {
+    note(`These are the first ${limit} of ${count}, by ${column}. For more: --limit, or --all.`);
+  }
 }
 
 function compare(one: number | string, two: number | string): number {

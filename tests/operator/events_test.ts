@@ -105,6 +105,45 @@ Deno.test("events --since of more than a hundred → the first hundred, and on s
   });
 });
 
+Deno.test("events --sort by a column → the first of all events, however old, and on standard error of how many; --since → of those since then", async () => {
+  await withBusyAgent(3_000, async ({ id }) => {
+    for (const since of [[], ["--since", "1h"]]) {
+      const { code, output, errors } = await run(
+        "events",
+        ...["--agent", id, "--type", "artifact.opened", "--sort", "what", "--limit", "3", "--json"],
+        ...since,
+      );
+      assert.deepEqual(
+        [code, errors],
+        [0, "These are the first 3 of 3000, by what. For more: --limit, or --all."],
+      );
+      assert.deepEqual(
+        parseRows<{ artifact_id: string }>(output).map(({ artifact_id }) => artifact_id),
+        ["art_1", "art_10", "art_100"],
+      );
+    }
+  });
+});
+
+Deno.test("events --sort at → the newest, newest first, and standard error says that there may be older ones", async () => {
+  await withBusyAgent(3_000, async ({ id }) => {
+    await withStackDatabase((sql) =>
+      sql`insert into agents.events (actor_kind, action, subject_agent_id, object_id, occurred_at)
+        values ('operator', 'artifact.opened', ${id}, 'art_newest', now() + interval '1 minute')`
+    );
+    const { code, output, errors } = await run(
+      "events",
+      ...["--agent", id, "--sort", "at", "--limit", "2", "--json"],
+    );
+    assert.deepEqual(
+      [code, errors],
+      [0, "These are the newest 2. There may be older ones: --limit, --since or --all."],
+    );
+    const [first, ...others] = parseRows<{ artifact_id: string }>(output);
+    assert.deepEqual([first?.artifact_id, others.length], ["art_newest", 1]);
+  });
+});
+
 Deno.test("events --type with a type that never happened → no row; standard error says that all events were searched", async () => {
   await withBusyAgent(3_000, async ({ id }) => {
     for (const since of [[], ["--since", "1h"]]) {

@@ -100,6 +100,10 @@ Deno.test("usage, agent:list and grants with --sort → by that column, the most
     assert.deepEqual(bytes, bytes.toSorted((one, two) => two - one));
     const top = await run("agent_list", "--sort", "bytes", "--limit", "1", "--json");
     assert.equal(parseRows<{ agent_id: string }>(top.output).length, 1);
+    assert.equal(
+      top.errors,
+      `These are the first 1 of ${sorted.length}, by bytes. For more: --limit, or --all.`,
+    );
     const wrong = await run("agent_list", "--sort", "colour");
     assert.equal(wrong.code, 2);
     assert.match(wrong.errors, /--sort takes a column: agent, keys, expired, last-used, /);
