@@ -1,4 +1,3 @@
-import { succeed } from "../conformance/client.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
 import type { Host } from "../wireguard/hosts/host.ts";
 import { type Member, type Mesh, putRule, TCP_443 } from "../wireguard/hosts/mesh_of_hosts.ts";
@@ -18,6 +17,7 @@ export class ReferenceAgent {
     readonly member: Member,
     readonly door: ServiceDoor,
     private readonly started: {
+      readonly mesh: Mesh;
       readonly settings: Record<string, string>;
       readonly pollSeconds: number | null;
     },
@@ -32,9 +32,10 @@ export class ReferenceAgent {
     member: Member,
     { mesh, pollSeconds = 2 }: { mesh: Mesh; pollSeconds?: number | null },
   ): Promise<ReferenceAgent> {
-    const door = mesh.attach(await ServiceDoor.open(member.host));
+    const { origin } = mesh.deployment;
+    const door = mesh.attach(await ServiceDoor.open(member.host, { origin }));
     const settings = { ...await agentSettings(member), CONFIG_DIR: member.host.directory };
-    const meshAgent = new ReferenceAgent(member, door, { settings, pollSeconds });
+    const meshAgent = new ReferenceAgent(member, door, { mesh, settings, pollSeconds });
     meshAgent.restart();
     await meshAgent.untilApplied();
     return meshAgent;
@@ -115,12 +116,14 @@ export class ReferenceAgent {
    */
   async untilApplied(): Promise<void> {
     const { agent } = this.member;
+    const { deployment } = this.started.mesh;
     let due: number | undefined;
     await eventually(`${agent.id} has applied its configuration`, {
       condition: async () => {
-        const { config_version } = await succeed<{ config_version: number }>("/agent-mesh/netmap", {
-          as: agent,
-        });
+        const { config_version } = await deployment.ask<{ config_version: number }>(
+          "/agent-mesh/netmap",
+          { as: agent },
+        );
         due = config_version;
         return (await this.readLog()).includes(`config_version ${due} is applied`);
       },

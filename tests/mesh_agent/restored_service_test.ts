@@ -1,72 +1,88 @@
 import assert from "node:assert/strict";
-import { succeed } from "../conformance/client.ts";
-import { withStackDatabase } from "../database/connection.ts";
+import { isDeepStrictEqual } from "node:util";
+import { RestorableStack } from "../long/restore/restorable_stack.ts";
+import { runTask } from "../stack/stack_process.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
-import {
-  type Member,
-  Mesh,
-  servedConfiguration,
-  TCP_443,
-  TCP_80,
-} from "../wireguard/hosts/mesh_of_hosts.ts";
+import { type Deployment, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { listen, reaches } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
-import { joinWithAgents } from "./reference_agent.ts";
+import { ReferenceAgent } from "./reference_agent.ts";
 
-async function lastSeen({ agent }: Member): Promise<string> {
-  const { peers } = await succeed<{ peers: { self: boolean; last_seen: string }[] }>(
-    "/agent-mesh/netmap",
-    { as: agent },
-  );
-  return peers.find(({ self }) => self)!.last_seen;
+const MESH = "/functions/v1/agent-mesh";
+
+function deploymentOf(project: RestorableStack): Deployment {
+  return {
+    origin: project.stack.url,
+    async createAgent(id) {
+      const made = await project.ask("/rest/v1/rpc/create_agent_key", { agent_id: id });
+      return { id, key: made.key, keyId: made.key_id };
+    },
+    ask: (path, { as, body = {} }) =>
+      project.ask(`/functions/v1${path}`, body as object, as === "operator" ? null : as.key),
+  };
 }
 
 tunnelTest(
-  "a restore that gives one config_version to two texts → the host keeps the older one until after_restore(), then applies what there is",
+  "the database is restored, and another rule gets the config_version that the hosts run → they keep the rules of before until after-restore, then apply what there is",
   async () => {
-    await using mesh = await Mesh.create();
-    const { alice, bob } = await joinWithAgents(mesh);
-    await listen(bob.host, TCP_443);
-    await listen(bob.host, TCP_80);
-    const at = (target: typeof TCP_443 | typeof TCP_80) =>
-      reaches(alice.host, { ...target, address: bob.ipv4 });
-    await eventually("alice reaches port 443", {
-      condition: () => at(TCP_443),
-    });
-    await bob.meshAgent.untilApplied();
-
-    // Simulate a restore and a later change: another rule, with the version that the hosts already
-    // run.
-    const served = await servedConfiguration(bob);
-    await withStackDatabase(async (sql) => {
-      await sql.begin(async (transaction) => {
-        const operator = transaction.json({ kind: "operator", request_id: "test" });
-        const [from, to] = [alice.agent.id, bob.agent.id];
-        await transaction`
-        create temporary table versions_before on commit drop as
-        select * from mesh.config_versions where agent_id in (${from}, ${to})`;
-        await transaction`select public.put_rule(${operator}, ${from}, ${to}, 80, 'tcp')`;
-        await transaction`select public.revoke_rule(${operator}, ${from}, ${to}, 443, 'tcp')`;
-        await transaction`
-        update mesh.config_versions v set version = b.version
-        from versions_before b where b.agent_id = v.agent_id`;
+    await using project = await RestorableStack.open();
+    await using mesh = await Mesh.create(deploymentOf(project));
+    const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+    for (const port of [80, 443, 8443]) await listen(bob.host, { proto: "tcp", port });
+    const open = (port: number) =>
+      project.ask(`${MESH}/acl/put`, {
+        ...{ from_agent: alice.agent.id, to_agent: bob.agent.id, proto: "tcp", port },
       });
-    });
-    assert.notEqual(await servedConfiguration(bob), served);
-    const seen = await lastSeen(bob);
-    await eventually("another heartbeat of bob", {
-      condition: async () => await lastSeen(bob) > seen,
-    });
-    assert.deepEqual(
-      [await at(TCP_443), await at(TCP_80)],
-      [true, false],
-      "nothing tells the host",
-    );
+    const reachable = async (): Promise<number[]> => {
+      const target = { proto: "tcp", address: bob.ipv4 } as const;
+      const ports = await Promise.all(
+        [80, 443, 8443].map(async (port) =>
+          await reaches(alice.host, { ...target, port }) ? [port] : []
+        ),
+      );
+      return ports.flat();
+    };
+    const untilReachable = (ports: readonly number[]) =>
+      eventually(`alice reaches ${ports}`, {
+        condition: async () => isDeepStrictEqual(await reachable(), ports),
+      });
+    const served = (): Promise<{ config_version: number; config: string }> =>
+      project.ask(`${MESH}/wg_config`, { agent_id: bob.agent.id });
 
-    await withStackDatabase((sql) => sql`select public.after_restore()`);
-    await bob.meshAgent.untilApplied();
-    await alice.meshAgent.untilApplied();
-    await eventually("alice reaches port 80", { withinSeconds: 30, condition: () => at(TCP_80) });
-    assert.equal(await at(TCP_443), false);
+    await open(443);
+    await project.backUp();
+    await open(80);
+    const meshAgents = [
+      await ReferenceAgent.start(alice, { mesh }),
+      await ReferenceAgent.start(bob, { mesh }),
+    ];
+    await untilReachable([80, 443]);
+    const before = await served();
+    for (const meshAgent of meshAgents) {
+      await meshAgent.untilApplied();
+      meshAgent.pause();
+    }
+
+    await project.restore();
+    await open(8443);
+    const hazard = await served();
+    assert.equal(hazard.config_version, before.config_version);
+    assert.notEqual(hazard.config, before.config);
+    for (const meshAgent of meshAgents) {
+      const heartbeats = meshAgent.door.heartbeats.length;
+      meshAgent.resume();
+      await eventually("a heartbeat was answered, and another is sent", {
+        condition: () => Promise.resolve(meshAgent.door.heartbeats.length >= heartbeats + 2),
+      });
+    }
+    assert.deepEqual(await reachable(), [80, 443], "nothing tells the hosts");
+
+    const { url, secretKey } = project.stack;
+    const { code, output, errors } = await runTask("operator/after_restore.ts", {
+      environment: { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey },
+    });
+    assert.equal(code, 0, output + errors);
+    for (const meshAgent of meshAgents) await meshAgent.untilApplied();
+    await untilReachable([443, 8443]);
   },
 );

@@ -1,4 +1,4 @@
-import { type Agent, createAgent, succeed } from "../../conformance/client.ts";
+import { type Agent, createAgent, succeed, SUPABASE_URL } from "../../conformance/client.ts";
 import { run } from "./command.ts";
 import type { Host } from "./host.ts";
 import { Internet } from "./internet.ts";
@@ -9,6 +9,19 @@ export const TUNNEL_PORT = 51820;
 export const TCP_80 = { proto: "tcp", port: 80 } as const;
 export const TCP_443 = { proto: "tcp", port: 443 } as const;
 export const UDP_443 = { proto: "udp", port: 443 } as const;
+
+/** Where the agents of a mesh are known. */
+export interface Deployment {
+  readonly origin: string;
+  createAgent(name: string): Promise<Agent>;
+  /** The answer of an operation, which must be 200. */
+  ask<AnswerBody>(
+    path: string,
+    request: { readonly as: Agent | "operator"; readonly body?: unknown },
+  ): Promise<AnswerBody>;
+}
+
+const UNDER_TEST: Deployment = { origin: SUPABASE_URL, createAgent, ask: succeed };
 
 /** An agent on its own host, registered as a peer. */
 export interface Member {
@@ -27,15 +40,16 @@ export interface AccessRule {
   readonly port: number;
 }
 
-/** A mesh of fresh agents on the service under test, with their hosts. */
+/** A mesh of fresh agents, with the hosts that they run on. */
 export class Mesh implements AsyncDisposable {
   readonly #members: Member[] = [];
   readonly #attached: AsyncDisposable[] = [];
 
-  private constructor(readonly internet: Internet) {}
+  private constructor(readonly internet: Internet, readonly deployment: Deployment) {}
 
-  static async create(): Promise<Mesh> {
-    return new Mesh(await Internet.create());
+  /** `deployment`: default, the service under test. */
+  static async create(deployment: Deployment = UNDER_TEST): Promise<Mesh> {
+    return new Mesh(await Internet.create(), deployment);
   }
 
   /** A new host whose agent has a key pair and is registered. Its tunnel is not up yet. */
@@ -51,12 +65,12 @@ export class Mesh implements AsyncDisposable {
     const add = behindNat ? "addHostBehindNat" : "addHost";
     const host = at ?? await this.internet[add](name);
     const interfaceName = `${this.internet.id}-${this.#members.length}`;
-    const agent = await createAgent(name);
+    const agent = await this.deployment.createAgent(name);
     const privateKey = await run(["wg", "genkey"]);
     await Deno.writeTextFile(keyFile(host, interfaceName), privateKey, { mode: 0o600 });
     const publicKey = (await run(["wg", "pubkey"], { input: privateKey })).trim();
     const reachableAt = host.endpointAt(TUNNEL_PORT);
-    const { addresses } = await succeed<{ addresses: [string, string] }>(
+    const { addresses } = await this.deployment.ask<{ addresses: [string, string] }>(
       "/agent-mesh/peer/register",
       {
         as: agent,
@@ -79,7 +93,8 @@ export class Mesh implements AsyncDisposable {
     for (const thing of this.#attached) await thing[Symbol.asyncDispose]();
     await this.internet[Symbol.asyncDispose]();
     for (const { agent } of this.#members) {
-      await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id: agent.id } });
+      const body = { agent_id: agent.id };
+      await this.deployment.ask("/agent-mesh/peer/remove", { as: "operator", body });
     }
   }
 }

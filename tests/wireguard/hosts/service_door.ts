@@ -37,9 +37,14 @@ export class ServiceDoor implements AsyncDisposable {
   #lacksWait = false;
   #refusesPaths = false;
   #waitsMissed = 0;
+  readonly #origin: string;
   readonly #meshFunction: string | undefined;
 
-  private constructor(socket: string, meshFunction?: string) {
+  private constructor(
+    socket: string,
+    { origin, meshFunction }: { readonly origin: string; readonly meshFunction?: string },
+  ) {
+    this.#origin = origin;
     this.#meshFunction = meshFunction;
     this.#server = Deno.serve({ path: socket, onListen: () => {} }, async (request) => {
       this.paths.push(new URL(request.url).pathname);
@@ -69,17 +74,21 @@ export class ServiceDoor implements AsyncDisposable {
   }
 
   /**
-   * Opens a door. `meshFunction`: the URL of an agent-mesh that answers instead of the stack's own.
+   * Opens a door. `origin`: the origin of the project; by default, of the project under test.
+   * `meshFunction`: the URL of an agent-mesh that answers instead of the project's own.
    */
   static async open(
     host: Host,
-    { meshFunction }: { readonly meshFunction?: string } = {},
+    { origin = SUPABASE_URL, ...options }: {
+      readonly origin?: string;
+      readonly meshFunction?: string;
+    } = {},
   ): Promise<ServiceDoor> {
     const socket = `${host.directory}/service.sock`;
     const listener = `TCP-LISTEN:${PORT},bind=127.0.0.1,fork,reuseaddr`;
     host.start(["socat", listener, `UNIX-CONNECT:${socket}`], { logName: "relay" });
     await untilListening(host, { proto: "tcp", port: PORT });
-    return new ServiceDoor(socket, meshFunction);
+    return new ServiceDoor(socket, { origin, ...options });
   }
 
   /** Gives this answer to every request whose path ends with `path`, until `recover`. */
@@ -161,6 +170,6 @@ export class ServiceDoor implements AsyncDisposable {
     const [, ofMesh] = /^\/functions\/v1(\/agent-mesh\/.*)/.exec(path) ?? [];
     return ofMesh !== undefined && this.#meshFunction !== undefined
       ? this.#meshFunction + ofMesh
-      : SUPABASE_URL + path;
+      : this.#origin + path;
   }
 }
