@@ -20,6 +20,14 @@ export async function* allEnrolments(): AsyncGenerator<Enrolment, void, undefine
   } while (after !== null);
 }
 
+/** The enrolment with this `enrolment_id`; null: there is none. Throws CommandError. */
+export async function findEnrolment(wanted: string): Promise<Enrolment | null> {
+  for await (const enrolment of allEnrolments()) {
+    if (enrolment.enrolment_id === wanted) return enrolment;
+  }
+  return null;
+}
+
 /** Reads a JSON object from a file. Throws CommandError, whose message does not repeat the text. */
 export async function readObject(file: string): Promise<Record<string, unknown>> {
   const content = await readNamedFile(file);

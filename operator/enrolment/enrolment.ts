@@ -1,9 +1,14 @@
+/** A public key as a JWK (RFC 7517). */
+export type PublicKey = Readonly<Record<string, unknown>>;
+
 /** An enrolment, as list_enrolments returns it. */
 export interface Enrolment {
   readonly enrolment_id: string;
   readonly kind: "key" | "trust";
   readonly label: string | null;
   readonly issuer: string | null;
+  /** The issuer's public keys, where the operator gave them. */
+  readonly jwks: { readonly keys: readonly PublicKey[] } | null;
   readonly agent_id: string | null;
   readonly agent_template: string | null;
   readonly tags: readonly string[];

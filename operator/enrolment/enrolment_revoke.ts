@@ -3,17 +3,8 @@ import { CommandError } from "../../local/command/command_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { confirm, DELETION_OPTIONS, inCounts } from "../endings/confirmation.ts";
 import { callAsOperator } from "../operator_call.ts";
-import { allEnrolments } from "./all_enrolments.ts";
-import type { Enrolment } from "./enrolment.ts";
+import { findEnrolment } from "./all_enrolments.ts";
 import { revokeWhole } from "./revoke_whole.ts";
-
-/** Throws CommandError. */
-async function findEnrolment(wanted: string): Promise<Enrolment> {
-  for await (const enrolment of allEnrolments()) {
-    if (enrolment.enrolment_id === wanted) return enrolment;
-  }
-  throw new CommandError("Nothing was revoked: there is no enrolment of this enrolment_id.");
-}
 
 /**
  * What revoking the enrolment would end. Counts up to 10,000 agents, and up to 100 grants of each.
@@ -39,7 +30,11 @@ await runTask({
     ...DELETION_OPTIONS,
   },
   async run({ positionals: [wanted], values }, output) {
-    const { enrolment_id, label } = await findEnrolment(wanted!);
+    const enrolment = await findEnrolment(wanted!);
+    if (enrolment === null) {
+      throw new CommandError("Nothing was revoked: there is no enrolment of this enrolment_id.");
+    }
+    const { enrolment_id, label } = enrolment;
     const undo_grants = values["undo-grants"] === true;
     const named = label === null ? enrolment_id : `${enrolment_id} (${label})`;
     const { grants, ...others } = await countEnrolled(enrolment_id);

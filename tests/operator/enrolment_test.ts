@@ -193,7 +193,7 @@ Deno.test("enrolment:revoke → without --yes nothing; with it every agent's key
   assert.match(nobody.errors, /there is no enrolment of this enrolment_id/);
 });
 
-Deno.test("enrolment:keys → tokens of the new keys enrol the same agents, those of the old ones do not; of what are no public keys → exit 1, and nothing changed", () =>
+Deno.test("enrolment:keys → tokens of the new keys enrol the same agents, those of the old ones do not; without --yes, nothing is taken away; of what are no public keys → exit 1, and nothing changed", () =>
   inFolder(async (folder) => {
     const { issuer, file } = await trustFile(folder);
     const { enrolment_id } = await create(file);
@@ -204,12 +204,25 @@ Deno.test("enrolment:keys → tokens of the new keys enrol the same agents, thos
     const keys = join(folder, "jwks.json");
     for (const wrong of ["[]", "{}", '{"keys": [{"kty": "oct", "k": "AAAA"}]}']) {
       await writeFile(keys, wrong);
-      assert.equal((await task("keys", enrolment_id, keys)).code, 1, wrong);
+      assert.equal((await task("keys", enrolment_id, keys, "--yes")).code, 1, wrong);
     }
     assert.equal((await tryEnrol({ token: await tokenOf(other) })).status, 401);
 
     await writeFile(keys, JSON.stringify(other.jwks));
-    const { code, output, errors } = await task("keys", enrolment_id, keys);
+    const what = `3 of 3 public keys of ${enrolment_id}`;
+    const dry = await task("keys", enrolment_id, keys, "--dry-run");
+    assert.deepEqual([dry.code, dry.output], [0, `Would end: ${what}. Nothing was changed.`]);
+    const asked = await task("keys", enrolment_id, keys);
+    assert.deepEqual([asked.code, asked.output], [2, ""]);
+    assert.match(asked.errors, new RegExp(`This ends ${what}\\. Nothing was changed: pass --yes`));
+    assert.equal((await tryEnrol({ token: await tokenOf(other) })).status, 401);
+    // One more ends nothing.
+    const further = { ...other.jwks.keys[0], kid: "further" };
+    await writeFile(keys, JSON.stringify({ keys: [...issuer.jwks.keys, further] }));
+    assert.equal((await task("keys", enrolment_id, keys)).code, 0);
+
+    await writeFile(keys, JSON.stringify(other.jwks));
+    const { code, output, errors } = await task("keys", enrolment_id, keys, "--yes");
     assert.deepEqual([code, output], [0, enrolment_id], errors);
     assert.equal((await whoami(first)).status, 200);
     assert.equal((await tryEnrol({ token: await tokenOf(issuer) })).status, 401);
