@@ -7967,23 +7967,17 @@ comment on function mesh.make_policy_changes(jsonb, mesh.policy_change[]) is
 -- An agent that gets or loses a tag gets and loses the rules of the policy that go with it, in the
 -- same transaction.
 
-create function mesh.policy_changes_of(agent_id text) returns mesh.policy_change[]
+create function mesh.policy_changes_of(agent_id text, tags text[]) returns mesh.policy_change[]
 language sql
 stable
 set search_path = ''
 as $$
   with names as materialized (
     select n.name
-    from unnest(
-      agents.tags_of(policy_changes_of.agent_id) || policy_changes_of.agent_id
-    ) as n (name)
-    -- A name that begins with tag: is a tag. So an agent with such an identifier is named by no
-    -- line.
+    from unnest(policy_changes_of.tags || policy_changes_of.agent_id) as n (name)
+    -- A name that begins with tag: is a tag. So no line names an agent with such an identifier.
     where n.name <> policy_changes_of.agent_id or not starts_with(n.name, 'tag:')
-      or exists (
-        select from agents.agent_tags t
-        where t.agent_id = policy_changes_of.agent_id and t.tag = n.name
-      )
+      or n.name = any (policy_changes_of.tags)
   ), wanted as materialized (
     select policy_changes_of.agent_id collate "C" as from_agent, o.agent_id collate "C" as to_agent,
       l.proto, l.port
@@ -8019,8 +8013,8 @@ as $$
     select n.*, true from (table wanted except table present) n
   ) d
 $$;
-comment on function mesh.policy_changes_of(text) is
-  'The rules of the policy that an agent must gain and lose, because of the tags that it has now.';
+comment on function mesh.policy_changes_of(text, text[]) is
+  'The rules of the policy that an agent would gain and lose if these were its tags.';
 
 create function mesh.refuse_beyond_policy_limits(changes mesh.policy_change[]) returns void
 language plpgsql
@@ -8080,7 +8074,9 @@ begin
   end if;
   -- A separate statement, so that it sees what was committed while this transaction waited for the
   -- locks.
-  changes := mesh.policy_changes_of(follow_tags.agent_id);
+  changes := mesh.policy_changes_of(
+    follow_tags.agent_id, agents.tags_of(follow_tags.agent_id)
+  );
   if cardinality(changes) > 0 then
     perform mesh.refuse_beyond_policy_limits(changes);
     perform mesh.make_policy_changes(follow_tags.caller, changes);
@@ -10718,6 +10714,78 @@ comment on function agents.replace_tags(jsonb, text, text[], text) is
   'accordingly. Call it under end_access(agent_id). If the mesh is locked before, also call '
   'enter_policy before that. Raises limit_exceeded.';
 
+create function agents.refuse_wrong_tags(agent_id text, tags text[]) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if agents.is_agent_id(refuse_wrong_tags.agent_id) is not true then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
+  end if;
+  if refuse_wrong_tags.tags is null or exists (
+    select
+    from unnest(refuse_wrong_tags.tags) as g (tag)
+    where agents.is_tag(g.tag) is not true
+  ) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "tags", "message": "Each must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit."}]}';
+  end if;
+end
+$$;
+comment on function agents.refuse_wrong_tags(text, text[]) is
+  'Raises invalid_request for what is no agent''s name, or no tag.';
+
+create function public.count_tag_losses(agent_id text, tags text[]) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  max_counted constant integer := 10000;
+  tags_before constant text[] := agents.tags_of(count_tag_losses.agent_id);
+  changed text[];
+  removed text[];
+begin
+  perform agents.refuse_wrong_tags(count_tag_losses.agent_id, count_tag_losses.tags);
+  removed := array(
+    select b from unnest(tags_before) b where b <> all (count_tag_losses.tags) order by b collate "C"
+  );
+  changed := removed || array(select a from unnest(count_tag_losses.tags) a where a <> all (tags_before));
+  return json_build_object(
+    'tags', removed,
+    'rules', (
+      select count(*)
+      from unnest(
+        case
+          when mesh.policy_names(changed)
+          then mesh.policy_changes_of(count_tag_losses.agent_id, count_tag_losses.tags)
+        end
+      ) as c
+      where not c.is_added
+    ),
+    'grants', (
+      select count(*)
+      from (
+        select
+        from unnest(removed) as r (tag)
+        join artifacts.grants g on g.grantee = artifacts.grantee(null, r.tag)
+        where g.live_until > now()
+        limit max_counted
+      ) g
+    )
+  );
+end
+$$;
+comment on function public.count_tag_losses(text, text[]) is
+  'What an agent loses if these become its tags: {tags, rules, grants}. tags: those that it has and '
+  'that are not among these; rules: how many of the policy end with that; grants: how many live '
+  'ones are to a tag that it loses, at most 10,000. Raises invalid_request.';
+
 create function public.set_agent_tags(agent_id text, tags text[]) returns json
 language plpgsql
 volatile
@@ -10725,21 +10793,7 @@ security invoker
 set search_path = ''
 as $$
 begin
-  if agents.is_agent_id(set_agent_tags.agent_id) is not true then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
-  end if;
-  if set_agent_tags.tags is null or exists (
-    select
-    from unnest(set_agent_tags.tags) as g (tag)
-    where agents.is_tag(g.tag) is not true
-  ) then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "tags", "message": "Each must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit."}]}';
-  end if;
-
+  perform agents.refuse_wrong_tags(set_agent_tags.agent_id, set_agent_tags.tags);
   perform agents.end_access(set_agent_tags.agent_id);
   return json_build_object(
     'agent_id', set_agent_tags.agent_id,
@@ -14531,6 +14585,7 @@ declare
     'public.reencrypt_psks',
     'public.set_agent_quota',
     'public.set_agent_tags',
+    'public.count_tag_losses',
     'public.apply_policy',
     'public.put_enrolment',
     'public.count_enrolled',

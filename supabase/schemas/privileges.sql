@@ -217,6 +217,7 @@ declare
     'public.reencrypt_psks',
     'public.set_agent_quota',
     'public.set_agent_tags',
+    'public.count_tag_losses',
     'public.apply_policy',
     'public.put_enrolment',
     'public.count_enrolled',

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { grant, publish } from "../conformance/artifacts.ts";
 import { createAgent, endCreatedAgents, operatorRpc } from "../conformance/client.ts";
+import { withPolicyRules } from "../conformance/policy/in_force.ts";
+import { inboxIds, newTag, setTags } from "../conformance/tags/tagged.ts";
 import { runTask } from "../stack/stack_process.ts";
 import { parseRows, printed, run } from "./command.ts";
 
@@ -14,10 +17,10 @@ Deno.test("agent:tag → sets these tags, shows them, takes them away; each is t
   assert.equal((await tag(id)).output, `${id} has no tags.`);
   assert.equal((await tag(id, "tag:eu", "tag:builder")).output, `${id}: tag:builder, tag:eu`);
   assert.match(await printed("agent_show", id), /^tags +tag:builder, tag:eu$/m);
-  const set = await tag(id, "tag:us", "tag:eu", "--json");
+  const set = await tag(id, "tag:us", "tag:eu", "--yes", "--json");
   assert.deepEqual(JSON.parse(set.output), { agent_id: id, tags: ["tag:eu", "tag:us"] });
   assert.equal((await tag(id)).output, `${id}: tag:eu, tag:us`);
-  assert.equal((await tag(id, "--none")).output, `${id} has no tags.`);
+  assert.equal((await tag(id, "--none", "--yes")).output, `${id} has no tags.`);
   const events = parseRows<{ added: string[]; removed: string[] }>(
     await printed("events", "--agent", id, "--type", "agent.tagged", "--json"),
   );
@@ -38,6 +41,51 @@ Deno.test("agent:tag with what is no tag, with tags and --none, or for a name th
   assert.equal((await tag(id, ...Array.from({ length: 33 }, (_, n) => `tag:${n}`))).code, 2);
   assert.match((await tag("nobody-at-all")).errors, /Nothing names an agent nobody-at-all/);
   assert.equal((await tag(id)).output, `${id}: tag:eu`);
+});
+
+Deno.test("agent:tag that takes tags away, without --yes and without a terminal → refused with what the agent loses, exit code 2, and nothing changed; --dry-run → the same alone", async () => {
+  const [planner, reader] = [await createAgent("planner"), await createAgent("reader")];
+  const [kept, lost] = [newTag(), newTag()];
+  await setTags(reader, kept, lost);
+  const artifact = await publish(planner);
+  const { grant_id } = await grant(planner, artifact, { to_tag: lost });
+  const other = await grant(planner, artifact, { to_tag: kept });
+  const opens = (tag: string, port: number) => (
+    { from: [tag], to: [planner.id], ports: [port], proto: "tcp" } as const
+  );
+  await withPolicyRules([opens(lost, 1), opens(lost, 2), opens(kept, 2)], async () => {
+    const before = (await tag(reader.id)).output;
+    const what = `${lost} from ${reader.id}, and with that 1 rules and its access by 1 grants`;
+    const dry = await tag(reader.id, kept, "--dry-run");
+    assert.deepEqual(dry, {
+      code: 0,
+      output: `Would take ${what}. Nothing was changed.`,
+      errors: "",
+    });
+    const all = JSON.parse((await tag(reader.id, "--none", "--dry-run", "--json")).output);
+    assert.deepEqual(all, {
+      agent_id: reader.id,
+      would_end: { tags: [kept, lost].sort(), rules: 2, grants: 2 },
+    });
+    const refused = await tag(reader.id, kept, newTag());
+    assert.deepEqual(refused, {
+      code: 2,
+      output: "",
+      errors:
+        `deno task agent:tag: This takes ${what}. Nothing was changed: pass --yes to do it. See: deno task agent:tag --help`,
+    });
+    assert.equal((await tag(reader.id, "--none")).code, 2);
+    assert.equal((await tag(reader.id)).output, before);
+    assert.deepEqual((await inboxIds(reader)).sort(), [grant_id, other.grant_id].sort());
+
+    assert.equal((await tag(reader.id, kept, "--yes")).output, `${reader.id}: ${kept}`);
+    assert.deepEqual(await inboxIds(reader), [other.grant_id]);
+    const same = await tag(reader.id, kept, "--dry-run");
+    assert.equal(
+      same.output,
+      `Would take no tags from ${reader.id}, and with that 0 rules and its access by 0 grants. Nothing was changed.`,
+    );
+  });
 });
 
 Deno.test("agent:list --tag → the agents that have it, page by page, and no other", async () => {

@@ -55,6 +55,78 @@ comment on function agents.replace_tags(jsonb, text, text[], text) is
   'accordingly. Call it under end_access(agent_id). If the mesh is locked before, also call '
   'enter_policy before that. Raises limit_exceeded.';
 
+create function agents.refuse_wrong_tags(agent_id text, tags text[]) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if agents.is_agent_id(refuse_wrong_tags.agent_id) is not true then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
+  end if;
+  if refuse_wrong_tags.tags is null or exists (
+    select
+    from unnest(refuse_wrong_tags.tags) as g (tag)
+    where agents.is_tag(g.tag) is not true
+  ) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "tags", "message": "Each must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit."}]}';
+  end if;
+end
+$$;
+comment on function agents.refuse_wrong_tags(text, text[]) is
+  'Raises invalid_request for what is no agent''s name, or no tag.';
+
+create function public.count_tag_losses(agent_id text, tags text[]) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  max_counted constant integer := 10000;
+  tags_before constant text[] := agents.tags_of(count_tag_losses.agent_id);
+  changed text[];
+  removed text[];
+begin
+  perform agents.refuse_wrong_tags(count_tag_losses.agent_id, count_tag_losses.tags);
+  removed := array(
+    select b from unnest(tags_before) b where b <> all (count_tag_losses.tags) order by b collate "C"
+  );
+  changed := removed || array(select a from unnest(count_tag_losses.tags) a where a <> all (tags_before));
+  return json_build_object(
+    'tags', removed,
+    'rules', (
+      select count(*)
+      from unnest(
+        case
+          when mesh.policy_names(changed)
+          then mesh.policy_changes_of(count_tag_losses.agent_id, count_tag_losses.tags)
+        end
+      ) as c
+      where not c.is_added
+    ),
+    'grants', (
+      select count(*)
+      from (
+        select
+        from unnest(removed) as r (tag)
+        join artifacts.grants g on g.grantee = artifacts.grantee(null, r.tag)
+        where g.live_until > now()
+        limit max_counted
+      ) g
+    )
+  );
+end
+$$;
+comment on function public.count_tag_losses(text, text[]) is
+  'What an agent loses if these become its tags: {tags, rules, grants}. tags: those that it has and '
+  'that are not among these; rules: how many of the policy end with that; grants: how many live '
+  'ones are to a tag that it loses, at most 10,000. Raises invalid_request.';
+
 create function public.set_agent_tags(agent_id text, tags text[]) returns json
 language plpgsql
 volatile
@@ -62,21 +134,7 @@ security invoker
 set search_path = ''
 as $$
 begin
-  if agents.is_agent_id(set_agent_tags.agent_id) is not true then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
-  end if;
-  if set_agent_tags.tags is null or exists (
-    select
-    from unnest(set_agent_tags.tags) as g (tag)
-    where agents.is_tag(g.tag) is not true
-  ) then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "tags", "message": "Each must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit."}]}';
-  end if;
-
+  perform agents.refuse_wrong_tags(set_agent_tags.agent_id, set_agent_tags.tags);
   perform agents.end_access(set_agent_tags.agent_id);
   return json_build_object(
     'agent_id', set_agent_tags.agent_id,

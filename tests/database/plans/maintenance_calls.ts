@@ -55,6 +55,7 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
     readsAll: ["agents.events"],
   }),
   call("set_agent_quota", { agent_id: OWNER, quota_bytes: 5 }),
+  call("count_tag_losses", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
   call("set_agent_tags", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
   call("list_trusts", { issuer: FLEET_ISSUER }),
   call("put_enrolment", { caller: OPERATOR, enrolment: { kind: "key", session_seconds: 60 } }),

@@ -1,23 +1,17 @@
 -- An agent that gets or loses a tag gets and loses the rules of the policy that go with it, in the
 -- same transaction.
 
-create function mesh.policy_changes_of(agent_id text) returns mesh.policy_change[]
+create function mesh.policy_changes_of(agent_id text, tags text[]) returns mesh.policy_change[]
 language sql
 stable
 set search_path = ''
 as $$
   with names as materialized (
     select n.name
-    from unnest(
-      agents.tags_of(policy_changes_of.agent_id) || policy_changes_of.agent_id
-    ) as n (name)
-    -- A name that begins with tag: is a tag. So an agent with such an identifier is named by no
-    -- line.
+    from unnest(policy_changes_of.tags || policy_changes_of.agent_id) as n (name)
+    -- A name that begins with tag: is a tag. So no line names an agent with such an identifier.
     where n.name <> policy_changes_of.agent_id or not starts_with(n.name, 'tag:')
-      or exists (
-        select from agents.agent_tags t
-        where t.agent_id = policy_changes_of.agent_id and t.tag = n.name
-      )
+      or n.name = any (policy_changes_of.tags)
   ), wanted as materialized (
     select policy_changes_of.agent_id collate "C" as from_agent, o.agent_id collate "C" as to_agent,
       l.proto, l.port
@@ -53,8 +47,8 @@ as $$
     select n.*, true from (table wanted except table present) n
   ) d
 $$;
-comment on function mesh.policy_changes_of(text) is
-  'The rules of the policy that an agent must gain and lose, because of the tags that it has now.';
+comment on function mesh.policy_changes_of(text, text[]) is
+  'The rules of the policy that an agent would gain and lose if these were its tags.';
 
 create function mesh.refuse_beyond_policy_limits(changes mesh.policy_change[]) returns void
 language plpgsql
@@ -114,7 +108,9 @@ begin
   end if;
   -- A separate statement, so that it sees what was committed while this transaction waited for the
   -- locks.
-  changes := mesh.policy_changes_of(follow_tags.agent_id);
+  changes := mesh.policy_changes_of(
+    follow_tags.agent_id, agents.tags_of(follow_tags.agent_id)
+  );
   if cardinality(changes) > 0 then
     perform mesh.refuse_beyond_policy_limits(changes);
     perform mesh.make_policy_changes(follow_tags.caller, changes);
