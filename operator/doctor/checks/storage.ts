@@ -60,17 +60,22 @@ function findVersioning(facts: Facts): Finding[] {
   return [fault(
     "bucket",
     `The bucket ${BUCKET} keeps versions (${status}): deleted files stay readable in Storage, and are paid for.`,
-    "Storage cannot turn that off. This makes the bucket again while it is empty. If it says INSERT 0 0, the bucket is not: stop the agents and the sweep, copy the current objects to another bucket, delete every version and marker of this one through Storage, paste this, and copy the objects back under the same names.",
-    sql(`begin;
-set local storage.allow_delete_query = 'true';
-with emptied as (
+    "Storage cannot turn that off. This makes the bucket again while it is empty. If it says that the bucket is not, stop the agents and the sweep, copy the current objects to another bucket, delete every version and marker of this one through Storage, paste this, and copy the objects back under the same names.",
+    sql(`do $$
+declare
+  kept storage.buckets;
+begin
+  perform set_config('storage.allow_delete_query', 'true', true);
   delete from storage.buckets b
   where b.id = '${BUCKET}' and not exists (select from storage.objects o where o.bucket_id = b.id)
-  returning b.id, b.name, b.public, b.file_size_limit, b.allowed_mime_types
-)
-insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
-select * from emptied;
-commit;`),
+  returning b.* into kept;
+  if not found then
+    raise exception 'The bucket ${BUCKET} is not empty. Nothing was changed.';
+  end if;
+  insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
+  values (kept.id, kept.name, kept.public, kept.file_size_limit, kept.allowed_mime_types);
+end
+$$;`),
   )];
 }
 

@@ -44,6 +44,23 @@ Deno.test("faults, one at a time → each is found alone and named; its remedy, 
   await healthy();
 });
 
+Deno.test("a bucket that keeps versions, with a file in it → the remedy says that it is not empty, and changes nothing", async () => {
+  await using deployment = await Deployment.open();
+  const { sql } = deployment;
+  const { put } = STORAGE_FAULTS.find(({ fault }) => fault === "the bucket keeps versions")!;
+  await sql.unsafe(put);
+  await sql`insert into storage.objects (bucket_id, name) values ('agent-artifacts', 'incoming/x')`;
+  const rows = () =>
+    sql`select b::text from storage.buckets b union all select o::text from storage.objects o`;
+  const before = await rows();
+  const [complaint] = (await deployment.complaints()).filter(({ check }) => check === "bucket");
+  await assert.rejects(
+    mendAsPrinted(deployment, [complaint!]),
+    /The bucket agent-artifacts is not empty\. Nothing was changed\./,
+  );
+  assert.deepEqual(await rows(), before);
+});
+
 Deno.test("policies that the app needs for other buckets → healthy", async () => {
   await using deployment = await Deployment.open();
   await deployment.sql.unsafe(`
