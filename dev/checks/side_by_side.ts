@@ -47,11 +47,13 @@ async function main(): Promise<number> {
     const queue = join(directory, "queue");
     await writeQueue(queue, units);
     const options = values.filter === undefined ? [] : [`--filter=${values.filter}`];
+    const count = Math.min(stacks, units.length);
     const runs = await Promise.all(
-      Array.from(
-        { length: Math.min(stacks, units.length) },
-        (_, index) => run([`--queue=${queue}`, ...options], { isLive: index === 0 }),
-      ),
+      Array.from({ length: count }, (_, index) =>
+        run([`--queue=${queue}`, ...options], {
+          isLive: index === 0,
+          share: `${index}/${count}`,
+        })),
     );
     console.log(describeCounts(addCounts(runs.map(({ counts }) => counts))));
     return runs.find(({ code }) => code !== 0)?.code ?? 0;
@@ -61,9 +63,13 @@ async function main(): Promise<number> {
 }
 
 /** Runs tests on one stack. The run ends by itself when this process does. */
-async function run(args: readonly string[], { isLive }: { isLive: boolean }) {
+async function run(
+  args: readonly string[],
+  { isLive, share }: { readonly isLive: boolean; readonly share: string },
+) {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-all", TEST, ...args],
+    env: { PORT_SHARE: share },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

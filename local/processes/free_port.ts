@@ -3,23 +3,25 @@ import { createServer } from "node:net";
 // Below the range from which Linux and macOS take ports for outgoing connections. An outgoing
 // connection could otherwise take a port after it was found free and before its server binds it.
 const LOWEST = 15_000;
-/** Processes choose from the part that their process ID selects, so that they rarely meet. */
-const PARTS = 50;
-const PART = 300;
+const COUNT = 15_000;
 
-/** The ports returned last. A server may bind its port only seconds later. */
+/** The ports that this process has returned. A server may bind its port only seconds later. */
 const given = new Set<number>();
-const REMEMBERED = 100;
 
-/** A loopback TCP port that nobody listens on now. It differs from the last hundred returned. */
+/**
+ * A loopback TCP port that nobody listens on now. Every call returns another port. Another program
+ * may be about to bind a port that this one finds free. So programs that run side by side can each
+ * have a share of the ports: set PORT_SHARE to `0/2` and `1/2`, for example.
+ */
 export async function freePort(): Promise<number> {
-  const first = LOWEST + Deno.pid % PARTS * PART;
-  for (let attempt = 0; attempt < 1000; attempt++) {
-    const port = first + crypto.getRandomValues(new Uint32Array(1))[0]! % PART;
-    if (given.has(port) || !await isFree(port)) continue;
-    given.add(port);
-    if (given.size > REMEMBERED) given.delete(given.values().next().value!);
-    return port;
+  const [share = 0, shares = 1] = Deno.env.get("PORT_SHARE")?.split("/").map(Number) ?? [];
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const random = crypto.getRandomValues(new Uint32Array(1))[0]!;
+    const port = LOWEST + share + shares * (random % Math.floor(COUNT / shares));
+    if (!given.has(port) && await isFree(port)) {
+      given.add(port);
+      return port;
+    }
   }
   throw new Error("No free TCP port was found on 127.0.0.1.");
 }

@@ -64,17 +64,14 @@ export async function startStack(request: StackRequest): Promise<Stack> {
     await records.set(STACK, Deno.pid);
     const keys = await readOrMakeKeys(stateDir);
 
-    const upstreams = {
-      postgrest: await freePort(),
-      storage: 0,
-      auth: 0,
-      functions: new Map<string, number>(),
-    };
+    const upstreams = { postgrest: 0, storage: 0, auth: 0, functions: new Map<string, number>() };
+    const gateway = await startGateway({ port: options.port, keys, upstreams });
+    stops.push(gateway.stop);
+    // Only now, so that none of them is the gateway's.
+    upstreams.postgrest = await freePort();
     for (const name of options.functionNames) {
       upstreams.functions.set(name, await freePort());
     }
-    const gateway = await startGateway({ port: options.port, keys, upstreams });
-    stops.push(gateway.stop);
     const url = `http://127.0.0.1:${gateway.port}`;
     const environment = functionEnvironment({ url, keys, variables: options.functionVariables });
 

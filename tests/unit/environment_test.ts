@@ -8,6 +8,7 @@ const READERS: Readonly<Record<string, string>> = {
   "local/stack/options.ts": "the settings of the local stack, STATE_DIR among them",
   "local/stack/functions.ts": "what Deno needs to start a function",
   "local/stack/postgrest.ts": "PATH",
+  "local/processes/free_port.ts": "PORT_SHARE, of tests that run side by side",
   "local/processes/process_table.ts": "all, for ps",
   "operator/operator_call.ts": "which project",
   "operator/psk_reencrypt.ts": "PSK_ENCRYPTION_KEYS",

@@ -1,36 +1,31 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 
-const MODULE = new URL("../../local/processes/free_port.ts", import.meta.url);
-const CONFIG = fileURLToPath(new URL("../../deno.json", import.meta.url));
+const SIDE_BY_SIDE = fileURLToPath(new URL("../../dev/checks/side_by_side.ts", import.meta.url));
+const FREE_PORT = new URL("../../local/processes/free_port.ts", import.meta.url).href;
 
 /** Ports that another process is given, without binding them. */
-async function portsOfAnother(count: number): Promise<{ pid: number; ports: number[] }> {
-  const script = `import { freePort } from ${JSON.stringify(MODULE.href)};
+async function portsOf(share: string): Promise<number[]> {
+  const script = `import { freePort } from ${JSON.stringify(FREE_PORT)};
     const ports = [];
-    while (ports.length < ${count}) ports.push(await freePort());
-    console.log(JSON.stringify({ pid: Deno.pid, ports }));`;
+    while (ports.length < 50) ports.push(await freePort());
+    console.log(JSON.stringify(ports));`;
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--allow-net=127.0.0.1",
-      `--config=${CONFIG}`,
-      `data:text/typescript,${encodeURIComponent(script)}`,
-    ],
+    args: ["run", "--allow-all", `data:text/typescript,${encodeURIComponent(script)}`],
+    env: { PORT_SHARE: share },
   }).output();
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-Deno.test("freePort() in processes side by side → none is given what another one may be about to bind", async () => {
-  const [one, other] = await Promise.all([portsOfAnother(100), portsOfAnother(100)]);
-  for (const { pid, ports } of [one, other]) {
-    const parts = ports.map((port) => Math.floor((port - 15_000) / 300));
-    assert.deepEqual([...new Set(parts)], [pid % 50]);
-    assert.equal(new Set(ports).size, 100);
+Deno.test("freePort() in programs side by side → no port that another one may be about to bind", async () => {
+  for (const share of [0, 1, 2]) {
+    const ports = await portsOf(`${share}/3`);
+    assert.equal(new Set(ports).size, 50);
+    assert.deepEqual([...new Set(ports.map((port) => port % 3))], [share]);
+    assert.ok(ports.every((port) => port >= 15_000 && port < 30_000));
   }
 });
 
-Deno.test("freePort() more often than there are ports in a part → goes on", async () => {
-  const { ports } = await portsOfAnother(400);
-  assert.ok(new Set(ports).size > 200);
+Deno.test("side_by_side.ts → each of its stacks has a share of the ports", async () => {
+  assert.match(await Deno.readTextFile(SIDE_BY_SIDE), /env: \{ PORT_SHARE: share \}/);
 });
