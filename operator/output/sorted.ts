@@ -37,7 +37,7 @@ function valueOf(cell: string): number | string {
 /** An instant such as `2026-01-31T09:30:00Z`, or a day. */
 const TIME = /^\d{4}-\d\d-\d\d(?:T.*Z)?$/;
 
-/** How many rows are collected beyond `limit` before the rows are sorted and the last ones dropped. */
+/** How many rows beyond `limit` are collected before they are sorted and cut to `limit`. */
 const SURPLUS = 10_000;
 
 /**
