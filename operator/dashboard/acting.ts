@@ -106,7 +106,7 @@ export function addActingPages(app: Hono, show: Show): void {
   app.get("/results/:result", async (context) => {
     const result = await results.take(context.req.param("result"));
     if (result === null) {
-      const gone = { title: "No such result", reason: "It is not kept any longer." };
+      const gone = { title: "No such result", reason: "Only the newest 100 results are kept." };
       return await refuse(context, gone, 404);
     }
     const offer = "outcome" in result ? result.outcome.undo ?? null : null;

@@ -19,7 +19,7 @@ export function guard(
     // Fetch Metadata: the browser sets this header, and scripts cannot change it.
     const site = req.header("sec-fetch-site");
     if (!["same-origin", "none", undefined].includes(site)) {
-      return context.text("Other pages are not answered.", 403);
+      return context.text("Requests from other sites are refused.", 403);
     }
     const [, segment = "", part = ""] = new URL(req.url).pathname.split("/");
     if (!isOneOf(segment, [token])) {
@@ -28,7 +28,7 @@ export function guard(
     if (req.method === "POST" && part === "act") {
       // A browser without Fetch Metadata still sends the origin of every form.
       if (req.header("origin") !== `http://${host}` || site === "none") {
-        return context.text("Forms of other pages are not taken.", 403);
+        return context.text("Forms from other sites are refused.", 403);
       }
     } else if (req.method !== "GET") {
       return context.text("Read-only.", 405, { allow: part === "act" ? "GET, POST" : "GET" });

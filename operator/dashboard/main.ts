@@ -6,13 +6,13 @@ import { startDashboard } from "./server.ts";
 await runTask({
   task: "dashboard",
   summary:
-    "Serve a page on which the operator sees and changes everything, until Ctrl-C. Prints what to open.",
+    "Serve the dashboard, on which the operator sees and changes everything, until Ctrl-C. Prints its URL.",
   example: "deno task dashboard --port 8000",
   options: {
     port: {
       type: "string",
       value: "PORT",
-      help: "of the page, on 127.0.0.1; default: any that is free",
+      help: "the port on 127.0.0.1; default: any free one",
     },
   },
   async run({ values }, output) {

@@ -89,7 +89,7 @@ async function tryEveryAction(page: Page, { planner, builder, stranger }: Cast):
   await back(planner.id);
 
   await followLink(page, "Rotate …", builder.id);
-  assert.match(await effectsOn(page), /2 hosts/);
+  assert.match(await effectsOn(page), /both hosts get a new configuration/);
   const versionOf = async () =>
     (await netmapOf(builder)).peers.find(({ self }) => !self)!.psk_version!;
   const version = await versionOf();
@@ -109,13 +109,13 @@ async function tryEveryAction(page: Page, { planner, builder, stranger }: Cast):
   assert.match(await effectsOn(page), /It is the last active rule between the two/);
   await confirm(page, "End the rule");
   assert.equal((await netmapOf(planner)).acls.length, 0);
-  await pressButton(page, "Undo: put the rule again");
+  await pressButton(page, "Undo: add the rule again");
   assert.equal((await netmapOf(planner)).acls.length, 1);
   await back(planner.id);
 
   await typeInto(page, "to_agent", stranger.id);
   await typeInto(page, "port", "8080");
-  await pressButton(page, "Put a rule");
+  await pressButton(page, "Add a rule");
   assert.match(await effectsOn(page), /you agree for both.*takes effect when/s);
   await confirm(page, "Agree to the rule");
   await back(planner.id);

@@ -179,7 +179,7 @@ artifactTest(
             { typed_name: "planner", keep_artifacts: "no" },
             "The name that you typed",
           ],
-          ["agent.remove", { typed_name: planner.id }, "what becomes of its files"],
+          ["agent.remove", { typed_name: planner.id }, "what happens to its files"],
         ] as const
       ) {
         const token = await forms.tokenOf(action, target);

@@ -15,12 +15,12 @@ artifactTest(
     await withPolicyRules([policy], async () => {
       await withForms(async (forms) => {
         const { text } = await forms.open(`agents/${planner.id}`);
-        assert.ok(text.includes("active by the policy"), text);
+        assert.ok(text.includes("active, from the policy"), text);
         assert.doesNotMatch(text, /act\/rule\.end/);
         const rule = { from_agent: planner.id, to_agent: builder.id, port: "443", proto: "tcp" };
         const refused = await forms.open(`act/rule.end?${new URLSearchParams(rule)}`);
         assert.equal(refused.status, 409);
-        assert.match(refused.text, /The policy has the rule for tcp 443/);
+        assert.match(refused.text, /The rule for tcp 443 comes from the policy/);
         assert.doesNotMatch(refused.text, /method="post"/);
       });
     });

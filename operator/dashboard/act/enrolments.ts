@@ -21,7 +21,7 @@ export const createEnrolment: Action = {
     return Promise.resolve({
       title: "Make an enrolment key",
       effects: [
-        "Whoever has it gets an agent key for it, until it ends in an hour.",
+        "Anyone who has it can exchange it for an agent key. It expires in an hour.",
         "It is shown once, on the next page. Only its hash is stored.",
       ],
       undo: "It can be undone: revoke the enrolment. That ends every agent that enrolled with it.",
@@ -76,7 +76,7 @@ export const revokeEnrolment: Action = {
         endOf(enrolment) === null
           ? `Nobody can enrol with ${named} any more.`
           : `${named} has already ended: nobody can enrol with it.`,
-        "The agent keys, peers and rules of every agent that enrolled with it end.",
+        "This ends the agent keys, peers and rules of every agent that enrolled with it.",
       ],
       undo: "It cannot be undone.",
       verb: "Revoke the enrolment",
@@ -92,7 +92,7 @@ export const revokeEnrolment: Action = {
   },
   async run({ enrolment_id = "" }, { undo_grants }) {
     if (undo_grants !== "yes" && undo_grants !== "no") {
-      throw new InputError("Say what becomes of the grants.");
+      throw new InputError("Choose what happens to the grants.");
     }
     await readEnrolment(enrolment_id);
     const ended = await revokeWhole({ enrolment_id, undo_grants: undo_grants === "yes" });

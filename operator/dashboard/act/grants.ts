@@ -104,7 +104,7 @@ async function findGrant(
     rowsOf<GrantRow>("list_all_grants", { parameters: { artifact_id }, limit: MOST_GRANTS }),
   );
   const grant = grants.find(({ grant_id }) => grant_id === grantId);
-  if (grant === undefined) throw new CommandError("This grant has ended, or never was.");
+  if (grant === undefined) throw new CommandError("This grant has ended, or never existed.");
   const others =
     grants.filter(({ to_agent, to_tag }) => to_agent === grant.to_agent && to_tag === grant.to_tag)
       .length - 1;

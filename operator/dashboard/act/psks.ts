@@ -13,7 +13,7 @@ export const rotatePsk: Action = {
     return {
       title: `Rotate the PSK of ${a} and ${b}`,
       effects: [
-        "The pair gets a new PSK, and 2 hosts a new configuration.",
+        "The pair gets a new PSK, and both hosts get a new configuration.",
         "Until both have applied it, the tunnel between them may pause.",
       ],
       undo: "It cannot be undone: the earlier PSK is gone.",

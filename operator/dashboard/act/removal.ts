@@ -40,7 +40,7 @@ export const removeAgent: Action = {
       throw new InputError(`The name that you typed is not ${agent_id}.`);
     }
     if (keep_artifacts !== "yes" && keep_artifacts !== "no") {
-      throw new InputError("Say what becomes of its files.");
+      throw new InputError("Choose what happens to its files.");
     }
     const ended = { keys: 0, peers: 0, grants: 0, artifacts: 0 };
     let removal: Removal;
@@ -79,7 +79,7 @@ function effectsOn(agent: DescribedAgent): string[] {
     } ended: ${agent.grants_given} that it gave, ${agent.grants_received} to it.`,
     peer === null
       ? "It has no peer. Rules that name it end."
-      : `Its peer goes, with ${counted(peer.active_rules, "active rule")} and ${
+      : `Its peer is deleted, with ${counted(peer.active_rules, "active rule")} and ${
         counted(peer.requests, "request")
       }.`,
   ];

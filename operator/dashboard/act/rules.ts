@@ -61,7 +61,7 @@ export const endRule: Action = {
     if (rule === null) throw new CommandError(`There is no rule for ${what}.`);
     if (rule.origin === "policy") {
       throw new CommandError(
-        `The policy has the rule for ${what}: change its file, then run \`deno task policy:plan\`.`,
+        `The rule for ${what} comes from the policy: change the policy's file, then run \`deno task policy:plan\`.`,
       );
     }
     const others = await countRules(target) - 1;
@@ -77,9 +77,9 @@ export const endRule: Action = {
             ? `The two keep ${others} other active rule${others === 1 ? "" : "s"}.`
             : "It is the last active rule between the two: they no longer see each other.",
         ]
-        : [`The request for ${what} goes. ${rule.waiting_for} has not agreed to it.`],
+        : [`The request for ${what} is deleted. ${rule.waiting_for} has not agreed to it.`],
       undo: rule.active
-        ? "It can be undone: put the rule again."
+        ? "It can be undone: add the rule again."
         : "It cannot be undone: the agent that asked has to ask again.",
       verb: rule.active ? "End the rule" : "End the request",
       isDangerous: true,
@@ -92,7 +92,7 @@ export const endRule: Action = {
       "/agent-mesh/acl/revoke",
       wireOf(target),
     ) as { revoked: boolean };
-    if (!revoked) return { done: ["Nothing was ended: there was no such rule any more."] };
+    if (!revoked) return { done: ["Nothing was changed: the rule had already ended."] };
     return {
       done: [
         wasActive
@@ -100,7 +100,7 @@ export const endRule: Action = {
           : `The request for ${what} of ${to_agent} is gone.`,
       ],
       ...(wasActive
-        ? { undo: { action: "rule.put", target, label: "Undo: put the rule again" } }
+        ? { undo: { action: "rule.put", target, label: "Undo: add the rule again" } }
         : {}),
     };
   },

@@ -18,7 +18,7 @@ export const blockSender: Action = {
       effects: [
         `${await countGrants(target)} from ${from_agent} leave the inbox of ${agent_id}, and ` +
         "later ones do not appear in it.",
-        `The grants stay: who knows a file's id can open it. ${from_agent} is not told.`,
+        `The grants stay valid: ${agent_id} can still open a file by its id. ${from_agent} is not told.`,
       ],
       undo: "It can be undone: unblock the sender.",
       verb: "Block the sender",

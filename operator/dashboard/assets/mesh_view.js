@@ -26,7 +26,7 @@ export function createMesh(container) {
       together.hidden = prefix === "";
       together.href = hashOf("");
       summary.textContent = !mesh.complete
-        ? "The mesh is larger than a picture: an agent's page shows what is around it."
+        ? "The mesh is too large to draw: an agent's page shows its neighbours."
         : `${mesh.online} of ${mesh.peers} peers online.${
           mesh.paths > 0 ? ` ${mesh.working} of ${mesh.paths} paths work.` : ""
         }${grouped.length > 0 ? " Agents whose names begin alike are drawn as one." : ""}`;

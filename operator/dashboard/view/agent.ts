@@ -34,7 +34,7 @@ export function agentPage(shown: ShownAgent): Markup {
   ${
     peer === null && shown.rules.length === 0
       ? ""
-      : html`<section id="mesh"><h2>Around it in the mesh</h2>${picture(agent_id)}</section>`
+      : html`<section id="mesh"><h2>Its neighbours in the mesh</h2>${picture(agent_id)}</section>`
   }
   ${files(shown)}
   ${section("events", { title: "Newest events", body: eventsFragment(shown.events) })}
@@ -100,7 +100,7 @@ function keys({ described: { agent_id, keys } }: ShownAgent): Markup {
 function days({ usage }: ShownAgent): Markup {
   return table(usage.toReversed(), {
     name: "days",
-    none: "It asked for nothing in the last week.",
+    none: "It sent no request in the last week.",
     columns: [
       { head: "day", cell: (row) => row.day },
       { head: "requests", isNumber: true, cell: (row) => row.requests },

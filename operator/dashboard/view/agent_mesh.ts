@@ -16,7 +16,7 @@ export function mesh(shown: ShownAgent): Markup {
         <label>To <input name="to_agent" required autocomplete="off" spellcheck="false"></label>
         <label>Protocol <select name="proto"><option>tcp</option><option>udp</option></select></label>
         <label>Port <input name="port" type="number" min="1" max="65535" required></label>
-        <button>Put a rule …</button>
+        <button>Add a rule …</button>
       </form>
     </section>
     ${section("paths", { title: "Paths", body: paths(shown) })}
@@ -36,7 +36,7 @@ function rules({ rules }: ShownAgent): Markup {
         head: "state",
         cell: (row) =>
           row.origin === "policy"
-            ? "active by the policy"
+            ? "active, from the policy"
             : row.active
             ? "active"
             : html`waits for ${agent(row.waiting_for)}`,
@@ -45,7 +45,7 @@ function rules({ rules }: ShownAgent): Markup {
         head: "",
         cell: (row) =>
           row.origin === "policy"
-            ? "Ends with a change of the policy."
+            ? "To end it, change the policy."
             : row.active
             ? act("rule.end", targetOf(row), { label: "End …", about: inWords(row) })
             : html`${act("rule.put", targetOf(row), { label: "Agree …", about: inWords(row) })} ${

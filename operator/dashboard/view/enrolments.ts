@@ -6,7 +6,7 @@ import { act, agent, foreign, instant, type Markup, table } from "./cells.ts";
 export function enrolmentsList(enrolments: readonly Enrolment[]): Markup {
   return html`
     <h1>Enrolments</h1>
-    <p>Agents prove who they are with these, and get agent keys. Revoking one ends every agent that enrolled with it.</p>
+    <p>With an enrolment, an agent proves who it is and gets an agent key. Revoking an enrolment ends every agent that enrolled with it.</p>
     <div data-fragment="list">
       ${table(enrolments, {
         name: "enrolments",

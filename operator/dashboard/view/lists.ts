@@ -124,5 +124,5 @@ function keys({ live_keys, expired_keys }: AgentRow): Markup | string {
 }
 
 function version({ config_version, config_version_applied }: PeerRow): string {
-  return `${config_version_applied ?? "not told"} of ${config_version}`;
+  return `${config_version_applied ?? "not reported"} of ${config_version}`;
 }

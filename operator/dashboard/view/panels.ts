@@ -12,7 +12,7 @@ export function panelFragment(name: PanelName, { findings, holdings }: Panel): M
     )
   }</ul>${
     findings.length === 0
-      ? html`<p class="none">The database did not tell: see the doctor.</p>`
+      ? html`<p class="none">The database gave no answer: run the doctor.</p>`
       : ""
   }
   ${holdings === null ? "" : name === "sweep" ? backlog(holdings) : held(holdings)}`;
@@ -21,8 +21,8 @@ export function panelFragment(name: PanelName, { findings, holdings }: Panel): M
 function backlog({ backlog, backlog_since, swept_at }: Holdings): Markup {
   return html`<p>Last sweep: ${instant(fromSeconds(swept_at), "never")}. ${
     backlog_since === null
-      ? "Nothing waits for it."
-      : html`The oldest waits since ${instant(fromSeconds(backlog_since))}.`
+      ? "Nothing waits for the next one."
+      : html`The oldest item has waited since ${instant(fromSeconds(backlog_since))}.`
   }</p>${
     table(Object.entries(backlog ?? {}), {
       name: "what waits for the sweep",

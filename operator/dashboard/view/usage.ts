@@ -12,7 +12,7 @@ export function usageFragment(
   return html`${
     table(usage, {
       name: "what agents did today",
-      none: "No agent has asked for anything today. What agents do is written once a minute.",
+      none: "No agent has sent a request today. Counts are updated once a minute.",
       columns: [
         { head: "agent", cell: (row) => agent(row.agent_id) },
         { head: "requests", isNumber: true, cell: (row) => row.requests },
