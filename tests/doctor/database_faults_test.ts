@@ -19,8 +19,8 @@ const RECORDS = "supabase_migrations.schema_migrations";
 const OTHER_SCHEMA = {
   check: "migrations",
   message:
-    /^The database was made by another schema: \d{14}_release was applied with another name or text\.$/,
-  remedy: /^No migration leads from there to this checkout: .* deno task reset\)$/,
+    /^The database was made by other migrations: \d{14}_release was applied with another name or text\.$/,
+  remedy: /^No migration upgrades that database to this checkout\. .* deno task reset\)$/,
 };
 
 const FAULTS: readonly DatabaseFault[] = [

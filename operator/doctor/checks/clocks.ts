@@ -29,7 +29,7 @@ export function checkClocks(facts: Facts): Finding[] {
       `The clock of ${stray.whose} is ${
         describe(middle(stray) - middle(first))
       } that of ${first.whose}: leases and URLs end too early or too late.`,
-      "Where the project is your own host's, set its clocks by NTP; else tell the platform.",
+      "If the project runs on your own host, set its clock by NTP. Otherwise tell the platform.",
     )];
   }
   const here: Offset = { whose: "this machine", least: 0, most: 0 };

@@ -105,10 +105,10 @@ function findForeignMigrations(
 function reportForeignMigrations(foreign: readonly MigrationRecord[]): Finding {
   return fault(
     "migrations",
-    `The database was made by another schema: ${
+    `The database was made by other migrations: ${
       listed(foreign.map(fileOf))
     } was applied with another name or text.`,
-    "No migration leads from there to this checkout: run the doctor of the checkout that was deployed and stay with it, or deploy this one to a new project (the local stack: deno task reset)",
+    "No migration upgrades that database to this checkout. Keep the checkout that was deployed and run its doctor, or deploy this one to a new project (the local stack: deno task reset)",
   );
 }
 
@@ -152,7 +152,7 @@ function checkOperations({ missing_operations, functions }: DatabaseFacts): Find
   const uncallable = missing_operations.filter((name) => functions[`public.${name}`] !== undefined);
   if (uncallable.length > 0) return [notCallable(uncallable)];
   if (missing_operations.length > 0) return [];
-  return [ok("SQL functions", "service_role can call all of them.")];
+  return [ok("SQL functions", "service_role can call every SQL function.")];
 }
 
 function notCallable(operations: readonly string[]): Finding {

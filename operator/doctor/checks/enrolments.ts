@@ -22,8 +22,8 @@ export function checkEnrolments({ enrolments: { status, body }, inspection }: Fa
       "enrolments",
       `Whoever finds the enrolment key of ${
         label === null ? enrolment_id : `${enrolment_id} (${label})`
-      } can become an agent: it never ends, and has any number of uses.`,
-      "Give its agents another enrolment, with an end or of an issuer's tokens (docs/fleets.md). Then end this one, and every agent that enrolled with it:",
+      } can become an agent: it never expires, and can be used any number of times.`,
+      "Give its agents another enrolment: one that expires, or one for an issuer's tokens (docs/fleets.md). Then revoke this one, which also ends every agent that enrolled with it:",
       runOwnTask(`enrolment:revoke ${enrolment_id}`),
     )
   );

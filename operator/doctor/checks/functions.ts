@@ -48,7 +48,7 @@ function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | nul
       return fault(
         name,
         `The function cannot serve: ${wordsOf(openHealth)}`,
-        `Set it as docs/configuration.md says, or take it away: then the default holds.`,
+        `Set it as docs/configuration.md says, or unset it: then its default applies.`,
         unsetVariable(variable),
       );
     }
@@ -57,7 +57,7 @@ function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | nul
       `The function cannot serve: ${wordsOf(openHealth)}`,
       misconfigured
         ? "Fix what the message names; docs/configuration.md lists every variable."
-        : "Look at the function's log, and whether the project is running.",
+        : "Read the function's log, and check whether the project is running.",
     );
   }
   return null;
@@ -101,7 +101,7 @@ function findOtherRelease(
   if (deployed !== version) {
     return fault(
       name,
-      `The function is of ${deployed}, this checkout of ${version}.`,
+      `The function is of release ${deployed}, this checkout of ${version}.`,
       DEPLOY_AGAIN,
       DEPLOY,
     );
@@ -109,7 +109,7 @@ function findOtherRelease(
   if (!isDeepStrictEqual(document.body, expectedDocument)) {
     return fault(
       name,
-      `The function is of another checkout: its OpenAPI document is not that of this one.`,
+      `The function is of another checkout: its OpenAPI document differs from this one's.`,
       DEPLOY_AGAIN,
       DEPLOY,
     );

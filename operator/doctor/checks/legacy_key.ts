@@ -4,7 +4,7 @@ import { type Finding, note, orOk, type Paste } from "../findings/finding.ts";
 import { DEPLOY, unsetVariable } from "../findings/remedies.ts";
 
 const DANGER =
-  "takes the legacy service_role key for the operator's: one that leaked cannot be rotated.";
+  "accepts the legacy service_role key as the operator's. If that key leaks, it cannot be rotated.";
 
 const REMEDIES: Readonly<Record<string, readonly [words: string, paste: Paste]>> = {
   accepted: [
@@ -26,7 +26,7 @@ export function checkLegacyKey({ functions }: Facts): Finding[] {
   });
   // Functions that do not accept the operator do not tell.
   if (functions.every(({ health }) => fieldOf(health, "settings") === undefined)) return findings;
-  return orOk(findings, "legacy key", "Only secret keys are the operator's.");
+  return orOk(findings, "legacy key", "Only secret keys are accepted as the operator's.");
 }
 
 /** Whether a function has refused SUPABASE_SECRET_KEY because it is the service_role key. */

@@ -53,7 +53,7 @@ function findLeak(policy: Policy, { policies }: DatabaseFacts): Finding[] {
   return [fault(
     "policies",
     `The policy ${identifier} on ${policy.table} lets ${who} ${policy.command} in the bucket ${BUCKET}.`,
-    "Keep it for the other buckets alone. If it says that you must be the owner, add the condition in the dashboard: Storage, Policies.",
+    "Limit it to the other buckets. If it says that you must be the owner, add the condition in the dashboard: Storage, Policies.",
     sql(narrowed(policy, columns[0]!)),
   )];
 }

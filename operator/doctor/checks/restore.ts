@@ -26,7 +26,7 @@ export function checkRestore({ restoreSigns }: Facts): Finding[] {
   if (signs.is_ahead_of_its_transactions) {
     findings.push(fault(
       "restore",
-      "The rows of this database were written by another PostgreSQL server, which had counted more transactions: agents are told of the same grants again and again, and of no events.",
+      "The rows of this database come from another PostgreSQL server, with higher transaction numbers: agents get the same grants again and again, and no events.",
       "Run deno task after-restore (docs/backup.md).",
     ));
   }

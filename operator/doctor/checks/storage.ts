@@ -41,7 +41,7 @@ export function checkStorage(facts: Facts): Finding[] {
   if (Array.isArray(types) && types.length > 0) {
     findings.push(fault(
       "bucket",
-      `The bucket takes only ${types.join(", ")}, and /register lets every type in.`,
+      `The bucket accepts only ${types.join(", ")}, but /register accepts every type.`,
       "Take its list of allowed MIME types away.",
       sql(`update storage.buckets set allowed_mime_types = null where id = '${BUCKET}';`),
     ));
@@ -60,7 +60,7 @@ function findVersioning(facts: Facts): Finding[] {
   return [fault(
     "bucket",
     `The bucket ${BUCKET} keeps versions (${status}): deleted files stay readable in Storage, and are paid for.`,
-    "Storage cannot turn that off. This makes the bucket again while it is empty. If it says that the bucket is not, stop the agents and the sweep, copy the current objects to another bucket, delete every version and marker of this one through Storage, paste this, and copy the objects back under the same names.",
+    "Storage cannot turn that off. This replaces the bucket if it is empty. If it says that the bucket is not empty, stop the agents and the sweep, copy the current objects to another bucket, delete every version and marker of this one through Storage, paste this again, and copy the objects back under the same names.",
     sql(`do $$
 declare
   kept storage.buckets;
@@ -90,7 +90,7 @@ function checkSizeLimit(facts: Facts): Finding[] {
     if (limit === null || limit >= largest) continue;
     return [fault(
       "file size",
-      `/register lets in ${largest} bytes, and the limit of ${where} is ${limit}.`,
+      `/register accepts ${largest} bytes, but the limit of ${where} is ${limit}.`,
       `Lower ARTIFACTS_MAX_SIZE_BYTES, or raise the limit of ${where}${
         where === "the bucket" ? "." : ": Storage, Settings."
       }`,
@@ -102,11 +102,11 @@ function checkSizeLimit(facts: Facts): Finding[] {
   if (ofProject === null && ofBucket === null && largest > DEFAULT_LIMIT_BYTES) {
     return [note(
       "file size",
-      `/register lets in ${largest} bytes. Storage does not tell what it takes.`,
+      `/register accepts ${largest} bytes. Storage does not tell its own limit.`,
       "See that the limit of the project is not smaller: Storage, Settings.",
     )];
   }
-  return [ok("file size", `Storage takes the ${largest} bytes that /register lets in.`)];
+  return [ok("file size", `Storage accepts the ${largest} bytes that /register accepts.`)];
 }
 
 /**

@@ -16,7 +16,7 @@ const WAYS =
 const SEE_WHO_SWEEPS =
   `If nothing calls /sweep regularly, schedule it: ${WAYS} (The local stack sweeps by itself.)`;
 const LOOK =
-  "select * from net._http_response order by id desc limit 5; says what the last calls were answered. To sweep now:";
+  "select * from net._http_response order by id desc limit 5; shows the answers to the last calls. To sweep now:";
 const SCHEDULE = `Schedule it, or call /sweep from elsewhere: ${WAYS} To sweep now:`;
 
 /** Whether sweeps have run and will run again. Without them, nothing that has ended is removed. */

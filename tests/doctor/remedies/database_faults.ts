@@ -18,7 +18,7 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
       values ('a', 'b', 'tcp', 443, now());
       update mesh.policies set rules = 1 where only_row`,
     check: "policy",
-    message: /^Applying the policy stopped before it was finished/,
+    message: /^The policy was only partly applied/,
     cleanUp: "delete from mesh.policies; delete from mesh.config_versions",
   },
   missing(

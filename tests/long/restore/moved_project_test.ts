@@ -27,7 +27,7 @@ Deno.test("a project whose dump was restored into another server → the doctor 
   await moveProject(before, moved);
   await using terminal = await moved.terminal();
   const diagnose = "npx -y deno@2.9.6 task doctor || [[ $? == 1 ]]\n";
-  const complaint = /fault +restore +The rows of this database were written by another PostgreSQL/;
+  const complaint = /fault +restore +The rows of this database come from another PostgreSQL/;
   assert.match(await terminal.paste(diagnose), complaint);
 
   await terminal.paste(await documentedBlock("docs/runbook.md, Move to another project, 1"));

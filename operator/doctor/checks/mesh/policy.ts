@@ -14,8 +14,8 @@ export function checkPolicy({ policy: { status, body } }: Facts): Finding[] {
   return [
     fault(
       "policy",
-      "Applying the policy stopped before it was finished: some of its rules are not made yet, or those of the policy before it have not ended.",
-      "Go on where it stopped.",
+      "The policy was only partly applied: some of its rules are missing, or rules of the previous policy have not ended.",
+      "Apply the rest of it.",
       resumePolicy(fingerprint),
     ),
   ];

@@ -35,7 +35,7 @@ function faultOfService({ reply }: RelayFacts): Finding {
   return fault(
     "relay",
     `/relay gives no credentials: ${wordsOf(reply)}`,
-    "See whether MESH_TURN_CREDENTIALS_URL and MESH_TURN_CREDENTIALS_TOKEN are those of the service. Without a relay, everything else works:",
+    "Check that MESH_TURN_CREDENTIALS_URL and MESH_TURN_CREDENTIALS_TOKEN are those of the service. To run without a relay, which affects nothing else:",
     unsetVariables("MESH_TURN_CREDENTIALS_URL", "MESH_TURN_CREDENTIALS_TOKEN"),
   );
 }
@@ -58,7 +58,7 @@ function faultOf(
 
 function remedyFor(url: string): string {
   const port = url.startsWith("turns:") ? "its certificate" : "its firewall";
-  return `See whether the server runs, and ${port}: docs/relay.md. Or leave it out:`;
+  return `Check that the server runs, and check ${port}: docs/relay.md. To do without it:`;
 }
 
 /** Leaves agents only the servers that work. */
