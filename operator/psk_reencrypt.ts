@@ -35,7 +35,8 @@ async function reencryptPsks(output: Output): Promise<void> {
   let total = 0;
   for (;;) {
     await assertFunctionsEncryptUnder(encryptionKeys[0].id, { reencrypted: total });
-    // This list no longer contains what this task, or meanwhile the functions, have reencrypted.
+    // A PSK drops out of this list when this task reencrypts it, or when the functions replace it
+    // by a new one meanwhile.
     const batch = await callAsOperator("list_psks_to_reencrypt", {
       newest_key_id: encryptionKeys[0].id,
       max_entries: BATCH_SIZE + obstacles.size,

@@ -17,8 +17,8 @@ const LIMITS = {
   startBytes: 73 * 1024,
   /**
    * Bytes of all files of its npm packages. A quarter is the MCP SDK's, another quarter
-   * supabase-js's, and most of both is source maps. The platform's limit for a bundle is 20 MB,
-   * after compression (the CLI uses Brotli).
+   * supabase-js's, and most of both is source maps. The platform's limit for a bundle is 20 MB. The
+   * CLI compresses what it uploads (by Brotli).
    */
   packageBytes: 25 * 1024 ** 2,
 };

@@ -22,9 +22,9 @@ const API_VERSION = "2024-01-01";
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Starts a stand-in for Supabase Auth. It answers three kinds of requests: what verifying a user's
- * token takes (the public keys), what supabase-js asks when it is given a session (who a token's
- * user is), and what an OAuth client asks. It keeps no users and no sessions: a user is whoever a
+ * Starts a stand-in for Supabase Auth. It serves the public keys and the user of a token: the
+ * functions need these to verify users' tokens, and supabase-js when it is given a session. It also
+ * answers the requests of OAuth clients. It keeps no users and no sessions: a user is whoever a
  * token names, as long as the token lasts. It is behind the gateway, so paths come without
  * `/auth/v1`.
  */

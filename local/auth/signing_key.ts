@@ -19,7 +19,7 @@ export type PublicKey = Omit<SigningKey, "d">;
 
 /**
  * The key that signs the tokens of users. The first start makes it, readable by this user alone.
- * Throws CommandError if the key does not exist, unless `make` is set.
+ * Later starts read it. Throws CommandError if the key does not exist, unless `make` is set.
  */
 export async function readSigningKey(
   stateDir: string,

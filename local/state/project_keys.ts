@@ -4,7 +4,10 @@ import { sign } from "hono/jwt";
 import { CommandError } from "../command/command_error.ts";
 import { stateFiles, writePrivateFile } from "./state_files.ts";
 
-/** The secrets of one state directory. The first start makes them, readable by this user alone. */
+/**
+ * The secrets of one state directory. The first start makes them, readable by this user alone, and
+ * later starts read them.
+ */
 export interface ProjectKeys {
   /** `sb_secret_…`: the operator. */
   readonly secretKey: string;

@@ -7,8 +7,8 @@ export interface MoveContext {
   readonly files: ObjectFiles;
   /**
    * Null: a move happens at once. Otherwise the bytes are copied, which takes this long. During the
-   * copy nothing is locked, and it continues if the caller goes away. If one object is moved twice,
-   * the later move fails and leaves its copy behind. All of this is as on the real server.
+   * copy nothing is locked, and it continues if the caller goes away. If two moves of one object
+   * overlap, the later one fails and leaves its copy behind. All of this is as on the real server.
    */
   readonly copyMilliseconds: number | null;
 }

@@ -1473,7 +1473,8 @@ create table agents.activity (
 with (fillfactor = 50);
 comment on table agents.activity is
   'The sum of the counts of all processes of a function. Alerts can use it, because it never '
-  'decreases: the counts of one process begin at 0. A few rows, never deleted.';
+  'decreases. The counts of a single process begin at 0 again with each new process. A few rows, '
+  'never deleted.';
 comment on column agents.activity.code is 'The error code, for errors.';
 
 create function agents.add_activity(counts jsonb) returns void
@@ -4416,8 +4417,8 @@ as $$
   ) a
   where a.state = 'pending'
     and a.ended_at is null
-    -- The upload URL, which works for two hours, expired a day ago or, if the upload has a wrong
-    -- size, an hour ago.
+    -- The upload URL, which works for two hours, expired at least a day ago or, if the upload has a
+    -- wrong size, at least an hour ago.
     and (
       a.created_at < now() - interval '26 hours'
       or a.created_at < now() - interval '3 hours' and exists (
@@ -6001,7 +6002,7 @@ begin
           -- own. With such a name, a neighbour would receive their traffic.
           or n.reduced ~ '^([0-9]+|0x[0-9a-f]*)$'
           or n.reduced ~ '^(localhost|localdomain|broadcasthost|wpad|isatap|metadata|ip6-.*)$'
-          -- A name with a suffix, which another identifier may have.
+          -- A name that looks as if it had such a suffix: another identifier may get that name.
           or n.reduced ~ '-[0-9a-f]{16}$' as is_taken
       from (
         -- A single hyphen for several characters: `xn--` begins an encoded name (RFC 5890).
@@ -6672,7 +6673,7 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- PostgREST has ten connections or a few more, for all callers together.
+  -- Out of the ten or more connections that PostgREST has for all callers together.
   turns_per_agent constant integer := 4;
 begin
   if take_turn.caller_agent is null then

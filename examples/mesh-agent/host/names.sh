@@ -91,8 +91,9 @@ replace_file() {
   return 1
 }
 
-# overwrite_file <file>: writes the new content at once, padded with empty lines to the old length,
-# and then cuts off the padding. So no other line is ever missing, even if this process is killed.
+# overwrite_file <file>: writes the new content in one write, padded with empty lines to the old
+# length, and then cuts off the padding. So no other line is ever missing, even if this process is
+# killed.
 overwrite_file() {
   local old_size new_size
   cmp -s "$WORK/hosts.old" "$1" || { echo "it has changed meanwhile"; return 1; }

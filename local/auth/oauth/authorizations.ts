@@ -63,8 +63,8 @@ export class Authorizations {
   }
 
   /**
-   * The user for whom a code was made; null if the code was used, has expired, or belongs to
-   * another request.
+   * The user for whom a code was made; null if the code was used, has expired, or was made for
+   * another client, redirect URI or code challenge.
    */
   redeem(
     code: string,

@@ -79,7 +79,8 @@ create table agents.activity (
 with (fillfactor = 50);
 comment on table agents.activity is
   'The sum of the counts of all processes of a function. Alerts can use it, because it never '
-  'decreases: the counts of one process begin at 0. A few rows, never deleted.';
+  'decreases. The counts of a single process begin at 0 again with each new process. A few rows, '
+  'never deleted.';
 comment on column agents.activity.code is 'The error code, for errors.';
 
 create function agents.add_activity(counts jsonb) returns void

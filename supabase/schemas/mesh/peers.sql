@@ -22,7 +22,7 @@ begin
           -- own. With such a name, a neighbour would receive their traffic.
           or n.reduced ~ '^([0-9]+|0x[0-9a-f]*)$'
           or n.reduced ~ '^(localhost|localdomain|broadcasthost|wpad|isatap|metadata|ip6-.*)$'
-          -- A name with a suffix, which another identifier may have.
+          -- A name that looks as if it had such a suffix: another identifier may get that name.
           or n.reduced ~ '-[0-9a-f]{16}$' as is_taken
       from (
         -- A single hyphen for several characters: `xn--` begins an encoded name (RFC 5890).

@@ -15,7 +15,7 @@ const SECRET_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 const LEAST_RSA_BYTES = 256;
 
-/** What is wrong with a trust, by field: it would let others enrol than the operator means. */
+/** What is wrong with a trust, by field: agents that the operator does not mean could enrol. */
 export function checkTrust(
   trust: Omit<Trust, "enrolment_id" | "max_token_age_seconds">,
   options: { readonly allowLoopback: boolean },

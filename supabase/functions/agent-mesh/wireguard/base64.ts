@@ -4,7 +4,10 @@ export function encodeBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
-/** Excludes 1 mod 4 digits: `Buffer` of the platform's Deno (2.1) throws on them. */
+/**
+ * With the check of the text's length, excludes a number of digits that is 1 mod 4: `Buffer` of the
+ * platform's Deno (2.1) throws on these.
+ */
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**

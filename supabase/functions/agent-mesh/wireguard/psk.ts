@@ -1,7 +1,7 @@
 import nacl from "tweetnacl";
 import { encodeBase64 } from "./base64.ts";
 
-/** Two agents, sorted by the bytes of their identifiers: either agent names the pair alike. */
+/** Two agents, sorted by the bytes of their identifiers, so that both agents share one PSK. */
 export interface AgentPair {
   readonly lowAgent: string;
   readonly highAgent: string;

@@ -123,8 +123,8 @@ function renderPeer(
         : `Endpoint = ${formatEndpoint(endpoint)}`,
     ]),
     // wg takes one endpoint, and reads this line as a comment. The text must name all endpoints,
-    // because config_version rises only when the text changes. Programs that take the configuration
-    // as JSON learn of a new endpoint by that.
+    // because config_version rises if the text changes: so programs that take the configuration as
+    // JSON learn of a new endpoint.
     ...(furtherEndpoints.length === 0
       ? []
       : [`# endpoints ${furtherEndpoints.map(formatEndpoint).join(" ")}`]),

@@ -63,8 +63,8 @@ as $$
   ) a
   where a.state = 'pending'
     and a.ended_at is null
-    -- The upload URL, which works for two hours, expired a day ago or, if the upload has a wrong
-    -- size, an hour ago.
+    -- The upload URL, which works for two hours, expired at least a day ago or, if the upload has a
+    -- wrong size, at least an hour ago.
     and (
       a.created_at < now() - interval '26 hours'
       or a.created_at < now() - interval '3 hours' and exists (
