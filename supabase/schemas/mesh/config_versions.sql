@@ -30,7 +30,7 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- Out of the ten or more connections that PostgREST has for all callers together.
+  -- Out of the ten connections, or a few more, that PostgREST has for all callers together.
   turns_per_agent constant integer := 4;
 begin
   if take_turn.caller_agent is null then
