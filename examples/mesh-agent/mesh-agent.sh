@@ -174,7 +174,7 @@ stay() {
       # Jitter of a tenth, so that agents do not fall into step.
       pause_milliseconds=$(($(seconds_to_pause) * (900 + RANDOM % 201)))
     elif [[ -n $was_cut ]]; then
-      # Pause, in case every request is cut short.
+      # Pause if the previous cut was recent, too: every request may be cut short.
       pause_milliseconds=$((SECONDS - cut_at < LOOK_SECONDS ? 1000 : 0))
       cut_at=$SECONDS
     else
