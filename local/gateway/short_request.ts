@@ -57,8 +57,8 @@ export async function forwardShort(
     }, ({ statusCode, headers }) => response.writeHead(statusCode, withoutHopByHop(headers)));
   try {
     await send().catch((error) => {
-      // The upstream may have closed the connection just before. Only GET and HEAD are sent again:
-      // nobody knows whether another request has already arrived.
+      // The upstream may have closed the connection just before. Only GET and HEAD are sent again,
+      // because nobody knows whether any other request has already arrived.
       const isRepeatable = request.method === "GET" || request.method === "HEAD";
       if (!isRepeatable || !isBroken(error) || response.headersSent) throw error;
       return send();

@@ -5,8 +5,8 @@ const REFRESH_MILLISECONDS = 15_000;
 /** Events within this time cause one refresh together. */
 const GATHER_MILLISECONDS = 500;
 /**
- * How much longer than a refresh the pause after it is. Even if events never end, refreshing takes
- * at most a third of the time.
+ * The pause after a refresh is this many times as long as the refresh. So even if events never end,
+ * refreshing takes at most a third of the time.
  */
 const REST_FACTOR = 2;
 

@@ -42,7 +42,7 @@ export interface CallerArgument {
 
 type Credential = "operator" | "public" | "legacy" | "unknown";
 
-/** Three parts. The last, the signature, may be empty: the text still counts as a token only. */
+/** Three parts. The last, the signature, may be empty: that is still a token, and nothing else. */
 const JWT = /^[^.]+\.[^.]+\.[^.]*$/;
 
 const AGENT_KEY = /^ak_[0-9a-f]{64}$/;
