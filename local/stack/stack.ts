@@ -67,7 +67,7 @@ export async function startStack(request: StackRequest): Promise<Stack> {
     const upstreams = { postgrest: 0, storage: 0, auth: 0, functions: new Map<string, number>() };
     const gateway = await startGateway({ port: options.port, keys, upstreams });
     stops.push(gateway.stop);
-    // Only now, so that none of them is the gateway's.
+    // Choose these ports while the gateway holds its own, so that none of them is the gateway's.
     upstreams.postgrest = await freePort();
     for (const name of options.functionNames) {
       upstreams.functions.set(name, await freePort());

@@ -7,7 +7,7 @@ export interface Enrolment {
   readonly kind: "key" | "trust";
   readonly label: string | null;
   readonly issuer: string | null;
-  /** The issuer's public keys, where the operator gave them. */
+  /** The issuer's public keys, if the operator gave them; null: fetched from the issuer. */
   readonly jwks: { readonly keys: readonly PublicKey[] } | null;
   readonly agent_id: string | null;
   readonly agent_template: string | null;

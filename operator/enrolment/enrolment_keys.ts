@@ -5,7 +5,7 @@ import { callFunctionAsOperator } from "../function_call.ts";
 import { findEnrolment, readObject } from "./all_enrolments.ts";
 import type { Enrolment, PublicKey } from "./enrolment.ts";
 
-/** What two public keys have in common that verify the same tokens: RFC 7517, RFC 7518 and 8037. */
+/** Equal for two public keys that verify the same tokens (RFC 7517, RFC 7518 and RFC 8037). */
 function identityOf({ kid, kty, crv, x, y, n, e }: PublicKey): string {
   return JSON.stringify([kid, kty, crv, x, y, n, e]);
 }
@@ -16,7 +16,7 @@ async function countLosses(
   { keys }: { readonly keys?: unknown },
 ): Promise<{ readonly lost: number; readonly of: number }> {
   const present = (await findEnrolment(enrolment_id))?.jwks?.keys ?? [];
-  // What is no list of public keys is refused later.
+  // If `keys` is no list of public keys, the service refuses it later.
   const kept = new Set(Array.isArray(keys) ? keys.map((key) => identityOf(Object(key))) : []);
   const lost = present.filter((key) => !kept.has(identityOf(key)));
   return { lost: lost.length, of: present.length };

@@ -10738,7 +10738,7 @@ begin
 end
 $$;
 comment on function agents.refuse_wrong_tags(text, text[]) is
-  'Raises invalid_request for what is no agent''s name, or no tag.';
+  'Raises invalid_request unless these are an agent''s name and tags.';
 
 create function public.count_tag_losses(agent_id text, tags text[]) returns json
 language plpgsql
@@ -10783,9 +10783,9 @@ begin
 end
 $$;
 comment on function public.count_tag_losses(text, text[]) is
-  'What an agent loses if these become its tags: {tags, rules, grants}. tags: those that it has and '
-  'that are not among these; rules: how many of the policy end with that; grants: how many live '
-  'ones are to a tag that it loses, at most 10,000. Raises invalid_request.';
+  'What an agent loses if these become its tags: {tags, rules, grants}. tags: the tags that it '
+  'loses; rules: how many rules of the policy it loses; grants: how many live grants are to a tag '
+  'that it loses, at most 10,000. Raises invalid_request.';
 
 create function public.set_agent_tags(agent_id text, tags text[]) returns json
 language plpgsql
