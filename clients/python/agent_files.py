@@ -492,7 +492,7 @@ class AgentFiles:
         seconds: float,
         limit: "Optional[_Limit]",
     ) -> Tuple[Json, Optional[float]]:
-        """Like `_call_once`. Replaces a key that was refused once, if possible."""
+        """Like `_call_once`. If the key is refused and can be replaced, sends the request once more."""
         url = f"{self._base}/{path}"
         headers, is_new = self._credential.headers(limit)
         try:
@@ -769,7 +769,7 @@ def _starting_over(
     limit: _Limit,
 ) -> Iterator[Json]:
     """Follows from a position on. If the position has expired, because the service was restored,
-    starts over from the beginning with `wait`, else raises."""
+    follows without a position when `wait` is set, and raises otherwise."""
     while True:
         started_at = time.monotonic()
         try:

@@ -138,9 +138,9 @@ export function reasonOf(
 
 /**
  * The endpoints at which other networks may reach a host: names, and addresses that are not
- * private. If the host also has private addresses, a public one may be what a STUN server or a
- * relay sees, and does not count. Its port tells: with another port, it comes from a router or a
- * relay; with the same port, it may belong to a second network of the host.
+ * private. If the host also has private IPv4 addresses, a public one counts only with the port of
+ * a private one: then it may belong to a second network of the host. With another port, it is only
+ * where a STUN server or a relay sees the host.
  */
 function outsideOf(endpoints: readonly string[]): string[] {
   const places = endpoints.map((endpoint) => ({ endpoint, parsed: parseEndpoint(endpoint) }));

@@ -28,8 +28,8 @@ export async function enrolledLogin(
 }
 
 /**
- * The agent key of an enrolled login. If the service refuses the key, or shortly before it expires,
- * one process of this machine enrols again and stores the new key.
+ * The agent key of an enrolled login. If the service refuses the key, or its renewal is due, which
+ * is before it expires, one process of this machine at a time enrols again and stores the new key.
  */
 export function storedKey(options: CommonOptions): Key {
   let given: string | null = null;

@@ -36,7 +36,7 @@ export async function listenAt(server: Server, place: Place): Promise<Place> {
 }
 
 async function listenAtFile(server: Server, path: string): Promise<void> {
-  // Set it before the socket exists: other users must not connect before the `chmod`.
+  // Set the umask before the socket exists: other users must not connect before the `chmod`.
   const previous = process.umask(0o177);
   try {
     await listening(server, () => server.listen(path)).catch(async (error) => {

@@ -22,7 +22,7 @@ const REPLY = {
   wrong_address: 8,
 } as const satisfies Record<DialFailure | "succeeded" | "wrong_command" | "wrong_address", number>;
 
-/** A client that has not sent its whole request by then is disconnected. */
+/** A client that is silent for this long before its request is complete is disconnected. */
 const GREETING_MS = 30_000;
 
 /** `token`: null if only this user can connect. */

@@ -43,8 +43,8 @@ export class Registration {
   }
 
   /**
-   * Whether the service has the newest registration of this process. A copy of this process has the
-   * same key. So its registration is detected by its time and endpoints.
+   * Whether the registration that the service has is the newest one of this process. A copy of this
+   * process has the same public key. So its registration is detected by its time and endpoints.
    */
   async isNewest(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<boolean> {
     while (true) {

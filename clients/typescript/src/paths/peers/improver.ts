@@ -3,7 +3,10 @@ import { isSameEndpoint } from "../../wireguard/surroundings.ts";
 import { DIRECT, type Ranks } from "./ranks.ts";
 import { isUp } from "./reports.ts";
 
-/** In milliseconds. The tunnel itself also sends an initiation every 5 s. */
+/**
+ * The pauses between tries while a peer is down, in milliseconds. The tunnel itself also sends an
+ * initiation every 5 s.
+ */
 const WAITS_WHILE_DOWN = [1500, 3000];
 
 /** The pauses between tries of better paths. A try costs one datagram per path. */

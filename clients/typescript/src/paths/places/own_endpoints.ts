@@ -21,7 +21,7 @@ export function ownEndpoints(
   },
 ): string[] {
   const isIpv6 = ({ address }: Place) => address.includes(":");
-  // If a router replaces an address of this machine, it cannot be reached from outside.
+  // If a router replaces an address of this machine, that address is not reachable from outside.
   const seenIpv4 = seen.filter((place) => !isIpv6(place));
   const isHere = ({ address }: Place) =>
     kindOf(address) === "public" &&

@@ -37,8 +37,8 @@ export interface RelayKeeperOptions {
 }
 
 /**
- * Keeps an allocation on a relay. Replaces it if it, its credentials, the relay or the network
- * ends.
+ * Keeps an allocation on a relay. Replaces the allocation when it ends, when its credentials are
+ * about to expire, and when the relay or the network changes.
  */
 export class RelayKeeper {
   readonly #options: RelayKeeperOptions;

@@ -8,7 +8,8 @@ const CHANNELS = 0x1000;
 const LIFETIME = 600_000;
 
 /**
- * How long before that sending by the channel stops: requests and datagrams take time to arrive.
+ * How long before the end of LIFETIME sending by the channel stops: requests and datagrams take
+ * time to arrive.
  */
 const MARGIN = 15_000;
 

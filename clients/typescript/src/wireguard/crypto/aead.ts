@@ -120,7 +120,7 @@ export function xOpen(
   return isRight ? take(TEXT, ciphertext.length - TAG_BYTES) : null;
 }
 
-/** Puts key, nonce and additional data on the heap, and returns the length of the data. */
+/** Puts key, nonce and additional data on the heap, and returns the length of that data. */
 function prepare({ key, counter, ad }: AeadOptions): number {
   const heap = sodium.HEAPU8;
   heap.set(key, KEY);

@@ -11,7 +11,10 @@ export const COOKIE_LIFETIME = 120_000;
 export const REKEY_AFTER_MESSAGES: number = 2 ** 48;
 export const REJECT_AFTER_MESSAGES: number = 2 ** 53 - 1;
 
-/** The largest random addition to REKEY_TIMEOUT. It separates two sides that begin at once. */
+/**
+ * The largest random addition to REKEY_TIMEOUT, in milliseconds. Without it, two sides that begin at
+ * the same moment would also retry at the same moment, again and again.
+ */
 export const LARGEST_JITTER = 333;
 
 /** The least time between two initiations of one peer. A faster one is a replay, or a fault. */

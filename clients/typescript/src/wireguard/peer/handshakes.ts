@@ -153,7 +153,10 @@ export class PeerHandshakes {
     return this.#jar.take(reply, this.#context.surroundings.now());
   }
 
-  /** Keeps a handshake that began less than REKEY_TIMEOUT ago, which may still be answered. */
+  /**
+   * Gives up a handshake that was not answered, unless it began less than REKEY_TIMEOUT ago: then an
+   * answer may still come.
+   */
   forgetUnanswered(): void {
     if (this.#context.surroundings.now() - this.#begunAt >= REKEY_TIMEOUT) this.#forgetPending();
   }

@@ -105,8 +105,8 @@ export class Peer {
     this.#heard(from, { size, message: "initiation", session: answer.session });
     this.#keypairs.add(answer.session);
     this.timers.sessionBegun();
-    // Send it to where the initiation came from, which is not the peer's endpoint unless `mayMove`
-    // has agreed.
+    // Send it to where the initiation came from. If `mayMove` has refused that endpoint, the peer's
+    // endpoint is still another one.
     this.#sendDatagram(answer.message, from);
     this.timers.authenticSent();
   }

@@ -1,7 +1,7 @@
 import { type Endpoint, isSameEndpoint } from "../surroundings.ts";
 import type { MayMove, Move } from "./context.ts";
 
-/** The figures of a peer that `wg show` has, too. */
+/** The figures of a peer. All except `unansweredFor` are in `wg show`, too. */
 export interface PeerStats {
   /** In the form that `wg` writes. */
   readonly publicKey: string;
