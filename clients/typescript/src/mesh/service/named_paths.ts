@@ -29,8 +29,8 @@ export class NamedPaths {
 
   /**
    * How many seconds a request may wait at most. If there are more paths than one request can
-   * report, that is one heartbeat interval. It is not less for even more paths, because each request
-   * has a cost.
+   * report, that is one heartbeat interval. It is not less for even more paths, because each
+   * request has a cost.
    */
   longestWait(paths: number, heartbeatSeconds: number): number {
     return paths > MOST_PATHS ? heartbeatSeconds : Infinity;

@@ -12,8 +12,8 @@ export const REKEY_AFTER_MESSAGES: number = 2 ** 48;
 export const REJECT_AFTER_MESSAGES: number = 2 ** 53 - 1;
 
 /**
- * The largest random addition to REKEY_TIMEOUT, in milliseconds. Without it, two sides that begin at
- * the same moment would also retry at the same moment, again and again.
+ * The largest random addition to REKEY_TIMEOUT, in milliseconds. Without it, two sides that begin
+ * at the same moment would also retry at the same moment, again and again.
  */
 export const LARGEST_JITTER = 333;
 

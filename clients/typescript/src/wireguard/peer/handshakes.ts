@@ -154,8 +154,8 @@ export class PeerHandshakes {
   }
 
   /**
-   * Gives up a handshake that was not answered, unless it began less than REKEY_TIMEOUT ago: then an
-   * answer may still come.
+   * Gives up a handshake that was not answered, unless it began less than REKEY_TIMEOUT ago: then
+   * an answer may still come.
    */
   forgetUnanswered(): void {
     if (this.#context.surroundings.now() - this.#begunAt >= REKEY_TIMEOUT) this.#forgetPending();
