@@ -19,7 +19,7 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh);
     const file = `${alice.host.directory}/hosts`;
-    // The agent replaces the file until then.
+    // Until then, the agent may still replace the file.
     await untilNamed(file, alice, [bob]);
     await Deno.chmod(file, 0o640);
     await Deno.chown(file, 0, 65_534);

@@ -1,10 +1,13 @@
-/** What `agentfiles mesh path` writes while a request of the reference agent waits. */
+/** `agentfiles mesh path` writes another endpoint while a request of the reference agent waits. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 
-/** A request that waits: the host is looked after every 10 minutes, and then the test is over. */
+/**
+ * Starts a request that never gets an answer. The agent looks after its host only every 10 minutes,
+ * by which time the test is over, so only the changed file can end the request.
+ */
 const PROGRAM = `
 set -euo pipefail
 INTERFACE=mesh0 CONFIG_DIR=$PWD WORK=$PWD LOOK_SECONDS=600

@@ -80,7 +80,7 @@ tunnelTest(
     const { length } = door.heartbeats;
     await putRule({ from: alice, to: bob, proto: "tcp", port: 80 });
     await bob.meshAgent.untilApplied();
-    // The one that brought the change may be older.
+    // The heartbeat that brought the change may be older than the refusal of paths.
     await eventually("one more heartbeat", {
       condition: () => Promise.resolve(door.heartbeats.length > length),
     });

@@ -81,7 +81,7 @@ tunnelTest(
     const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
     const meshAgent = await ReferenceAgent.start(bob, { mesh });
     const { text, names } = slowNames(bob);
-    // Until the other answer is made, so that the agent does not fetch what there really is.
+    // Refuse until the test has made its answer, so that the agent does not get the real one.
     meshAgent.door.failWith("/wg_config", () => new Response("", { status: 503 }));
     await putRule({ from: bob, to: alice, ...TCP_443 });
     const netmap = await succeed<{ config_version: number }>("/agent-mesh/netmap", {

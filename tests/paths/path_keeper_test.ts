@@ -26,7 +26,7 @@ Deno.test("a forwarded peer has another key, then the tunnel restarts → it kee
   let looks = 0;
   let nextPort = 4000;
   let openSockets = 0;
-  // When the kernel was last told an endpoint.
+  // The numbers of looks and of open sockets when the kernel last got an endpoint.
   let [looksAtLast, openAtLast] = [0, 0];
   const set: [publicKey: string, endpoint: string][] = [];
   const news: string[] = [];

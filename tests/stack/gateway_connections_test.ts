@@ -40,7 +40,7 @@ async function openFickleUpstream() {
     let requests = 0;
     socket.on("error", () => {});
     socket.on("data", (data) => {
-      // A body may come apart from its head.
+      // Count only heads: a body may arrive separately.
       const [, method] = /^([A-Z]+) \S+ HTTP\//.exec(data.toString()) ?? [];
       if (method === undefined) return;
       arrived.push(method);

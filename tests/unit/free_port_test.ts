@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 const SIDE_BY_SIDE = fileURLToPath(new URL("../../dev/checks/side_by_side.ts", import.meta.url));
 const FREE_PORT = new URL("../../local/processes/free_port.ts", import.meta.url).href;
 
-/** Ports that another process is given, without binding them. */
+/** Ports that `freePort` returns in another process, which does not bind them. */
 async function portsOf(share: string): Promise<number[]> {
   const script = `import { freePort } from ${JSON.stringify(FREE_PORT)};
     const ports = [];

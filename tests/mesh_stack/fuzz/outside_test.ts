@@ -14,7 +14,7 @@ import { below, type Random } from "./mutations.ts";
 const SEED = Number(Deno.env.get("SEED") ?? 1);
 const DATAGRAMS = Number(Deno.env.get("FUZZ_DATAGRAMS") ?? 30_000);
 
-/** Changes one to four bytes, or the length. Unchanged bytes would be a replay. */
+/** Changes one to four bytes, and sometimes the length. Unchanged bytes would be a replay. */
 function damaged(bytes: Uint8Array, random: Random): Uint8Array {
   const length = random() < 0.7 ? bytes.length : below(random, bytes.length + 40);
   const changed = new Uint8Array(length);

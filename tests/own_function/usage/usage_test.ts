@@ -45,7 +45,10 @@ function list(own: OwnFunction, as: Agent, of = as) {
   return own.post("/list", { as, body: { agent_id: of.id } });
 }
 
-/** Not by the stack's own function, which writes what it has counted at a time of its own. */
+/**
+ * Publishes through this function only. The stack's own function would count the requests, and
+ * write its counts at another time.
+ */
 async function publishBy(own: OwnFunction, owner: Agent): Promise<void> {
   const body = { agent_id: owner.id, key: "k", mime: "text/plain", size: 5, ttl_days: 1 };
   const { body: artifact } = await own.post<Registered>("/register", { as: owner, body });

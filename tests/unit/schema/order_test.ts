@@ -85,7 +85,10 @@ function withoutComments(text: string): string {
 /** Stands for a folder's own files among its sub-folders. */
 const FILES = "*.sql";
 
-/** Folders visited more than once, or whose own files come between their sub-folders. */
+/**
+ * The folders with a sub-folder that is visited more than once, or with files of their own between
+ * sub-folders.
+ */
 function scatteredFolders(paths: readonly string[]): string[] {
   return [...foldersOf(paths)].flatMap((folder) => {
     const children = childrenOf(folder, paths);

@@ -90,7 +90,7 @@ Deno.test("whatever /peer/register and /acl/put accept → known lines in its ow
   assert.ok(accepted > 150, `only ${accepted} were accepted: too few to show anything`);
 });
 
-/** Ports, some of which are not even numbers. */
+/** Ports. Some of these values are not numbers at all. */
 function hostilePorts(): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 9, arbitrary: ports }, {
     weight: 1,

@@ -138,9 +138,9 @@ export function reasonOf(
 
 /**
  * The endpoints at which other networks may reach a host: names, and addresses that are not
- * private. If the host also has private IPv4 addresses, a public one counts only with the port of
- * a private one: then it may belong to a second network of the host. With another port, it is only
- * where a STUN server or a relay sees the host.
+ * private. If the host also has private IPv4 addresses, a public IPv4 address counts only if it has
+ * the same port as one of them: then it may belong to a second network of the host. With another
+ * port, it is only where a STUN server or a relay sees the host.
  */
 function outsideOf(endpoints: readonly string[]): string[] {
   const places = endpoints.map((endpoint) => ({ endpoint, parsed: parseEndpoint(endpoint) }));

@@ -158,7 +158,10 @@ export class Tunnel {
     this.#onPacket(packet.subarray(0, header.length), peer.publicKey);
   }
 
-  /** Whether to process a handshake message. Under load, a sender must first prove its address. */
+  /**
+   * Whether to process a handshake message. Under load, only that of a sender that has proved its
+   * address by a cookie. Sends a cookie to the others.
+   */
   #admits(
     datagram: Uint8Array,
     { message, from }: {

@@ -30,7 +30,7 @@ export class PathTeller {
     this.#wantedSince.set(publicKey, now);
   }
 
-  /** Call it when the kernel reaches the peer by itself, so that no path is wanted any more. */
+  /** Call it when the peer is reached, by the kernel itself or by a path from here. */
   isReached(publicKey: string): void {
     this.#wantedSince.delete(publicKey);
   }

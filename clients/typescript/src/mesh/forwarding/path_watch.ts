@@ -1,9 +1,10 @@
 import type { KernelPeer } from "./kernel.ts";
 
 /**
- * How long a tunnel may lack a handshake before it counts as broken, in milliseconds. When it comes
- * up, the agent triggers a handshake at once and another after a second. The kernel sends the next
- * one after 5 seconds more, which should already use the paths that are found here.
+ * How long a tunnel to a peer may not work before it counts as broken, in milliseconds: when it
+ * comes up, it needs time for a handshake. The agent triggers one at once and another after a
+ * second. The kernel sends the next one after 5 seconds more, which should already use the paths
+ * that are found here.
  */
 const PATIENCE = 3000;
 /** The same for a peer that was forwarded a moment ago: time for the first handshake. */

@@ -13,8 +13,9 @@ const WAITS_WHILE_DOWN = [1500, 3000];
 const WAITS_WHILE_UP = [4, 8, 16, 30, 60, 120, 300, 600].map((seconds) => seconds * 1000);
 
 /**
- * How many milliseconds later the side with the greater public key tries. If both sides started
- * handshakes at the same moment, each would end the session before, and lose its packets in flight.
+ * How many milliseconds later the side with the greater public key tries; half of that for a silent
+ * peer. If both sides started handshakes at the same moment, each would end the session before, and
+ * lose its packets in flight.
  */
 const SECOND_TURN = 2000;
 

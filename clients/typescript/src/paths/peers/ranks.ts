@@ -28,10 +28,10 @@ export class Ranks {
   }
 
   /**
-   * To a better path: when an answer came back on it, so that nothing is lost if it works in only
-   * one direction. To an equally good path: when the peer is heard there, and the path in use has
-   * been silent for a moment. To a worse path: when the peer has begun a new session there, but not
-   * for a delayed packet.
+   * Whether a peer moves to the path on which it was heard. To a better path: when an answer came
+   * back on it, so that nothing is lost if it works in only one direction. To an equally good path:
+   * when the path in use has been silent for a moment. To a worse path: when the peer has begun a
+   * new session there, but not for a delayed packet.
    */
   readonly mayMove: MayMove = (peer, { from, current, message, isNewer, silentFor }) => {
     if (message === "response") return true;
