@@ -492,7 +492,7 @@ class AgentFiles:
         seconds: float,
         limit: "Optional[_Limit]",
     ) -> Tuple[Json, Optional[float]]:
-        """Like `_call_once`. If the key is refused and can be replaced, sends the request once more."""
+        """Like `_call_once`. If the key is refused and can be replaced, sends the request again."""
         url = f"{self._base}/{path}"
         headers, is_new = self._credential.headers(limit)
         try:
