@@ -68,17 +68,17 @@ const OUTSTANDING = 10;
 /** Pings ten times a second until it is stopped. */
 export class Pings {
   readonly #child: Deno.ChildProcess;
-  readonly #logFile: string;
+  readonly #readLog: () => Promise<string>;
 
-  private constructor(child: Deno.ChildProcess, logFile: string) {
+  private constructor(child: Deno.ChildProcess, readLog: () => Promise<string>) {
     this.#child = child;
-    this.#logFile = logFile;
+    this.#readLog = readLog;
   }
 
   static start(host: Host, address: string): Pings {
     const logName = `pings-${address}`;
     const child = host.start(["ping", "-n", "-i0.1", "-W2", address], { logName });
-    return new Pings(child, `${host.directory}/${logName}`);
+    return new Pings(child, () => host.readLog(logName));
   }
 
   /** Waits until a ping with a number above `count` is answered: a few pings would prove little. */
@@ -105,8 +105,8 @@ export class Pings {
 
   /** The numbers of the answered pings so far, from 1. */
   async #answered(): Promise<number[]> {
-    const log = await Deno.readTextFile(this.#logFile);
-    const answers = log.matchAll(/ bytes from .* icmp_seq=(\d+) /g);
+    // Empty, too, until the program has begun.
+    const answers = (await this.#readLog()).matchAll(/ bytes from .* icmp_seq=(\d+) /g);
     return Array.from(answers, ([, number]) => Number(number));
   }
 }
