@@ -99,15 +99,31 @@ function killIfThere(pid: number): void {
   }
 }
 
-/** Queries as the superuser. A restarted stack has its PostgreSQL on another port. */
+/** Retries `query` while PostgreSQL still recovers from the kill of a backend. */
 async function queryOnce<Row>(
+  target: Target,
+  ask: (sql: postgres.Sql) => Promise<Row>,
+): Promise<Row> {
+  const deadline = Date.now() + PATIENCE_MILLISECONDS;
+  while (true) {
+    try {
+      return await query(target, ask);
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
+/** Queries as the superuser. A restarted stack has its PostgreSQL on another port. */
+async function query<Row>(
   { stateDir }: Target,
-  query: (sql: postgres.Sql) => Promise<Row>,
+  ask: (sql: postgres.Sql) => Promise<Row>,
 ): Promise<Row> {
   const { SUPABASE_SUPERUSER_DB_URL } = await readEnvironment(stateDir);
   const sql = postgres(SUPABASE_SUPERUSER_DB_URL!, { max: 1, onnotice: () => {} });
   try {
-    return await query(sql);
+    return await ask(sql);
   } finally {
     await sql.end({ timeout: 1 });
   }
