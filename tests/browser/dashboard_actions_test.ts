@@ -154,7 +154,7 @@ async function tryEveryAction(page: Page, { planner, builder, stranger }: Cast):
   await followLink(page, "Remove the agent");
   assert.match(
     await effectsOn(page),
-    /1 live agent key revoked\..*1 committed file deleted.*1 live grant ended.*Its peer goes, with 2 active rules/s,
+    /1 live agent key revoked\..*1 committed file deleted.*1 live grant ended.*Its peer is deleted, with 2 active rules/s,
   );
   await typeInto(page, "typed_name", "somebody else");
   await pressButton(page, "Remove");
