@@ -69,7 +69,7 @@ const SETTINGS: readonly SettingFault[] = [
   {
     setting: { name: "agent-artifacts", environment: { ARTIFACTS_MAX_SIZE_BYTES: "104857600" } },
     check: "file size",
-    message: /^\/register lets in 104857600 bytes, and the limit of the project is 52428800\.$/,
+    message: /^\/register accepts 104857600 bytes, but the limit of the project is 52428800\.$/,
     remedy: /^Lower ARTIFACTS_MAX_SIZE_BYTES, or raise the limit of the project: /,
   },
   {
@@ -82,7 +82,7 @@ const SETTINGS: readonly SettingFault[] = [
     setting: { name: "agent-mesh", environment: { ACCEPT_LEGACY_KEYS: "true" } },
     check: "legacy key",
     level: "note",
-    message: /^agent-mesh takes the legacy service_role key for the operator's: .*rotated\.$/,
+    message: /^agent-mesh accepts the legacy service_role key as the operator's\. .*rotated\.$/,
     remedy:
       /^Send a secret key in its place everywhere, then unset ACCEPT_LEGACY_KEYS\. .* secrets unset ACCEPT_LEGACY_KEYS$/,
   },
@@ -147,7 +147,7 @@ Deno.test("the doctor of functions with one fault after the other → each alone
     await withOtherSources(change, async (functionsDirectory) => {
       assertOnly(await deployment.complaintsWith({ name: "agent-mesh", functionsDirectory }), {
         check: "agent-mesh",
-        message: /^The function is of 0\.9\.0, this checkout of unreleased\.$/,
+        message: /^The function is of release 0\.9\.0, this checkout of unreleased\.$/,
         remedy: DEPLOY,
       });
     });

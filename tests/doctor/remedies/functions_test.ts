@@ -58,7 +58,7 @@ const FAULTS: readonly SettingFault[] = [
     name: "agent-mesh",
     environment: { ACCEPT_LEGACY_KEYS: "true" },
     check: "legacy key",
-    message: /^agent-mesh takes the legacy service_role key /,
+    message: /^agent-mesh accepts the legacy service_role key /,
   },
   {
     name: "agent-mesh",

@@ -60,19 +60,19 @@ export const STORAGE_FAULTS: readonly MendedFault[] = [
     fault: "the bucket takes only some types",
     put: "update storage.buckets set allowed_mime_types = '{image/png,text/plain}'",
     check: "bucket",
-    message: /^The bucket takes only image\/png, text\/plain, /,
+    message: /^The bucket accepts only image\/png, text\/plain, /,
   },
   {
     fault: "the limit of the bucket is smaller than that of /register",
     put: "update storage.buckets set file_size_limit = 1000000",
     check: "file size",
-    message: /^\/register lets in 52428800 bytes, and the limit of the bucket is 1000000\.$/,
+    message: /^\/register accepts 52428800 bytes, but the limit of the bucket is 1000000\.$/,
   },
   {
     fault: "the bucket takes no byte",
     put: "update storage.buckets set file_size_limit = 0",
     check: "file size",
-    message: /^\/register lets in 52428800 bytes, and the limit of the bucket is 0\.$/,
+    message: /^\/register accepts 52428800 bytes, but the limit of the bucket is 0\.$/,
   },
   {
     fault: "the bucket keeps versions",
