@@ -72,7 +72,7 @@ async function listKeys(
   for (const [key_id, agent_id] of users) {
     await output.value(
       { step: "unknown_key", key_id, agent_id },
-      () => `not taken any more: ${key_id} of ${agent_id}, which the log has`,
+      () => `no longer valid, but used according to the log: ${key_id} of ${agent_id}`,
     );
   }
 }
@@ -129,12 +129,12 @@ await runTask({
     since: {
       type: "string",
       value: "WHEN",
-      help: "when the backup was made: what the log has of the time after is listed",
+      help: "when the backup was made; changes that the log has after it are listed",
     },
     log: {
       type: "string",
       value: "FILE",
-      help: "the functions' log of the time since; needs --since",
+      help: "the functions' log since the backup; needs --since",
     },
     "revoked-list": {
       type: "string",
@@ -142,7 +142,7 @@ await runTask({
       help:
         "agent keys and enrolments that were revoked: ids, or events from `deno task events --json`",
     },
-    revoke: { type: "boolean", help: "revoke those of the list again" },
+    revoke: { type: "boolean", help: "revoke everything on the list again" },
   },
   async run({ values }, output) {
     const { log, revoke = false } = values;
@@ -163,8 +163,8 @@ await runTask({
       { step: "window", since, log: log ?? null, lost_requests: requests.length },
       () =>
         log === undefined
-          ? "Without --log, nothing is listed of what was changed after the backup."
-          : `What was changed after ${since} is lost. The log has ${requests.length} such requests.`,
+          ? "Without --log, changes after the backup are not listed."
+          : `Changes after ${since} are lost. The log has ${requests.length} requests that may have changed something.`,
     );
     await listLostRequests(requests, output);
     if (revoked.ignored > 0) {

@@ -16,7 +16,7 @@ async function createAgentKey(request: KeyRequest, output: Output): Promise<void
 
 await runTask({
   task: "agent:create",
-  summary: "Make an agent key, or one for each of many agents. They are shown only once.",
+  summary: "Make an agent key, or one for each of many agents. Each is shown only once.",
   positionals: {
     usage: "[<agent_id>]",
     least: 0,
@@ -28,8 +28,8 @@ await runTask({
     file: {
       type: "string",
       value: "FILE",
-      help: "instead of one agent: one agent a line, and behind a space a label; " +
-        "- is standard input",
+      help: "instead of one agent: a file with one agent per line, each with an optional label " +
+        "after a space; - is standard input",
     },
     label: { type: "string", value: "TEXT", help: "what the agent key is for" },
     "expires-at": {

@@ -28,7 +28,7 @@ function inWords({ tags, rules, grants }: Losses, agentId: string): string {
 
 await runTask({
   task: "agent:tag",
-  summary: "Give an agent these tags, in the place of those it has; without tags, show them.",
+  summary: "Replace an agent's tags by these; without tags, show them.",
   positionals: {
     usage: "<agent_id> [<tag>…]",
     least: 1,

@@ -33,7 +33,7 @@ await runTask({
       value: "ARTIFACT_ID",
       help: "with --bytes: continue after this artifact, without the other checks",
     },
-    repair: { type: "boolean", help: "set wrong totals to what the rows come to" },
+    repair: { type: "boolean", help: "replace wrong totals by the sums of the rows" },
   },
   async run({ values }, output) {
     const { bytes = false, repair = false, from } = values;

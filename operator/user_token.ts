@@ -25,7 +25,9 @@ async function printUserToken(
   const url = await readUrl(stateDir);
   const token = await signUserToken(key, { sub, agentId }, { url, seconds });
   await output.value({ token, sub, agent_id: agentId, expires_in: seconds }, () => token);
-  console.error(`User ${sub}, who is ${agentId}, for ${seconds} seconds, on ${url} alone.`);
+  console.error(
+    `The token is of user ${sub}, who acts as ${agentId}. It is valid for ${seconds} seconds, only at ${url}.`,
+  );
 }
 
 /** The local stack's URL: no other stack accepts the token. */

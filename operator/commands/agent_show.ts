@@ -71,7 +71,10 @@ function describe(shown: Shown): string {
       ],
       ["endpoint", peer.endpoint ?? "none"],
       ["addresses", peer.addresses.join(", ")],
-      ["version", `${peer.config_version_applied ?? "not told"}, due ${peer.config_version}`],
+      [
+        "version",
+        `${peer.config_version_applied ?? "not reported"}, current ${peer.config_version}`,
+      ],
       ["rules", `${peer.active_rules} active, ${peer.requests} requests`],
     ]),
   ];
@@ -102,7 +105,8 @@ function section(heads: readonly string[], lines: readonly (readonly string[])[]
 
 await runTask({
   task: "agent:show",
-  summary: "Show one agent: agent keys, what it holds, its peer, its last days and newest events.",
+  summary:
+    "Show one agent: agent keys, what it holds, its peer, its usage by day and newest events.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
   example: "deno task agent:show planner",
   async run({ positionals: [agentId] }, output) {

@@ -98,8 +98,16 @@ await runTask({
       value: "TYPE",
       help: "of this type, such as artifact.opened; can be repeated",
     },
-    since: { type: "string", value: "WHEN", help: "from then on: 90m, 2h, 7d, or a timestamp" },
-    until: { type: "string", value: "WHEN", help: "up to then: 90m, 2h, 7d ago, or a timestamp" },
+    since: {
+      type: "string",
+      value: "WHEN",
+      help: "only events since: 90m, 2h, 7d ago, or a timestamp",
+    },
+    until: {
+      type: "string",
+      value: "WHEN",
+      help: "only events until: 90m, 2h, 7d ago, or a timestamp",
+    },
     follow: { type: "boolean", help: "keep running, and show new events" },
     refusals: {
       type: "boolean",
@@ -116,7 +124,9 @@ await runTask({
         values.artifact !== undefined || values.type !== undefined || values.follow ||
         until !== null
       ) {
-        throw new CommandError("--refusals goes with --agent and --since alone: they are counts.");
+        throw new CommandError(
+          "--refusals shows counts: combine it only with --agent and --since.",
+        );
       }
       await assertAgentIsNamed(agent_id);
       return await showList<RefusalRow>(output, {

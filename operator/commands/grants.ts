@@ -10,7 +10,7 @@ const ARTIFACT_ID = /^art_[0-9a-f]{32}$/;
 
 await runTask({
   task: "grants",
-  summary: "List the live grants: who may read which artifact, those that end first.",
+  summary: "List the live grants, the first to expire first: who may read which artifact.",
   example: "deno task grants --of planner --to builder",
   options: {
     of: {

@@ -34,7 +34,7 @@ async function showPeers(
       peer.online ? "yes" : "no",
       instantCell(peer.last_seen) || "never",
       peer.endpoint ?? "none",
-      String(peer.config_version_applied ?? "not told"),
+      String(peer.config_version_applied ?? "not reported"),
       String(peer.config_version),
       String(peer.active_rules),
       String(peer.requests),
@@ -79,7 +79,7 @@ async function draw(output: Output, agentId: string | null): Promise<void> {
   const graph = graphOf(peers, rules, paths);
   if (graph.edges.length > MOST_DRAWN_EDGES) {
     throw new CommandError(
-      `The picture would have ${graph.edges.length} arrows. Draw what is around one agent: --agent AGENT.`,
+      `The picture would have ${graph.edges.length} arrows, too many to read. To draw one agent and its neighbours: --agent AGENT.`,
     );
   }
   await output.value({ mermaid: renderMermaid(graph) }, ({ mermaid }) => mermaid);

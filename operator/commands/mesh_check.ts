@@ -40,7 +40,7 @@ function inWords({ fault, ...facts }: FaultRow): string {
 
 await runTask({
   task: "mesh:check",
-  summary: "Look for what is wrong in the mesh. Exits with 1 where something is.",
+  summary: "Look for faults in the mesh. Exits with 1 if it finds one.",
   example: "deno task mesh:check",
   options: { sort: { type: "string", value: "COLUMN", help: "by this column" } },
   async run({ values }, output) {

@@ -18,7 +18,7 @@ await runTask({
   example: "deno task trace reports/july.pdf",
   options: {
     of: { type: "string", value: "AGENT", help: "files of this agent, by their name" },
-    agent: { type: "boolean", help: "the agent of this name, even if a file has it" },
+    agent: { type: "boolean", help: "the agent of this name, even if a file has the same name" },
     limit: { type: "string", value: "N", help: `how many events at most; default: ${EVENTS}` },
   },
   async run({ positionals: [target], values }, output) {

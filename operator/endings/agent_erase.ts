@@ -12,13 +12,13 @@ function receiptText(receipt: Receipt): string {
     `Erased: ${inCounts(erased)}.`,
     `Records that had to stay now contain the random name ${pseudonym} instead.`,
     `${events.altered} events were altered; ${
-      events.in_order ? "all are in their order, and nothing else of them changed" : "CHECK THE LOG"
+      events.in_order ? "their order and everything else in them are unchanged" : "CHECK THE LOG"
     }.`,
     ...(complete
       ? ["Nothing names the agent. The next sweeps remove the bytes of its files."]
       : sumOf(left) > 0 || deciding_enrolments.length === 0
       ? [
-        `NOT COMPLETE: it is still named, or was again meanwhile (${
+        `NOT COMPLETE: the agent is still named, or was named again during the run (${
           inCounts(left)
         }). Run this again.`,
       ]
@@ -31,9 +31,9 @@ function receiptText(receipt: Receipt): string {
 
 /** A trust's condition may contain the name by chance, so only the operator can decide. */
 function stillDecided(enrolments: readonly string[]): string {
-  return `The name is in what decides who enrols by ${
+  return `The name is in the conditions for who enrols by ${
     enrolments.join(", ")
-  }, and that is not altered. Revoke each (deno task enrolment:revoke), then run this again.`;
+  }, which are not altered. Revoke each (deno task enrolment:revoke), then run this again.`;
 }
 
 await runTask({
@@ -43,7 +43,7 @@ await runTask({
   example: "deno task agent:erase planner --confirm planner",
   options: {
     confirm: { type: "string", value: "AGENT", help: "the same name again" },
-    "dry-run": { type: "boolean", help: "show what would go, and change nothing" },
+    "dry-run": { type: "boolean", help: "show what would be erased, and change nothing" },
   },
   async run({ positionals: [agentId], values }, output) {
     const { mentions, deciding_enrolments } = await countMentions(agentId!);

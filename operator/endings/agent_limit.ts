@@ -19,7 +19,7 @@ function bytesOf(text: string): number | null {
 
 await runTask({
   task: "agent:limit",
-  summary: "Give an agent a quota of its own, in the place of the project's.",
+  summary: "Give an agent its own quota, instead of the project's.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
   example: "deno task agent:limit planner --quota 5G",
   options: {

@@ -47,7 +47,7 @@ await runTask({
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
   example: "deno task agent:remove planner --keep-artifacts",
   options: {
-    "keep-artifacts": { type: "boolean", help: "leave what it has committed until it expires" },
+    "keep-artifacts": { type: "boolean", help: "keep its committed artifacts until they expire" },
     ...DELETION_OPTIONS,
   },
   async run({ positionals: [agentId], values }, output) {

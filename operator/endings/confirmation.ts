@@ -6,7 +6,7 @@ import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 /** The options of every task that deletes something. */
 export const DELETION_OPTIONS = {
   yes: { type: "boolean", help: "do not ask" },
-  "dry-run": { type: "boolean", help: "show what would go, and change nothing" },
+  "dry-run": { type: "boolean", help: "show what would end, and change nothing" },
 } as const;
 
 /**

@@ -16,7 +16,11 @@ await runTask({
   options: {
     by: { type: "string", value: "AGENT", help: "the agent that gave them" },
     to: { type: "string", value: "AGENT", help: "only those to this agent" },
-    since: { type: "string", value: "WHEN", help: "given from then on: 90m, 2h, 7d, a timestamp" },
+    since: {
+      type: "string",
+      value: "WHEN",
+      help: "only those given since: 90m, 2h, 7d ago, or a timestamp",
+    },
     ...DELETION_OPTIONS,
   },
   async run({ values }, output) {

@@ -24,7 +24,7 @@ async function countLosses(
 
 await runTask({
   task: "enrolment:keys",
-  summary: "Replace the public keys of an issuer, where the operator gave them.",
+  summary: "Replace the public keys of an issuer whose keys the operator gave.",
   positionals: {
     usage: "<enrolment_id> <FILE>",
     least: 2,

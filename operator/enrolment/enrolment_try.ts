@@ -15,7 +15,7 @@ interface Tried {
 
 await runTask({
   task: "enrolment:test",
-  summary: "Show which enrolments would take a token, and why others would not. Nobody enrols.",
+  summary: "Show which enrolments would accept a token, and why others would not. No agent enrols.",
   positionals: {
     usage: "[FILE]",
     least: 0,
@@ -45,7 +45,7 @@ await runTask({
     ) as Tried;
     await output.value(tried, ({ matches, refused }) =>
       [
-        ...matches.map((enrolment_id) => `${enrolment_id}  takes it`),
+        ...matches.map((enrolment_id) => `${enrolment_id}  accepts it`),
         ...refused.map(({ enrolment_id, reason, claim }) =>
           `${enrolment_id ?? "every enrolment"}  refuses it: ${reason}${claim ? ` (${claim})` : ""}`
         ),

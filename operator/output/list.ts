@@ -9,7 +9,7 @@ export const LIST_OPTIONS = {
   after: {
     type: "string",
     value: "PLACE",
-    help: "continue after the rows of an earlier call, which prints the value",
+    help: "continue after an earlier call, with the value that it printed",
   },
   all: { type: "boolean", help: "everything, page by page" },
   sort: {

@@ -37,7 +37,7 @@ async function allOf<Row>(
   );
   if (rows.length > MOST_ROWS) {
     throw new CommandError(
-      `There are more than ${MOST_ROWS} peers or rules, too many for one picture. Draw what is around one agent: --agent AGENT.`,
+      `There are more than ${MOST_ROWS} peers or rules, too many for one picture. To draw one agent and its neighbours: --agent AGENT.`,
     );
   }
   return rows;

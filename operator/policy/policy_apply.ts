@@ -32,7 +32,7 @@ async function applyWhole(policy: Policy, expect: string): Promise<Omit<Applied,
 
 await runTask({
   task: "policy:apply",
-  summary: "Put a policy into force, as its plan said. Run it again to go on where it stopped.",
+  summary: "Put a policy into force, exactly as planned. If it stops, run it again to continue.",
   positionals: {
     usage: "FILE",
     least: 1,
@@ -63,7 +63,7 @@ await runTask({
     if (plan.fingerprint !== expect && plan.in_force?.fingerprint !== expect) {
       throw new CommandError(
         "policy_changed: nothing was changed. The file, the policy in force or the tags of agents " +
-          "are not those of this fingerprint: look at `deno task policy:plan` again.",
+          "have changed since that plan: run `deno task policy:plan` again.",
       );
     }
     await confirm(summaryOf(plan), values);

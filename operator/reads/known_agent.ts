@@ -17,7 +17,9 @@ export async function assertAgentIsNamed(
  * later.
  */
 export async function noteUnlessNamed(agentId: string): Promise<void> {
-  if (!await isNamed(agentId)) note(`${nothingNames(agentId).message} This is for one to come.`);
+  if (!await isNamed(agentId)) {
+    note(`${nothingNames(agentId).message} The change is for a future agent of that name.`);
+  }
 }
 
 async function isNamed(agent_id: string): Promise<boolean> {

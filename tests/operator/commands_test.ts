@@ -64,7 +64,7 @@ for (
       ["--type", "opened"],
       /^--type takes a type of events, such as artifact\.opened\. There are: agent\.enrolled, /,
     ],
-    ["events", ["--refusals", "--follow"], /^--refusals goes with --agent and --since alone/],
+    ["events", ["--refusals", "--follow"], /combine it only with --agent and --since/],
     ["mesh", ["--rules", "--mermaid"], /^Choose one of --rules, --paths and --mermaid\.$/],
     [
       "events",
@@ -113,7 +113,10 @@ Deno.test("agent:tag and agent:limit of an agent that is to come → done, and s
     runTask("operator/endings/agent_limit.ts", { args: [id, "--quota", quota] });
   const first = await tag();
   assert.deepEqual([first.code, first.output], [0, `${id}: tag:eu`]);
-  assert.match(first.errors, /^Nothing names an agent to-come-.* This is for one to come\.$/);
+  assert.match(
+    first.errors,
+    /^Nothing names an agent to-come-.* The change is for a future agent of that name\.$/,
+  );
   assert.deepEqual(await tag(), { code: 0, output: `${id}: tag:eu`, errors: "" });
   assert.equal((await limit("none")).errors, "");
 });
@@ -199,8 +202,8 @@ meshTest(
     await pairUp(alice, bob);
     const lines = (await printed("mesh", "--agent", alice.id)).split("\n");
     assert.deepEqual(lines.map((line) => line.split("\t").slice(0, 5)), [
-      [alice.id, "no", "never", "none", "not told"],
-      [bob.id, "no", "never", "none", "not told"],
+      [alice.id, "no", "never", "none", "not reported"],
+      [bob.id, "no", "never", "none", "not reported"],
     ]);
     assert.equal(
       await printed("mesh", "--rules", "--agent", bob.id),

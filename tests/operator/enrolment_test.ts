@@ -145,7 +145,7 @@ Deno.test("a trust from a file: enrolment:test of a token and of claims → who 
     const [token, claims] = [join(folder, "token"), join(folder, "claims.json")];
     await writeFile(token, await issuer.sign({ aud: AUDIENCE, sub, ref: "main" }));
     await writeFile(claims, JSON.stringify({ aud: AUDIENCE, sub, ref: "other" }));
-    assert.equal((await task("try", token)).output, `${enrolment_id}  takes it`);
+    assert.equal((await task("try", token)).output, `${enrolment_id}  accepts it`);
     const tried = await task("try", "--issuer", issuer.url, "--claims", claims);
     assert.match(tried.output, new RegExp(`^${enrolment_id}  refuses it: .*\\(ref\\)$`));
     const stranger = ["--issuer", "https://nobody.example.com", "--claims", claims];

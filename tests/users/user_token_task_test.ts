@@ -13,7 +13,7 @@ Deno.test("user:token → the token alone on standard output, for the user and t
   const begun = Date.now();
   const { code, output, errors } = await userToken(id, "--sub", sub, "--expires-in", "60");
   assert.equal(code, 0, errors);
-  assert.match(errors, new RegExp(`^User ${sub}, who is ${id}, for 60 seconds`));
+  assert.match(errors, new RegExp(`user ${sub}, who acts as ${id}\\. It is valid for 60 seconds`));
   const { status, body } = await send("/agent-artifacts/whoami", {
     headers: { authorization: `Bearer ${output}` },
   });

@@ -125,7 +125,7 @@ castTest(
     };
     const before = await decided();
     const sentence =
-      `The name is in what decides who enrols by ${enrolment_id}, and that is not altered.`;
+      `The name is in the conditions for who enrols by ${enrolment_id}, which are not altered.`;
     const dry = await erase(agent.id, "--dry-run");
     assert.ok(dry.output.includes(sentence), dry.output);
 
