@@ -10,7 +10,7 @@ import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
  */
 await runTask({
   task: "client:types",
-  summary: "Write the types that the TypeScript client has of the contract.",
+  summary: "Write the TypeScript client's types of the contract.",
   example: "deno task client:types",
   run: async () => {
     for (const { name, file } of CONTRACTS) {

@@ -102,7 +102,7 @@ async function findLicence(): Promise<string | null> {
 
 await runTask({
   task: "release",
-  summary: "Write what a release offers to download to dist/. Publishes nothing.",
+  summary: "Write the downloads of a release to dist/. Publishes nothing.",
   example: "deno task release",
   run: release,
 });

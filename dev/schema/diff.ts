@@ -44,7 +44,7 @@ async function diffSchema(): Promise<void> {
 
 await runTask({
   task: "schema:diff",
-  summary: "Show where the migrations make something else than supabase/schemas says.",
+  summary: "Show where the migrations and supabase/schemas differ.",
   example: "deno task schema:diff",
   run: diffSchema,
 });

@@ -74,7 +74,7 @@ export function portRefusal(port: number, { code, message }: NodeJS.ErrnoExcepti
     return `${refused} (is the service, or \`supabase start\`, already running?); set PORT to another one.`;
   }
   if (code === "EACCES") {
-    return `${refused}: the system does not let this user open it (as a rule, those below 1024); set PORT to a higher one.`;
+    return `${refused}: the system does not let this user open it (usually because it is below 1024); set PORT to a higher one.`;
   }
   return `${refused} (${code ?? message}); set PORT to another one.`;
 }

@@ -74,5 +74,5 @@ export async function startDatabase(
 }
 
 function otherSchema(stateDir: string, foreign: string): string {
-  return `The database in ${stateDir} was made by another schema (this checkout does not have the migration ${foreign} as it was applied): run \`deno task reset\`, which deletes the database, files and keys, or start the checkout that made it.`;
+  return `The database in ${stateDir} was made by other migrations (this checkout does not have ${foreign} as it was applied): run \`deno task reset\`, which deletes the database, files and keys, or start the checkout that made it.`;
 }

@@ -84,7 +84,7 @@ Deno.test({
     assert.equal(await service.exit(), 1);
     assert.equal(
       (await service.errors).trim(),
-      "Port 80 on 127.0.0.1 cannot be used: the system does not let this user open it (as a rule, those below 1024); set PORT to a higher one.",
+      "Port 80 on 127.0.0.1 cannot be used: the system does not let this user open it (usually because it is below 1024); set PORT to a higher one.",
     );
   },
 });

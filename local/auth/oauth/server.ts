@@ -157,7 +157,7 @@ function consentPage(id: string, { redirect_uri }: AuthorizationRequest, client:
     <html lang="en">
       <title>Let ${client.client_name} act for you?</title>
       <h1>Let ${client.client_name} act for you?</h1>
-      <p>It then does everything that your agent may do. It continues at ${redirect_uri}.</p>
+      <p>It can then do everything that your agent may do. Afterwards, this page sends you to ${redirect_uri}.</p>
       <form method="post">
         <input type="hidden" name="authorization_id" value="${id}" />
         <p><label>Your token, from <code>deno task user:token</code>: <input name="token" /></label></p>

@@ -25,7 +25,7 @@ Deno.test("start on a state that another schema made → one sentence that names
   assert.equal(await service.exit(), 1);
   assert.equal(
     await service.errors,
-    `The database in ${state.path} was made by another schema (this checkout does not have the migration 20261121120000_agents as it was applied): run \`deno task reset\`, which deletes the database, files and keys, or start the checkout that made it.\n`,
+    `The database in ${state.path} was made by other migrations (this checkout does not have 20261121120000_agents as it was applied): run \`deno task reset\`, which deletes the database, files and keys, or start the checkout that made it.\n`,
   );
   assert.ok(!service.output.some((line) => line.startsWith("Applied migration")));
   assert.deepEqual(await findProcessesWith([state.path]), []);
