@@ -26,10 +26,14 @@ export async function readMetrics(
   const stored = await callDatabase<Stored>("read_artifacts_metrics", { caller });
   return [
     gauge("agent_artifacts", "Artifacts that agents hold.", samplesBy("state", stored.artifacts)),
-    gauge("agent_artifacts_bytes", "Their registered bytes.", samplesBy("state", stored.bytes)),
+    gauge(
+      "agent_artifacts_bytes",
+      "Registered bytes of the artifacts that agents hold.",
+      samplesBy("state", stored.bytes),
+    ),
     gauge(
       "agent_artifacts_surplus_bytes",
-      "What was uploaded beyond what was registered.",
+      "Bytes uploaded beyond the registered sizes.",
       stored.surplus_bytes,
     ),
     gauge(
@@ -39,7 +43,7 @@ export async function readMetrics(
     ),
     gauge(
       "agent_artifacts_sweep_backlog",
-      "What the sweep has still to do, counted up to 1000 of each kind.",
+      "What is left for the sweep, counted up to 1000 of each kind.",
       samplesBy("kind", stored.backlog),
     ),
     gauge(

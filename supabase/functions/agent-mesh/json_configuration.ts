@@ -33,10 +33,10 @@ const peer = z.object({
       "the agent's host to look up.",
   }),
   observed_endpoint: sentEndpoint.nullable().meta({
-    description: "Where other peers last saw the peer; null if none has told. A hint.",
+    description: "Where other peers last saw the peer; null if none reported it. A hint.",
   }),
   persistent_keepalive: z.int().min(0).max(65_535).meta({
-    description: "How often to send the peer something, in seconds.",
+    description: "How often to send the peer a keepalive, in seconds.",
     examples: [PERSISTENT_KEEPALIVE],
   }),
 });

@@ -36,12 +36,12 @@ export async function readMetrics(
     ),
     gauge(
       "agent_mesh_peers_behind",
-      "Peers online that said they run another configuration than the one due.",
+      "Online peers that report another configuration version than the current one.",
       stored.peers_behind,
     ),
     gauge(
       "agent_mesh_peers_counted_timestamp_seconds",
-      "When peers were last counted: once a minute, in steps of 2000 where there are more.",
+      "When peers were last counted: once a minute, in steps of at most 2000.",
       stored.peers_counted_at,
     ),
     gauge(
@@ -59,7 +59,7 @@ export async function readMetrics(
     ),
     gauge(
       "agent_mesh_psks_oldest_timestamp_seconds",
-      "When the oldest of them was made.",
+      "When the oldest PSK of that encryption key was made.",
       stored.psks.map(({ encryption_key_id, oldest_made_at }) => ({
         labels: { encryption_key_id },
         value: oldest_made_at,

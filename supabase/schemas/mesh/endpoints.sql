@@ -49,7 +49,7 @@ begin
       message = 'invalid_request',
       detail = json_build_object('issues', json_build_array(json_build_object(
         'path', field,
-        'message', 'Must be reachable from other hosts: it lies inside the mesh, which cannot carry itself.'
+        'message', 'Must be reachable from other hosts: it lies inside the mesh.'
       )));
   end if;
 end

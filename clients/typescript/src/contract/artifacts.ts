@@ -419,7 +419,7 @@ export interface components {
       from_agent?: string;
       /** @description The agent that has access. Missing if the grant is to a tag, or for anyone with the token. */
       to_agent?: string;
-      /** @description The tag whose agents have access. Only who gave the grant sees its events: the agents find it in their /inbox. */
+      /** @description The tag whose agents have access. Only the granting agent sees its events; the tag's agents find it in their /inbox. */
       to_tag?: string;
       /**
        * Format: date-time
@@ -875,7 +875,7 @@ export interface operations {
             agent_id: string;
             /** @description How long ago the last handshake was; null: there was none. */
             handshake_age_seconds: number | null;
-            /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that means nothing to other hosts: unknown. */
+            /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that other hosts cannot use: unknown. */
             endpoint: string | null;
             /**
              * @description How packets travel; `none`: no path works.
@@ -908,9 +908,9 @@ export interface operations {
           enrolment_key?: string;
           /** @description A token of an issuer that the operator trusts. */
           token?: string;
-          /** @description Which enrolment a token is for, where several match it. */
+          /** @description Which enrolment a token is for, if several match it. */
           enrolment_id?: string;
-          /** @description The name of the agent, where the enrolment names none. */
+          /** @description The agent's name, if the enrolment does not name it. */
           agent_name?: string;
         };
       };
@@ -998,7 +998,7 @@ export interface operations {
             orphaned: number;
             /** @description How many events were removed that were older than EVENTS_RETENTION_DAYS. */
             forgotten_events: number;
-            /** @description How many ephemeral agents were removed that had not been heard of for too long. */
+            /** @description How many ephemeral agents were removed because they were out of contact too long. */
             removed_agents: number;
             /** @description How much is left for the next call. 0: nothing. */
             remaining: number;
@@ -1051,7 +1051,7 @@ export interface operations {
              * @description The function's clock.
              */
             time?: string;
-            /** @description Those of the function's settings that are numbers, by variable. */
+            /** @description The function's numeric settings, by variable. */
             settings?: {
               [key: string]: number;
             };

@@ -310,9 +310,9 @@ export interface components {
         allowed_ips: string[];
         /** @description Everywhere the peer listens, in the order in which to try them. Names are for the agent's host to look up. */
         endpoints: string[];
-        /** @description Where other peers last saw the peer; null if none has told. A hint. */
+        /** @description Where other peers last saw the peer; null if none reported it. A hint. */
         observed_endpoint: string | null;
-        /** @description How often to send the peer something, in seconds. */
+        /** @description How often to send the peer a keepalive, in seconds. */
         persistent_keepalive: number;
       }[];
       /** @description The active rules that name the agent. It must enforce those that name it as `to_agent`. Those that name it as `from_agent` say what it may reach, and do not raise its `config_version`: wait for events, too. */
@@ -323,7 +323,7 @@ export interface components {
     IceServer: {
       /** @description The URIs of a TURN server (RFC 7065). */
       urls: string[];
-      /** @description Whom the server takes the agent for. */
+      /** @description The username for the server. */
       username: string;
       /** @description The password that belongs to the username. */
       credential: string;
@@ -458,7 +458,7 @@ export interface operations {
             agent_id: string;
             /** @description How long ago the last handshake was; null: there was none. */
             handshake_age_seconds: number | null;
-            /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that means nothing to other hosts: unknown. */
+            /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that other hosts cannot use: unknown. */
             endpoint: string | null;
             /**
              * @description How packets travel; `none`: no path works.
@@ -769,7 +769,7 @@ export interface operations {
             agent_id: string;
             /** @description How long ago the last handshake was; null: there was none. */
             handshake_age_seconds: number | null;
-            /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that means nothing to other hosts: unknown. */
+            /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that other hosts cannot use: unknown. */
             endpoint: string | null;
             /**
              * @description How packets travel; `none`: no path works.
@@ -802,9 +802,9 @@ export interface operations {
           enrolment_key?: string;
           /** @description A token of an issuer that the operator trusts. */
           token?: string;
-          /** @description Which enrolment a token is for, where several match it. */
+          /** @description Which enrolment a token is for, if several match it. */
           enrolment_id?: string;
-          /** @description The name of the agent, where the enrolment names none. */
+          /** @description The agent's name, if the enrolment does not name it. */
           agent_name?: string;
         };
       };
@@ -904,7 +904,7 @@ export interface operations {
              * @description The function's clock.
              */
             time?: string;
-            /** @description Those of the function's settings that are numbers, by variable. */
+            /** @description The function's numeric settings, by variable. */
             settings?: {
               [key: string]: number;
             };

@@ -91,14 +91,16 @@ function obstacleOf(address: IpAddress, meshNetworks: readonly Network[]): strin
   const embedded = embeddedIpv4(address);
   for (const candidate of embedded === null ? [address] : [address, embedded]) {
     const isInside = (network: Network) => isWithin(candidate, network);
-    if (meshNetworks.some(isInside)) return "inside the mesh, which cannot carry itself";
+    if (meshNetworks.some(isInside)) return "inside the mesh";
     const found = NOT_REACHABLE.find(({ network }) => isInside(network));
     if (found !== undefined) return found.is;
   }
   const isPrivateBehindTranslator = embedded !== null &&
     isWithin(address, NOT_TRANSLATED.prefix) &&
     NOT_TRANSLATED.networks.some((network) => isWithin(embedded, network));
-  return isPrivateBehindTranslator ? "a private address, which no translator serves" : undefined;
+  return isPrivateBehindTranslator
+    ? "a private address, which NAT64 does not translate"
+    : undefined;
 }
 
 function required(text: string): Network {

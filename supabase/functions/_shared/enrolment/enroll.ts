@@ -9,7 +9,7 @@ const request = z.object({
   enrolment_key: enrolmentKey.optional(),
   token: issuerToken.optional(),
   enrolment_id: enrolmentId.optional()
-    .meta({ description: "Which enrolment a token is for, where several match it." }),
+    .meta({ description: "Which enrolment a token is for, if several match it." }),
   agent_name: agentName,
 }).refine(
   ({ enrolment_key, token }) => (enrolment_key === undefined) !== (token === undefined),

@@ -22,7 +22,7 @@ export const issuerToken = z.string().min(1).max(16_384, "Must have at most 16,3
   .meta({ description: "A token of an issuer that the operator trusts.", examples: ["eyJhbGci…"] });
 
 export const agentName = agentId.optional().meta({
-  description: "The name of the agent, where the enrolment names none.",
+  description: "The agent's name, if the enrolment does not name it.",
   examples: ["builder-1"],
 });
 
@@ -44,7 +44,7 @@ const condition = z.strictObject({
   }),
   equals: z.union([text(1024), z.int(), z.boolean()]).optional()
     .meta({ description: "What the claim must be.", examples: ["9919"] }),
-  prefix: text(1024).optional().meta({ description: "How the claim, a text, must begin." }),
+  prefix: text(1024).optional().meta({ description: "What the claim must begin with." }),
 }).refine(
   ({ equals, prefix }) => (equals === undefined) !== (prefix === undefined),
   "Must have either equals or prefix.",
@@ -55,7 +55,7 @@ const publicKey = z.record(
   storableText,
   z.union(
     [storableText, z.number(), z.boolean(), z.array(storableText)],
-    "Must be a text, a number, a boolean or a list of texts.",
+    "Must be a string, a number, a boolean or a list of strings.",
   ),
 );
 
@@ -67,11 +67,11 @@ export const issuer = text(512).meta({
 const RULES = {
   label: text(128).meta({ description: "For people.", examples: ["builders in eu"] }),
   audience: text(512).meta({
-    description: "The one `aud`.",
+    description: "The required `aud`.",
     examples: ["https://abc.supabase.co"],
   }),
   jwks: z.object({ keys: z.array(publicKey).min(1).max(20) }).meta({
-    description: "The issuer's public keys, where they are not to be fetched from it.",
+    description: "The issuer's public keys. Null: fetched from the issuer.",
   }),
   conditions: z.array(condition).min(1).max(32).meta({
     description: "All must hold.",

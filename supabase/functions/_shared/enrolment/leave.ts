@@ -11,8 +11,8 @@ export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End this agent: its agent keys, its peer and its rules.",
     description:
-      "Its files and the grants that it gave stay until their own end. Afterwards its agent key is " +
-      "refused, also for the same request.",
+      "Its files and the grants that it gave stay until they expire. Its agent key is then refused, " +
+      "also for a repetition of this request.",
     tag: "Enrolment",
     callers: "the agent itself",
     effect: "replaces",

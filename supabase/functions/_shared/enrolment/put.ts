@@ -22,7 +22,7 @@ interface Issue {
 
 const request = newEnrolment.extend({
   enrolment_id: enrolmentId.optional().meta({
-    description: "A trust whose `jwks` are replaced by these. Its agents stay what they are.",
+    description: "The trust whose `jwks` to replace. Its agents do not change.",
   }),
 });
 
@@ -95,7 +95,7 @@ async function issuesOfReplacement(input: PutEnrolment): Promise<Issue[]> {
 }
 
 function issuesOfKey(input: PutEnrolment): Issue[] {
-  const message = "Belongs to kind trust.";
+  const message = "Only an enrolment of kind `trust` has it.";
   const issues = OF_TRUST.filter((path) => input[path] !== null)
     .map((path) => ({ path, message }));
   return input.single_use_tokens ? [...issues, { path: "single_use_tokens", message }] : issues;

@@ -6,7 +6,7 @@ const request = z.object({
   token: issuerToken.optional(),
   issuer: issuer.optional(),
   claims: z.record(z.string(), z.unknown()).optional()
-    .meta({ description: "What a token of the issuer would say.", examples: [{ ref: "main" }] }),
+    .meta({ description: "The claims that a token would have.", examples: [{ ref: "main" }] }),
 }).refine(
   ({ token, issuer, claims }) =>
     token === undefined ? issuer !== undefined && claims !== undefined : !(issuer ?? claims),
@@ -14,7 +14,7 @@ const request = z.object({
 );
 
 const response = z.object({
-  matches: z.array(enrolmentId).meta({ description: "The enrolments that would take it." }),
+  matches: z.array(enrolmentId).meta({ description: "The enrolments that would accept it." }),
   refused: z.array(z.object({
     enrolment_id: enrolmentId.nullable()
       .meta({ description: "Null: refused before any enrolment was looked at." }),
@@ -25,7 +25,7 @@ const response = z.object({
 
 export function createOperation(platform: Platform): Operation {
   return defineOperation({
-    summary: "Try which enrolments would take a token, and why others would not.",
+    summary: "Try which enrolments would accept a token, and why others would not.",
     description: "A dry run: it enrols no agent and writes no event.",
     tag: "Enrolment",
     callers: "the operator",

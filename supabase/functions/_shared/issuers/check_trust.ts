@@ -39,9 +39,9 @@ export function checkTrust(
   ) {
     complain(
       "conditions",
-      `This issuer signs for everybody. One condition must say what ${
+      `This issuer signs for everybody. One condition must use \`equals\` with ${
         tenantClaims.join(" or ")
-      } equals.`,
+      }.`,
     );
   }
   if (agent_template !== null && parseTemplate(agent_template) === null) {

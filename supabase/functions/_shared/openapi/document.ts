@@ -45,7 +45,7 @@ const health = z.object({
     }),
   time: sentTimestamp.optional().meta({ description: "The function's clock." }),
   settings: z.record(z.string(), z.int()).optional()
-    .meta({ description: "Those of the function's settings that are numbers, by variable." }),
+    .meta({ description: "The function's numeric settings, by variable." }),
   legacy_key: z.enum(["refused", "accepted", "only_key"]).optional().meta({
     description:
       "Whether the legacy service_role key is accepted as the operator's, if there is one.",

@@ -42,7 +42,7 @@ const COMMON_HEADERS = {
 
 /** Examples of `details`, for the codes that have them. */
 const DETAILS: Partial<Record<ErrorCode, object>> = {
-  invalid_request: { issues: [{ path: "agent_id", message: "Must be a text." }] },
+  invalid_request: { issues: [{ path: "agent_id", message: "Must be a string." }] },
   position_expired: { path: "after" },
   limit_exceeded: { limit: "live_grants", maximum: 1000 },
   quota_exceeded: { quota_bytes: 1_073_741_824, held_bytes: 1_073_700_000 },

@@ -55,7 +55,7 @@ const userWithAgent = z.object({ app_metadata: z.object({ agent_id: agentId }) }
 const NOT_SIGNED_IN =
   "This is not the live token of a user who is signed in to this project. Sign in again.";
 const NO_AGENT =
-  "This user is no agent: `app_metadata.agent_id` must name one. Where it was set just now, refresh the session.";
+  "This user is no agent: `app_metadata.agent_id` must name one. If it was set just now, refresh the session.";
 
 const CLIENT_NOT_LISTED =
   "This token was issued to an OAuth client that the operator has not listed in USER_OAUTH_CLIENT_IDS. Use the token of the user's own session.";

@@ -94,7 +94,7 @@ export function activityFamilies(stored: ActivityCounts): MetricFamily[] {
     ),
     counter(
       "agent_recorded_errors_total",
-      "Those that were refused or failed, by error code.",
+      "Recorded requests that were refused or failed, by error code.",
       Object.entries({ ...zeros, ...stored.errors }).map(([code, value]) => ({
         labels: { code },
         value,
@@ -102,12 +102,12 @@ export function activityFamilies(stored: ActivityCounts): MetricFamily[] {
     ),
     counter(
       "agent_recorded_upstream_calls_total",
-      "Their calls to PostgREST and Storage.",
+      "Calls to PostgREST and Storage for recorded requests.",
       [{ value: stored.upstream_calls }],
     ),
     counter(
       "agent_recorded_upstream_failures_total",
-      "Those of these calls that had no answer, or one of 500 and above.",
+      "Recorded calls to PostgREST and Storage with no answer, or with status 500 or above.",
       [{ value: stored.upstream_failures }],
     ),
   ];

@@ -37,7 +37,7 @@ const path = z.object({
     }),
   endpoint: observedAddress.nullable().meta({
     description: "Where the host sees the neighbour: the source of its packets. Null, or an " +
-      "address that means nothing to other hosts: unknown.",
+      "address that other hosts cannot use: unknown.",
   }),
   via: z.enum(["direct", "relay", "none"], "Must be direct, relay or none.")
     .meta({ description: "How packets travel; `none`: no path works." }),

@@ -14,8 +14,8 @@ export function createLink(platform: Platform<ArtifactsSettings>): Link {
       "Follow a link: redirects to the download of the file that the grant token gives access to.",
     description:
       "If the grant has `max_downloads`, every redirect to the download counts, and nothing else. " +
-      "A browser gets a page with a button, which sends the POST, where the project serves HTML: " +
-      "not on the platform's default domain. The robots that chat programs send for a preview " +
+      "If the project can serve HTML, which the platform's default domain cannot, a browser gets a " +
+      "page with a button that sends the POST. The robots that chat programs send for a preview " +
       "get the file's name and size as text. HEAD answers as a program's GET would, without " +
       "`location`. Errors are HTML pages if the request prefers `text/html` to JSON.",
     tag: "Artifacts",

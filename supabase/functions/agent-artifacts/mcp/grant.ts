@@ -32,7 +32,7 @@ function withEnd(given: object, expires_in_days: number | undefined): object {
 /** /grant, without the token by default: it is a secret that most conversations do not need. */
 export const grantTool = defineTool({
   name: "grant",
-  summary: "Give another agent, or all with a tag, access to an artifact, by their inboxes.",
+  summary: "Give an agent, or all with a tag, access to an artifact, through their inboxes.",
   description: "",
   additions: z.object({
     expires_in_days: expiresInDays,

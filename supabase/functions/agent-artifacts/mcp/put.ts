@@ -32,7 +32,7 @@ export const putTool = defineTool({
     "Put a file under a name (`key`): returns the command to upload it, or takes a small text.",
   description:
     "Run the command at once, then call commit. `text` is committed at once, and needs no `size`. " +
-    "A later file of the name supersedes this one. Default `mime`: text/plain for a text, " +
+    "A later file of that name supersedes it. Default `mime`: text/plain for a text, " +
     `otherwise application/octet-stream. Default \`ttl_days\`: ${DEFAULT_TTL_DAYS}.`,
   // A text is also committed, and supersedes the current artifact under its key.
   effect: "renews",

@@ -41,8 +41,8 @@ export function createOperation(platform: Platform): Operation {
           "The agent that has access. Missing if the grant is to a tag, or for anyone with the token.",
       }),
       to_tag: tag.optional().meta({
-        description: "The tag whose agents have access. Only who gave the grant sees its events: " +
-          "the agents find it in their /inbox.",
+        description: "The tag whose agents have access. Only the granting agent sees its events; " +
+          "the tag's agents find it in their /inbox.",
       }),
       expires_at: sentExpiry.optional().meta({ description: "When the grant expires." }),
       max_downloads: z.int().min(1).optional()

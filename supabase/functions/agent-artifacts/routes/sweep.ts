@@ -27,7 +27,8 @@ const response = z.object({
     examples: [0],
   }),
   removed_agents: z.int().min(0).meta({
-    description: "How many ephemeral agents were removed that had not been heard of for too long.",
+    description:
+      "How many ephemeral agents were removed because they were out of contact too long.",
     examples: [0],
   }),
   remaining: z.int().min(0).meta({

@@ -21,7 +21,7 @@ const iceServer = z.object({
     ]],
   }),
   username: z.string().regex(/^.{1,508}$/).meta({
-    description: "Whom the server takes the agent for.",
+    description: "The username for the server.",
     examples: ["1769855400:10.213.0.1"],
   }),
   credential: z.string().regex(/^.{1,1000}$/).meta({

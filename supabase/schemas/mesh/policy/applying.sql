@@ -49,7 +49,7 @@ begin
     if mesh.fingerprint_of(apply_policy.policy) is distinct from apply_policy.expect then
       raise sqlstate 'PT409' using
         message = 'policy_changed',
-        hint = 'Look at it again with `deno task policy:plan`: the policy in force, or the tags of agents, are not those of this fingerprint.';
+        hint = 'The policy in force or the tags of agents have changed since that plan: run `deno task policy:plan` again.';
     end if;
     changes := mesh.changes_of_policy(apply_policy.policy);
     insert into mesh.policies as p (source, fingerprint)
