@@ -591,7 +591,7 @@ class AgentFiles:
             # Callers use it in file names.
             raise AgentError(
                 "unexpected_answer",
-                "The service answered with an artifact id that cannot be one.",
+                "The service answered with an invalid artifact id.",
                 status=200,
             )
         # By id, this is the same content even if the `key` now names another artifact.
@@ -866,7 +866,7 @@ def _parsed(url: str) -> urllib.parse.SplitResult:
         # Raises ValueError for a host name that cannot be looked up, or an invalid port.
         parts.hostname.encode("idna")
         if parts.port == 0 or re.search(r"[\x00-\x20\x7f]", parts.netloc):
-            raise ValueError("its host or port cannot be one")
+            raise ValueError("its host or port is invalid")
     except ValueError as error:
         raise ValueError(f"{_shown(url)} is not a URL of a service: {error}.") from None
     return parts
@@ -958,7 +958,7 @@ class _GivenKey:
         try:
             headers = _credential(self._key() if callable(self._key) else self._key)
         except Exception as error:
-            said = "The function for the key failed, or its answer cannot be an agent key."
+            said = "The function for the key failed, or what it returned cannot be an agent key."
             raise AgentError("key_unavailable", said) from error
         self._headers = headers
         return headers, True
@@ -1551,7 +1551,7 @@ def _write_entry(entry: _Entry, folder: str, new_folders: List[str], path: str) 
         mode = 0o777 if entry.is_executable else 0o666
         opened = os.open(os.path.join(folder, *path.split("/")), flags, mode)
     except FileExistsError:
-        raise _refusal(entry.name, "has the name of another entry here") from None
+        raise _refusal(entry.name, "has the same name as another entry on this system") from None
     with open(opened, "wb") as file:
         for chunk in entry.body:
             file.write(chunk)
@@ -1624,7 +1624,7 @@ class _Tree:
 
     def _remember(self, entry: _Entry, path: str, is_folder: bool, is_listed: bool) -> None:
         if len(self._known) >= self._most:
-            raise _refusal(entry.name, f"is one more than {self._most} entries")
+            raise _refusal(entry.name, f"exceeds the limit of {self._most} entries")
         self._known[self._same(path)] = (path, is_folder, is_listed)
 
     def _same(self, path: str) -> str:
@@ -1678,7 +1678,7 @@ def _read_tar(file: IO[bytes]) -> Iterator[_Entry]:
             unknown = f"has the unknown type {json.dumps(kind.decode('latin-1'))}"
             raise _refusal(name, _REFUSED_TYPES.get(kind, unknown))
         if is_folder and size > 0:
-            raise _refusal(name, "is a folder with bytes of its own")
+            raise _refusal(name, "is a folder with content")
         if not is_folder and name.endswith("/"):
             raise _refusal(name, "is a file with a folder's name")
         body = _exactly(file, size)
@@ -1705,12 +1705,12 @@ def _check_end(file: IO[bytes], extension: Json) -> None:
     """Requires a second block of zeros, and only zeros after it: other programs might find entries
     there."""
     if extension:
-        raise _refusal(None, "ends with a header of no entry")
+        raise _refusal(None, "ends with a header that belongs to no entry")
     if any(_read_blocks(file, _BLOCK_BYTES)):
         raise _refusal(None, "is damaged")
     for chunk in iter(lambda: file.read(_CHUNK_BYTES), b""):
         if any(chunk):
-            raise _refusal(None, "goes on behind its end")
+            raise _refusal(None, "has data after its end")
 
 
 def _parse_header(block: bytes) -> Json:
@@ -1729,7 +1729,7 @@ def _parse_header(block: bytes) -> Json:
     name = f"{prefix}/{name}" if prefix else name
     size = _number(block[124:136])
     if size is None:
-        raise _refusal(name, "has a size that cannot be")
+        raise _refusal(name, "has an invalid size")
     mode = _number(block[100:108]) or 0
     return {"name": name, "size": size, "mode": mode, "type": block[156:157]}
 
@@ -1788,7 +1788,7 @@ def _parse_pax(content: bytes, is_global: bool) -> Json:
         elif re.fullmatch(rb"[0-9]{1,16}", value) and int(value) < 2 ** 53:
             found["size"] = int(value)
         else:
-            raise _refusal(None, "has a size that cannot be")
+            raise _refusal(None, "has an invalid size")
     return found
 
 

@@ -164,7 +164,7 @@ tunnelTest(
     assert.equal(door.countOf("/relay"), before);
     assert.doesNotMatch(await left.udpPorts(), /"node"/);
     assert.equal(await left.startAnother(), 2);
-    await left.untilLogged(/another one runs for \S+ already/);
+    await left.untilLogged(/another `mesh path` already runs for \S+/);
     assert.equal(await left.stop("SIGTERM"), 0);
   },
 );

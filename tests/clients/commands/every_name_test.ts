@@ -44,7 +44,7 @@ for (
     {
       args: [...GOOD, "sub/one.txt"],
       code: 5,
-      says: /key of "sub\/one\.txt": Is also that of "one/,
+      says: /key of "sub\/one\.txt": Is the same as that of "one/,
     },
     { args: [...GOOD, "missing"], code: 1, says: /ENOENT.*missing/ },
     { args: [...GOOD, "-"], code: 2, says: /Standard input needs a --key/ },

@@ -82,7 +82,7 @@ Deno.test("agentfiles unlink of a link of another agent, of a grant to an agent,
   ) {
     const { code, output, errors } = await desk.run(["unlink", named]);
     assert.deepEqual([code, output], [4, ""]);
-    assert.equal(errors, `agentfiles unlink: No link of yours works that is named ${named}.\n`);
+    assert.equal(errors, `agentfiles unlink: You have no live link named ${named}.\n`);
   }
   assert.equal(await statusOf(link.url), 200);
   assert.equal((await builder.json("inbox")).length, 1);

@@ -79,7 +79,7 @@ const CASES: readonly Case[] = [
     expected: [
       "disputed",
       null,
-      "not clear: it works as builder reports, and not as planner does",
+      "not clear: builder reports that it works, planner that it does not",
     ],
   },
   {
@@ -89,7 +89,7 @@ const CASES: readonly Case[] = [
     expected: [
       "disputed",
       null,
-      "not clear: it works as planner reports, and not as builder does",
+      "not clear: planner reports that it works, builder that it does not",
     ],
   },
   {
@@ -236,7 +236,7 @@ const CASES: readonly Case[] = [
     expected: [
       "broken",
       null,
-      "does not work since 2026-01-31 09:45 UTC: IPv6 alone against IPv4 alone: planner has IPv6 endpoints, builder IPv4 ones",
+      "does not work since 2026-01-31 09:45 UTC: no common IP version: planner has only IPv6 endpoints, builder only IPv4 ones",
     ],
   },
   {

@@ -46,7 +46,7 @@ Deno.test("no relay, and no way → said after 6 s, once", async () => {
     "6 s: none, no answer from any of its endpoints, and this host has no relay",
   ]);
   assert.deepEqual(await newsOf({ hasRelay: false, isTried: false, until: 60 }), [
-    "6 s: none, it has told of no endpoint, so both may be behind NAT, and this host has no relay",
+    "6 s: none, it has registered no endpoint, so both may be behind NAT, and this host has no relay",
   ]);
 });
 

@@ -59,7 +59,7 @@ export function networkError(
   { url, wasAnswered }: FailedRequest,
 ): AgentError {
   if (!URL.canParse(url)) {
-    const message = "The service answered with a URL that cannot be one.";
+    const message = "The service answered with an invalid URL.";
     return new AgentError({ code: "unexpected_answer", message, cause });
   }
   const { origin } = new URL(url);

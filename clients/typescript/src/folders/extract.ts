@@ -171,7 +171,7 @@ async function writeFile(
 /** On every platform, a file system may treat two names as the same. */
 function refusedByDisk(error: NodeJS.ErrnoException, entry: string): unknown {
   if (error.code === "EEXIST") {
-    return refusal(entry, "has the name of another entry here");
+    return refusal(entry, "has the same name as another entry on this system");
   }
   if (error.code === "ENAMETOOLONG") {
     return refusal(entry, "has too long a name");

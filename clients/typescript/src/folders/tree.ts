@@ -81,7 +81,7 @@ export class Tree {
   #remember(name: string, known: Known): void {
     const { platform, maxEntries } = this.#options;
     if (this.#known.size >= maxEntries) {
-      throw refusal(name, `is one more than ${maxEntries} entries`);
+      throw refusal(name, `exceeds the limit of ${maxEntries} entries`);
     }
     this.#known.set(sameFileText(known.path, platform), known);
   }

@@ -90,7 +90,8 @@ function disputed(sides: readonly [PathSide, PathSide]): PathDescription {
     state: "disputed",
     via: null,
     since: null,
-    sentence: `not clear: it works as ${one.agent_id} reports, and not as ${other.agent_id} does`,
+    sentence:
+      `not clear: ${one.agent_id} reports that it works, ${other.agent_id} that it does not`,
   };
 }
 
@@ -130,8 +131,8 @@ export function reasonOf(
   }
   const [one, other] = places.map(({ endpoints }) => familyOf(endpoints));
   if (one !== null && other !== null && one !== other) {
-    return `IPv6 alone against IPv4 alone: ${sides[0].agent_id} has ${one} endpoints, ` +
-      `${sides[1].agent_id} ${other} ones`;
+    return `no common IP version: ${sides[0].agent_id} has only ${one} endpoints, ` +
+      `${sides[1].agent_id} only ${other} ones`;
   }
   return "no answer by UDP";
 }

@@ -39,7 +39,7 @@ export function assertAllNames(
     if (other === undefined) sources.set(key, source);
     else {issues.push({
         path,
-        message: `Is also that of ${JSON.stringify(other)}.`,
+        message: `Is the same as that of ${JSON.stringify(other)}.`,
       });}
     issues.push(...keyIssues(path, key));
   }

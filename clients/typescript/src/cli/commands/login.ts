@@ -44,7 +44,7 @@ const OPTIONS = {
   enrolment: {
     type: "string",
     value: "ENROLMENT",
-    help: "which enrolment a token is for, where several match it",
+    help: "which enrolment a token is for, if several match it",
   },
 } as const satisfies Options;
 

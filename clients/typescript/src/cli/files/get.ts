@@ -40,7 +40,7 @@ export const get: Verb = defineVerb({
     },
     extract: {
       type: "boolean",
-      help: "make a folder of any tar; a folder that `put` sent becomes one without it",
+      help: "extract any tar to a folder; folders that `put` sent are extracted without it",
     },
     "no-extract": { type: "boolean", help: "keep the tar" },
   },

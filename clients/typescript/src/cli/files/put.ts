@@ -56,7 +56,7 @@ export const put: Verb = defineVerb({
     },
     "skip-special": {
       type: "boolean",
-      help: "succeed although a folder has links, fifos, sockets or devices, left out",
+      help: "succeed even if a folder has links, fifos, sockets or devices: they are left out",
     },
     link: {
       type: "boolean",
@@ -115,7 +115,7 @@ function tellLeftOut(leftOut: readonly LeftOut[], isAccepted: boolean): void {
     .join("");
   if (isAccepted) return note(`Left out:${lines}`);
   throw new Error(
-    `Sent, but without these. --skip-special accepts that.${lines}`,
+    `Sent without these. With --skip-special, that is no error.${lines}`,
   );
 }
 

@@ -6,7 +6,7 @@ import { type Exposure, parseExposure } from "../../mesh/proxies/expose.ts";
 import { parsePlace, type Place } from "../../mesh/proxies/place.ts";
 
 export const join: Verb = defineVerb({
-  summary: "Join the mesh from a sandbox: without root, by proxies for other programs.",
+  summary: "Join the mesh from a sandbox, without root. Other programs use it through proxies.",
   example: "agentfiles mesh join --socks 127.0.0.1:1080\n" +
     "agentfiles mesh join --http-proxy 127.0.0.1:3128 --expose 8080=3000",
   options: {
@@ -24,7 +24,7 @@ export const join: Verb = defineVerb({
       type: "string",
       multiple: true,
       value: "PORT",
-      help: "pass connections to this port of the mesh on to the same port of this machine, or " +
+      help: "forward connections from this port in the mesh to the same port of this machine, or " +
         "with PORT=LOCAL to another one; can be repeated",
     },
     "key-file": {

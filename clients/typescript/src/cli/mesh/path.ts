@@ -54,7 +54,7 @@ export const path: Verb = defineVerb({
     await kernel.state();
     const stateFile = join(folder, `${name}.path`);
     using lock = await ways.lockPathState(stateFile);
-    if (lock === null) throw new UsageError(`another one runs for ${name} already.`);
+    if (lock === null) throw new UsageError(`another \`mesh path\` already runs for ${name}.`);
     const connection = new Connection("agent-mesh", await context.connection());
     const keeper = new ways.PathKeeper({
       kernel,

@@ -26,12 +26,12 @@ export const inbox: Verb = defineVerb({
     },
     latest: {
       type: "boolean",
-      help: "of each agent's files of one name, only the newest",
+      help: "if an agent granted several files of one name, only the newest",
     },
     after: {
       type: "string",
       value: "POSITION",
-      help: "only files granted after this position, which an earlier listing tells",
+      help: "only files granted after this position, which an earlier listing printed",
     },
     follow: {
       type: "boolean",

@@ -46,7 +46,7 @@ async function end(
 function linkNotFound(named: string): AgentError {
   return new AgentError({
     code: "grant_not_found",
-    message: `No link of yours works that is named ${plain(named)}.`,
+    message: `You have no live link named ${plain(named)}.`,
     status: 404,
   });
 }

@@ -44,7 +44,7 @@ export function parsePax(
 function sizeOf(text: string): number {
   const size = /^[0-9]{1,16}$/.test(text) ? Number(text) : NaN;
   if (!Number.isSafeInteger(size)) {
-    throw refusal(null, "has a size that cannot be");
+    throw refusal(null, "has an invalid size");
   }
   return size;
 }

@@ -48,7 +48,7 @@ export async function* readTar(
       if (isZero(block)) return await assertNothingFollows(reader, extension);
       const header = parseHeader(block);
       if (!Number.isSafeInteger(header.size)) {
-        throw refusal(header.name, "has a size that cannot be");
+        throw refusal(header.name, "has an invalid size");
       }
       if ("xgLK".includes(header.type)) {
         extension = {
@@ -88,7 +88,7 @@ async function* entryOf(
     );
   }
   if (isDirectory && size > 0) {
-    throw refusal(name, "is a folder with bytes of its own");
+    throw refusal(name, "is a folder with content");
   }
   if (!isDirectory && name.endsWith("/")) {
     throw refusal(name, "is a file with a folder's name");
@@ -145,13 +145,13 @@ async function assertNothingFollows(
   extension: Extension,
 ): Promise<void> {
   if (Object.keys(extension).length > 0) {
-    throw refusal(null, "ends with a header of no entry");
+    throw refusal(null, "ends with a header that belongs to no entry");
   }
   if (!isZero(await readBlocks(reader, BLOCK_BYTES))) {
     throw refusal(null, "is damaged");
   }
   for await (const piece of reader.pieces(Infinity)) {
-    if (!isZero(piece)) throw refusal(null, "goes on behind its end");
+    if (!isZero(piece)) throw refusal(null, "has data after its end");
   }
 }
 

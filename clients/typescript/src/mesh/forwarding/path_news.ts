@@ -76,5 +76,5 @@ function whyNone(isTried: boolean, hasRelay: boolean): string {
   const relay = hasRelay ? "" : ", and this host has no relay";
   return isTried
     ? `no answer from any of its endpoints${relay}`
-    : `it has told of no endpoint, so both may be behind NAT${relay}`;
+    : `it has registered no endpoint, so both may be behind NAT${relay}`;
 }

@@ -110,7 +110,7 @@ export class KnownConfiguration {
     const isPeer = ({ public_key, name, endpoints }: MeshPeer) =>
       [public_key, name, ...endpoints].every((text) => typeof text === "string");
     if (!peers.every(isPeer)) {
-      throw new TypeError("The configuration has something else for peers.");
+      throw new TypeError("The configuration's peers are not in the known format.");
     }
     [this.#inside, this.#peers] = [inside, peers];
   }

@@ -72,7 +72,7 @@ async function send(
 ): Promise<IncomingMessage> {
   const isSecure = url.protocol === "https:";
   if (!isSecure && url.protocol !== "http:") {
-    throw new TypeError(`The mesh has no ${url.protocol} requests.`);
+    throw new TypeError(`Requests through the mesh must be http: or https:, not ${url.protocol}`);
   }
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const port = Number(url.port) || (isSecure ? 443 : 80);
