@@ -19,7 +19,7 @@ key_to_register() {
 public_key_to_register() {
   if [[ -s $NEXT_KEY ]]; then
     wg pubkey <"$NEXT_KEY" 2>/dev/null && return
-    log "$NEXT_KEY holds no key, and is removed"
+    log "$NEXT_KEY holds no key; removing it"
     rm -f "$NEXT_KEY"
   fi
   public_key

@@ -72,7 +72,7 @@ look_after_host() {
   keep_firewall
   [[ -z $has_moved ]] || ask_all_peers
   keep_names_again
-  watch_paths || log "the peers cannot be watched"
+  watch_paths || log "the state of the peers cannot be read"
   if is_up; then refresh_endpoints || log "the endpoints of the peers cannot be refreshed"; fi
   [[ -z $has_moved ]]
 }

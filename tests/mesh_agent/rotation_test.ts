@@ -99,7 +99,7 @@ tunnelTest("a next key that is none → removed; the agent goes on with its key"
   await eventually("it is removed", {
     condition: async () => !await exists(`${keyFile(alice)}.new`),
   });
-  assert.match(await alice.meshAgent.readLog(), /\.key\.new holds no key, and is removed/);
+  assert.match(await alice.meshAgent.readLog(), /\.key\.new holds no key; removing it/);
   assert.equal(await keyOf(alice), before);
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
 });

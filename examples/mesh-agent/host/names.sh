@@ -60,11 +60,11 @@ write_names() {
 write_block() (
   file=$(readlink -e "$HOSTS_FILE") || { echo "there is no such file"; exit 1; }
   exec 8<"$(dirname "$file")"
-  flock -w 5 8 || { echo "another program holds its folder"; exit 1; }
+  flock -w 5 8 || { echo "another program has locked its folder"; exit 1; }
   cp "$file" "$WORK/hosts.old" || exit
   # Some programs end a text at a NUL byte.
   if grep -qaP '\0' "$WORK/hosts.old"; then
-    echo "it is not a text"
+    echo "it is not a text file"
     exit 1
   fi
   awk -v begin="# begin of mesh-agent $INTERFACE" -v end="# end of mesh-agent $INTERFACE" \
