@@ -1,6 +1,6 @@
 import { UsageError } from "../clients/typescript/src/cli/command/usage_error.ts";
 import { runTask } from "../local/command/run_task.ts";
-import { confirm, DELETION_OPTIONS } from "./endings/confirmation.ts";
+import { confirm, DELETION_OPTIONS, inCounts } from "./endings/confirmation.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { noteUnlessNamed, nothingNames } from "./reads/known_agent.ts";
 import type { DescribedAgent } from "./reads/rows.ts";
@@ -23,7 +23,7 @@ async function readTags(agent_id: string): Promise<readonly string[]> {
 
 function inWords({ tags, rules, grants }: Losses, agentId: string): string {
   const lost = tags.length === 0 ? "no tags" : tags.join(", ");
-  return `${lost} from ${agentId}, and with that ${rules} rules and its access by ${grants} grants`;
+  return `${lost} from ${agentId}: it loses ${inCounts({ rules, grants })}`;
 }
 
 await runTask({

@@ -55,7 +55,7 @@ Deno.test("agent:tag that takes tags away, without --yes and without a terminal 
   );
   await withPolicyRules([opens(lost, 1), opens(lost, 2), opens(kept, 2)], async () => {
     const before = (await tag(reader.id)).output;
-    const what = `${lost} from ${reader.id}, and with that 1 rules and its access by 1 grants`;
+    const what = `${lost} from ${reader.id}: it loses 1 rules, 1 grants`;
     const dry = await tag(reader.id, kept, "--dry-run");
     assert.deepEqual(dry, {
       code: 0,
@@ -83,7 +83,7 @@ Deno.test("agent:tag that takes tags away, without --yes and without a terminal 
     const same = await tag(reader.id, kept, "--dry-run");
     assert.equal(
       same.output,
-      `Would take no tags from ${reader.id}, and with that 0 rules and its access by 0 grants. Nothing was changed.`,
+      `Would take no tags from ${reader.id}: it loses nothing. Nothing was changed.`,
     );
   });
 });
