@@ -43,7 +43,7 @@ artifactTest(
 artifactTest("/list with an agent key past its expires_at → 401", async ({ planner }) => {
   const brief = await operatorRpc<{ key: string }>("create_agent_key", {
     agent_id: planner.id,
-    expires_at: secondsFromNow(1),
+    expires_at: secondsFromNow(4),
   });
   const headers = { authorization: `Bearer ${brief.body.key}` };
   assertUnauthenticated(

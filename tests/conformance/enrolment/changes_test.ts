@@ -178,7 +178,7 @@ const HOLDERS: readonly {
     async make(agent) {
       await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
       const { body } = await operatorRpc<{ key: string }>("create_agent_key", {
-        ...{ agent_id: agent.id, expires_at: new Date(Date.now() + 1_000).toISOString() },
+        ...{ agent_id: agent.id, expires_at: new Date(Date.now() + 4_000).toISOString() },
       });
       while ((await whoami({ ...agent, key: body.key })).status === 200);
     },
