@@ -20,7 +20,7 @@ export async function* allEnrolments(): AsyncGenerator<Enrolment, void, undefine
   } while (after !== null);
 }
 
-/** The enrolment with this `enrolment_id`; null: there is none. Throws CommandError. */
+/** The enrolment with this `enrolment_id`, or null. Throws CommandError. */
 export async function findEnrolment(wanted: string): Promise<Enrolment | null> {
   for await (const enrolment of allEnrolments()) {
     if (enrolment.enrolment_id === wanted) return enrolment;

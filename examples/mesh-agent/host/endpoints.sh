@@ -19,7 +19,7 @@ readonly PATH_FILE_SECONDS=30
 # shellcheck disable=SC2034 # service.sh reads it
 readonly PATH_LOCK=$PATH_FILE.lock
 
-# The process that looks up names, and when it was started; empty if there is none.
+# The process that looks up names, and when it was started; empty if none was started.
 lookups=
 looked_up_at=
 # The addresses from which this host sends, by IPv4 and IPv6, and the endpoint to register.

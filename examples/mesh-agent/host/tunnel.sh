@@ -43,7 +43,7 @@ apply() {
   fi
 }
 
-# Brings up the configuration that was applied last. Fails if there is none.
+# Brings up the configuration that was applied last. Fails if no configuration was applied.
 bring_up_again() {
   [[ -e $CONFIG ]] && cp "$CONFIG" "$WORK/new" && bring_up
 }

@@ -21,7 +21,7 @@ export function checkFunctions(facts: Facts): Finding[] {
   });
 }
 
-/** A fault that keeps the function from answering anybody; null: there is none. */
+/** The fault that keeps the function from answering any request, or null. */
 function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | null {
   if (openHealth.status === 401) {
     return fault(

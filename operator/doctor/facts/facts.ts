@@ -155,7 +155,7 @@ const UNTOLD = {
   unprotected_storage: [],
 };
 
-/** The database's answer, or null if there is none. */
+/** The database's answer, or null if it could not be inspected. */
 export function inspected({ inspection }: Facts): DatabaseFacts | null {
   if (inspection.status !== 200) return null;
   return { ...UNTOLD, ...inspection.body as Omit<DatabaseFacts, keyof typeof UNTOLD> };

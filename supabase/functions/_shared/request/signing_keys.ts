@@ -29,7 +29,7 @@ export class SigningKeys {
   }
 
   /**
-   * The key with this id; undefined: there is none. Throws upstream_unavailable if the keys have to
+   * The key with this id, or undefined. Throws upstream_unavailable if the keys have to
    * be fetched and Auth does not answer.
    */
   async find(keyId: string): Promise<JWK | undefined> {
