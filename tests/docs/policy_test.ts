@@ -11,7 +11,7 @@ import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
 async function endPolicy(): Promise<void> {
-  const policy = { source: "{}", rules: [] };
+  const policy = { source: `{ "rules": [] }`, rules: [] };
   const plan = await operatorRpc<{ fingerprint: string }>("plan_policy", { policy });
   await operatorRpc("apply_policy", { policy, expect: plan.body.fingerprint });
 }
