@@ -1,14 +1,11 @@
 /** `agentfiles mesh path` with a simulated kernel, and sockets that send nothing. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type {
-  KernelPeer,
-  KernelState,
-} from "../../clients/typescript/src/mesh/forwarding/kernel.ts";
+import type { KernelPeer, KernelState } from "../../clients/typescript/src/forwarding/kernel.ts";
 import {
   PathKeeper,
   type PathKeeperOptions,
-} from "../../clients/typescript/src/mesh/forwarding/path_keeper.ts";
+} from "../../clients/typescript/src/forwarding/path_keeper.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
 
 const REGISTERED = "192.0.2.1:1000";

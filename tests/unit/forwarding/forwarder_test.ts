@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Forwarder } from "../../../clients/typescript/src/mesh/forwarding/forwarder.ts";
+import { Forwarder } from "../../../clients/typescript/src/forwarding/forwarder.ts";
 import type { UdpOptions } from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
 import type { Endpoint } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { message, OWN_KEY, unsigned } from "./messages.ts";

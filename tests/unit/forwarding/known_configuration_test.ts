@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { MeshConfiguration } from "../../../clients/typescript/src/contract/types.ts";
-import { KnownConfiguration } from "../../../clients/typescript/src/mesh/forwarding/service.ts";
+import { KnownConfiguration } from "../../../clients/typescript/src/forwarding/service.ts";
 
 function configurationOf(...names: string[]): MeshConfiguration {
   const peers = names.map((name) => ({ public_key: `${name}=`, name, endpoints: [] }));

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { parseState } from "../../../clients/typescript/src/mesh/forwarding/kernel.ts";
-import { isInside } from "../../../clients/typescript/src/mesh/forwarding/places.ts";
-import { headerOf } from "../../../clients/typescript/src/mesh/forwarding/messages.ts";
+import { parseState } from "../../../clients/typescript/src/forwarding/kernel.ts";
+import { isInside } from "../../../clients/typescript/src/forwarding/places.ts";
+import { headerOf } from "../../../clients/typescript/src/forwarding/messages.ts";
 import {
   formatPathState,
   parsePathState,
   type PathState,
-} from "../../../clients/typescript/src/mesh/forwarding/path_file.ts";
+} from "../../../clients/typescript/src/forwarding/path_file.ts";
 import { parseNetwork } from "../../../clients/typescript/src/wireguard/routing/networks.ts";
 import { message } from "./messages.ts";
 

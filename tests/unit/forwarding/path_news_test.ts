@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  type PathNews,
-  PathTeller,
-} from "../../../clients/typescript/src/mesh/forwarding/path_news.ts";
-import type { ForwardedPeer } from "../../../clients/typescript/src/mesh/forwarding/path_file.ts";
+import { type PathNews, PathTeller } from "../../../clients/typescript/src/forwarding/path_news.ts";
+import type { ForwardedPeer } from "../../../clients/typescript/src/forwarding/path_file.ts";
 
 const KEY = "a=";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PathWatch } from "../../../clients/typescript/src/mesh/forwarding/path_watch.ts";
+import { PathWatch } from "../../../clients/typescript/src/forwarding/path_watch.ts";
 
 const PEER = { publicKey: "a=", endpoint: null, lastHandshakeAt: null, receivedBytes: 0 };
 const NOON = 1_767_268_800_000;

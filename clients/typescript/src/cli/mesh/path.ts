@@ -2,7 +2,7 @@ import process from "node:process";
 import { join } from "node:path";
 import { UsageError } from "../command/usage_error.ts";
 import { defineVerb, type Verb } from "../verb.ts";
-import type { PathNews } from "../../mesh/forwarding/path_news.ts";
+import type { PathNews } from "../../forwarding/path_news.ts";
 
 const INTERFACE_NAME = /^[A-Za-z0-9_=+.-]{1,15}$/;
 
@@ -39,7 +39,7 @@ export const path: Verb = defineVerb({
     const folder = values["config-dir"] ?? "/etc/wireguard";
     // Loaded only here: few commands need the code that carries packets.
     const [ways, { parseServerUrl }, { Connection }] = await Promise.all([
-      import("../../mesh/forwarding/index.ts"),
+      import("../../forwarding/index.ts"),
       import("../../paths/relays/ice_servers.ts"),
       import("../../http/connection.ts"),
     ]);

@@ -1,6 +1,6 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { listenAt } from "../proxies/place.ts";
+import { listenAt } from "../mesh/proxies/place.ts";
 
 /** A peer whose endpoint in the kernel is a port of this program. */
 export interface ForwardedPeer {

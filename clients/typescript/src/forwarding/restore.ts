@@ -1,5 +1,5 @@
-import { kindOf, parseEndpoint } from "../../paths/places/address_kinds.ts";
-import { localAddresses } from "../../paths/places/local_addresses.ts";
+import { kindOf, parseEndpoint } from "../paths/places/address_kinds.ts";
+import { localAddresses } from "../paths/places/local_addresses.ts";
 import type { Kernel } from "./kernel.ts";
 import { isLoopback } from "./places.ts";
 import type { ForwardedPeer } from "./path_file.ts";

@@ -4,12 +4,12 @@
  * encrypted. `Paths` uses it in place of a tunnel.
  */
 import { Buffer } from "node:buffer";
-import type { UdpOptions, UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
-import { CookieBaker } from "../../wireguard/handshake/cookies.ts";
-import { Load } from "../../wireguard/handshake/load.ts";
-import { type Endpoint, isSameEndpoint, type Surroundings } from "../../wireguard/surroundings.ts";
-import type { PathTunnel } from "../../paths/paths.ts";
-import type { PeerStats } from "../../wireguard/tunnel.ts";
+import type { UdpOptions, UdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import { CookieBaker } from "../wireguard/handshake/cookies.ts";
+import { Load } from "../wireguard/handshake/load.ts";
+import { type Endpoint, isSameEndpoint, type Surroundings } from "../wireguard/surroundings.ts";
+import type { PathTunnel } from "../paths/paths.ts";
+import type { PeerStats } from "../wireguard/tunnel.ts";
 import type { KernelPeer } from "./kernel.ts";
 import { headerOf } from "./messages.ts";
 import { IndexTable, newPort, newSession, type Port, type Session } from "./sessions.ts";

@@ -3,12 +3,12 @@
  * forwarded. While the kernel reaches all peers, this opens no socket and sends no request.
  */
 import { stat } from "node:fs/promises";
-import { AgentError } from "../../errors/agent_error.ts";
-import { pause } from "../../http/retries.ts";
-import { Paths } from "../../paths/paths.ts";
-import { parseEndpoint } from "../../paths/places/address_kinds.ts";
-import { openUdpSocket } from "../../wireguard/sockets/udp_socket.ts";
-import { systemSurroundings } from "../../wireguard/system_surroundings.ts";
+import { AgentError } from "../errors/agent_error.ts";
+import { pause } from "../http/retries.ts";
+import { Paths } from "../paths/paths.ts";
+import { parseEndpoint } from "../paths/places/address_kinds.ts";
+import { openUdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import { systemSurroundings } from "../wireguard/system_surroundings.ts";
 import { Forwarder } from "./forwarder.ts";
 import type { Kernel, KernelState } from "./kernel.ts";
 import { type ForwardedPeer, readPathState, removePathState, writePathState } from "./path_file.ts";

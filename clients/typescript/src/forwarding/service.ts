@@ -1,8 +1,8 @@
-import type { MeshConfiguration } from "../../contract/types.ts";
-import { type Network, parseNetwork } from "../../wireguard/routing/networks.ts";
-import { AgentError } from "../../errors/agent_error.ts";
-import type { Connection } from "../../http/connection.ts";
-import type { RelayAnswer } from "../../paths/paths.ts";
+import type { MeshConfiguration } from "../contract/types.ts";
+import { type Network, parseNetwork } from "../wireguard/routing/networks.ts";
+import { AgentError } from "../errors/agent_error.ts";
+import type { Connection } from "../http/connection.ts";
+import type { RelayAnswer } from "../paths/paths.ts";
 
 type MeshPeer = MeshConfiguration["peers"][number];
 

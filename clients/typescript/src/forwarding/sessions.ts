@@ -1,5 +1,5 @@
-import type { UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
-import type { Endpoint, Surroundings } from "../../wireguard/surroundings.ts";
+import type { UdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import type { Endpoint, Surroundings } from "../wireguard/surroundings.ts";
 
 /** The local port of one peer, or of all peers that are not identified yet. */
 export interface Port {

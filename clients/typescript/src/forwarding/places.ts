@@ -1,4 +1,4 @@
-import { addressBytes, masked, type Network } from "../../wireguard/routing/networks.ts";
+import { addressBytes, masked, type Network } from "../wireguard/routing/networks.ts";
 
 /** The prefix of endpoints that are ports of this program. */
 export const LOOPBACK = "127.0.0.1:";
