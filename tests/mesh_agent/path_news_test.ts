@@ -8,7 +8,10 @@ const PORT = "127.0.0.1:41395";
 const NOW = 1_790_000_000;
 
 /** The agent's messages after each look. Each look reads one text by `agentfiles mesh path`. */
-async function newsOf(looks: readonly string[]): Promise<string[]> {
+async function newsOf(
+  looks: readonly string[],
+  { works = true }: { readonly works?: boolean } = {},
+): Promise<string[]> {
   const folder = await Deno.makeTempDir({ prefix: "path-news-" });
   try {
     const write = (name: string, text: string) => Deno.writeTextFile(join(folder, name), text);
@@ -18,7 +21,16 @@ async function newsOf(looks: readonly string[]): Promise<string[]> {
     for (const [index, look] of looks.entries()) {
       const now = NOW + 10 * index;
       await write("forwarded", look);
-      const peer = [KEY, "(none)", PORT, "10.213.0.2/32", now - 1, 100 + index, 0, 25];
+      const peer = [
+        KEY,
+        "(none)",
+        PORT,
+        "10.213.0.2/32",
+        works ? now - 1 : 0,
+        works ? 100 + index : 0,
+        0,
+        25,
+      ];
       await write("dump", `own\n${peer.join("\t")}\n`);
       const { code, errors } = await runProgram("awk", {
         args: [
@@ -51,4 +63,16 @@ Deno.test("a program of this host that says by which way after the tunnel works 
       "",
     ],
   );
+});
+
+Deno.test("a program of this host seeks a path → that there is none is said when it does not any more, once", async () => {
+  const seeks = `peer ${KEY} ${PORT} none - -\nseeking ${KEY}\n`;
+  const gaveUp = seeks.replace(/seeking .*\n/, "");
+  const none =
+    "builder: no connection; no way to it is found: neither punching nor a relay reaches it";
+  assert.deepEqual(
+    await newsOf([seeks, seeks, seeks, gaveUp, gaveUp], { works: false }),
+    ["", "", "", none, ""],
+  );
+  assert.deepEqual(await newsOf(["", "", ""], { works: false }), ["", none, ""]);
 });

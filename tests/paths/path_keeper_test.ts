@@ -16,93 +16,183 @@ function peer(publicKey: string, changes: Partial<KernelPeer> = {}): KernelPeer 
   return { publicKey, ...silent, ...changes };
 }
 
-Deno.test("a forwarded peer has another key, then the tunnel restarts → it keeps its port, then has one at the second look", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "path-keeper-" });
-  const ended = new AbortController();
-  let peers: readonly KernelPeer[] | null = [peer("a=")];
-  let looks = 0;
-  let nextPort = 4000;
-  let openSockets = 0;
-  // The numbers of looks and of open sockets when the kernel last got an endpoint.
-  let [looksAtLast, openAtLast] = [0, 0];
-  const set: [publicKey: string, endpoint: string][] = [];
-  const news: string[] = [];
-  const configuration = {
-    interface: { addresses: ["10.213.0.1/16"] },
-    peers: ["a", "c"].map((name) => ({
-      public_key: `${name}=`,
-      name,
-      endpoints: [REGISTERED],
-      observed_endpoint: null,
-    })),
-  };
-  const keeper = new PathKeeper({
-    kernel: {
-      state() {
-        looks++;
-        const state: KernelState | null = peers &&
-          { publicKey: "own=", listenPort: 51820, peers };
-        return Promise.resolve(state);
-      },
-      setEndpoint(publicKey, endpoint) {
-        set.push([publicKey, endpoint]);
-        [looksAtLast, openAtLast] = [looks, openSockets];
-        peers = peers!.map((one) => one.publicKey === publicKey ? { ...one, endpoint } : one);
-        return Promise.resolve();
-      },
-    },
-    service: {
-      configuration: () => Promise.resolve(configuration),
-      relay: () => Promise.resolve(null),
-    } as unknown as PathKeeperOptions["service"],
-    stateFile: join(folder, "mesh0.path"),
-    configurationFile: join(folder, "mesh0.conf"),
-    stunServers: [],
-    onNews: ({ peer, via }) => Promise.resolve(void news.push(`${peer} ${via}`)),
-    onTrouble: (message) => assert.fail(message),
-    openSocket({ via, port }) {
-      openSockets++;
-      return Promise.resolve({
-        via,
-        port: port === 0 ? nextPort++ : port,
-        families: ["ipv4"],
-        send: () => {},
-        close: () => void openSockets--,
-      });
-    },
-  });
-  const runs = keeper.run(ended.signal);
-  try {
-    const isSet = (count: number) => ({ condition: () => Promise.resolve(set.length === count) });
-    await eventually("the peer has a port", isSet(1));
-    const [[first, port]] = set as [[string, string]];
-    assert.equal(first, "a=");
-    assert.match(port, /^127\.0\.0\.1:\d+$/);
+/** Runs a keeper with a simulated kernel. `peers` is null while the tunnel is down. */
+class Keeping implements AsyncDisposable {
+  peers: readonly KernelPeer[] | null;
+  looks = 0;
+  /** How many of the next looks see no peer. */
+  emptyLooks = 0;
+  readonly set: [publicKey: string, endpoint: string][] = [];
+  /** The number of looks when each endpoint was set. */
+  readonly setAfter: number[] = [];
+  /** The number of open sockets when each endpoint was set. */
+  readonly openAtSet: number[] = [];
+  readonly news: string[] = [];
+  #openSockets = 0;
+  readonly #ended = new AbortController();
+  readonly #runs: Promise<void>;
 
-    const alive = { endpoint: port, lastHandshakeAt: Date.now(), receivedBytes: 92 };
-    peers = [peer("c=", alive)];
-    await eventually("the other key is forwarded", {
-      condition: async () =>
-        (await Deno.readTextFile(join(folder, "mesh0.path"))).includes(`c= ${port}`),
+  private constructor(
+    readonly folder: string,
+    { peers, endpoints }: {
+      readonly peers: readonly KernelPeer[];
+      readonly endpoints: readonly string[];
+    },
+  ) {
+    this.peers = peers;
+    let nextPort = 4000;
+    const configuration = {
+      interface: { addresses: ["10.213.0.1/16"] },
+      peers: ["a", "c"].map((name) => ({
+        public_key: `${name}=`,
+        name,
+        endpoints,
+        observed_endpoint: null,
+      })),
+    };
+    const keeper = new PathKeeper({
+      kernel: {
+        state: () => Promise.resolve(this.#look()),
+        setEndpoint: (publicKey, endpoint) => {
+          this.set.push([publicKey, endpoint]);
+          this.setAfter.push(this.looks);
+          this.openAtSet.push(this.#openSockets);
+          this.peers = this.peers!.map((one) =>
+            one.publicKey === publicKey ? { ...one, endpoint } : one
+          );
+          return Promise.resolve();
+        },
+      },
+      service: {
+        configuration: () => Promise.resolve(configuration),
+        relay: () => Promise.resolve(null),
+      } as unknown as PathKeeperOptions["service"],
+      stateFile: join(folder, "mesh0.path"),
+      configurationFile: join(folder, "mesh0.conf"),
+      stunServers: [],
+      onNews: ({ peer, via }) => Promise.resolve(void this.news.push(`${peer} ${via}`)),
+      onTrouble: (message) => assert.fail(message),
+      openSocket: ({ via, port }) => {
+        this.#openSockets++;
+        return Promise.resolve({
+          via,
+          port: port === 0 ? nextPort++ : port,
+          families: ["ipv4"],
+          send: () => {},
+          close: () => void this.#openSockets--,
+        });
+      },
     });
-    assert.deepEqual([set.length, news], [1, ["a released"]]);
-
-    peers = null;
-    await eventually("its port is closed", {
-      condition: () => Promise.resolve(news.includes("c released")),
-    });
-    peers = [peer("c=")];
-    const before = looks;
-    await eventually("it has a port again", isSet(2));
-    assert.equal(set[1]![0], "c=");
-    assert.ok(openAtLast > 0);
-    // A peer that was never forwarded would get a port at the third look.
-    assert.ok(looksAtLast - before <= 2, `${looksAtLast - before} looks`);
-  } finally {
-    ended.abort();
-    await runs;
-    await Deno.remove(folder, { recursive: true });
+    this.#runs = keeper.run(this.#ended.signal);
   }
+
+  static async start(
+    { peers, endpoints, configuration = "" }: {
+      readonly peers: readonly KernelPeer[];
+      /** The endpoints of each peer, as the service reports them. */
+      readonly endpoints: readonly string[];
+      /** The content of the agent's configuration file. */
+      readonly configuration?: string;
+    },
+  ): Promise<Keeping> {
+    const folder = await Deno.makeTempDir({ prefix: "path-keeper-" });
+    await Deno.writeTextFile(join(folder, "mesh0.conf"), configuration);
+    return new Keeping(folder, { peers, endpoints });
+  }
+
+  #look(): KernelState | null {
+    this.looks++;
+    const peers = this.emptyLooks-- > 0 ? [] : this.peers;
+    return peers && { publicKey: "own=", listenPort: 51820, peers };
+  }
+
+  stateFile(): Promise<string> {
+    return Deno.readTextFile(join(this.folder, "mesh0.path"));
+  }
+
+  async untilSet(count: number): Promise<void> {
+    await eventually(`${count} endpoints are set`, {
+      condition: () => Promise.resolve(this.set.length === count),
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#ended.abort();
+    await this.#runs;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+Deno.test("a forwarded peer has another key, then the tunnel restarts → it keeps its port, then soon has one again", async () => {
+  await using keeping = await Keeping.start({ peers: [peer("a=")], endpoints: [REGISTERED] });
+  const { set, news } = keeping;
+  await keeping.untilSet(1);
+  const [[first, port]] = set as [[string, string]];
+  assert.equal(first, "a=");
+  assert.match(port, /^127\.0\.0\.1:\d+$/);
+
+  const alive = { endpoint: port, lastHandshakeAt: Date.now(), receivedBytes: 92 };
+  keeping.peers = [peer("c=", alive)];
+  await eventually("the other key is forwarded", {
+    condition: async () => (await keeping.stateFile()).includes(`c= ${port}`),
+  });
+  assert.deepEqual([set.length, news], [1, ["a released"]]);
+
+  keeping.peers = null;
+  await eventually("its port is closed", {
+    condition: () => Promise.resolve(news.includes("c released")),
+  });
+  keeping.peers = [peer("c=")];
+  const before = keeping.looks;
+  await keeping.untilSet(2);
+  assert.equal(set[1]![0], "c=");
+  // A peer that was never forwarded would get a port at the 7th look. A look may be under way.
+  const looks = keeping.setAfter[1]! - before;
+  assert.ok(looks <= 5, `${looks} looks`);
+  assert.ok(keeping.openAtSet[1]! > 0);
+  await keeping.stop();
   assert.deepEqual(set.at(-1), ["c=", REGISTERED]);
+  const openAtLast = keeping.openAtSet.at(-1);
   assert.equal(openAtLast, 0, "what a socket still forwards would change the endpoint again");
+});
+
+Deno.test("neither side has an endpoint → a port at the first look, and no path after a while; one of them has → no port", async () => {
+  const cases = ["", "ListenPort = 51820\n", "#name a= endpoint a.example:51820\n"];
+  await Promise.all(cases.map(async (lines) => {
+    await using keeping = await Keeping.start({
+      peers: [peer("a=", { endpoint: null })],
+      endpoints: [],
+      configuration: `PublicKey = a=\n${lines}`,
+    });
+    await eventually("a path is sought", {
+      condition: async () => (await keeping.stateFile().catch(() => "")).includes("seeking a=\n"),
+    });
+    assert.deepEqual(keeping.setAfter, lines === "" ? [1] : []);
+    await eventually("there is none", {
+      condition: () => Promise.resolve(keeping.news.includes("a none")),
+    });
+    await eventually("the file says so", {
+      condition: async () => !(await keeping.stateFile()).includes("seeking"),
+    });
+    assert.equal(keeping.set.length, lines === "" ? 1 : 0);
+  }));
+});
+
+Deno.test("a peer is removed and added again → it keeps its port; it stays away → its port is closed", async () => {
+  await using keeping = await Keeping.start({ peers: [peer("a=")], endpoints: [REGISTERED] });
+  await keeping.untilSet(1);
+  keeping.emptyLooks = 1;
+  const { looks } = keeping;
+  await eventually("it has looked three times", {
+    condition: () => Promise.resolve(keeping.looks > looks + 3),
+  });
+  assert.deepEqual([keeping.news, keeping.set.length], [[], 1]);
+  keeping.emptyLooks = 2;
+  await eventually("its port is closed", {
+    condition: () => Promise.resolve(keeping.news.includes("a released")),
+  });
 });

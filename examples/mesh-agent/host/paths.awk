@@ -26,8 +26,8 @@ BEGIN {
   quiet_seconds = 15
   # A passive keepalive comes after 10 s, and answers are checked every 10 s.
   answer_seconds = 12
-  # How long a new peer may take before it counts as not connected. `agentfiles mesh path` finds a
-  # way in less time. The second check, after 10 s, decides.
+  # How long a new peer may take before it counts as not connected. The second check, after 10 s,
+  # decides, unless `agentfiles mesh path` still seeks a way. Its file tells when it has given up.
   patience_seconds = 9
   # The longest list that the service accepts.
   most_reported = 64
@@ -47,6 +47,7 @@ part == "state" {
 
 part == "forwarded" {
   split($0, words, " ")
+  if (words[1] == "seeking") is_sought[words[2]]
   if (words[1] != "peer") next
   forwarded_at[words[2]] = words[3]; way[words[2]] = words[4]; outer[words[2]] = words[5]
   next
@@ -114,7 +115,7 @@ function tell(works_now, at, handshake,    who, via, is_forwarded) {
     print who ": is reached by way of a program of this host" way_now ", at " at >(folder "/news")
   else if (works_now && at != endpoint[key]) print who ": has moved from " endpoint[key] " to " at >(folder "/news")
   else if (!works_now && works[key] == "yes") turn("no", who ": no connection any more; " why(at, handshake, is_forwarded))
-  else if (!works_now && works[key] == "" && now - since[key] >= patience_seconds)
+  else if (!works_now && works[key] == "" && now - since[key] >= patience_seconds && !(key in is_sought))
     turn("no", who ": no connection; " why(at, handshake, is_forwarded))
 
   if (name[key] == "") return

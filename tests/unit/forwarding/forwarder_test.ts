@@ -16,10 +16,11 @@ async function forwarding(...publicKeys: string[]) {
   const opened = new Map<number, UdpOptions>();
   const closed: number[] = [];
   const timers = new Set<() => void>();
+  let now = 0;
   const forwarder = new Forwarder({
     publicKey: OWN_KEY,
     surroundings: {
-      now: () => 0,
+      now: () => now,
       unixTime: () => 0,
       randomBytes: (length) => new Uint8Array(length),
       after(_, action) {
@@ -51,6 +52,7 @@ async function forwarding(...publicKeys: string[]) {
     toKernel,
     closed,
     take: () => sent.splice(0),
+    sleep: (milliseconds: number) => now += milliseconds,
     pass: () => [...timers].forEach((action) => (timers.delete(action), action())),
     kernelSends(datagram: Uint8Array, to: string, from = KERNEL) {
       const options = opened.get(forwarder.portOf(to)!)!;
@@ -214,4 +216,65 @@ Deno.test("peers that are not reached directly → a datagram to their direct wa
   forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT, RELAYED] }]);
   forwarder.punch();
   assert.deepEqual(take(), [[new Uint8Array(1), DIRECT]]);
+});
+
+/** `a=` is the lower key, so this side sends second; `z=` is the greater one. */
+for (const [key, isFirst] of [["z=", true], ["a=", false]] as const) {
+  const turn = isFirst ? "at once" : "after 2 s";
+  Deno.test(`an initiation from before ${key} has told of its endpoints → sent there ${turn}, then by relays, until it is answered`, async () => {
+    const { forwarder, kernelSends, take, sleep } = await forwarding(key);
+    const initiation = message(1, 7);
+    kernelSends(initiation, key);
+    forwarder.punch();
+    assert.deepEqual(take(), []);
+    sleep(4000);
+    forwarder.setPeers([{ publicKey: key, endpoints: [DIRECT, RELAYED] }]);
+    forwarder.punch();
+    if (!isFirst) {
+      assert.deepEqual(take(), [[new Uint8Array(1), DIRECT]]);
+      sleep(1999);
+      forwarder.punch();
+      assert.deepEqual(take(), [[new Uint8Array(1), DIRECT]]);
+      sleep(1);
+      forwarder.punch();
+    } else {
+      assert.deepEqual(take(), [[initiation, DIRECT]]);
+      sleep(1000);
+      forwarder.punch();
+    }
+    assert.deepEqual(take(), [[initiation, DIRECT], [initiation, RELAYED]]);
+    forwarder.receiveDatagram(message(2, 9, 7), RELAYED);
+    kernelSends(message(4, 9), key);
+    take();
+    forwarder.punch();
+    assert.deepEqual(take(), [[new Uint8Array(1), DIRECT]]);
+  });
+}
+
+Deno.test("the kernel answers the peer's initiation, or has a session otherwise → its own is not sent again", async () => {
+  for (const how of ["answers", "has a session"]) {
+    const { forwarder, kernelSends, take } = await forwarding("z=");
+    kernelSends(message(1, 7), "z=");
+    forwarder.setPeers([{ publicKey: "z=", endpoints: [RELAYED, DIRECT] }]);
+    if (how === "answers") {
+      forwarder.receiveDatagram(message(1, 8), RELAYED);
+      kernelSends(message(2, 9, 8), "z=");
+    } else forwarder.setHandshake("z=", 1000);
+    take();
+    forwarder.punch();
+    assert.deepEqual(take(), [[new Uint8Array(1), DIRECT]], how);
+  }
+});
+
+Deno.test("a better way is dead, and the kernel sends in its old session → its initiation goes by relays all the same", async () => {
+  const { forwarder, kernelSends, take, pass } = await forwarding("a=");
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT, RELAYED] }]);
+  kernelSends(message(1, 7), "a=");
+  forwarder.receiveDatagram(message(2, 9, 7), DIRECT);
+  kernelSends(message(4, 9), "a=");
+  kernelSends(message(1, 17), "a=");
+  kernelSends(message(4, 9), "a=");
+  take();
+  pass();
+  assert.deepEqual(take(), [[message(1, 17), RELAYED]]);
 });

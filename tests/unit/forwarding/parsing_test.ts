@@ -6,7 +6,7 @@ import {
   formatPathState,
   parsePathState,
   type PathState,
-} from "../../../clients/typescript/src/forwarding/path_file.ts";
+} from "../../../clients/typescript/src/forwarding/agent/path_file.ts";
 import { parseNetwork } from "../../../clients/typescript/src/wireguard/routing/networks.ts";
 import { message } from "./messages.ts";
 
@@ -46,11 +46,13 @@ Deno.test("the state file, written and read â†’ the same; lines of other kinds â
       { ...at, via: "relay", outer: "192.0.2.9:1", before: null },
       { ...at, publicKey: "b=", via: "none", outer: null, before: "192.0.2.8:51820" },
     ],
+    sought: ["b=", "c="],
   };
   assert.deepEqual(parsePathState(formatPathState(state)), state);
-  assert.deepEqual(parsePathState("x\npeer a= 127.0.0.1:1 sideways - -\npeer a=\n"), {
+  assert.deepEqual(parsePathState("x\npeer a= 127.0.0.1:1 sideways - -\npeer a=\nseeking\n"), {
     endpoints: [],
     peers: [],
+    sought: [],
   });
 });
 

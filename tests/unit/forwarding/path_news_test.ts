@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
+import type { ForwardedPeer } from "../../../clients/typescript/src/forwarding/agent/path_file.ts";
 import { type PathNews, PathTeller } from "../../../clients/typescript/src/forwarding/path_news.ts";
-import type { ForwardedPeer } from "../../../clients/typescript/src/forwarding/path_file.ts";
+import { PathWatch } from "../../../clients/typescript/src/forwarding/path_watch.ts";
 
 const KEY = "a=";
 
-/** The news about one peer until second `until`; `foundAt`: when a direct way is found. */
+/**
+ * The news about one peer until second `until`. Its tunnel works from second `foundAt` on, when a
+ * path is found.
+ */
 async function newsOf(
-  { hasRelay, isTried = true, foundAt = Infinity, until }: {
+  { hasRelay, hasEndpoint = true, foundAt = Infinity, until }: {
     readonly hasRelay: boolean;
-    readonly isTried?: boolean;
+    readonly hasEndpoint?: boolean;
     readonly foundAt?: number;
     readonly until: number;
   },
@@ -19,31 +23,35 @@ async function newsOf(
     told.push(`${second} s: ${reason === null ? via : `${via}, ${reason}`}`);
     return Promise.resolve();
   });
-  for (; second <= until; second += 2) {
-    const report: ForwardedPeer = {
-      publicKey: KEY,
-      endpoint: "127.0.0.1:4000",
-      via: second >= foundAt ? "direct" : "none",
+  const watch = new PathWatch();
+  for (; second <= until; second++) {
+    const isFound = second >= foundAt;
+    const now = second * 1000;
+    const lastHandshakeAt = isFound ? now : null;
+    const peer = { publicKey: KEY, endpoint: null, lastHandshakeAt, receivedBytes: 0 };
+    watch.update([peer], { now, unixTime: now, forwarded: [] });
+    const report: Pick<ForwardedPeer, "via" | "outer"> = {
+      via: isFound ? "direct" : "none",
       outer: "192.0.2.1:1000",
-      before: null,
     };
     await teller.tell({
       publicKey: KEY,
       name: "builder",
-      report: isTried ? report : undefined,
+      report,
       hasRelay,
-      now: second * 1000,
+      isTried: hasEndpoint,
+      isSought: watch.sought({ now, hasRelay }).includes(KEY),
     });
   }
   return told;
 }
 
-Deno.test("no relay, and no way → said after 6 s, once", async () => {
+Deno.test("no relay, and no way → said after 11 s, once", async () => {
   assert.deepEqual(await newsOf({ hasRelay: false, until: 60 }), [
-    "6 s: none, no answer from any of its endpoints, and this host has no relay",
+    "11 s: none, no answer from any of its endpoints, and this host has no relay",
   ]);
-  assert.deepEqual(await newsOf({ hasRelay: false, isTried: false, until: 60 }), [
-    "6 s: none, it has registered no endpoint, so both may be behind NAT, and this host has no relay",
+  assert.deepEqual(await newsOf({ hasRelay: false, hasEndpoint: false, until: 60 }), [
+    "11 s: none, it has registered no endpoint, so both may be behind NAT, and this host has no relay",
   ]);
 });
 
@@ -53,6 +61,6 @@ Deno.test("a relay, and no way → said after 20 s", async () => {
   ]);
 });
 
-Deno.test("hole punching succeeds within 5 s → no report that no path works", async () => {
-  assert.deepEqual(await newsOf({ hasRelay: false, foundAt: 5, until: 60 }), ["6 s: direct"]);
+Deno.test("hole punching succeeds within 10 s → no report that no path works", async () => {
+  assert.deepEqual(await newsOf({ hasRelay: false, foundAt: 10, until: 60 }), ["10 s: direct"]);
 });

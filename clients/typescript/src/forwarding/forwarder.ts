@@ -11,11 +11,9 @@ import { type Endpoint, isSameEndpoint, type Surroundings } from "../wireguard/s
 import type { PathTunnel } from "../paths/paths.ts";
 import type { PeerStats } from "../wireguard/tunnel.ts";
 import type { KernelPeer } from "./kernel.ts";
+import { Initiations } from "./initiations.ts";
 import { headerOf } from "./messages.ts";
 import { IndexTable, newPort, newSession, type Port, type Session } from "./sessions.ts";
-
-/** How many milliseconds earlier a handshake is sent by direct paths than by relays. */
-const HEAD_START = 1000;
 
 /** A datagram that opens a router for the peer's datagrams. WireGuard drops it as too short. */
 const PUNCH = new Uint8Array(1);
@@ -46,7 +44,7 @@ export class Forwarder implements PathTunnel {
   readonly #own: IndexTable;
   /** Sessions by the index that the peer chose. */
   readonly #remotes: IndexTable;
-  readonly #waiting = new Map<number, () => void>();
+  readonly #initiations: Initiations;
   readonly #load = new Load();
   /**
    * The port of the kernel's WireGuard. Other local programs must not send through a peer's port.
@@ -58,6 +56,11 @@ export class Forwarder implements PathTunnel {
     this.publicKey = options.publicKey;
     this.#own = new IndexTable(options.surroundings);
     this.#remotes = new IndexTable(options.surroundings);
+    this.#initiations = new Initiations({
+      surroundings: options.surroundings,
+      rankOf: options.rankOf,
+      send: (datagram, to, port) => this.#send(datagram, to, port),
+    });
   }
 
   /** The loopback port for a peer. Opens the port if it is not open. */
@@ -75,6 +78,7 @@ export class Forwarder implements PathTunnel {
     const port = this.#ports.get(publicKey);
     if (port === undefined) return;
     this.#ports.delete(publicKey);
+    this.#initiations.end(port);
     this.#own.forget((session) => session.port === port);
     this.#remotes.forget((session) => session.port === port);
     port.socket!.close();
@@ -100,6 +104,7 @@ export class Forwarder implements PathTunnel {
       );
       handed.set(publicKey, heir?.publicKey ?? null);
       if (heir === undefined) continue;
+      this.#initiations.end(port);
       this.#ports.delete(publicKey);
       this.#ports.set(heir.publicKey, port);
     }
@@ -108,8 +113,6 @@ export class Forwarder implements PathTunnel {
 
   closeAll(): void {
     for (const publicKey of [...this.#ports.keys()]) this.close(publicKey);
-    for (const stop of this.#waiting.values()) stop();
-    this.#waiting.clear();
   }
 
   portOf(publicKey: string): number | null {
@@ -146,7 +149,9 @@ export class Forwarder implements PathTunnel {
   /** `at`: in milliseconds of the surroundings' clock; null if there was no handshake. */
   setHandshake(publicKey: string, at: number | null): void {
     const port = this.#ports.get(publicKey);
-    if (port !== undefined) port.handshakeAt = at;
+    if (port === undefined || port.handshakeAt === at) return;
+    port.handshakeAt = at;
+    this.#initiations.end(port);
   }
 
   stats(): PeerStats[] {
@@ -168,10 +173,15 @@ export class Forwarder implements PathTunnel {
     }
   }
 
-  /** Like `tryEndpoints`, for every peer without a direct path. */
+  /**
+   * For every peer without a direct path: sends the kernel's initiation again, or does the same as
+   * `tryEndpoints`.
+   */
   punch(): void {
-    for (const { way, ways } of this.#ports.values()) {
-      if (way === null || this.#options.rankOf(way) > 0) this.tryEndpoints("", ways);
+    for (const [publicKey, port] of this.#ports) {
+      if (port.way !== null && this.#options.rankOf(port.way) === 0) continue;
+      const isFirst = this.publicKey < publicKey;
+      if (!this.#initiations.repeat(port, { isFirst })) this.tryEndpoints(publicKey, port.ways);
     }
   }
 
@@ -246,8 +256,10 @@ export class Forwarder implements PathTunnel {
     if (header === null) return;
     if (header.type === "initiation") {
       this.#own.set(header.sender, newSession(port));
-      return this.#begin(datagram, port, header.sender);
+      return this.#initiations.begin(port, { datagram, index: header.sender });
     }
+    // The kernel responds to the peer's initiation, so it has dropped its own.
+    if (header.type === "response") this.#initiations.end(port);
     const session = this.#remotes.get(header.receiver);
     if (session !== undefined) {
       if (header.type === "response") this.#own.set(header.sender, session);
@@ -262,34 +274,13 @@ export class Forwarder implements PathTunnel {
     if (to !== null) this.#send(datagram, to, port);
   }
 
-  /** Sends an initiation by all paths. The first path that answers is used. */
-  #begin(datagram: Uint8Array, port: Port, index: number): void {
-    const { rankOf, surroundings } = this.#options;
-    const copy = new Uint8Array(datagram);
-    const isDirect = (way: Endpoint) => rankOf(way) === 0;
-    const ways = port.way === null || port.ways.some((way) => isSameEndpoint(way, port.way))
-      ? port.ways
-      : [port.way, ...port.ways];
-    for (const way of ways.filter(isDirect)) this.#send(copy, way, port);
-    const others = ways.filter((way) => !isDirect(way));
-    if (others.length === 0) return;
-    this.#waiting.set(
-      index,
-      surroundings.after(HEAD_START, () => {
-        this.#waiting.delete(index);
-        for (const way of others) this.#send(copy, way, port);
-      }),
-    );
-  }
-
   /** The kernel sends to this session, so its response to the initiation was the genuine one. */
   #confirm(session: Session): void {
-    const { answers } = session;
+    const { answers, port } = session;
     if (answers === null) return;
     session.answers = null;
     this.#own.set(answers, session);
-    this.#waiting.get(answers)?.();
-    this.#waiting.delete(answers);
+    if (port.initiation?.index === answers) this.#initiations.end(port);
   }
 
   #send(datagram: Uint8Array, to: Endpoint, port: Port): void {

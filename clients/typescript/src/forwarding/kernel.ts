@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { pause } from "../http/retries.ts";
 
 /** What the kernel's WireGuard knows of a peer. */
 export interface KernelPeer {
@@ -25,7 +26,25 @@ export interface Kernel {
   setEndpoint(publicKey: string, endpoint: string): Promise<void>;
 }
 
+/** The longest time that the agent takes to add a removed peer again, in milliseconds. */
+const READD = 200;
+
 const run = promisify(execFile);
+
+/**
+ * Reads the kernel's state. Reads it again if one of the `expected` peers is missing: the agent
+ * removes a peer and adds it again to send another handshake.
+ */
+export async function stateWith(
+  expected: readonly string[],
+  kernel: Kernel,
+): Promise<KernelState | null> {
+  const state = await kernel.state();
+  const present = new Set(state?.peers.map(({ publicKey }) => publicKey));
+  if (expected.every((publicKey) => present.has(publicKey))) return state;
+  await pause(READD);
+  return await kernel.state();
+}
 
 /** Its methods reject if the program `wg` is missing or not permitted. */
 export function kernelInterface(name: string): Kernel {

@@ -2,25 +2,23 @@
  * Finds paths to peers that the kernel's interface does not reach by itself, and has their packets
  * forwarded. While the kernel reaches all peers, this opens no socket and sends no request.
  */
-import { stat } from "node:fs/promises";
-import { AgentError } from "../errors/agent_error.ts";
 import { pause } from "../http/retries.ts";
 import { Paths } from "../paths/paths.ts";
 import { parseEndpoint } from "../paths/places/address_kinds.ts";
 import { openUdpSocket } from "../wireguard/sockets/udp_socket.ts";
 import { systemSurroundings } from "../wireguard/system_surroundings.ts";
+import { ConfigurationFile } from "./agent/configuration_file.ts";
+import { type ForwardedPeer, PathFile, readPathState, removePathState } from "./agent/path_file.ts";
 import { Forwarder } from "./forwarder.ts";
-import type { Kernel, KernelState } from "./kernel.ts";
-import { type ForwardedPeer, readPathState, removePathState, writePathState } from "./path_file.ts";
+import { type Kernel, type KernelPeer, type KernelState, stateWith } from "./kernel.ts";
 import { isInside, isLoopback, LOOPBACK, portOn } from "./places.ts";
-import { type PathNews, PathTeller } from "./path_news.ts";
+import { type PathNews, PathTeller, TroubleTeller } from "./path_news.ts";
 import { PathWatch } from "./path_watch.ts";
 import { restoreEndpoints } from "./restore.ts";
 import { KnownConfiguration, type PathService } from "./service.ts";
 
-/** In milliseconds. */
-const STEP = 2000;
-const WRITE_AGAIN = 5000;
+/** Milliseconds between two readings: while a path is sought, and otherwise. */
+const [SOON, STEP] = [500, 2000];
 /** How long the relay and the socket stay open after no peer needs a path any more. */
 const KEEP_OPEN = 300_000;
 
@@ -45,38 +43,40 @@ export class PathKeeper {
   #open: { readonly paths: Paths; readonly forwarder: Forwarder } | null = null;
   readonly #known: KnownConfiguration;
   #neededAt = 0;
-  #written = "";
-  #writtenAt = -Infinity;
+  readonly #file: PathFile;
+  readonly #configuration: ConfigurationFile;
   /** The endpoints that the kernel had before, by public key. */
   readonly #before = new Map<string, string | null>();
   readonly #teller: PathTeller;
-  #trouble = "";
-  #end: Error | null = null;
-  #isOver = false;
+  readonly #trouble: TroubleTeller;
 
   constructor(options: PathKeeperOptions) {
     this.#options = options;
     this.#teller = new PathTeller(options.onNews);
+    this.#trouble = new TroubleTeller(options.onTrouble);
+    this.#file = new PathFile(options.stateFile);
+    this.#configuration = new ConfigurationFile(options.configurationFile);
     this.#known = new KnownConfiguration({
       service: options.service,
       now: this.#surroundings.now,
-      onAnswer: (error) => error === null ? this.#trouble = "" : this.#complain(error),
+      onAnswer: (error) => this.#trouble.tell(error),
     });
   }
 
   /** Runs until the signal is aborted. Then restores the peers' own endpoints. */
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener("abort", () => this.#isOver = true);
+    signal.addEventListener("abort", () => this.#trouble.isOver = true);
     const left = await readPathState(this.#options.stateFile);
     await this.#restore(left?.peers ?? []);
     await removePathState(this.#options.stateFile);
     try {
       while (!signal.aborted) {
-        await this.#step().catch((error) => this.#complain(error));
-        if (this.#end !== null) throw this.#end;
-        await pause(STEP, signal).catch(() => {});
+        await this.#step().catch((error) => this.#trouble.tell(error));
+        if (this.#trouble.refusal !== null) throw this.#trouble.refusal;
+        await this.#configuration.untilChanged(this.#sought().length > 0 ? SOON : STEP, signal);
       }
     } finally {
+      this.#configuration.close();
       const forwarded = this.#forwarded();
       // First: with the next packet from a port, the kernel would send to that port again.
       this.#close();
@@ -86,10 +86,10 @@ export class PathKeeper {
   }
 
   async #step(): Promise<void> {
-    const state = await this.#options.kernel.state();
+    const forwarded = this.#open?.forwarder.publicKeys ?? [];
+    const state = await stateWith(forwarded, this.#options.kernel);
     const [now, unixTime] = [this.#surroundings.now(), this.#surroundings.unixTime()];
     const peers = state?.peers ?? [];
-    const forwarded = this.#open?.forwarder.publicKeys ?? [];
     this.#watch.update(peers, { now, unixTime, forwarded });
     for (const [publicKey, heir] of this.#open?.forwarder.handOver(peers) ?? []) {
       await this.#release(publicKey, heir);
@@ -104,23 +104,32 @@ export class PathKeeper {
       this.#open.forwarder.publicKey = state.publicKey;
       await this.#keepPorts(state);
     }
-    // A loopback endpoint that is no port of this process is left from a killed one.
-    const needing = state.peers.filter(({ publicKey, endpoint }) =>
-      !this.#open?.forwarder.portOf(publicKey) &&
-      (this.#watch.isBroken(publicKey, now) || isLoopback(endpoint))
-    );
+    await this.#configuration.read();
+    const needing = state.peers.filter((peer) => this.#isNeeding(peer, now));
     const hasPorts = (this.#open?.forwarder.publicKeys.length ?? 0) > 0;
     if (needing.length > 0 || hasPorts) this.#neededAt = now;
     else {
       if (this.#open !== null && now - this.#neededAt > KEEP_OPEN) this.#close();
       return;
     }
-    const forwarder = await this.#opened(state);
-    await this.#refresh(state);
-    for (const { publicKey, endpoint } of needing) await this.#takeOver(publicKey, endpoint);
+    const [forwarder] = await Promise.all([this.#opened(state), this.#refresh(state.peers)]);
+    for (const peer of needing) await this.#takeOver(peer);
     this.#setPeers();
     forwarder.punch();
-    for (const { publicKey } of state.peers) await this.#tell(publicKey, now);
+    await this.#tell(state.peers);
+  }
+
+  #isNeeding(peer: KernelPeer, now: number): boolean {
+    const hasPort = this.#open?.forwarder.portOf(peer.publicKey);
+    // A loopback endpoint that is no port of this process is left from a killed one.
+    const isLeft = isLoopback(peer.endpoint);
+    return !hasPort && (isLeft || this.#watch.isBroken(peer.publicKey, now) || this.#isApart(peer));
+  }
+
+  /** Whether neither side can start a handshake, so that waiting for one is useless. */
+  #isApart({ publicKey, endpoint }: KernelPeer): boolean {
+    return endpoint === null && !this.#watch.works(publicKey) &&
+      this.#configuration.isApart(publicKey);
   }
 
   /** Handles peers at another endpoint than their port: they sent from it, or someone set it. */
@@ -175,28 +184,35 @@ export class PathKeeper {
    * Asks for the configuration if the agent has a new one, or if a peer without a path may have
    * registered other endpoints.
    */
-  async #refresh({ peers }: KernelState): Promise<void> {
-    const { configurationFile } = this.#options;
-    const changed = await stat(configurationFile).then(({ mtimeMs }) => String(mtimeMs), () => "");
-    const wanting = peers.filter(({ publicKey }) => !this.#watch.works(publicKey));
-    const names = wanting.map(({ publicKey }) => publicKey).join(" ");
-    const answered = this.#known.refresh(changed, names);
+  async #refresh(peers: readonly KernelPeer[]): Promise<void> {
+    const wanting = peers.map(({ publicKey }) => publicKey).filter((key) =>
+      !this.#watch.works(key)
+    );
+    const answered = this.#known.refresh(this.#configuration.version, wanting.join(" "));
     // Wait only briefly: the work for known peers must continue.
     if (answered !== null) await Promise.race([answered, pause(STEP)]);
   }
 
-  /** Takes over a peer's packets, if there is an endpoint where the peer may be. */
-  async #takeOver(publicKey: string, endpoint: string | null): Promise<void> {
-    const { paths, forwarder } = this.#open!;
-    const peer = this.#peer(publicKey);
-    if (peer === undefined || paths.candidates(peer).length === 0) return;
+  /**
+   * Takes over a peer's packets, if there is an endpoint where the peer may be. A peer that is
+   * apart needs none: the kernel's handshake is sent as soon as the peer registers one.
+   */
+  async #takeOver(peer: KernelPeer): Promise<void> {
+    const { publicKey, endpoint } = peer;
+    if (!this.#hasWays(publicKey) && !(this.#isApart(peer) && this.#peer(publicKey))) return;
+    const { forwarder } = this.#open!;
     this.#before.set(publicKey, isLoopback(endpoint) ? null : endpoint);
     const port = await forwarder.open(publicKey);
-    this.#teller.want(publicKey, this.#surroundings.now());
+    forwarder.setHandshake(publicKey, this.#watch.handshakeAt(publicKey));
     // Before `setEndpoint`: the first handshake needs the paths, and the agent the state file.
     this.#setPeers();
     await this.#write();
     await this.#options.kernel.setEndpoint(publicKey, `${LOOPBACK}${port}`);
+  }
+
+  #hasWays(publicKey: string): boolean {
+    const peer = this.#peer(publicKey);
+    return peer !== undefined && this.#open!.paths.candidates(peer).length > 0;
   }
 
   #setPeers(): void {
@@ -219,14 +235,22 @@ export class PathKeeper {
     await this.#teller.tellReleased(publicKey, name);
   }
 
-  async #tell(publicKey: string, now: number): Promise<void> {
-    const report = this.#forwarded().find((peer) => peer.publicKey === publicKey);
-    if (report === undefined && this.#watch.works(publicKey)) {
-      return this.#teller.isReached(publicKey);
-    }
-    const name = this.#nameOf(publicKey);
+  async #tell(peers: readonly KernelPeer[]): Promise<void> {
     const { hasRelay } = this.#open!.paths;
-    await this.#teller.tell({ publicKey, name, report, hasRelay, now });
+    const forwarded = new Map(this.#forwarded().map((peer) => [peer.publicKey, peer]));
+    const sought = new Set(this.#sought());
+    for (const { publicKey } of peers) {
+      const report = forwarded.get(publicKey);
+      if (this.#watch.works(publicKey) && (report?.via ?? "none") === "none") continue;
+      const [isTried, isSought] = [this.#hasWays(publicKey), sought.has(publicKey)];
+      const name = this.#nameOf(publicKey);
+      await this.#teller.tell({ publicKey, name, report, hasRelay, isTried, isSought });
+    }
+  }
+
+  #sought(): string[] {
+    const hasRelay = this.#open?.paths.hasRelay ?? false;
+    return this.#watch.sought({ now: this.#surroundings.now(), hasRelay });
   }
 
   #forwarded(): ForwardedPeer[] {
@@ -243,17 +267,12 @@ export class PathKeeper {
   }
 
   async #write(): Promise<void> {
-    if (this.#open === null) {
-      if (this.#written !== "") await removePathState(this.#options.stateFile);
-      return void (this.#written = "");
-    }
-    const state = { endpoints: this.#endpoints(this.#open.paths), peers: this.#forwarded() };
-    const text = JSON.stringify(state);
-    const now = this.#surroundings.now();
-    // Rewrite even an unchanged file: the agent takes an old one for that of a killed process.
-    if (text === this.#written && now - this.#writtenAt < WRITE_AGAIN) return;
-    await writePathState(this.#options.stateFile, state);
-    [this.#written, this.#writtenAt] = [text, now];
+    const state = this.#open && {
+      endpoints: this.#endpoints(this.#open.paths),
+      peers: this.#forwarded(),
+      sought: this.#sought(),
+    };
+    await this.#file.write(state, this.#surroundings.now());
   }
 
   /** The endpoints outside of the tunnel. The service refuses those inside. */
@@ -282,17 +301,5 @@ export class PathKeeper {
     this.#open = null;
     this.#teller.forgetAll();
     this.#before.clear();
-  }
-
-  /** Reports a repeated error only once. Retries at the next step, unless the key was refused. */
-  #complain(error: unknown): void {
-    if (this.#isOver) return;
-    if (error instanceof AgentError && ["unauthenticated", "forbidden"].includes(error.code)) {
-      this.#end = error;
-      return;
-    }
-    const message = error instanceof Error ? error.message : String(error);
-    if (message !== this.#trouble) this.#options.onTrouble(message);
-    this.#trouble = message;
   }
 }

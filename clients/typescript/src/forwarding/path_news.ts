@@ -1,10 +1,5 @@
-import type { ForwardedPeer } from "./path_file.ts";
-
-/**
- * In milliseconds: how long to look for a path before reporting that none works. Hole punching
- * takes up to 5 s, because the kernel repeats a handshake every 5 s. Opening a relay takes longer.
- */
-const SAY_NONE = { withoutRelay: 6000, withRelay: 20_000 };
+import { AgentError } from "../errors/agent_error.ts";
+import type { ForwardedPeer } from "./agent/path_file.ts";
 
 export interface PathNews {
   /** The peer's name. */
@@ -18,41 +13,30 @@ export interface PathNews {
 /** Reports how each peer is reached, whenever that has changed. */
 export class PathTeller {
   readonly #onNews: (news: PathNews) => Promise<void>;
-  /** By public key: when a path was first wanted. */
-  readonly #wantedSince = new Map<string, number>();
+  /** The last news about each peer, by public key. */
   readonly #told = new Map<string, string>();
 
   constructor(onNews: (news: PathNews) => Promise<void>) {
     this.#onNews = onNews;
   }
 
-  want(publicKey: string, now: number): void {
-    this.#wantedSince.set(publicKey, now);
-  }
-
-  /** Call it when the peer is reached, by the kernel itself or by a path from here. */
-  isReached(publicKey: string): void {
-    this.#wantedSince.delete(publicKey);
-  }
-
-  /** `report`: undefined for a peer that is not forwarded. */
   async tell(
-    { publicKey, name, report, hasRelay, now }: {
+    { publicKey, name, report, hasRelay, isTried, isSought }: {
       readonly publicKey: string;
       readonly name: string;
-      readonly report: ForwardedPeer | undefined;
+      /** Undefined if the peer has no port. */
+      readonly report: Pick<ForwardedPeer, "via" | "outer"> | undefined;
       readonly hasRelay: boolean;
-      readonly now: number;
+      /** Whether the peer has endpoints to try. */
+      readonly isTried: boolean;
+      /** Whether it is too early to say that there is no path. */
+      readonly isSought: boolean;
     },
   ): Promise<void> {
     const via = report?.via ?? "none";
-    const since = this.#wantedSince.get(publicKey) ?? now;
-    this.want(publicKey, since);
-    const patience = hasRelay ? SAY_NONE.withRelay : SAY_NONE.withoutRelay;
-    if (via === "none" && now - since < patience) return;
-    if (via !== "none") this.isReached(publicKey);
+    if (via === "none" && isSought) return;
     const endpoint = via === "none" ? null : report?.outer ?? null;
-    const reason = via === "none" ? whyNone(report !== undefined, hasRelay) : null;
+    const reason = via === "none" ? whyNone(isTried, hasRelay) : null;
     const text = `${via} ${endpoint} ${reason}`;
     if (text === this.#told.get(publicKey)) return;
     this.#told.set(publicKey, text);
@@ -60,14 +44,38 @@ export class PathTeller {
   }
 
   async tellReleased(publicKey: string, name: string): Promise<void> {
-    this.#wantedSince.delete(publicKey);
     this.#told.delete(publicKey);
     await this.#onNews({ peer: name, via: "released", endpoint: null, reason: null });
   }
 
   forgetAll(): void {
-    this.#wantedSince.clear();
     this.#told.clear();
+  }
+}
+
+/** Reports a repeated error only once. */
+export class TroubleTeller {
+  readonly #onTrouble: (message: string) => void;
+  #told = "";
+  /** Set at the end. After that, requests fail because they are cancelled: report nothing. */
+  isOver = false;
+  /** Set when the service refuses this agent's key. */
+  refusal: AgentError | null = null;
+
+  constructor(onTrouble: (message: string) => void) {
+    this.#onTrouble = onTrouble;
+  }
+
+  /** `error`: null if there is no error any more. */
+  tell(error: unknown): void {
+    if (this.isOver) return;
+    if (error instanceof AgentError && ["unauthenticated", "forbidden"].includes(error.code)) {
+      this.refusal = error;
+      return;
+    }
+    const message = error instanceof Error ? error.message : String(error ?? "");
+    if (message !== this.#told && error !== null) this.#onTrouble(message);
+    this.#told = message;
   }
 }
 

@@ -9,6 +9,11 @@ import type { KernelPeer } from "./kernel.ts";
 const PATIENCE = 3000;
 /** The same for a peer that was forwarded a moment ago: time for the first handshake. */
 const SHORT_PATIENCE = 1500;
+/**
+ * How long a path is sought before it counts as missing, in milliseconds. The other side has to
+ * register its endpoints first. To open a relay takes longer.
+ */
+const SEARCH = { withoutRelay: 11_000, withRelay: 20_000 };
 /** WireGuard's own limit: it does not use older sessions. */
 const SESSION = 180_000;
 /** Peers send a keepalive every 25 s, so two of them are missing after this time. */
@@ -102,6 +107,14 @@ export class PathWatch {
 
   works(publicKey: string): boolean {
     return this.#seen.get(publicKey)?.brokenSince === null;
+  }
+
+  /** The peers whose tunnel has not worked for less than the time of SEARCH. */
+  sought({ now, hasRelay }: { readonly now: number; readonly hasRelay: boolean }): string[] {
+    const search = hasRelay ? SEARCH.withRelay : SEARCH.withoutRelay;
+    return [...this.#seen].flatMap(([publicKey, { brokenSince }]) =>
+      brokenSince !== null && now - brokenSince < search ? [publicKey] : []
+    );
   }
 
   /** Whether the tunnel to the peer has not worked for a while. */

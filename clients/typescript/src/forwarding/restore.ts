@@ -2,7 +2,7 @@ import { kindOf, parseEndpoint } from "../paths/places/address_kinds.ts";
 import { localAddresses } from "../paths/places/local_addresses.ts";
 import type { Kernel } from "./kernel.ts";
 import { isLoopback } from "./places.ts";
-import type { ForwardedPeer } from "./path_file.ts";
+import type { ForwardedPeer } from "./agent/path_file.ts";
 
 /**
  * Gives peers whose endpoint is a port of this program the endpoint that they registered, or the

@@ -12,6 +12,19 @@ export interface Port {
   handshakeAt: number | null;
   receivedBytes: number;
   sentBytes: number;
+  /** The kernel's newest initiation, until the peer responds. */
+  initiation: Initiation | null;
+}
+
+/** The state of an initiation, for Initiations. */
+export interface Initiation {
+  readonly datagram: Uint8Array;
+  /** The index that the kernel chose. */
+  readonly index: number;
+  /** When the initiation was first sent; null if there was no path yet. */
+  triedSince: number | null;
+  /** Null until the initiation waits for its turn by relays. */
+  stopWaiting: (() => void) | null;
 }
 
 /** A WireGuard session. It has two indices, one chosen by each side. */
@@ -44,6 +57,7 @@ export function newPort(): Port {
     handshakeAt: null,
     receivedBytes: 0,
     sentBytes: 0,
+    initiation: null,
   };
 }
 

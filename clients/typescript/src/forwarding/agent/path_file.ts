@@ -1,6 +1,6 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { listenAt } from "../mesh/proxies/place.ts";
+import { listenAt } from "../../mesh/proxies/place.ts";
 
 /** A peer whose endpoint in the kernel is a port of this program. */
 export interface ForwardedPeer {
@@ -18,15 +18,21 @@ export interface PathState {
   /** The endpoints of this program, for others to send to. */
   readonly endpoints: readonly string[];
   readonly peers: readonly ForwardedPeer[];
+  /** The public keys of the peers for which it is too early to say that there is no path. */
+  readonly sought: readonly string[];
 }
 
-/** Formats the file that the reference agent reads: a line for each endpoint and each peer. */
-export function formatPathState({ endpoints, peers }: PathState): string {
+/**
+ * Formats the file that the reference agent reads: a line for each endpoint, each peer, and each
+ * sought peer.
+ */
+export function formatPathState({ endpoints, peers, sought }: PathState): string {
   const lines = [
     ...endpoints.map((endpoint) => `endpoint ${endpoint}`),
     ...peers.map(({ publicKey, endpoint, via, outer, before }) =>
       `peer ${publicKey} ${endpoint} ${via} ${outer ?? "-"} ${before ?? "-"}`
     ),
+    ...sought.map((publicKey) => `seeking ${publicKey}`),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
@@ -44,6 +50,7 @@ export function parsePathState(text: string): PathState {
         ? [{ publicKey, endpoint, via, outer: optional(outer), before: optional(before) }]
         : []
     ),
+    sought: rows.flatMap(([kind, publicKey]) => kind === "seeking" && publicKey ? [publicKey] : []),
   };
 }
 
@@ -57,11 +64,38 @@ export async function readPathState(file: string): Promise<PathState | null> {
   }
 }
 
-/** Writes the file atomically, so that no reader sees a part of it. */
-export async function writePathState(file: string, state: PathState): Promise<void> {
-  const part = `${file}.part`;
-  await writeFile(part, formatPathState(state), { mode: 0o600 });
-  await rename(part, file);
+/**
+ * In milliseconds. Even an unchanged file is rewritten after this time: the agent takes an old
+ * file for that of a killed process.
+ */
+const WRITE_AGAIN = 5000;
+
+/** Writes the file when the state changes, and again from time to time. */
+export class PathFile {
+  readonly #file: string;
+  /** Null while there is no file. */
+  #written: string | null = null;
+  #writtenAt = -Infinity;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /**
+   * Writes the file atomically, so that no reader sees a part of it. Removes the file if `state` is
+   * null.
+   */
+  async write(state: PathState | null, now: number): Promise<void> {
+    const text = state && formatPathState(state);
+    if (text === this.#written && (text === null || now - this.#writtenAt < WRITE_AGAIN)) return;
+    if (text === null) await removePathState(this.#file);
+    else {
+      const part = `${this.#file}.part`;
+      await writeFile(part, text, { mode: 0o600 });
+      await rename(part, this.#file);
+    }
+    [this.#written, this.#writtenAt] = [text, now];
+  }
 }
 
 export async function removePathState(file: string): Promise<void> {
