@@ -4,12 +4,14 @@ import { removePostgresHome } from "../../../local/postgres/home.ts";
 import { THROW_AWAY } from "../../../local/stack/options.ts";
 import { stackEnvironment, startStack } from "../../../local/stack/stack.ts";
 import type { PathHost } from "../../paths/hosts/kernel_path.ts";
+import type { RelayHost } from "../../paths/hosts/relay_host.ts";
 import type { Site } from "../../paths/hosts/sites.ts";
 import type { Sandbox } from "../../sandbox/hosts/sandbox.ts";
 import type { Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
 
 /** In seconds. */
 const [FIRST_BYTE, FIRST_BYTE_BY_TLS, NO_WAY, REVOKED] = [5, 8, 15, 3];
+const KERNEL_HANDSHAKE = 8;
 
 export interface WaitFigure {
   readonly what: string;
@@ -46,7 +48,8 @@ export async function measureWaits({ turns }: { readonly turns: number }): Promi
     const figures: WaitFigure[] = [];
     for (const hasRelay of [true, false]) {
       await using sites = await SitesMesh.create({ hasRelay });
-      if (!hasRelay) figures.push(await measureKernelNoWay(sites.mesh));
+      if (hasRelay) figures.push(await measureKernelMeeting(sites.mesh, turns));
+      else figures.push(await measureKernelNoWay(sites.mesh));
       const join = async ([left, right]: Pair, number: number) =>
         [
           await sites.join(`l${number}`, { site: left }),
@@ -137,23 +140,71 @@ async function measureNoWay(
   };
 }
 
-/**
- * Measures two kernel hosts with the reference agent and `agentfiles mesh path`. Both log that
- * there is no path.
- */
-async function measureKernelNoWay(mesh: Mesh): Promise<WaitFigure> {
-  const { allow } = await import("../../sandbox/hosts/sandbox.ts");
-  const { installed, PathHost } = await import("../../paths/hosts/kernel_path.ts");
-  await using command = await installed();
-  const options = { folder: command.folder, authority: "", site: "symmetric" } as const;
-  const hosts = [
-    await PathHost.join(mesh, { ...options, name: "kernel-l", pollSeconds: null }),
-    await PathHost.join(mesh, { ...options, name: "kernel-r", pollSeconds: null }),
+/** Two kernel hosts with the reference agent and `agentfiles mesh path`, before they have met. */
+async function startKernelPair(mesh: Mesh, { folder, name, relay }: {
+  readonly folder: string;
+  readonly name: string;
+  readonly relay: RelayHost | null;
+}): Promise<[PathHost, PathHost]> {
+  const { PathHost } = await import("../../paths/hosts/kernel_path.ts");
+  const options = { folder, authority: relay?.authority ?? "", site: "symmetric" } as const;
+  const [left, right] = [
+    await PathHost.join(mesh, { ...options, name: `${name}-l`, pollSeconds: null }),
+    await PathHost.join(mesh, { ...options, name: `${name}-r`, pollSeconds: null }),
   ];
-  for (const host of hosts) host.start();
+  for (const host of [left, right]) {
+    if (relay !== null) host.setRelay(relay);
+    host.start();
+  }
   // Give the agents time to wait for news, and `mesh path` time for its first look.
   await new Promise((resolve) => setTimeout(resolve, 10_000));
-  const [{ member: from }, { member: to }] = hosts as [PathHost, PathHost];
+  return [left, right];
+}
+
+/** From the rule until both kernels have a session. */
+async function measureKernelMeeting(mesh: Mesh, turns: number): Promise<WaitFigure> {
+  const { allow } = await import("../../sandbox/hosts/sandbox.ts");
+  const { installed } = await import("../../paths/hosts/kernel_path.ts");
+  const { RelayHost } = await import("../../paths/hosts/relay_host.ts");
+  const { peerField } = await import("../../wireguard/hosts/mesh_of_hosts.ts");
+  await using command = await installed();
+  const relay = await RelayHost.start(await mesh.internet.addHost("kernel-relay"));
+  const all: number[] = [];
+  for (let turn = 0; turn < turns; turn++) {
+    const pair = await startKernelPair(mesh, { ...command, name: `kernel-${turn}`, relay });
+    const [{ member: from }, { member: to }] = pair;
+    all.push(
+      await secondsOf(async () => {
+        await allow({ from, to, port: 443 });
+        await Promise.all(
+          [[from, to], [to, from]].map(([member, peer]) =>
+            until(async () =>
+              Number(await peerField(member!, { peer: peer!, field: "latest-handshakes" })) > 0
+            )
+          ),
+        );
+      }),
+    );
+    for (const host of pair) {
+      const said = await host.readLog() + await host.meshAgent.readLog();
+      if (/: no (path|connection); /.test(said)) throw new Error(`There is a path: ${said}`);
+      await host.stop("SIGTERM");
+    }
+  }
+  return {
+    what: "two kernel hosts, symmetric, a relay: rule → handshake",
+    seconds: Math.max(...all),
+    limit: KERNEL_HANDSHAKE,
+  };
+}
+
+/** From the rule until both logs of both hosts say that there is no path. */
+async function measureKernelNoWay(mesh: Mesh): Promise<WaitFigure> {
+  const { allow } = await import("../../sandbox/hosts/sandbox.ts");
+  const { installed } = await import("../../paths/hosts/kernel_path.ts");
+  await using command = await installed();
+  const hosts = await startKernelPair(mesh, { ...command, name: "kernel", relay: null });
+  const [{ member: from }, { member: to }] = hosts;
   const seconds = await secondsOf(async () => {
     await allow({ from, to, port: 443 });
     await Promise.all(hosts.flatMap((host) => [
