@@ -74,6 +74,7 @@ look_after_host() {
   keep_names_again
   watch_paths || log "the state of the peers cannot be read"
   if is_up; then refresh_endpoints || log "the endpoints of the peers cannot be refreshed"; fi
+  [[ $path_text == "$path_text_before" ]] || greet_forwarded_peers || log "peers cannot be greeted"
   [[ -z $has_moved ]]
 }
 
@@ -168,7 +169,8 @@ stay() {
   local pause_milliseconds cut_at=-$LOOK_SECONDS
   while true; do
     : >"$WORK/headers"
-    look_after_host || true
+    # If this check has just ended a request, do not repeat it.
+    [[ -n $was_cut ]] || look_after_host || true
     if meet; then
       failures=0
       # Jitter of a tenth, so that agents do not fall into step.

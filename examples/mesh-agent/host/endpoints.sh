@@ -27,8 +27,9 @@ network=
 own_endpoint=
 # The endpoints to register after that one, separated by spaces.
 path_endpoints=
-# The text of PATH_FILE when the host was last checked.
+# The text of the file of `agentfiles mesh path` at the last check, and at the one before it.
 path_text=
+path_text_before=
 
 # require_endpoint: fails with a message unless ENDPOINT has a form that this agent knows. The
 # service checks the rest.
@@ -45,6 +46,7 @@ follow_network() {
   ipv6=$(source_address 2001:db8::1)
   network="$ipv4 $ipv6"
   find_own_endpoint
+  path_text_before=$path_text
   read_path_file path_text
   find_path_endpoints
   [[ -n $before && $network != "$before" ]]
@@ -95,6 +97,16 @@ has_path_news() {
   local text
   read_path_file text
   [[ $text != "$path_text" ]]
+}
+
+# Prints the public keys of the peers that `agentfiles mesh path` forwards in $path_text, and not
+# yet in $path_text_before.
+newly_forwarded() {
+  awk '
+    $1 != "peer" { next }
+    FNR == NR { before[$2]; next }
+    !($2 in before) { print $2 }
+  ' <(echo "$path_text_before") <(echo "$path_text")
 }
 
 # read_path_file <variable>: sets the variable to the text of PATH_FILE.

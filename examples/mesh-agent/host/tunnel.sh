@@ -133,6 +133,15 @@ greet_new_peers() {
   xargs -n 400 wg set "$INTERFACE" <"$WORK/greetings" && greet_again
 }
 
+# Sends a handshake to the peers that `agentfiles mesh path` has begun to forward. WireGuard's
+# next handshake may be 5 s away.
+greet_forwarded_peers() {
+  newly_forwarded >"$WORK/forwarded" && touch "$WORK/known" || return
+  [[ -s $WORK/forwarded ]] || return 0
+  grep -vxF -f "$WORK/forwarded" "$WORK/known" >"$WORK/spared" || true
+  mv "$WORK/spared" "$WORK/known" && greet_again 2
+}
+
 # Sends a packet to the peers that have moved, at their new endpoints. A peer behind a NAT may be
 # waiting for it.
 greet_moved_peers() {
@@ -141,20 +150,21 @@ greet_moved_peers() {
   : >"$WORK/moved"
 }
 
-# In the background, so that the next change need not wait for it.
+# greet_again [<tenths of a second>]: sends another handshake after about this time, 1 s by default.
+# Runs in the background, so that the next change does not wait for it.
 greet_again() {
   stop_greeting
-  greet_silent_peers 2>/dev/null &
+  greet_silent_peers "${1:-8}" 2>/dev/null &
   greeting=$!
 }
 
-# Sends a second handshake to the peers that have not answered the first within about a second,
-# except for those in $WORK/known. The first handshake is lost if the other side has not applied the
-# same change yet, and may be lost if both sides begin at the same time. WireGuard retries only
-# after 5 s, unless the peer is removed and added again.
+# greet_silent_peers <tenths of a second>: sends another handshake to the peers that do not answer
+# within about this time, except for those in $WORK/known. The first handshake is lost if the other
+# side has not applied the same change yet, and may be lost if both sides begin at the same time.
+# WireGuard retries only after 5 s, unless the peer is removed and added again.
 greet_silent_peers() {
   # Wait for a random time, so that both sides do not begin at the same time again.
-  for _ in $(seq $((8 + RANDOM % 6))); do
+  for _ in $(seq $(($1 + RANDOM % 6))); do
     sleep 0.1
     silent_peers >"$WORK/unanswered" || return
     [[ -s $WORK/unanswered ]] || return 0
