@@ -191,3 +191,41 @@ tunnelTest(
     }
   },
 );
+
+tunnelTest(
+  "a host behind NAT, and one that anybody reaches, but that applies the rule late → forwarded, then returned to the kernel; no packet is lost",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const { folder } = stack.use(await installed());
+    const mesh = stack.use(await Mesh.create());
+    const options = { folder, authority: "" };
+    const left = await PathHost.join(mesh, { ...options, site: "port-restricted", name: "left" });
+    const right = await PathHost.join(mesh, { ...options, site: "none", name: "right" });
+    left.start();
+    right.meshAgent.pause();
+    await putRule({ from: left.member, to: right.member, ...TCP_443 });
+    await eventually("the peer is forwarded", {
+      condition: async () => LOOPBACK.test(await left.endpointOf(right) ?? ""),
+    });
+    const pings = left.member.host.start(
+      ["ping", "-n", "-i", "0.1", right.member.ipv4],
+      { logName: "ping" },
+    );
+    right.meshAgent.resume();
+    await left.untilLogged(/: directly, at 198\.51\.100\.\d+:51820/);
+    await left.untilLogged(/: its port is closed/);
+    assert.equal(await left.endpointOf(right), right.member.host.endpointAt(51820));
+    const answered = async () =>
+      Array.from(
+        (await left.member.host.readLog("ping")).matchAll(/icmp_seq=(\d+)/g),
+        (match) => Number(match[1]),
+      );
+    const { length } = await answered();
+    await eventually("it is reached without the port", {
+      condition: async () => (await answered()).length > length + 20,
+    });
+    pings.kill("SIGTERM");
+    const [first = NaN, ...others] = await answered();
+    assert.deepEqual(others, others.map((_, index) => first + 1 + index));
+  },
+);

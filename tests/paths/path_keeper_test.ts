@@ -2,10 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { KernelPeer, KernelState } from "../../clients/typescript/src/forwarding/kernel.ts";
-import {
-  PathKeeper,
-  type PathKeeperOptions,
-} from "../../clients/typescript/src/forwarding/path_keeper.ts";
+import type { PathKeeperOptions } from "../../clients/typescript/src/forwarding/options.ts";
+import { PathKeeper } from "../../clients/typescript/src/forwarding/path_keeper.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
 
 const REGISTERED = "192.0.2.1:1000";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Forwarder } from "../../../clients/typescript/src/forwarding/forwarder.ts";
+import { Forwarder } from "../../../clients/typescript/src/forwarding/datagrams/forwarder.ts";
 import type { UdpOptions } from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
 import type { Endpoint } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { message, OWN_KEY, unsigned } from "./messages.ts";
@@ -7,6 +7,7 @@ import { message, OWN_KEY, unsigned } from "./messages.ts";
 const KERNEL = 51820;
 const DIRECT: Endpoint = { address: "192.0.2.1", port: 1000, via: "udp" };
 const RELAYED: Endpoint = { address: "192.0.2.1", port: 1000, via: "relay-1" };
+const RELAY = "203.0.113.1";
 const STRANGER: Endpoint = { address: "198.51.100.9", port: 1, via: "udp" };
 
 /** A forwarder with a port for each of these peers. Only the test moves the time. */
@@ -15,6 +16,7 @@ async function forwarding(...publicKeys: string[]) {
   const toKernel: { port: number; datagram: Uint8Array }[] = [];
   const opened = new Map<number, UdpOptions>();
   const closed: number[] = [];
+  const strangers: [Uint8Array, { readonly address: string; readonly port: number }][] = [];
   const timers = new Set<() => void>();
   let now = 0;
   const forwarder = new Forwarder({
@@ -29,7 +31,7 @@ async function forwarding(...publicKeys: string[]) {
       },
     },
     send: (datagram, to) => void sent.push([datagram, to]),
-    rankOf: ({ via }) => via === "udp" ? 0 : 1,
+    rankOf: ({ via, address }) => via === "udp" && address !== RELAY ? 0 : 1,
     openSocket(options) {
       const port = 4000 + opened.size;
       opened.set(port, options);
@@ -38,6 +40,7 @@ async function forwarding(...publicKeys: string[]) {
         port,
         families: ["ipv4"],
         send: (datagram, to) => {
+          if (options.via === "stranger") return void strangers.push([datagram, to]);
           assert.deepEqual(to, { address: "127.0.0.1", port: KERNEL });
           toKernel.push({ port, datagram });
         },
@@ -53,6 +56,12 @@ async function forwarding(...publicKeys: string[]) {
     closed,
     take: () => sent.splice(0),
     sleep: (milliseconds: number) => now += milliseconds,
+    /** Delivers a datagram of the peer to the socket that the peer was not told of. */
+    strangerReceives(datagram: Uint8Array, from: Endpoint) {
+      const stranger = [...opened.values()].find(({ via }) => via === "stranger")!;
+      stranger.onDatagram(datagram, { ...from, via: "stranger" });
+    },
+    takeStrangers: () => strangers.splice(0),
     pass: () => [...timers].forEach((action) => (timers.delete(action), action())),
     kernelSends(datagram: Uint8Array, to: string, from = KERNEL) {
       const options = opened.get(forwarder.portOf(to)!)!;
@@ -208,7 +217,7 @@ Deno.test("the last peer is closed → all ports are; one of two → its own", a
   assert.deepEqual(closed, [port]);
   assert.equal(forwarder.portOf("a="), null);
   forwarder.close("b=");
-  assert.equal(closed.length, 3);
+  assert.equal(closed.length, 4);
 });
 
 Deno.test("peers that are not reached directly → a datagram to their direct ways alone", async () => {
@@ -277,4 +286,39 @@ Deno.test("a better way is dead, and the kernel sends in its old session → its
   take();
   pass();
   assert.deepEqual(take(), [[message(1, 17), RELAYED]]);
+});
+
+Deno.test("the peer answers the stranger, at the kernel's own endpoint → it is open, directly; its datagrams pass", async () => {
+  const { forwarder, kernelSends, take, takeStrangers, strangerReceives, toKernel } =
+    await forwarding("a=");
+  const own = { address: DIRECT.address, port: DIRECT.port };
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT] }]);
+  forwarder.setOwn("a=", { host: own.address, port: own.port });
+  kernelSends(message(1, 7), "a=");
+  assert.deepEqual(take(), [[message(1, 7), DIRECT]]);
+  assert.deepEqual(takeStrangers(), [[message(1, 7), { ...own, via: "stranger" }]]);
+  assert.equal(forwarder.isOpen("a="), false);
+  strangerReceives(message(2, 9, 7), DIRECT);
+  kernelSends(message(4, 9), "a=");
+  assert.equal(takeStrangers().length, 1);
+  assert.deepEqual(take(), []);
+  assert.deepEqual([forwarder.isOpen("a="), forwarder.stats()[0]!.endpoint], [true, DIRECT]);
+  strangerReceives(message(4, 7), DIRECT);
+  assert.deepEqual(toKernel.at(-1)!.datagram, message(4, 7));
+  forwarder.setOwn("a=", null);
+  assert.equal(forwarder.isOpen("a="), false);
+});
+
+Deno.test("the peer answers another socket, or the kernel had it at a relay → it is not open", async () => {
+  const { forwarder, kernelSends, takeStrangers } = await forwarding("a=", "b=");
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT] }]);
+  forwarder.setOwn("a=", { host: DIRECT.address, port: DIRECT.port });
+  kernelSends(message(1, 7), "a=");
+  forwarder.receiveDatagram(message(2, 9, 7), DIRECT);
+  kernelSends(message(4, 9), "a=");
+  assert.equal(forwarder.isOpen("a="), false);
+  takeStrangers();
+  forwarder.setOwn("b=", { host: RELAY, port: 1000 });
+  kernelSends(message(1, 8), "b=");
+  assert.deepEqual(takeStrangers(), []);
 });

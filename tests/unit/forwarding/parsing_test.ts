@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseState } from "../../../clients/typescript/src/forwarding/kernel.ts";
 import { isInside } from "../../../clients/typescript/src/forwarding/places.ts";
-import { headerOf } from "../../../clients/typescript/src/forwarding/messages.ts";
+import { headerOf } from "../../../clients/typescript/src/forwarding/datagrams/messages.ts";
 import {
   formatPathState,
   parsePathState,

@@ -3,44 +3,34 @@
  * forwarded. While the kernel reaches all peers, this opens no socket and sends no request.
  */
 import { pause } from "../http/retries.ts";
-import { Paths } from "../paths/paths.ts";
+import type { Paths } from "../paths/paths.ts";
 import { parseEndpoint } from "../paths/places/address_kinds.ts";
 import { openUdpSocket } from "../wireguard/sockets/udp_socket.ts";
 import { systemSurroundings } from "../wireguard/system_surroundings.ts";
 import { ConfigurationFile } from "./agent/configuration_file.ts";
 import { type ForwardedPeer, PathFile, readPathState, removePathState } from "./agent/path_file.ts";
-import { Forwarder } from "./forwarder.ts";
-import { type Kernel, type KernelPeer, type KernelState, stateWith } from "./kernel.ts";
+import type { Forwarder } from "./datagrams/forwarder.ts";
+import { type KernelPeer, type KernelState, stateWith } from "./kernel.ts";
 import { isInside, isLoopback, LOOPBACK, portOn } from "./places.ts";
-import { type PathNews, PathTeller, TroubleTeller } from "./path_news.ts";
+import { openWays, type Ways } from "./open_ways.ts";
+import type { PathKeeperOptions } from "./options.ts";
+import { PathTeller, TroubleTeller } from "./path_news.ts";
 import { PathWatch } from "./path_watch.ts";
 import { restoreEndpoints } from "./restore.ts";
-import { KnownConfiguration, type PathService } from "./service.ts";
+import { Returns } from "./returns.ts";
+import { KnownConfiguration } from "./service.ts";
 
 /** Milliseconds between two readings: while a path is sought, and otherwise. */
 const [SOON, STEP] = [500, 2000];
 /** How long the relay and the socket stay open after no peer needs a path any more. */
 const KEEP_OPEN = 300_000;
 
-export interface PathKeeperOptions {
-  readonly kernel: Kernel;
-  readonly service: PathService;
-  /** The file from which the reference agent learns what this does. */
-  readonly stateFile: string;
-  /** The agent's configuration file. If it changes, another configuration is in force. */
-  readonly configurationFile: string;
-  readonly stunServers: readonly string[];
-  readonly onNews: (news: PathNews) => Promise<void>;
-  readonly onTrouble: (message: string) => void;
-  /** Default: a UDP socket of the system. */
-  readonly openSocket?: typeof openUdpSocket;
-}
-
 export class PathKeeper {
   readonly #options: PathKeeperOptions;
   readonly #surroundings = systemSurroundings();
   readonly #watch = new PathWatch();
-  #open: { readonly paths: Paths; readonly forwarder: Forwarder } | null = null;
+  readonly #returns = new Returns();
+  #open: Ways | null = null;
   readonly #known: KnownConfiguration;
   #neededAt = 0;
   readonly #file: PathFile;
@@ -102,7 +92,7 @@ export class PathKeeper {
     if (this.#open !== null) {
       this.#open.forwarder.kernelPort = state.listenPort;
       this.#open.forwarder.publicKey = state.publicKey;
-      await this.#keepPorts(state);
+      await this.#keepPorts(state, now);
     }
     await this.#configuration.read();
     const needing = state.peers.filter((peer) => this.#isNeeding(peer, now));
@@ -133,13 +123,15 @@ export class PathKeeper {
   }
 
   /** Handles peers at another endpoint than their port: they sent from it, or someone set it. */
-  async #keepPorts({ peers }: KernelState): Promise<void> {
+  async #keepPorts({ peers }: KernelState, now: number): Promise<void> {
     const { forwarder } = this.#open!;
     const guests = peers.filter(({ endpoint }) => forwarder.isGuests(portOn(endpoint)));
-    for (const { publicKey, endpoint } of peers) {
+    for (const peer of peers) {
+      const { publicKey, endpoint } = peer;
       const port = forwarder.portOf(publicKey);
       forwarder.setHandshake(publicKey, this.#watch.handshakeAt(publicKey));
-      if (port === null || endpoint === `${LOOPBACK}${port}`) continue;
+      if (port === null || await this.#giveBack(peer, now)) continue;
+      if (endpoint === `${LOOPBACK}${port}`) continue;
       // The peer has sent from there, and the kernel has answered: a direct path works again.
       if (!isLoopback(endpoint) && endpoint !== null && this.#watch.works(publicKey)) {
         await this.#release(publicKey);
@@ -152,32 +144,38 @@ export class PathKeeper {
     }
   }
 
-  async #opened({ publicKey, listenPort }: KernelState): Promise<Forwarder> {
+  /** Returns whether a return is in progress: the kernel may reach the peer without a port. */
+  async #giveBack(peer: KernelPeer, now: number): Promise<boolean> {
+    const { publicKey } = peer;
+    const { forwarder } = this.#open!;
+    const place = this.#watch.works(publicKey) && forwarder.isOpen(publicKey)
+      ? this.#before.get(publicKey) ?? null
+      : null;
+    const step = this.#returns.next(peer, { place, now });
+    if (step.is === "returned") await this.#release(publicKey);
+    if (step.is === "failed") forwarder.setOwn(publicKey, null);
+    if (step.is !== "set" && step.is !== "failed") return step.is !== "nothing";
+    const port = `${LOOPBACK}${forwarder.portOf(publicKey)}`;
+    await this.#options.kernel.setEndpoint(publicKey, step.is === "set" ? step.place : port);
+    // To end the return, the peer must receive a packet from there, and answer it.
+    const [address = ""] = this.#peer(publicKey)?.allowed_ips[0]?.split("/") ?? [];
+    if (isInside(address, this.#known.inside)) forwarder.stranger.nudge(address);
+    return true;
+  }
+
+  async #opened(state: KernelState): Promise<Forwarder> {
     if (this.#open !== null) return this.#open.forwarder;
     const { stunServers, service, openSocket = openUdpSocket } = this.#options;
-    const surroundings = this.#surroundings;
-    const paths = await Paths.open({
-      surroundings,
+    this.#open = await openWays(state, {
+      surroundings: this.#surroundings,
       stunServers,
       openSocket,
       iceServers: () => service.relay(),
-      onChange: () => {},
+      // A peer's name may resolve into the mesh. The tunnel would then carry its own packets.
+      mayReach: (address) => !isInside(address, this.#known.inside),
     });
-    const forwarder = new Forwarder({
-      surroundings,
-      publicKey,
-      send: (datagram, to) => {
-        // A peer's name may resolve into the mesh. The tunnel would then carry its own packets.
-        if (!isInside(to.address, this.#known.inside)) paths.send(datagram, to);
-      },
-      rankOf: paths.rankOf,
-      openSocket,
-    });
-    forwarder.kernelPort = listenPort;
-    this.#open = { paths, forwarder };
-    paths.attach(forwarder);
-    await paths.whenGathered();
-    return forwarder;
+    await this.#open.paths.whenGathered();
+    return this.#open.forwarder;
   }
 
   /**
@@ -201,9 +199,11 @@ export class PathKeeper {
     const { publicKey, endpoint } = peer;
     if (!this.#hasWays(publicKey) && !(this.#isApart(peer) && this.#peer(publicKey))) return;
     const { forwarder } = this.#open!;
-    this.#before.set(publicKey, isLoopback(endpoint) ? null : endpoint);
+    const before = isLoopback(endpoint) ? null : endpoint;
+    this.#before.set(publicKey, before);
     const port = await forwarder.open(publicKey);
     forwarder.setHandshake(publicKey, this.#watch.handshakeAt(publicKey));
+    forwarder.setOwn(publicKey, parseEndpoint(before ?? ""));
     // Before `setEndpoint`: the first handshake needs the paths, and the agent the state file.
     this.#setPeers();
     await this.#write();
@@ -227,12 +227,12 @@ export class PathKeeper {
 
   /** `heir`: the peer that takes over the port. */
   async #release(publicKey: string, heir: string | null = null): Promise<void> {
-    const name = this.#nameOf(publicKey);
     if (heir === null) this.#open!.forwarder.close(publicKey);
     else this.#before.set(heir, this.#before.get(publicKey) ?? null);
     this.#before.delete(publicKey);
+    this.#returns.forget(publicKey);
     this.#setPeers();
-    await this.#teller.tellReleased(publicKey, name);
+    await this.#teller.tellReleased(publicKey, this.#nameOf(publicKey));
   }
 
   async #tell(peers: readonly KernelPeer[]): Promise<void> {

@@ -4,31 +4,24 @@
  * encrypted. `Paths` uses it in place of a tunnel.
  */
 import { Buffer } from "node:buffer";
-import type { UdpOptions, UdpSocket } from "../wireguard/sockets/udp_socket.ts";
-import { CookieBaker } from "../wireguard/handshake/cookies.ts";
-import { Load } from "../wireguard/handshake/load.ts";
-import { type Endpoint, isSameEndpoint, type Surroundings } from "../wireguard/surroundings.ts";
-import type { PathTunnel } from "../paths/paths.ts";
-import type { PeerStats } from "../wireguard/tunnel.ts";
-import type { KernelPeer } from "./kernel.ts";
+import type { UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
+import { CookieBaker } from "../../wireguard/handshake/cookies.ts";
+import { Load } from "../../wireguard/handshake/load.ts";
+import { type Endpoint, isSameEndpoint } from "../../wireguard/surroundings.ts";
+import type { PathTunnel } from "../../paths/paths.ts";
+import type { HostAndPort } from "../../paths/places/address_kinds.ts";
+import type { PeerStats } from "../../wireguard/tunnel.ts";
+import type { KernelPeer } from "../kernel.ts";
 import { Initiations } from "./initiations.ts";
 import { headerOf } from "./messages.ts";
+import type { ForwarderOptions } from "./options.ts";
 import { IndexTable, newPort, newSession, type Port, type Session } from "./sessions.ts";
+import { isOpen, STRANGER, Stranger, withoutStranger } from "./stranger.ts";
 
 /** A datagram that opens a router for the peer's datagrams. WireGuard drops it as too short. */
 const PUNCH = new Uint8Array(1);
 
 const LOOPBACK = "127.0.0.1";
-
-export interface ForwarderOptions {
-  readonly surroundings: Surroundings;
-  /** This host's public key. */
-  readonly publicKey: string;
-  readonly send: (datagram: Uint8Array, to: Endpoint) => void;
-  /** The number of relays on the path to an endpoint. */
-  readonly rankOf: (endpoint: Endpoint) => number;
-  readonly openSocket: (options: UdpOptions) => Promise<UdpSocket>;
-}
 
 /** The most responses per initiation. Only one is genuine, but anyone who sees it can respond. */
 const MOST_ANSWERS = 8;
@@ -40,6 +33,7 @@ export class Forwarder implements PathTunnel {
   readonly #ports = new Map<string, Port>();
   /** For initiations from an endpoint that does not tell which peer it is. */
   readonly #guests = newPort();
+  readonly stranger: Stranger = new Stranger();
   /** Sessions by the index that the kernel chose. */
   readonly #own: IndexTable;
   /** Sessions by the index that the peer chose. */
@@ -58,7 +52,7 @@ export class Forwarder implements PathTunnel {
     this.#remotes = new IndexTable(options.surroundings);
     this.#initiations = new Initiations({
       surroundings: options.surroundings,
-      rankOf: options.rankOf,
+      rankOf: this.#rankOf,
       send: (datagram, to, port) => this.#send(datagram, to, port),
     });
   }
@@ -66,6 +60,8 @@ export class Forwarder implements PathTunnel {
   /** The loopback port for a peer. Opens the port if it is not open. */
   async open(publicKey: string): Promise<number> {
     if (this.#guests.socket === null) this.#guests.socket = await this.#listen(this.#guests);
+    const receive = this.receiveDatagram.bind(this);
+    await this.stranger.open(this.#options.openSocket, receive);
     const known = this.#ports.get(publicKey);
     if (known !== undefined) return known.socket!.port;
     const port = newPort();
@@ -85,6 +81,7 @@ export class Forwarder implements PathTunnel {
     if (this.#ports.size > 0) return;
     this.#guests.socket?.close();
     this.#guests.socket = null;
+    this.stranger.close();
   }
 
   /**
@@ -154,10 +151,25 @@ export class Forwarder implements PathTunnel {
     this.#initiations.end(port);
   }
 
+  /** `place`: where the kernel reached the peer by itself; null if that must not be tried. */
+  setOwn(publicKey: string, place: HostAndPort | null): void {
+    const port = this.#ports.get(publicKey);
+    if (port === undefined) return;
+    const own = place && { address: place.host, port: place.port, via: STRANGER };
+    // If a relay leads there, a path from here may be better.
+    port.own = own !== null && this.#rankOf(own) === 0 ? own : null;
+  }
+
+  /** Whether the kernel can reach the peer at its own endpoint, without a port here. */
+  isOpen(publicKey: string): boolean {
+    const port = this.#ports.get(publicKey);
+    return port !== undefined && isOpen(port);
+  }
+
   stats(): PeerStats[] {
     return [...this.#ports].map(([publicKey, port]) => ({
       publicKey,
-      endpoint: port.way,
+      endpoint: port.way && withoutStranger(port.way),
       handshakeAt: port.handshakeAt,
       // Only the kernel knows whether the peer answers, and it starts another handshake by itself.
       unansweredFor: null,
@@ -179,7 +191,7 @@ export class Forwarder implements PathTunnel {
    */
   punch(): void {
     for (const [publicKey, port] of this.#ports) {
-      if (port.way !== null && this.#options.rankOf(port.way) === 0) continue;
+      if (port.way !== null && this.#rankOf(port.way) === 0) continue;
       const isFirst = this.publicKey < publicKey;
       if (!this.#initiations.repeat(port, { isFirst })) this.tryEndpoints(publicKey, port.ways);
     }
@@ -227,8 +239,7 @@ export class Forwarder implements PathTunnel {
 
   /** Moves a session to a better path on which the peer sends, if the peer has registered it. */
   #follow(session: Session, from: Endpoint): void {
-    const { rankOf } = this.#options;
-    if (session.endpoint === null || rankOf(from) >= rankOf(session.endpoint)) return;
+    if (session.endpoint === null || this.#rankOf(from) >= this.#rankOf(session.endpoint)) return;
     if (session.port.ways.some((way) => isSameEndpoint(way, from))) session.endpoint = from;
   }
 
@@ -285,6 +296,10 @@ export class Forwarder implements PathTunnel {
 
   #send(datagram: Uint8Array, to: Endpoint, port: Port): void {
     port.sentBytes += datagram.length;
-    this.#options.send(datagram, to);
+    if (to.via === STRANGER) this.stranger.send(datagram, to);
+    else this.#options.send(datagram, to);
   }
+
+  readonly #rankOf = (endpoint: Endpoint): number =>
+    this.#options.rankOf(withoutStranger(endpoint));
 }

@@ -1,4 +1,4 @@
-import { type Endpoint, isSameEndpoint, type Surroundings } from "../wireguard/surroundings.ts";
+import { type Endpoint, isSameEndpoint, type Surroundings } from "../../wireguard/surroundings.ts";
 import type { Port } from "./sessions.ts";
 
 /** How many milliseconds earlier a handshake is sent by direct paths than by relays. */
@@ -38,6 +38,8 @@ export class Initiations {
     this.end(port);
     const copy = new Uint8Array(datagram);
     port.initiation = { datagram: copy, index, triedSince: null, stopWaiting: null };
+    // First, so that a peer that accepts unsolicited datagrams answers there before any other path.
+    if (port.own !== null) this.#options.send(copy, port.own, port);
     this.#send(port);
   }
 

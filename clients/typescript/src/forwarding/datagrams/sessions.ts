@@ -1,5 +1,5 @@
-import type { UdpSocket } from "../wireguard/sockets/udp_socket.ts";
-import type { Endpoint, Surroundings } from "../wireguard/surroundings.ts";
+import type { UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
+import type { Endpoint, Surroundings } from "../../wireguard/surroundings.ts";
 
 /** The local port of one peer, or of all peers that are not identified yet. */
 export interface Port {
@@ -12,6 +12,8 @@ export interface Port {
   handshakeAt: number | null;
   receivedBytes: number;
   sentBytes: number;
+  /** The kernel's own endpoint of the peer; null if it is unknown or must not be tried again. */
+  own: Endpoint | null;
   /** The kernel's newest initiation, until the peer responds. */
   initiation: Initiation | null;
 }
@@ -57,6 +59,7 @@ export function newPort(): Port {
     handshakeAt: null,
     receivedBytes: 0,
     sentBytes: 0,
+    own: null,
     initiation: null,
   };
 }

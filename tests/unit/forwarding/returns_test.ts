@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { Returns } from "../../../clients/typescript/src/forwarding/returns.ts";
+
+const [PORT, PLACE] = ["127.0.0.1:4000", "192.0.2.1:51820"];
+
+/** The step at each look, every two seconds. The peer is open from the first look on. */
+function stepsOf(looks: readonly [endpoint: string, receivedBytes: number][]): string[] {
+  const returns = new Returns();
+  return looks.map(([endpoint, receivedBytes], index) => {
+    const peer = { publicKey: "a=", lastHandshakeAt: 0, endpoint, receivedBytes };
+    return returns.next(peer, { place: index < 20 ? PLACE : null, now: 2000 * index }).is;
+  });
+}
+
+Deno.test("a peer that is not open → nothing", () => {
+  const peer = { publicKey: "a=", lastHandshakeAt: 0, endpoint: PORT, receivedBytes: 9 };
+  assert.deepEqual(new Returns().next(peer, { place: null, now: 0 }), { is: "nothing" });
+});
+
+Deno.test("an open peer is heard after it was seen at its own endpoint → returned; what came before does not count", () => {
+  const looks = [[PORT, 9], [PLACE, 100], [PLACE, 100], [PLACE, 132]] as [string, number][];
+  assert.deepEqual(stepsOf(looks), ["set", "wait", "wait", "returned"]);
+});
+
+Deno.test("what was under way moves the kernel back → set again; time after time → failed", () => {
+  const back = [[PORT, 9], [PORT, 100], [PLACE, 100], [PLACE, 200]] as [string, number][];
+  assert.deepEqual(stepsOf(back), ["set", "set", "wait", "returned"]);
+  const always = Array.from({ length: 6 }, (_, index): [string, number] => [PORT, index]);
+  assert.deepEqual(stepsOf(always), ["set", "set", "set", "set", "set", "failed"]);
+});
+
+Deno.test("nothing comes for 15 s → failed", () => {
+  const silent = Array.from({ length: 9 }, (): [string, number] => [PLACE, 9]);
+  assert.deepEqual(stepsOf([[PORT, 9], ...silent]).slice(0, 9), [
+    "set",
+    ...Array.from({ length: 7 }, () => "wait"),
+    "failed",
+  ]);
+});
