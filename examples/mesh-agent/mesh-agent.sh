@@ -138,9 +138,10 @@ fall_back() {
 }
 
 # pause <milliseconds>: checks the host meanwhile, and ends early if a check finds something to
-# tell.
+# tell, or if `agentfiles mesh path` wrote something during the round before.
 pause() {
   local left=$1 step
+  ((failures > 0)) || ! has_path_news || return 0
   while ((left > 0)); do
     step=$((left < LOOK_SECONDS * 1000 ? left : LOOK_SECONDS * 1000))
     sleep "$((step / 1000)).$(printf %03d $((step % 1000)))" &

@@ -74,5 +74,7 @@ Deno.test("a program of this host seeks a path → that there is none is said wh
     await newsOf([seeks, seeks, seeks, gaveUp, gaveUp], { works: false }),
     ["", "", "", none, ""],
   );
+  // Also at the first look.
+  assert.deepEqual(await newsOf([gaveUp, gaveUp], { works: false }), [none, ""]);
   assert.deepEqual(await newsOf(["", "", ""], { works: false }), ["", none, ""]);
 });

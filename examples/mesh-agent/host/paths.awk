@@ -27,7 +27,7 @@ BEGIN {
   # A passive keepalive comes after 10 s, and answers are checked every 10 s.
   answer_seconds = 12
   # How long a new peer may take before it counts as not connected. The second check, after 10 s,
-  # decides, unless `agentfiles mesh path` still seeks a way. Its file tells when it has given up.
+  # decides. For peers that it forwards, `agentfiles mesh path` tells when it has given up.
   patience_seconds = 9
   # The longest list that the service accepts.
   most_reported = 64
@@ -115,7 +115,7 @@ function tell(works_now, at, handshake,    who, via, is_forwarded) {
     print who ": is reached by way of a program of this host" way_now ", at " at >(folder "/news")
   else if (works_now && at != endpoint[key]) print who ": has moved from " endpoint[key] " to " at >(folder "/news")
   else if (!works_now && works[key] == "yes") turn("no", who ": no connection any more; " why(at, handshake, is_forwarded))
-  else if (!works_now && works[key] == "" && now - since[key] >= patience_seconds && !(key in is_sought))
+  else if (!works_now && works[key] == "" && is_overdue(key, is_forwarded))
     turn("no", who ": no connection; " why(at, handshake, is_forwarded))
 
   if (name[key] == "") return
@@ -130,6 +130,12 @@ function turn(state, text) {
   since[key] = now
   print key >(folder "/turns")
   print text >(folder "/news")
+}
+
+# Whether to report that there is no connection to the peer `key`, if there never was one.
+function is_overdue(key, is_forwarded) {
+  if (key in is_sought) return 0
+  return now - since[key] >= patience_seconds || (is_forwarded && way[key] != "")
 }
 
 # The reason, as far as this host can know.
