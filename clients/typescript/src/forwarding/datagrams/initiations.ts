@@ -2,7 +2,9 @@ import { type Endpoint, isSameEndpoint, type Surroundings } from "../../wireguar
 import type { Port } from "./sessions.ts";
 
 /** How many milliseconds earlier a handshake is sent by direct paths than by relays. */
-const HEAD_START = 1000;
+const HEAD_START = 500;
+/** The same for a repeated handshake. */
+const SHORT_HEAD_START = 250;
 
 /**
  * How many milliseconds later the side with the greater public key sends. If two initiations
@@ -66,12 +68,10 @@ export class Initiations {
     const { surroundings, send, rankOf } = this.#options;
     const now = surroundings.now();
     initiation.triedSince ??= now;
-    const isLate = now - initiation.triedSince >= HEAD_START;
-    for (const way of waysOf(port)) {
-      if (isLate || rankOf(way) === 0) send(initiation.datagram, way, port);
-    }
-    if (isLate) return;
-    initiation.stopWaiting ??= surroundings.after(HEAD_START, () => {
+    for (const way of waysOf(port)) if (rankOf(way) === 0) send(initiation.datagram, way, port);
+    const left = HEAD_START - (now - initiation.triedSince);
+    initiation.stopWaiting ??= surroundings.after(Math.max(left, SHORT_HEAD_START), () => {
+      initiation.stopWaiting = null;
       for (const way of waysOf(port)) if (rankOf(way) > 0) send(initiation.datagram, way, port);
     });
   }

@@ -25,7 +25,7 @@ export interface Initiation {
   readonly index: number;
   /** When the initiation was first sent; null if there was no path yet. */
   triedSince: number | null;
-  /** Null until the initiation waits for its turn by relays. */
+  /** Null unless the initiation waits for its turn by relays. */
   stopWaiting: (() => void) | null;
 }
 
