@@ -13,7 +13,7 @@ const SHORT_PATIENCE = 1500;
  * How long a path is sought before it counts as missing, in milliseconds. The other side has to
  * register its endpoints first. To open a relay takes longer.
  */
-const SEARCH = { withoutRelay: 11_000, withRelay: 20_000 };
+const SEARCH = { withoutRelay: 10_000, withRelay: 20_000 };
 /** WireGuard's own limit: it does not use older sessions. */
 const SESSION = 180_000;
 /** Peers send a keepalive every 25 s, so two of them are missing after this time. */
