@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { operatorRpc } from "../conformance/client.ts";
+import { withPolicyRules } from "../conformance/policy/in_force.ts";
 import { PROJECT } from "../../local/command/project.ts";
 import { parsePolicy } from "../../operator/policy/policy_file.ts";
 import { runTests } from "../../operator/policy/policy_tests.ts";
@@ -10,18 +10,12 @@ import { documentedBlock } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
-async function endPolicy(): Promise<void> {
-  const policy = { source: `{ "rules": [] }`, rules: [] };
-  const plan = await operatorRpc<{ fingerprint: string }>("plan_policy", { policy });
-  await operatorRpc("apply_policy", { policy, expect: plan.body.fingerprint });
-}
-
 Deno.test("docs/policy.md → its file passes its tests, is planned, applied, and shown as written", async () => {
   const source = await documentedBlock("docs/policy.md, A policy for the mesh, 1");
   await using terminal = await Terminal.open();
   await writeFile(join(terminal.home, "policy.jsonc"), source);
   const paste = (block: string) => terminal.paste(filledIn(block));
-  try {
+  await withPolicyRules([], async () => {
     const planned = await paste(await documentedBlock("docs/policy.md, A policy for the mesh, 2"));
     assert.match(planned, /^1 rules\. 2 tests passed\.$/m);
     assert.match(planned, /^Fingerprint: [0-9a-f]{64}$/m);
@@ -32,9 +26,7 @@ Deno.test("docs/policy.md → its file passes its tests, is planned, applied, an
       await paste(await documentedBlock("docs/policy.md, The file, 1")),
       /^1 rules\. 2 tests passed\.$/m,
     );
-  } finally {
-    await endPolicy();
-  }
+  });
 });
 
 Deno.test("examples/policy/policy.jsonc → passes its own tests", async () => {

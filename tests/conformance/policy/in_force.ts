@@ -1,5 +1,6 @@
 /** Adds a test's rules to the deployment's policy. */
 import assert from "node:assert/strict";
+import { parsePolicy } from "../../../operator/policy/policy_file.ts";
 import { type Answer, type JsonObject, operatorRpc } from "../client.ts";
 
 export interface Rule {
@@ -14,9 +15,9 @@ export async function withPolicyRules(
   rules: readonly Rule[],
   run: () => Promise<void>,
 ): Promise<void> {
-  const before = await operatorRpc<{ source: string; rules: Rule[] } | null>("read_policy", {});
-  // The rules as stored: other tests put policies in force whose source is no policy file.
-  const { source, rules: own } = before.body ?? { source: `{ "rules": [] }`, rules: [] };
+  const before = await operatorRpc<{ source: string } | null>("read_policy", {});
+  const source = before.body?.source ?? `{ "rules": [] }`;
+  const own = parsePolicy(source, "the policy in force").rules;
   await putInForce(`// of a test ${crypto.randomUUID()}\n${source}`, [...own, ...rules]);
   try {
     await run();
