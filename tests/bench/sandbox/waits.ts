@@ -48,8 +48,6 @@ export async function measureWaits({ turns }: { readonly turns: number }): Promi
     const figures: WaitFigure[] = [];
     for (const hasRelay of [true, false]) {
       await using sites = await SitesMesh.create({ hasRelay });
-      if (hasRelay) figures.push(await measureKernelMeeting(sites.mesh, turns));
-      else figures.push(await measureKernelNoWay(sites.mesh));
       const join = async ([left, right]: Pair, number: number) =>
         [
           await sites.join(`l${number}`, { site: left }),
@@ -59,12 +57,14 @@ export async function measureWaits({ turns }: { readonly turns: number }): Promi
         for (const [number, pair] of APART.entries()) {
           figures.push(await measureNoWay(pair, { join: () => join(pair, number), turns }));
         }
+        figures.push(await measureKernelNoWay(sites.mesh));
         continue;
       }
       for (const [number, [left, right, limit]] of JOINED.entries()) {
         const pair = await join([left, right], number);
         figures.push(...await measurePair(`${left} - ${right}`, { pair, limit, turns }));
       }
+      figures.push(await measureKernelMeeting(sites.mesh, turns));
     }
     return figures;
   } finally {
