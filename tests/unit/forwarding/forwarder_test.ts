@@ -16,7 +16,7 @@ async function forwarding(...publicKeys: string[]) {
   const toKernel: { port: number; datagram: Uint8Array }[] = [];
   const opened = new Map<number, UdpOptions>();
   const closed: number[] = [];
-  const strangers: [Uint8Array, { readonly address: string; readonly port: number }][] = [];
+  const strangers: [Uint8Array, Endpoint][] = [];
   const timers = new Set<() => void>();
   let now = 0;
   const forwarder = new Forwarder({
@@ -40,7 +40,10 @@ async function forwarding(...publicKeys: string[]) {
         port,
         families: ["ipv4"],
         send: (datagram, to) => {
-          if (options.via === "stranger") return void strangers.push([datagram, to]);
+          if (options.isLoopback !== true) {
+            const { address, port } = to;
+            return void strangers.push([datagram, { address, port, via: options.via }]);
+          }
           assert.deepEqual(to, { address: "127.0.0.1", port: KERNEL });
           toKernel.push({ port, datagram });
         },
@@ -56,10 +59,10 @@ async function forwarding(...publicKeys: string[]) {
     closed,
     take: () => sent.splice(0),
     sleep: (milliseconds: number) => now += milliseconds,
-    /** Delivers a datagram of the peer to the socket that the peer was not told of. */
+    /** Delivers a datagram to the socket whose `via` this is, which no peer was told of. */
     strangerReceives(datagram: Uint8Array, from: Endpoint) {
-      const stranger = [...opened.values()].find(({ via }) => via === "stranger")!;
-      stranger.onDatagram(datagram, { ...from, via: "stranger" });
+      const stranger = [...opened.values()].find(({ via }) => via === from.via)!;
+      stranger.onDatagram(datagram, from);
     },
     takeStrangers: () => strangers.splice(0),
     pass: () => [...timers].forEach((action) => (timers.delete(action), action())),
@@ -212,12 +215,12 @@ Deno.test("an established session, a datagram from elsewhere → the peer stays 
 
 Deno.test("the last peer is closed → all ports are; one of two → its own", async () => {
   const { forwarder, closed } = await forwarding("a=", "b=");
-  const port = forwarder.portOf("a=");
+  const port = forwarder.portOf("a=")!;
   forwarder.close("a=");
-  assert.deepEqual(closed, [port]);
+  assert.deepEqual(closed, [port, port + 1]);
   assert.equal(forwarder.portOf("a="), null);
   forwarder.close("b=");
-  assert.equal(closed.length, 4);
+  assert.deepEqual(closed.sort(), [4000, 4001, 4002, 4003, 4004]);
 });
 
 Deno.test("peers that are not reached directly → a datagram to their direct ways alone", async () => {
@@ -298,17 +301,47 @@ Deno.test("the peer answers the stranger, at the kernel's own endpoint → it is
   forwarder.setOwn("a=", { host: own.address, port: own.port });
   kernelSends(message(1, 7), "a=");
   assert.deepEqual(take(), [[message(1, 7), DIRECT]]);
-  assert.deepEqual(takeStrangers(), [[message(1, 7), { ...own, via: "stranger" }]]);
+  const sent = takeStrangers();
+  const [, stranger] = sent[0]!;
+  assert.deepEqual(sent, [[message(1, 7), { ...own, via: stranger.via }]]);
   assert.equal(forwarder.isOpen("a="), false);
-  strangerReceives(message(2, 9, 7), DIRECT);
+  strangerReceives(message(2, 9, 7), stranger);
   kernelSends(message(4, 9), "a=");
   assert.equal(takeStrangers().length, 1);
   assert.deepEqual(take(), []);
   assert.deepEqual([forwarder.isOpen("a="), forwarder.stats()[0]!.endpoint], [true, DIRECT]);
-  strangerReceives(message(4, 7), DIRECT);
+  strangerReceives(message(4, 7), stranger);
   assert.deepEqual(toKernel.at(-1)!.datagram, message(4, 7));
   forwarder.setOwn("a=", null);
   assert.equal(forwarder.isOpen("a="), false);
+});
+
+Deno.test("a peer answers at the socket of another peer, which reports that socket to others → it is not open; no path leads there", async () => {
+  const { forwarder, kernelSends, take, takeStrangers, strangerReceives, toKernel } =
+    await forwarding("a=", "b=");
+  const other: Endpoint = { ...DIRECT, address: "192.0.2.2" };
+  forwarder.setPeers([
+    { publicKey: "a=", endpoints: [DIRECT] },
+    { publicKey: "b=", endpoints: [other] },
+  ]);
+  forwarder.setOwn("a=", { host: DIRECT.address, port: DIRECT.port });
+  forwarder.setOwn("b=", { host: other.address, port: other.port });
+  kernelSends(message(1, 7), "a=");
+  kernelSends(message(1, 8), "b=");
+  take();
+  const [[, ofA], [, ofB]] = takeStrangers() as [[Uint8Array, Endpoint], [Uint8Array, Endpoint]];
+  const fromB = { ...ofB, via: ofA.via };
+  strangerReceives(message(2, 10, 8), fromB);
+  strangerReceives(message(1, 11), fromB);
+  assert.deepEqual(toKernel, []);
+  kernelSends(message(4, 10), "b=");
+  assert.equal(forwarder.isOpen("b="), false);
+  strangerReceives(message(2, 10, 8), ofB);
+  kernelSends(message(4, 10), "b=");
+  assert.equal(forwarder.isOpen("b="), true);
+  strangerReceives(message(1, 12), ofB);
+  kernelSends(message(2, 13, 12), "b=");
+  assert.deepEqual(takeStrangers(), [[message(4, 10), ofB], [message(2, 13, 12), ofB]]);
 });
 
 Deno.test("the peer answers another socket, or the kernel had it at a relay → it is not open", async () => {

@@ -159,7 +159,7 @@ export class PathKeeper {
     await this.#options.kernel.setEndpoint(publicKey, step.is === "set" ? step.place : port);
     // To end the return, the peer must receive a packet from there, and answer it.
     const [address = ""] = this.#peer(publicKey)?.allowed_ips[0]?.split("/") ?? [];
-    if (isInside(address, this.#known.inside)) forwarder.stranger.nudge(address);
+    if (isInside(address, this.#known.inside)) forwarder.nudge(publicKey, address);
     return true;
   }
 

@@ -16,12 +16,15 @@ import { Initiations } from "./initiations.ts";
 import { headerOf } from "./messages.ts";
 import type { ForwarderOptions } from "./options.ts";
 import { IndexTable, newPort, newSession, type Port, type Session } from "./sessions.ts";
-import { isOpen, STRANGER, Stranger, withoutStranger } from "./stranger.ts";
+import { isOpen, isStrangers, openStranger, withoutStranger } from "./stranger.ts";
 
 /** A datagram that opens a router for the peer's datagrams. WireGuard drops it as too short. */
 const PUNCH = new Uint8Array(1);
 
 const LOOPBACK = "127.0.0.1";
+
+/** The discard port (RFC 863). No rule lets packets in there. */
+const DISCARD = 9;
 
 /** The most responses per initiation. Only one is genuine, but anyone who sees it can respond. */
 const MOST_ANSWERS = 8;
@@ -33,7 +36,7 @@ export class Forwarder implements PathTunnel {
   readonly #ports = new Map<string, Port>();
   /** For initiations from an endpoint that does not tell which peer it is. */
   readonly #guests = newPort();
-  readonly stranger: Stranger = new Stranger();
+  #strangers = 0;
   /** Sessions by the index that the kernel chose. */
   readonly #own: IndexTable;
   /** Sessions by the index that the peer chose. */
@@ -60,12 +63,17 @@ export class Forwarder implements PathTunnel {
   /** The loopback port for a peer. Opens the port if it is not open. */
   async open(publicKey: string): Promise<number> {
     if (this.#guests.socket === null) this.#guests.socket = await this.#listen(this.#guests);
-    const receive = this.receiveDatagram.bind(this);
-    await this.stranger.open(this.#options.openSocket, receive);
     const known = this.#ports.get(publicKey);
     if (known !== undefined) return known.socket!.port;
     const port = newPort();
     port.socket = await this.#listen(port);
+    port.stranger = await openStranger(this.#options.openSocket, {
+      number: this.#strangers++,
+      onDatagram: (datagram, from) => this.#receive(datagram, from, port),
+    }).catch((error) => {
+      port.socket!.close();
+      throw error;
+    });
     this.#ports.set(publicKey, port);
     return port.socket.port;
   }
@@ -78,10 +86,10 @@ export class Forwarder implements PathTunnel {
     this.#own.forget((session) => session.port === port);
     this.#remotes.forget((session) => session.port === port);
     port.socket!.close();
+    port.stranger!.close();
     if (this.#ports.size > 0) return;
     this.#guests.socket?.close();
     this.#guests.socket = null;
-    this.stranger.close();
   }
 
   /**
@@ -155,7 +163,7 @@ export class Forwarder implements PathTunnel {
   setOwn(publicKey: string, place: HostAndPort | null): void {
     const port = this.#ports.get(publicKey);
     if (port === undefined) return;
-    const own = place && { address: place.host, port: place.port, via: STRANGER };
+    const own = place && { address: place.host, port: place.port, via: port.stranger!.via };
     // If a relay leads there, a path from here may be better.
     port.own = own !== null && this.#rankOf(own) === 0 ? own : null;
   }
@@ -164,6 +172,11 @@ export class Forwarder implements PathTunnel {
   isOpen(publicKey: string): boolean {
     const port = this.#ports.get(publicKey);
     return port !== undefined && isOpen(port);
+  }
+
+  /** Makes the kernel send a packet to this address of the peer in the mesh. */
+  nudge(publicKey: string, address: string): void {
+    this.#ports.get(publicKey)?.stranger?.send(PUNCH, { address, port: DISCARD });
   }
 
   stats(): PeerStats[] {
@@ -199,11 +212,18 @@ export class Forwarder implements PathTunnel {
 
   /** Takes a datagram from the network. Anyone may have sent it. */
   receiveDatagram(datagram: Uint8Array, from: Endpoint): void {
+    this.#receive(datagram, from, null);
+  }
+
+  /** `only`: the port whose stranger has received this. Drops what is for another port. */
+  #receive(datagram: Uint8Array, from: Endpoint, only: Port | null): void {
     const header = headerOf(datagram);
     if (header === null) return;
-    if (header.type === "initiation") return this.#receiveInitiation(datagram, header.sender, from);
+    if (header.type === "initiation") {
+      return this.#receiveInitiation(datagram, header.sender, { from, only });
+    }
     const session = this.#own.get(header.receiver);
-    if (session === undefined) return;
+    if (session === undefined || session.port !== (only ?? session.port)) return;
     if (header.type === "response") {
       if (session.answered >= MOST_ANSWERS) return;
       session.answered++;
@@ -216,8 +236,12 @@ export class Forwarder implements PathTunnel {
     this.#pass(datagram, session.port);
   }
 
-  #receiveInitiation(datagram: Uint8Array, sender: number, from: Endpoint): void {
-    const ports = [...this.#ports.values()];
+  #receiveInitiation(
+    datagram: Uint8Array,
+    sender: number,
+    { from, only }: { readonly from: Endpoint; readonly only: Port | null },
+  ): void {
+    const ports = only === null ? [...this.#ports.values()] : [only];
     // Ignore all other addresses: peers without a port here have a better path.
     const isHere = ({ way, ways }: Port) =>
       way?.address === from.address || ways.some(({ address }) => address === from.address);
@@ -230,7 +254,7 @@ export class Forwarder implements PathTunnel {
     const owners = ports.filter(({ ways }) =>
       ways.some(({ address, port }) => address === from.address && port === from.port)
     );
-    const port = owners.length === 1 ? owners[0]! : this.#guests;
+    const port = only ?? (owners.length === 1 ? owners[0]! : this.#guests);
     // Keep the path by which the first copy arrived. The kernel drops later copies.
     const known = this.#remotes.get(sender);
     if (known === undefined) this.#remotes.set(sender, newSession(port, from));
@@ -296,7 +320,7 @@ export class Forwarder implements PathTunnel {
 
   #send(datagram: Uint8Array, to: Endpoint, port: Port): void {
     port.sentBytes += datagram.length;
-    if (to.via === STRANGER) this.stranger.send(datagram, to);
+    if (isStrangers(to)) port.stranger?.send(datagram, to);
     else this.#options.send(datagram, to);
   }
 

@@ -4,6 +4,8 @@ import type { Endpoint, Surroundings } from "../../wireguard/surroundings.ts";
 /** The local port of one peer, or of all peers that are not identified yet. */
 export interface Port {
   socket: UdpSocket | null;
+  /** The socket of `openStranger` for this peer. */
+  stranger: UdpSocket | null;
   /** The candidate endpoints, the best first. */
   ways: readonly Endpoint[];
   /** The endpoint in use. */
@@ -54,6 +56,7 @@ export function newSession(
 export function newPort(): Port {
   return {
     socket: null,
+    stranger: null,
     ways: [],
     way: null,
     handshakeAt: null,

@@ -3,39 +3,29 @@ import type { UdpOptions, UdpSocket } from "../../wireguard/sockets/udp_socket.t
 import { type Endpoint, isSameEndpoint } from "../../wireguard/surroundings.ts";
 import type { Port } from "./sessions.ts";
 
-/** The `via` of the stranger's endpoints. */
-export const STRANGER = "stranger";
-
-/** The discard port (RFC 863). No rule lets packets in there. */
-const DISCARD = 9;
+/** The start of the `via` of a stranger's endpoints. Each stranger has another `via`. */
+const STRANGER = "stranger-";
 
 /**
- * A socket that no peer was told of. A peer that answers datagrams from it accepts datagrams from
- * anyone, so the kernel can also reach the peer from its own port.
+ * Opens a socket that no peer was told of, for one peer. A peer that answers datagrams from it
+ * accepts datagrams from anyone, so the kernel can also reach the peer from its own port. The peer
+ * then reports the socket's address to the service, which tells other peers (`observed_endpoint`).
+ * So each peer needs a socket of its own.
  */
-export class Stranger {
-  #socket: UdpSocket | null = null;
+export function openStranger(
+  openSocket: (options: UdpOptions) => Promise<UdpSocket>,
+  { number, onDatagram }: {
+    /** Another one for each socket. */
+    readonly number: number;
+    readonly onDatagram: UdpOptions["onDatagram"];
+  },
+): Promise<UdpSocket> {
+  return openSocket({ port: 0, via: `${STRANGER}${number}`, onDatagram });
+}
 
-  async open(
-    openSocket: (options: UdpOptions) => Promise<UdpSocket>,
-    onDatagram: UdpOptions["onDatagram"],
-  ): Promise<void> {
-    this.#socket ??= await openSocket({ port: 0, via: STRANGER, onDatagram });
-  }
-
-  send(datagram: Uint8Array, to: Endpoint): void {
-    this.#socket?.send(datagram, to);
-  }
-
-  /** Makes the kernel send a packet to this address in the mesh. */
-  nudge(address: string): void {
-    this.#socket?.send(new Uint8Array(1), { address, port: DISCARD });
-  }
-
-  close(): void {
-    this.#socket?.close();
-    this.#socket = null;
-  }
+/** Whether the endpoint is reached from a stranger. */
+export function isStrangers({ via }: Endpoint): boolean {
+  return via.startsWith(STRANGER);
 }
 
 /** Whether the peer has answered the stranger, at the endpoint that the kernel had before. */
@@ -45,5 +35,5 @@ export function isOpen({ own, way }: Port): boolean {
 
 /** The same endpoint as a direct one, for code that does not know the stranger. */
 export function withoutStranger(endpoint: Endpoint): Endpoint {
-  return endpoint.via === STRANGER ? { ...endpoint, via: DIRECT } : endpoint;
+  return isStrangers(endpoint) ? { ...endpoint, via: DIRECT } : endpoint;
 }
