@@ -8,7 +8,7 @@ function stepsOf(looks: readonly [endpoint: string, receivedBytes: number][]): s
   const returns = new Returns();
   return looks.map(([endpoint, receivedBytes], index) => {
     const peer = { publicKey: "a=", lastHandshakeAt: 0, endpoint, receivedBytes };
-    return returns.next(peer, { place: index < 20 ? PLACE : null, now: 2000 * index }).is;
+    return returns.next(peer, { place: PLACE, now: 2000 * index }).is;
   });
 }
 
@@ -27,6 +27,13 @@ Deno.test("what was under way moves the kernel back → set again; time after ti
   assert.deepEqual(stepsOf(back), ["set", "set", "wait", "returned"]);
   const always = Array.from({ length: 6 }, (_, index): [string, number] => [PORT, index]);
   assert.deepEqual(stepsOf(always), ["set", "set", "set", "set", "set", "failed"]);
+});
+
+Deno.test("the kernel hears the peer at a third place, or is given one → left there, whether or not a return is in progress", () => {
+  const elsewhere = "198.51.100.9:51820";
+  assert.deepEqual(stepsOf([[elsewhere, 9]]), ["nothing"]);
+  const looks = [[PORT, 9], [PLACE, 9], [elsewhere, 9], [PORT, 9]] as [string, number][];
+  assert.deepEqual(stepsOf(looks), ["set", "wait", "nothing", "set"]);
 });
 
 Deno.test("nothing comes for 15 s → failed", () => {

@@ -1,4 +1,5 @@
 import type { KernelPeer } from "./kernel.ts";
+import { isLoopback } from "./places.ts";
 
 /** In milliseconds. WireGuard answers a packet within 10 s, even if no program answers it. */
 const ANSWER = 15_000;
@@ -35,6 +36,10 @@ export class Returns {
     { place, now }: { readonly place: string | null; readonly now: number },
   ): Step {
     const attempt = this.#attempts.get(publicKey);
+    // The peer has sent from elsewhere, or the agent has set its new endpoint: keep that.
+    const isElsewhere = endpoint !== null && !isLoopback(endpoint) &&
+      endpoint !== (attempt?.place ?? place);
+    if (isElsewhere) return this.#end(publicKey, "nothing");
     if (attempt === undefined) {
       if (place === null) return { is: "nothing" };
       this.#attempts.set(publicKey, { place, since: now, tries: 1, receivedBytes: null });
@@ -55,7 +60,7 @@ export class Returns {
     this.#attempts.delete(publicKey);
   }
 
-  #end(publicKey: string, is: "returned" | "failed"): Step {
+  #end(publicKey: string, is: "nothing" | "returned" | "failed"): Step {
     this.#attempts.delete(publicKey);
     return { is };
   }
