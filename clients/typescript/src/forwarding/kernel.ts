@@ -52,11 +52,13 @@ export function kernelInterface(name: string): Kernel {
     async state() {
       try {
         // Not `dump`, which prints the private key and the preshared keys.
-        const shown = await Promise.all(
-          ["public-key", "listen-port", "endpoints", "latest-handshakes", "transfer"]
-            .map(async (field) => (await run("wg", ["show", name, field])).stdout),
+        const show = async (field: string) => (await run("wg", ["show", name, field])).stdout;
+        const [publicKey = "", listenPort = "", ...counts] = await Promise.all(
+          ["public-key", "listen-port", "latest-handshakes", "transfer"].map(show),
         );
-        const state = parseState(shown);
+        // Last: a packet that is counted has already moved the endpoint.
+        const endpoints = await show("endpoints");
+        const state = parseState([publicKey, listenPort, endpoints, ...counts]);
         return state.listenPort === 0 ? null : state;
       } catch (error) {
         if (/No such device/.test(String((error as { stderr?: string }).stderr))) return null;
