@@ -18,6 +18,9 @@ async function forwarding(...publicKeys: string[]) {
   const closed: number[] = [];
   const strangers: [Uint8Array, Endpoint][] = [];
   const timers = new Set<() => void>();
+  const waits: number[] = [];
+  /** By which sockets each datagram to peers was sent. */
+  const vias: string[] = [];
   let now = 0;
   const forwarder = new Forwarder({
     publicKey: OWN_KEY,
@@ -25,12 +28,16 @@ async function forwarding(...publicKeys: string[]) {
       now: () => now,
       unixTime: () => 0,
       randomBytes: (length) => new Uint8Array(length),
-      after(_, action) {
+      after(milliseconds, action) {
+        waits.push(milliseconds);
         timers.add(action);
         return () => timers.delete(action);
       },
     },
-    send: (datagram, to) => void sent.push([datagram, to]),
+    send(datagram, to) {
+      sent.push([datagram, to]);
+      vias.push(to.via);
+    },
     rankOf: ({ via, address }) => via === "udp" && address !== RELAY ? 0 : 1,
     openSocket(options) {
       const port = 4000 + opened.size;
@@ -41,8 +48,9 @@ async function forwarding(...publicKeys: string[]) {
         families: ["ipv4"],
         send: (datagram, to) => {
           if (options.isLoopback !== true) {
-            const { address, port } = to;
-            return void strangers.push([datagram, { address, port, via: options.via }]);
+            vias.push(options.via);
+            strangers.push([datagram, { ...to, via: options.via }]);
+            return;
           }
           assert.deepEqual(to, { address: "127.0.0.1", port: KERNEL });
           toKernel.push({ port, datagram });
@@ -57,6 +65,8 @@ async function forwarding(...publicKeys: string[]) {
     forwarder,
     toKernel,
     closed,
+    waits,
+    vias,
     take: () => sent.splice(0),
     sleep: (milliseconds: number) => now += milliseconds,
     /** Delivers a datagram to the socket whose `via` this is, which no peer was told of. */
@@ -223,6 +233,59 @@ Deno.test("the last peer is closed → all ports are; one of two → its own", a
   assert.deepEqual(closed.sort(), [4000, 4001, 4002, 4003, 4004]);
 });
 
+Deno.test("a peer is closed, or another takes its port, while its initiation waits for relays → it is not sent", async () => {
+  for (const heirs of [[], ["b="]]) {
+    const { forwarder, kernelSends, take, pass } = await forwarding("a=");
+    forwarder.setPeers([{ publicKey: "a=", endpoints: [RELAYED] }]);
+    kernelSends(message(1, 7), "a=");
+    const endpoint = `127.0.0.1:${forwarder.portOf("a=")}`;
+    const peers = heirs.map((publicKey) => ({ publicKey, endpoint }));
+    assert.deepEqual([...forwarder.handOver(peers)], [["a=", heirs[0] ?? null]]);
+    if (heirs.length === 0) forwarder.close("a=");
+    pass();
+    forwarder.punch();
+    assert.deepEqual(take(), []);
+  }
+});
+
+Deno.test("an initiation → to relays half a second later; when it is repeated, a quarter", async () => {
+  const { forwarder, kernelSends, waits, sleep, pass } = await forwarding("z=");
+  forwarder.setPeers([{ publicKey: "z=", endpoints: [DIRECT, RELAYED] }]);
+  kernelSends(message(1, 7), "z=");
+  assert.deepEqual(waits, [500]);
+  pass();
+  sleep(2000);
+  forwarder.punch();
+  assert.deepEqual(waits, [500, 250]);
+});
+
+Deno.test("a socket cannot be opened → rejected; those that were are closed at the end", async () => {
+  const open = new Set<number>();
+  let next = 4000;
+  const forwarder = new Forwarder({
+    publicKey: OWN_KEY,
+    surroundings: {
+      now: () => 0,
+      unixTime: () => 0,
+      randomBytes: (length) => new Uint8Array(length),
+      after: () => () => {},
+    },
+    send: () => {},
+    rankOf: () => 0,
+    openSocket({ via, isLoopback = false }) {
+      if (!isLoopback) return Promise.reject(new Error("too many files"));
+      const port = next++;
+      open.add(port);
+      const close = () => void open.delete(port);
+      return Promise.resolve({ via, port, families: ["ipv4"], send: () => {}, close });
+    },
+  });
+  await assert.rejects(forwarder.open("a="), /too many files/);
+  assert.equal(forwarder.portOf("a="), null);
+  forwarder.closeAll();
+  assert.deepEqual([...open], []);
+});
+
 Deno.test("peers that are not reached directly → a datagram to their direct ways alone", async () => {
   const { forwarder, take } = await forwarding("a=");
   forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT, RELAYED] }]);
@@ -294,7 +357,7 @@ Deno.test("a better way is dead, and the kernel sends in its old session → its
 });
 
 Deno.test("the peer answers the stranger, at the kernel's own endpoint → it is open, directly; its datagrams pass", async () => {
-  const { forwarder, kernelSends, take, takeStrangers, strangerReceives, toKernel } =
+  const { forwarder, kernelSends, take, takeStrangers, strangerReceives, toKernel, vias } =
     await forwarding("a=");
   const own = { address: DIRECT.address, port: DIRECT.port };
   forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT] }]);
@@ -303,6 +366,7 @@ Deno.test("the peer answers the stranger, at the kernel's own endpoint → it is
   assert.deepEqual(take(), [[message(1, 7), DIRECT]]);
   const sent = takeStrangers();
   const [, stranger] = sent[0]!;
+  assert.deepEqual(vias, [stranger.via, DIRECT.via]);
   assert.deepEqual(sent, [[message(1, 7), { ...own, via: stranger.via }]]);
   assert.equal(forwarder.isOpen("a="), false);
   strangerReceives(message(2, 9, 7), stranger);
@@ -333,15 +397,17 @@ Deno.test("a peer answers at the socket of another peer, which reports that sock
   const fromB = { ...ofB, via: ofA.via };
   strangerReceives(message(2, 10, 8), fromB);
   strangerReceives(message(1, 11), fromB);
-  assert.deepEqual(toKernel, []);
+  assert.equal(toKernel.length, 0);
   kernelSends(message(4, 10), "b=");
   assert.equal(forwarder.isOpen("b="), false);
   strangerReceives(message(2, 10, 8), ofB);
   kernelSends(message(4, 10), "b=");
   assert.equal(forwarder.isOpen("b="), true);
-  strangerReceives(message(1, 12), ofB);
+  const moved = { ...ofB, port: 2000 };
+  strangerReceives(message(1, 12), moved);
+  assert.equal(toKernel.at(-1)!.port, forwarder.portOf("b="));
   kernelSends(message(2, 13, 12), "b=");
-  assert.deepEqual(takeStrangers(), [[message(4, 10), ofB], [message(2, 13, 12), ofB]]);
+  assert.deepEqual(takeStrangers(), [[message(4, 10), ofB], [message(2, 13, 12), moved]]);
 });
 
 Deno.test("the peer answers another socket, or the kernel had it at a relay → it is not open", async () => {

@@ -69,7 +69,7 @@ export class Forwarder implements PathTunnel {
     port.socket = await this.#listen(port);
     port.stranger = await openStranger(this.#options.openSocket, {
       number: this.#strangers++,
-      onDatagram: (datagram, from) => this.#receive(datagram, from, port),
+      onDatagram: (datagram, from) => this.receiveDatagram(datagram, from, port),
     }).catch((error) => {
       port.socket!.close();
       throw error;
@@ -87,7 +87,10 @@ export class Forwarder implements PathTunnel {
     this.#remotes.forget((session) => session.port === port);
     port.socket!.close();
     port.stranger!.close();
-    if (this.#ports.size > 0) return;
+    if (this.#ports.size === 0) this.#closeGuests();
+  }
+
+  #closeGuests(): void {
     this.#guests.socket?.close();
     this.#guests.socket = null;
   }
@@ -118,6 +121,8 @@ export class Forwarder implements PathTunnel {
 
   closeAll(): void {
     for (const publicKey of [...this.#ports.keys()]) this.close(publicKey);
+    // It is open without any port if the first port could not be opened.
+    this.#closeGuests();
   }
 
   portOf(publicKey: string): number | null {
@@ -210,13 +215,11 @@ export class Forwarder implements PathTunnel {
     }
   }
 
-  /** Takes a datagram from the network. Anyone may have sent it. */
-  receiveDatagram(datagram: Uint8Array, from: Endpoint): void {
-    this.#receive(datagram, from, null);
-  }
-
-  /** `only`: the port whose stranger has received this. Drops what is for another port. */
-  #receive(datagram: Uint8Array, from: Endpoint, only: Port | null): void {
+  /**
+   * Takes a datagram from the network. Anyone may have sent it. `only`: the port whose stranger has
+   * received it; a datagram for another port is dropped.
+   */
+  receiveDatagram(datagram: Uint8Array, from: Endpoint, only: Port | null = null): void {
     const header = headerOf(datagram);
     if (header === null) return;
     if (header.type === "initiation") {
