@@ -10,9 +10,10 @@ readonly ENDPOINT_NOTE=$CONFIG_DIR/$INTERFACE.endpoint
 # How often the names of silent peers are looked up.
 readonly NAMES_SECONDS=30
 
-# The file that `agentfiles mesh path` writes while it runs on this host: its own endpoints, and the
-# peers whose packets it forwards. It rewrites the file every few seconds. An older file was left
-# behind by a process that was killed.
+# The file that `agentfiles mesh path` writes while it runs on this host: its own endpoints, the
+# peers whose packets it forwards, and the peers for which it is too early to say that there is no
+# path. It rewrites the file every few seconds. An older file was left behind by a process that was
+# killed.
 readonly PATH_FILE=$CONFIG_DIR/$INTERFACE.path
 readonly PATH_FILE_SECONDS=30
 # The lock of that process. It does not exist on a host where `agentfiles mesh path` never ran.

@@ -27,7 +27,8 @@ BEGIN {
   # A passive keepalive comes after 10 s, and answers are checked every 10 s.
   answer_seconds = 12
   # How long a new peer may take before it counts as not connected. The second check, after 10 s,
-  # decides. For peers that it forwards, `agentfiles mesh path` tells when it has given up.
+  # decides. While `agentfiles mesh path` seeks a path to the peer, it is too early. When it has
+  # given up on a peer that it forwards, nothing else is waited for.
   patience_seconds = 9
   # The longest list that the service accepts.
   most_reported = 64
