@@ -4,6 +4,8 @@ import { join } from "node:path";
 import type { KernelPeer, KernelState } from "../../clients/typescript/src/forwarding/kernel.ts";
 import type { PathKeeperOptions } from "../../clients/typescript/src/forwarding/options.ts";
 import { PathKeeper } from "../../clients/typescript/src/forwarding/path_keeper.ts";
+import type { UdpOptions } from "../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
+import { message } from "../unit/forwarding/messages.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
 
 const REGISTERED = "192.0.2.1:1000";
@@ -26,7 +28,9 @@ class Keeping implements AsyncDisposable {
   /** The number of open sockets when each endpoint was set. */
   readonly openAtSet: number[] = [];
   readonly news: string[] = [];
-  #openSockets = 0;
+  /** Where datagrams were sent. */
+  readonly sentTo: string[] = [];
+  readonly #sockets = new Map<number, UdpOptions>();
   readonly #ended = new AbortController();
   readonly #runs: Promise<void>;
 
@@ -45,6 +49,7 @@ class Keeping implements AsyncDisposable {
         public_key: `${name}=`,
         name,
         endpoints,
+        allowed_ips: ["10.213.0.2/32"],
         observed_endpoint: null,
       })),
     };
@@ -54,7 +59,7 @@ class Keeping implements AsyncDisposable {
         setEndpoint: (publicKey, endpoint) => {
           this.set.push([publicKey, endpoint]);
           this.setAfter.push(this.looks);
-          this.openAtSet.push(this.#openSockets);
+          this.openAtSet.push(this.#sockets.size);
           this.peers = this.peers!.map((one) =>
             one.publicKey === publicKey ? { ...one, endpoint } : one
           );
@@ -70,14 +75,15 @@ class Keeping implements AsyncDisposable {
       stunServers: [],
       onNews: ({ peer, via }) => Promise.resolve(void this.news.push(`${peer} ${via}`)),
       onTrouble: (message) => assert.fail(message),
-      openSocket: ({ via, port }) => {
-        this.#openSockets++;
+      openSocket: (options) => {
+        const port = nextPort++;
+        this.#sockets.set(port, options);
         return Promise.resolve({
-          via,
-          port: port === 0 ? nextPort++ : port,
+          via: options.via,
+          port,
           families: ["ipv4"],
-          send: () => {},
-          close: () => void this.#openSockets--,
+          send: (_, { address, port }) => void this.sentTo.push(`${address}:${port}`),
+          close: () => void this.#sockets.delete(port),
         });
       },
     });
@@ -102,6 +108,32 @@ class Keeping implements AsyncDisposable {
     this.looks++;
     const peers = this.emptyLooks-- > 0 ? [] : this.peers;
     return peers && { publicKey: "own=", listenPort: 51820, peers };
+  }
+
+  /**
+   * The kernel sends a handshake to the port of the only peer, which answers at REGISTERED, to the
+   * socket that it was not told of.
+   */
+  meet(): void {
+    const [[publicKey, endpoint]] = this.set as [[string, string]];
+    const port = this.#sockets.get(Number(endpoint.split(":")[1]))!;
+    const stranger = [...this.#sockets.values()].find(({ via }) => via.startsWith("stranger"))!;
+    const [address, number] = REGISTERED.split(":") as [string, string];
+    const kernel = { address: "127.0.0.1", port: 51820, via: port.via };
+    port.onDatagram(message(1, 7), kernel);
+    const from = { address, port: Number(number), via: stranger.via };
+    stranger.onDatagram(message(2, 9, 7), from);
+    port.onDatagram(message(4, 9), kernel);
+    this.peers = [peer(publicKey, { endpoint, lastHandshakeAt: Date.now(), receivedBytes: 92 })];
+  }
+
+  /** The kernel hears the only peer at this endpoint. */
+  hear(endpoint: string): void {
+    this.peers = this.peers!.map((one) => ({
+      ...one,
+      endpoint,
+      receivedBytes: one.receivedBytes + 32,
+    }));
   }
 
   stateFile(): Promise<string> {
@@ -193,4 +225,30 @@ Deno.test("a peer is removed and added again → it keeps its port; it stays awa
   await eventually("its port is closed", {
     condition: () => Promise.resolve(keeping.news.includes("a released")),
   });
+});
+
+Deno.test("a peer answers the socket that it was not told of → it is returned, and its port closed when it is heard; not if it moves, or at the end", async () => {
+  const elsewhere = "198.51.100.9:51820";
+  await Promise.all([REGISTERED, elsewhere, null].map(async (heardAt) => {
+    await using keeping = await Keeping.start({ peers: [peer("a=")], endpoints: [REGISTERED] });
+    const { set, news } = keeping;
+    await keeping.untilSet(1);
+    keeping.meet();
+    await keeping.untilSet(2);
+    const { looks } = keeping;
+    await eventually("it was seen there", {
+      condition: () => Promise.resolve(keeping.looks > looks + 1),
+    });
+    assert.ok(!news.includes("a released"));
+    assert.equal(keeping.sentTo.filter((place) => place === "10.213.0.2:9").length, 1);
+    if (heardAt !== null) {
+      keeping.hear(heardAt);
+      await eventually("its port is closed", {
+        condition: () => Promise.resolve(news.includes("a released")),
+      });
+      assert.equal(keeping.peers![0]!.endpoint, heardAt);
+    }
+    await keeping.stop();
+    assert.deepEqual(set.slice(1), [["a=", REGISTERED]]);
+  }));
 });

@@ -3,7 +3,8 @@ import type { MeshConfiguration } from "../../../clients/typescript/src/contract
 import { KnownConfiguration } from "../../../clients/typescript/src/forwarding/service.ts";
 
 function configurationOf(...names: string[]): MeshConfiguration {
-  const peers = names.map((name) => ({ public_key: `${name}=`, name, endpoints: [] }));
+  const lists = { endpoints: [], allowed_ips: [] };
+  const peers = names.map((name) => ({ public_key: `${name}=`, name, ...lists }));
   return { interface: { addresses: ["10.213.0.1/16"] }, peers } as unknown as MeshConfiguration;
 }
 
@@ -70,6 +71,10 @@ Deno.test("a service that is away, or says nonsense → what was known stays; as
     [() => ({ interface: { addresses: ["everything"] }, peers: [] }), /not an IP network/],
     [() => ({ interface: { addresses: [] } }), /undefined/],
     [() => ({ interface: { addresses: [] }, peers: [{ public_key: 7, endpoints: [] }] }), /peers/],
+    [() => ({
+      interface: { addresses: [] },
+      peers: [{ public_key: "a=", name: "a", endpoints: [] }],
+    }), /peers/],
   ];
   for (const [index, [answer, sentence]] of nonsense.entries()) {
     const requests = await refreshFor(60, {

@@ -107,8 +107,9 @@ export class KnownConfiguration {
     // Parse everything before replacing anything: a malformed answer leaves the known
     // configuration.
     const inside = own.addresses.map(parseNetwork);
-    const isPeer = ({ public_key, name, endpoints }: MeshPeer) =>
-      [public_key, name, ...endpoints].every((text) => typeof text === "string");
+    const isPeer = ({ public_key, name, endpoints, allowed_ips }: MeshPeer) =>
+      Array.isArray(allowed_ips) &&
+      [public_key, name, ...endpoints, ...allowed_ips].every((text) => typeof text === "string");
     if (!peers.every(isPeer)) {
       throw new TypeError("The configuration's peers are not in the known format.");
     }
