@@ -16,6 +16,11 @@ import {
 
 const MOST_FILES = 12;
 
+const MOST_LINES = 300;
+
+/** Written by `deno task client:types` and `deno task schema:squash`. */
+const GENERATED = ["clients/typescript/src/contract/", "supabase/migrations/"];
+
 /** `supabase/functions/_shared/mcp/tools.ts` is 5 deep, and so is the folder `routes/inbox`. */
 const DEEPEST = 5;
 
@@ -44,6 +49,18 @@ Deno.test(`every folder of the tree, also of the package → at most ${DEEPEST} 
   assert.ok(folders.has("clients/typescript/src/mesh/engine"), "the folders are found");
   const deeper = [...folders].filter((folder) => folder.split("/").length > DEEPEST);
   assert.deepEqual(deeper, []);
+});
+
+Deno.test(`every file of TypeScript, SQL, shell or awk that nothing generates → at most ${MOST_LINES} lines`, async () => {
+  const files = (await filesOfTree()).filter((file) => /\.(ts|sql|sh|awk)$/.test(file));
+  assert.ok(files.includes("examples/mesh-agent/mesh-agent.sh"), "the files are found");
+  const long: string[] = [];
+  for (const file of files) {
+    if (GENERATED.some((start) => file.startsWith(start))) continue;
+    const lines = (await readFile(join(PROJECT, file), "utf8")).split("\n").length - 1;
+    if (lines > MOST_LINES) long.push(`${file}: ${lines}`);
+  }
+  assert.deepEqual(long, []);
 });
 
 Deno.test("depthOf() of a file → its folders and itself; in the package, below the package", () => {

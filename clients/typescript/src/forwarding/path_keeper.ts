@@ -3,7 +3,6 @@
  * forwarded. While the kernel reaches all peers, this opens no socket and sends no request.
  */
 import { pause } from "../http/retries.ts";
-import type { Paths } from "../paths/paths.ts";
 import { parseEndpoint } from "../paths/places/address_kinds.ts";
 import { openUdpSocket } from "../wireguard/sockets/udp_socket.ts";
 import { systemSurroundings } from "../wireguard/system_surroundings.ts";
@@ -16,6 +15,7 @@ import { openWays, type Ways } from "./open_ways.ts";
 import type { PathKeeperOptions } from "./options.ts";
 import { PathTeller, TroubleTeller } from "./path_news.ts";
 import { PathWatch } from "./path_watch.ts";
+import { forwardedPeers, outerEndpoints } from "./reports.ts";
 import { restoreEndpoints } from "./restore.ts";
 import { Returns } from "./returns.ts";
 import { KnownConfiguration } from "./service.ts";
@@ -105,7 +105,8 @@ export class PathKeeper {
     const [forwarder] = await Promise.all([this.#opened(state), this.#refresh(state.peers)]);
     for (const peer of needing) await this.#takeOver(peer);
     this.#setPeers();
-    forwarder.punch();
+    const sought = new Set(this.#sought());
+    forwarder.punch((publicKey) => sought.has(publicKey));
     await this.#tell(state.peers);
   }
 
@@ -255,31 +256,16 @@ export class PathKeeper {
 
   #forwarded(): ForwardedPeer[] {
     if (this.#open === null) return [];
-    const { paths, forwarder } = this.#open;
-    const reports = new Map(paths.reports().map((report) => [report.publicKey, report]));
-    return forwarder.publicKeys.map((publicKey) => {
-      const report = reports.get(publicKey);
-      const via = this.#watch.works(publicKey) ? report?.via ?? "none" : "none";
-      const before = this.#before.get(publicKey) ?? null;
-      const endpoint = `${LOOPBACK}${forwarder.portOf(publicKey)}`;
-      return { publicKey, endpoint, via, outer: report?.endpoint ?? null, before };
-    });
+    return forwardedPeers(this.#open, { watch: this.#watch, before: this.#before });
   }
 
   async #write(): Promise<void> {
     const state = this.#open && {
-      endpoints: this.#endpoints(this.#open.paths),
+      endpoints: outerEndpoints(this.#open.paths, this.#known.inside),
       peers: this.#forwarded(),
       sought: this.#sought(),
     };
     await this.#file.write(state, this.#surroundings.now());
-  }
-
-  /** The endpoints outside of the tunnel. The service refuses those inside. */
-  #endpoints(paths: Paths): string[] {
-    const { inside } = this.#known;
-    if (inside.length === 0) return [];
-    return paths.endpoints().filter((text) => !isInside(parseEndpoint(text)!.host, inside));
   }
 
   #restore(forwarded: readonly ForwardedPeer[]): Promise<void> {

@@ -4,7 +4,6 @@
  * encrypted. `Paths` uses it in place of a tunnel.
  */
 import { Buffer } from "node:buffer";
-import type { UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
 import { CookieBaker } from "../../wireguard/handshake/cookies.ts";
 import { Load } from "../../wireguard/handshake/load.ts";
 import { type Endpoint, isSameEndpoint } from "../../wireguard/surroundings.ts";
@@ -15,13 +14,15 @@ import type { KernelPeer } from "../kernel.ts";
 import { Initiations } from "./initiations.ts";
 import { headerOf } from "./messages.ts";
 import type { ForwarderOptions } from "./options.ts";
-import { IndexTable, newPort, newSession, type Port, type Session } from "./sessions.ts";
-import { isOpen, isStrangers, openStranger, withoutStranger } from "./stranger.ts";
+import { LOOPBACK, Ports } from "./ports.ts";
+import { IndexTable, newSession, type Port, type Session } from "./sessions.ts";
+import { isOpen, isStrangers, withoutStranger } from "./stranger.ts";
 
 /** A datagram that opens a router for the peer's datagrams. WireGuard drops it as too short. */
 const PUNCH = new Uint8Array(1);
 
-const LOOPBACK = "127.0.0.1";
+/** Milliseconds between two punches to a peer that is not sought. */
+const PUNCH_INTERVAL = 2000;
 
 /** The discard port (RFC 863). No rule lets packets in there. */
 const DISCARD = 9;
@@ -33,10 +34,7 @@ export class Forwarder implements PathTunnel {
   /** Changes if the kernel's interface gets another key. */
   publicKey: string;
   readonly #options: ForwarderOptions;
-  readonly #ports = new Map<string, Port>();
-  /** For initiations from an endpoint that does not tell which peer it is. */
-  readonly #guests = newPort();
-  #strangers = 0;
+  readonly #ports: Ports;
   /** Sessions by the index that the kernel chose. */
   readonly #own: IndexTable;
   /** Sessions by the index that the peer chose. */
@@ -51,6 +49,12 @@ export class Forwarder implements PathTunnel {
   constructor(options: ForwarderOptions) {
     this.#options = options;
     this.publicKey = options.publicKey;
+    this.#ports = new Ports({
+      openSocket: options.openSocket,
+      kernelPort: () => this.kernelPort,
+      onLeaving: (datagram, port) => this.#leave(datagram, port),
+      onStrange: (datagram, from, port) => this.receiveDatagram(datagram, from, port),
+    });
     this.#own = new IndexTable(options.surroundings);
     this.#remotes = new IndexTable(options.surroundings);
     this.#initiations = new Initiations({
@@ -62,67 +66,33 @@ export class Forwarder implements PathTunnel {
 
   /** The loopback port for a peer. Opens the port if it is not open. */
   async open(publicKey: string): Promise<number> {
-    if (this.#guests.socket === null) this.#guests.socket = await this.#listen(this.#guests);
-    const known = this.#ports.get(publicKey);
-    if (known !== undefined) return known.socket!.port;
-    const port = newPort();
-    port.socket = await this.#listen(port);
-    port.stranger = await openStranger(this.#options.openSocket, {
-      number: this.#strangers++,
-      onDatagram: (datagram, from) => this.receiveDatagram(datagram, from, port),
-    }).catch((error) => {
-      port.socket!.close();
-      throw error;
-    });
-    this.#ports.set(publicKey, port);
-    return port.socket.port;
+    return (await this.#ports.open(publicKey)).socket!.port;
   }
 
   close(publicKey: string): void {
     const port = this.#ports.get(publicKey);
-    if (port === undefined) return;
-    this.#ports.delete(publicKey);
-    this.#initiations.end(port);
-    this.#own.forget((session) => session.port === port);
-    this.#remotes.forget((session) => session.port === port);
-    port.socket!.close();
-    port.stranger!.close();
-    if (this.#ports.size === 0) this.#closeGuests();
-  }
-
-  #closeGuests(): void {
-    this.#guests.socket?.close();
-    this.#guests.socket = null;
-  }
-
-  /**
-   * Takes the kernel's peers. Returns the peers with a port here that have vanished from the
-   * kernel, each with its heir or null. An heir is a new peer that the kernel has at the vanished
-   * peer's port: the same host with another key. It takes over the port, and its session continues.
-   */
-  handOver(
-    peers: readonly Pick<KernelPeer, "publicKey" | "endpoint">[],
-  ): Map<string, string | null> {
-    const handed = new Map<string, string | null>();
-    for (const [publicKey, port] of [...this.#ports]) {
-      if (peers.some((peer) => peer.publicKey === publicKey)) continue;
-      const place = `${LOOPBACK}:${port.socket!.port}`;
-      const heir = peers.find((peer) =>
-        peer.endpoint === place && !this.#ports.has(peer.publicKey)
-      );
-      handed.set(publicKey, heir?.publicKey ?? null);
-      if (heir === undefined) continue;
+    if (port !== undefined) {
       this.#initiations.end(port);
-      this.#ports.delete(publicKey);
-      this.#ports.set(heir.publicKey, port);
+      this.#own.forget((session) => session.port === port);
+      this.#remotes.forget((session) => session.port === port);
     }
-    return handed;
+    this.#ports.close(publicKey);
   }
 
   closeAll(): void {
-    for (const publicKey of [...this.#ports.keys()]) this.close(publicKey);
-    // It is open without any port if the first port could not be opened.
-    this.#closeGuests();
+    for (const publicKey of this.publicKeys) this.close(publicKey);
+    this.#ports.closeGuests();
+  }
+
+  /** See `Ports`. */
+  handOver(
+    peers: readonly Pick<KernelPeer, "publicKey" | "endpoint">[],
+  ): Map<string, string | null> {
+    const handed = this.#ports.handOver(peers);
+    for (const heir of handed.values()) {
+      if (heir !== null) this.#initiations.end(this.#ports.get(heir)!);
+    }
+    return handed;
   }
 
   portOf(publicKey: string): number | null {
@@ -131,7 +101,7 @@ export class Forwarder implements PathTunnel {
 
   /** Whether a port is the guests' port, which belongs to no single peer. */
   isGuests(port: number): boolean {
-    return this.#guests.socket?.port === port;
+    return this.#ports.guests.socket?.port === port;
   }
 
   /** Moves the sessions at the guests' port to the port of a peer, the only one there. */
@@ -139,12 +109,12 @@ export class Forwarder implements PathTunnel {
     const port = this.#ports.get(publicKey);
     if (port === undefined) return;
     this.#own.forEach((session) => {
-      if (session.port === this.#guests) session.port = port;
+      if (session.port === this.#ports.guests) session.port = port;
     });
   }
 
   get publicKeys(): string[] {
-    return [...this.#ports.keys()];
+    return this.#ports.publicKeys;
   }
 
   setPeers(
@@ -185,7 +155,7 @@ export class Forwarder implements PathTunnel {
   }
 
   stats(): PeerStats[] {
-    return [...this.#ports].map(([publicKey, port]) => ({
+    return this.#ports.all.map(([publicKey, port]) => ({
       publicKey,
       endpoint: port.way && withoutStranger(port.way),
       handshakeAt: port.handshakeAt,
@@ -205,11 +175,14 @@ export class Forwarder implements PathTunnel {
 
   /**
    * For every peer without a direct path: sends the kernel's initiation again, or does the same as
-   * `tryEndpoints`.
+   * `tryEndpoints`. Peers that are not sought get this less often: they may be offline for days.
    */
-  punch(): void {
-    for (const [publicKey, port] of this.#ports) {
+  punch(isSought: (publicKey: string) => boolean): void {
+    const now = this.#options.surroundings.now();
+    for (const [publicKey, port] of this.#ports.all) {
       if (port.way !== null && this.#rankOf(port.way) === 0) continue;
+      if (!isSought(publicKey) && now - port.punchedAt < PUNCH_INTERVAL) continue;
+      port.punchedAt = now;
       const isFirst = this.publicKey < publicKey;
       if (!this.#initiations.repeat(port, { isFirst })) this.tryEndpoints(publicKey, port.ways);
     }
@@ -244,7 +217,7 @@ export class Forwarder implements PathTunnel {
     sender: number,
     { from, only }: { readonly from: Endpoint; readonly only: Port | null },
   ): void {
-    const ports = only === null ? [...this.#ports.values()] : [only];
+    const ports = only === null ? this.#ports.all.map(([, port]) => port) : [only];
     // Ignore all other addresses: peers without a port here have a better path.
     const isHere = ({ way, ways }: Port) =>
       way?.address === from.address || ways.some(({ address }) => address === from.address);
@@ -257,7 +230,7 @@ export class Forwarder implements PathTunnel {
     const owners = ports.filter(({ ways }) =>
       ways.some(({ address, port }) => address === from.address && port === from.port)
     );
-    const port = only ?? (owners.length === 1 ? owners[0]! : this.#guests);
+    const port = only ?? (owners.length === 1 ? owners[0]! : this.#ports.guests);
     // Keep the path by which the first copy arrived. The kernel drops later copies.
     const known = this.#remotes.get(sender);
     if (known === undefined) this.#remotes.set(sender, newSession(port, from));
@@ -275,19 +248,6 @@ export class Forwarder implements PathTunnel {
     port.socket?.send(datagram, { address: LOOPBACK, port: this.kernelPort });
   }
 
-  async #listen(port: Port): Promise<UdpSocket> {
-    return await this.#options.openSocket({
-      port: 0,
-      via: LOOPBACK,
-      isLoopback: true,
-      onDatagram: (datagram, from) => {
-        if (from.port === this.kernelPort && from.address === LOOPBACK) {
-          this.#leave(datagram, port);
-        }
-      },
-    });
-  }
-
   /** Sends a datagram of the kernel to a peer. */
   #leave(datagram: Uint8Array, port: Port): void {
     const header = headerOf(datagram);
@@ -302,7 +262,7 @@ export class Forwarder implements PathTunnel {
     if (session !== undefined) {
       if (header.type === "response") this.#own.set(header.sender, session);
       this.#confirm(session);
-      if (port !== this.#guests) {
+      if (port !== this.#ports.guests) {
         session.port = port;
         port.way = session.endpoint;
       }

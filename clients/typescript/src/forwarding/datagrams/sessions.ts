@@ -16,6 +16,8 @@ export interface Port {
   sentBytes: number;
   /** The kernel's own endpoint of the peer; null if it is unknown or must not be tried again. */
   own: Endpoint | null;
+  /** The last punch, by the clock of the surroundings. */
+  punchedAt: number;
   /** The kernel's newest initiation, until the peer responds. */
   initiation: Initiation | null;
 }
@@ -63,6 +65,7 @@ export function newPort(): Port {
     receivedBytes: 0,
     sentBytes: 0,
     own: null,
+    punchedAt: -Infinity,
     initiation: null,
   };
 }
