@@ -27,6 +27,44 @@ Deno.test("the peer answers the stranger, at the kernel's own endpoint → it is
   assert.equal(forwarder.isOpen("a="), false);
 });
 
+Deno.test("the peer began the session → the first 3 data packets are also sent by the stranger; answered there → open", async () => {
+  const { forwarder, kernelSends, take, takeStrangers, strangerReceives, vias } = await forwarding(
+    "a=",
+  );
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT] }]);
+  forwarder.receiveDatagram(message(1, 9), DIRECT);
+  kernelSends(message(2, 7, 9), "a=");
+  assert.deepEqual([take(), takeStrangers()], [[[message(2, 7, 9), DIRECT]], []]);
+  forwarder.setHandshake("a=", 1);
+  kernelSends(message(4, 9), "a=");
+  assert.deepEqual(takeStrangers(), []);
+
+  forwarder.setOwn("a=", { host: DIRECT.address, port: DIRECT.port });
+  take();
+  vias.length = 0;
+  for (let times = 0; times < 4; times++) kernelSends(message(4, 9), "a=");
+  assert.deepEqual(take(), Array.from({ length: 4 }, () => [message(4, 9), DIRECT]));
+  const sent = takeStrangers();
+  const [, stranger] = sent[0]!;
+  assert.deepEqual(sent, Array.from({ length: 3 }, () => [message(4, 9), stranger]));
+  const pair = [stranger.via, DIRECT.via];
+  assert.deepEqual(vias, [...pair, ...pair, ...pair, DIRECT.via]);
+  assert.equal(forwarder.isOpen("a="), false);
+
+  strangerReceives(message(4, 7), { ...stranger, port: 2000 });
+  assert.equal(forwarder.isOpen("a="), false);
+  strangerReceives(message(4, 7), stranger);
+  assert.deepEqual([forwarder.isOpen("a="), forwarder.stats()[0]!.endpoint], [true, DIRECT]);
+
+  forwarder.setHandshake("a=", 2);
+  kernelSends(message(4, 9), "a=");
+  assert.equal(takeStrangers().length, 1);
+  forwarder.setOwn("a=", null);
+  assert.equal(forwarder.isOpen("a="), false);
+  kernelSends(message(4, 9), "a=");
+  assert.deepEqual(takeStrangers(), []);
+});
+
 Deno.test("a peer answers at the socket of another peer, which reports that socket to others → it is not open; no path leads there", async () => {
   const { forwarder, kernelSends, take, takeStrangers, strangerReceives, toKernel } =
     await forwarding("a=", "b=");

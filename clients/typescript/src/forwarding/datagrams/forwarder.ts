@@ -16,7 +16,7 @@ import { headerOf } from "./messages.ts";
 import type { ForwarderOptions } from "./options.ts";
 import { LOOPBACK, Ports } from "./ports.ts";
 import { IndexTable, newSession, type Port, type Session } from "./sessions.ts";
-import { isOpen, isStrangers, withoutStranger } from "./stranger.ts";
+import { COPIES, isOpen, isStrangers, nextCopy, noteAnswer, withoutStranger } from "./stranger.ts";
 
 /** A datagram that opens a router for the peer's datagrams. WireGuard drops it as too short. */
 const PUNCH = new Uint8Array(1);
@@ -131,6 +131,7 @@ export class Forwarder implements PathTunnel {
     const port = this.#ports.get(publicKey);
     if (port === undefined || port.handshakeAt === at) return;
     port.handshakeAt = at;
+    port.copies = COPIES;
     this.#initiations.end(port);
   }
 
@@ -141,6 +142,7 @@ export class Forwarder implements PathTunnel {
     const own = place && { address: place.host, port: place.port, via: port.stranger!.via };
     // If a relay leads there, a path from here may be better.
     port.own = own !== null && this.#rankOf(own) === 0 ? own : null;
+    port.isOpen = false;
   }
 
   /** Whether the kernel can reach the peer at its own endpoint, without a port here. */
@@ -208,7 +210,10 @@ export class Forwarder implements PathTunnel {
         const { port } = session;
         this.#remotes.set(header.sender, newSession(port, from, header.receiver));
       }
-    } else if (header.type === "data") this.#follow(session, from);
+    } else if (header.type === "data") {
+      this.#follow(session, from);
+      if (only !== null) noteAnswer(only, from);
+    }
     this.#pass(datagram, session.port);
   }
 
@@ -269,6 +274,9 @@ export class Forwarder implements PathTunnel {
     }
     // If the session is unknown, such as one from before the port was opened, use the port's path.
     const to = session?.endpoint ?? port.way;
+    const copyTo = header.type === "data" ? nextCopy(port, to) : null;
+    // First, because the peer answers where the first copy came from, and drops the second.
+    if (copyTo !== null) this.#send(datagram, copyTo, port);
     if (to !== null) this.#send(datagram, to, port);
   }
 

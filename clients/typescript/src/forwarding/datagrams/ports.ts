@@ -21,7 +21,7 @@ export class Ports {
   readonly #options: PortsOptions;
   readonly #ports = new Map<string, Port>();
   /** For initiations from an endpoint that does not tell which peer it is. */
-  readonly guests = newPort();
+  readonly guests: Port = newPort();
   #strangers = 0;
 
   constructor(options: PortsOptions) {

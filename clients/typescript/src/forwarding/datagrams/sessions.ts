@@ -16,6 +16,10 @@ export interface Port {
   sentBytes: number;
   /** The kernel's own endpoint of the peer; null if it is unknown or must not be tried again. */
   own: Endpoint | null;
+  /** How many more data packets of the kernel are also sent to `own`. */
+  copies: number;
+  /** Whether a data packet of the peer has come from `own` to the stranger. */
+  isOpen: boolean;
   /** The last punch, by the clock of the surroundings. */
   punchedAt: number;
   /** The kernel's newest initiation, until the peer responds. */
@@ -65,6 +69,8 @@ export function newPort(): Port {
     receivedBytes: 0,
     sentBytes: 0,
     own: null,
+    copies: 0,
+    isOpen: false,
     punchedAt: -Infinity,
     initiation: null,
   };

@@ -28,9 +28,28 @@ export function isStrangers({ via }: Endpoint): boolean {
   return via.startsWith(STRANGER);
 }
 
+/** How many data packets after each handshake are also sent by the stranger. */
+export const COPIES = 3;
+
+/**
+ * Where a data packet of the kernel is also to be sent by the stranger; null if nowhere. If the
+ * peer began the session, the stranger has sent no initiation that the peer could answer. `to`:
+ * where the packet is sent otherwise.
+ */
+export function nextCopy(port: Port, to: Endpoint | null): Endpoint | null {
+  if (port.own === null || port.copies === 0 || (to !== null && isStrangers(to))) return null;
+  port.copies--;
+  return port.own;
+}
+
+/** Notes that the stranger of a port has received a data packet of the peer. */
+export function noteAnswer(port: Port, from: Endpoint): void {
+  if (port.own !== null && isSameEndpoint(port.own, from)) port.isOpen = true;
+}
+
 /** Whether the peer has answered the stranger, at the endpoint that the kernel had before. */
-export function isOpen({ own, way }: Port): boolean {
-  return own !== null && way !== null && isSameEndpoint(own, way);
+export function isOpen({ own, way, isOpen }: Port): boolean {
+  return own !== null && (isOpen || (way !== null && isSameEndpoint(own, way)));
 }
 
 /** The same endpoint as a direct one, for code that does not know the stranger. */
