@@ -65,7 +65,7 @@ Deno.test("a program of this host that says by which way after the tunnel works 
   );
 });
 
-Deno.test("a program of this host seeks a path → that there is none is said when it does not any more, once", async () => {
+Deno.test("a program of this host seeks a path, and finds none → logged once, when it stops seeking", async () => {
   const seeks = `peer ${KEY} ${PORT} none - -\nseeking ${KEY}\n`;
   const gaveUp = seeks.replace(/seeking .*\n/, "");
   const none =

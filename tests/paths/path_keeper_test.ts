@@ -202,7 +202,7 @@ Deno.test("neither side has an endpoint → a port at the first look, and no pat
       condition: async () => (await keeping.stateFile().catch(() => "")).includes("seeking a=\n"),
     });
     assert.deepEqual(keeping.setAfter, lines === "" ? [1] : []);
-    await eventually("there is none", {
+    await eventually("it says that there is no path", {
       condition: () => Promise.resolve(keeping.news.includes("a none")),
     });
     await eventually("the file says so", {

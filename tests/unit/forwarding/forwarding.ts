@@ -1,4 +1,4 @@
-/** A forwarder of which only the test moves the time. */
+/** A forwarder whose clock only the test moves. */
 import assert from "node:assert/strict";
 import { Forwarder } from "../../../clients/typescript/src/forwarding/datagrams/forwarder.ts";
 import type { UdpOptions } from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
