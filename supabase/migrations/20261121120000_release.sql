@@ -9205,6 +9205,9 @@ begin
         and p.high_agent = greatest(m.agent_id collate "C", subject collate "C")
         and p.encrypted_psk is null
       limit 1
+      -- A pair that was made after the lock above is not locked yet. To wait for it here would be
+      -- against the lock order, so it gets its PSK with the next call.
+      for update skip locked
     ) p
   )
   update mesh.pairs p
@@ -9212,7 +9215,7 @@ begin
       encrypted_version = nullif(m.psk_version, p.psk_version),
       made_at = clock_timestamp()
   from missing m
-  -- The pairs are locked above, so their ctid has not changed.
+  -- The pairs are locked, so their ctid has not changed.
   where p.ctid = m.row_id;
 
   return public.read_wg_config(store_psks.caller, store_psks.agent_id, store_psks.online_seconds);

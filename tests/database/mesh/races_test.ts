@@ -128,6 +128,37 @@ Deno.test("a PSK that was made for an older version → stored if the pair has n
   assert.deepEqual([pskOf(next).psk_version, next.peers[0]?.encrypted_version], [3, 3]);
 });
 
+Deno.test("a pair that is made while another is waited for, and that somebody else has locked → not waited for; the next call stores its PSK", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  await mesh.put({ from_agent: "alice", to_agent: "bob" });
+  await Promise.all(["alice", "bob", "carol"].map((name) => mesh.register(name)));
+  const state = present(await mesh.configuration("alice"));
+  const withCarol = {
+    ...state,
+    peers: ["bob", "carol"].map((agent_id) => ({
+      ...present(state.peers[0]),
+      agent_id,
+    })),
+  };
+  const isMade = ({ peers }: ConfigurationState) =>
+    peers.map(({ agent_id, encrypted_psk }) => [agent_id, encrypted_psk !== null]);
+
+  await mesh.owner.begin(async (other) => {
+    let storing: Promise<ConfigurationState> | undefined;
+    await mesh.owner.begin(async (sql) => {
+      await sql`select mesh.lock_pairs('alice')`;
+      storing = mesh.storePsks(withCarol);
+      await untilSomebodyWaits(mesh);
+      await mesh.put({ from_agent: "alice", to_agent: "carol" });
+      await other`select mesh.lock_pairs('carol')`;
+    });
+    assert.deepEqual(isMade(present(await storing)), [["bob", true], ["carol", false]]);
+  });
+  const next = await mesh.storePsks(present(await mesh.configuration("alice")));
+  assert.deepEqual(isMade(next), [["bob", true], ["carol", true]]);
+});
+
 Deno.test("revocations, rotations and removals that name nobody known → no row of mesh.config_versions", async () => {
   const { mesh } = file;
   await mesh.startOver();
@@ -235,9 +266,11 @@ async function readWhile(
   }
 }
 
-/** The state without `encrypted_psk`: creating a PSK does not change the version. */
+/** Creating a PSK changes no version, and neither do outbound rules, which are only in JSON. */
 function withoutWhatIsNotInTheText(state: ConfigurationState) {
-  const peers = state.peers.map(({ encrypted_psk: _made, ...peer }) => peer);
+  const peers = state.peers.map((
+    { encrypted_psk: _made, encrypted_version: _with, outbound_rules: _only, ...peer },
+  ) => peer);
   return { ...state, peers };
 }
 
@@ -248,9 +281,8 @@ function isExpected(error: unknown): boolean {
 async function untilSomebodyWaits(mesh: MeshDatabase): Promise<void> {
   for (;;) {
     const [waiting] = await mesh.owner`
-      select from pg_locks where not granted and database = (
-        select oid from pg_database where datname = current_database()
-      )`;
+      select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
     if (waiting !== undefined) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
