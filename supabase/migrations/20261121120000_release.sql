@@ -159,19 +159,12 @@ end
 $$;
 comment on function agents.present_epoch() is 'The current epoch, which positions contain.';
 
-create function agents.present_transaction() returns xid8
+create function agents.number_transaction() returns xid8
 language plpgsql
 stable
 set search_path = ''
 as $$
-declare
-  -- This setting lasts for the transaction, so a transaction that writes many events reads the
-  -- offset once.
-  known constant text := current_setting('agents.present_transaction', true);
 begin
-  if known <> '' then
-    return known::xid8;
-  end if;
   return set_config(
     'agents.present_transaction',
     -- xid8 has no arithmetic.
@@ -180,6 +173,18 @@ begin
   )::xid8;
 end
 $$;
+comment on function agents.number_transaction() is
+  'Computes what present_transaction returns, and keeps it in a setting that lasts for the '
+  'transaction.';
+
+create function agents.present_transaction() returns xid8
+language sql
+stable
+-- Inlined, so only the first row that a transaction writes costs a call.
+return coalesce(
+  nullif(current_setting('agents.present_transaction', true), '')::xid8,
+  agents.number_transaction()
+);
 comment on function agents.present_transaction() is
   'The number of this transaction, for columns named transaction_id. It is higher than the number '
   'of every transaction that ended before this one began, even in the cluster that a restored dump '
@@ -1171,6 +1176,10 @@ stable
 set search_path = ''
 as $$
 declare
+  -- A variable: PostgreSQL would evaluate an expression again for each row that it compares.
+  presented_hash constant text := case
+    when caller ->> 'kind' = 'agent' then caller ->> 'key_hash'
+  end;
   caller_agent text;
   caller_key text;
   is_first_use boolean;
@@ -1185,8 +1194,7 @@ begin
     select k.agent_id, k.key_id, k.enrolment_id is not null and k.first_used_at is null
     into caller_agent, caller_key, is_first_use
     from agents.keys k
-    where caller ->> 'kind' = 'agent'
-      and k.key_hash = caller ->> 'key_hash'
+    where k.key_hash = presented_hash
       and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > clock_timestamp());
     if found then
@@ -1197,9 +1205,9 @@ begin
         '[{"x-caller": "' || caller_agent || ' ' || caller_key
           || case when is_first_use then ' first' else '' end || '"}]',
         true
-      );
+      ),
       -- For acting_key, in this transaction.
-      perform set_config('agents.acting_key', (caller ->> 'key_hash') || ' ' || caller_key, true);
+      set_config('agents.acting_key', presented_hash || ' ' || caller_key, true);
     end if;
   end if;
 
@@ -1209,8 +1217,7 @@ begin
     if exists (
       select
       from agents.keys k
-      where caller ->> 'kind' = 'agent'
-        and k.key_hash = caller ->> 'key_hash'
+      where k.key_hash = presented_hash
         and k.superseded_at is not null
     ) then
       raise sqlstate 'PT401' using message = 'superseded';
@@ -1291,12 +1298,13 @@ language plpgsql
 stable
 set search_path = ''
 as $$
+declare
+  -- A variable: see authenticate.
+  presented_hash constant text := actor_of.caller ->> 'key_hash';
 begin
   return case actor_of.caller ->> 'kind'
     when 'user' then actor_of.caller ->> 'agent_id'
-    when 'agent' then (
-      select k.agent_id from agents.keys k where k.key_hash = actor_of.caller ->> 'key_hash'
-    )
+    when 'agent' then (select k.agent_id from agents.keys k where k.key_hash = presented_hash)
   end;
 end
 $$;
@@ -1891,8 +1899,10 @@ create table artifacts.grants (
   from_agent agents.agent_id not null,
   to_agent agents.agent_id,
   to_tag agents.tag,
-  -- Early in the row, because it is read for each live grant of an artifact.
-  grantee text collate "C" generated always as (artifacts.grantee(to_agent, to_tag)) stored,
+  -- Early in the row, because it is read for each live grant of an artifact. The same as
+  -- artifacts.grantee, but a call would be inlined again by every insert, which takes longer than
+  -- the rest of the column.
+  grantee text collate "C" generated always as (coalesce(to_agent, '#' || to_tag)) stored,
   token_hash text collate "C" not null,
   granted_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
@@ -2079,27 +2089,52 @@ return case
 end;
 comment on function artifacts.shard() is 'The row of project_totals that this transaction adds to.';
 
+create function artifacts.sum_shares(shares artifacts.share[]) returns artifacts.share[]
+language plpgsql
+immutable
+set search_path = ''
+-- Not an SQL function, because PostgreSQL would plan its query again in every transaction.
+as $$
+begin
+  return array(
+    select
+      row(
+        s.agent_id, sum(s.pending), sum(s.committed), sum(s.superseded), sum(s.pending_bytes),
+        sum(s.committed_bytes), sum(s.superseded_bytes), sum(s.grants), sum(s.surplus_bytes)
+      )::artifacts.share
+    from unnest(sum_shares.shares) s
+    group by s.agent_id
+    order by s.agent_id
+  );
+end
+$$;
+comment on function artifacts.sum_shares(artifacts.share[]) is
+  'One share per agent, in the order of agent_id. Shares without an agent are summed, too.';
+
 create function artifacts.add_to_totals(changes artifacts.share[]) returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  net artifacts.share[] := changes;
 begin
+  -- Most changes are of one row, and aggregates cost more than the rest of this function.
+  if cardinality(net) > 1 then
+    -- The same order in every transaction that changes the totals of several agents prevents
+    -- deadlocks.
+    net := artifacts.sum_shares(net);
+  end if;
   insert into artifacts.totals as t (
     agent_id, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
     surplus_bytes
   )
-  select c.agent_id, sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
-    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
-  from unnest(add_to_totals.changes) c
-  group by c.agent_id
-  having (
-    sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
-    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
+  select n.*
+  from unnest(net) n
+  where (
+    n.pending, n.committed, n.superseded, n.pending_bytes, n.committed_bytes, n.superseded_bytes,
+    n.grants, n.surplus_bytes
   ) <> (0, 0, 0, 0, 0, 0, 0, 0)
-  -- The same order in every transaction that changes the totals of several agents prevents
-  -- deadlocks.
-  order by c.agent_id
   on conflict on constraint totals_pkey do update
   set pending = t.pending + excluded.pending,
       committed = t.committed + excluded.committed,
@@ -2113,17 +2148,20 @@ begin
     return;
   end if;
 
+  if cardinality(net) > 1 then
+    net := artifacts.sum_shares(array(
+      select row(null, n.pending, n.committed, n.superseded, n.pending_bytes, n.committed_bytes,
+        n.superseded_bytes, n.grants, n.surplus_bytes)::artifacts.share
+      from unnest(net) n
+    ));
+  end if;
   insert into artifacts.project_totals as p (
     shard, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
     surplus_bytes
   )
-  select artifacts.shard(), sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
-    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
-  from unnest(add_to_totals.changes) c
-  having (
-    sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
-    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
-  ) <> (0, 0, 0, 0, 0, 0, 0, 0)
+  select artifacts.shard(), n.pending, n.committed, n.superseded, n.pending_bytes,
+    n.committed_bytes, n.superseded_bytes, n.grants, n.surplus_bytes
+  from unnest(net) n
   on conflict on constraint project_totals_pkey do update
   set pending = p.pending + excluded.pending,
       committed = p.committed + excluded.committed,

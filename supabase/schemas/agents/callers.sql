@@ -13,6 +13,10 @@ stable
 set search_path = ''
 as $$
 declare
+  -- A variable: PostgreSQL would evaluate an expression again for each row that it compares.
+  presented_hash constant text := case
+    when caller ->> 'kind' = 'agent' then caller ->> 'key_hash'
+  end;
   caller_agent text;
   caller_key text;
   is_first_use boolean;
@@ -27,8 +31,7 @@ begin
     select k.agent_id, k.key_id, k.enrolment_id is not null and k.first_used_at is null
     into caller_agent, caller_key, is_first_use
     from agents.keys k
-    where caller ->> 'kind' = 'agent'
-      and k.key_hash = caller ->> 'key_hash'
+    where k.key_hash = presented_hash
       and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > clock_timestamp());
     if found then
@@ -39,9 +42,9 @@ begin
         '[{"x-caller": "' || caller_agent || ' ' || caller_key
           || case when is_first_use then ' first' else '' end || '"}]',
         true
-      );
+      ),
       -- For acting_key, in this transaction.
-      perform set_config('agents.acting_key', (caller ->> 'key_hash') || ' ' || caller_key, true);
+      set_config('agents.acting_key', presented_hash || ' ' || caller_key, true);
     end if;
   end if;
 
@@ -51,8 +54,7 @@ begin
     if exists (
       select
       from agents.keys k
-      where caller ->> 'kind' = 'agent'
-        and k.key_hash = caller ->> 'key_hash'
+      where k.key_hash = presented_hash
         and k.superseded_at is not null
     ) then
       raise sqlstate 'PT401' using message = 'superseded';
@@ -133,12 +135,13 @@ language plpgsql
 stable
 set search_path = ''
 as $$
+declare
+  -- A variable: see authenticate.
+  presented_hash constant text := actor_of.caller ->> 'key_hash';
 begin
   return case actor_of.caller ->> 'kind'
     when 'user' then actor_of.caller ->> 'agent_id'
-    when 'agent' then (
-      select k.agent_id from agents.keys k where k.key_hash = actor_of.caller ->> 'key_hash'
-    )
+    when 'agent' then (select k.agent_id from agents.keys k where k.key_hash = presented_hash)
   end;
 end
 $$;

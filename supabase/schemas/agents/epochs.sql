@@ -44,19 +44,12 @@ end
 $$;
 comment on function agents.present_epoch() is 'The current epoch, which positions contain.';
 
-create function agents.present_transaction() returns xid8
+create function agents.number_transaction() returns xid8
 language plpgsql
 stable
 set search_path = ''
 as $$
-declare
-  -- This setting lasts for the transaction, so a transaction that writes many events reads the
-  -- offset once.
-  known constant text := current_setting('agents.present_transaction', true);
 begin
-  if known <> '' then
-    return known::xid8;
-  end if;
   return set_config(
     'agents.present_transaction',
     -- xid8 has no arithmetic.
@@ -65,6 +58,18 @@ begin
   )::xid8;
 end
 $$;
+comment on function agents.number_transaction() is
+  'Computes what present_transaction returns, and keeps it in a setting that lasts for the '
+  'transaction.';
+
+create function agents.present_transaction() returns xid8
+language sql
+stable
+-- Inlined, so only the first row that a transaction writes costs a call.
+return coalesce(
+  nullif(current_setting('agents.present_transaction', true), '')::xid8,
+  agents.number_transaction()
+);
 comment on function agents.present_transaction() is
   'The number of this transaction, for columns named transaction_id. It is higher than the number '
   'of every transaction that ended before this one began, even in the cluster that a restored dump '

@@ -100,27 +100,52 @@ return case
 end;
 comment on function artifacts.shard() is 'The row of project_totals that this transaction adds to.';
 
+create function artifacts.sum_shares(shares artifacts.share[]) returns artifacts.share[]
+language plpgsql
+immutable
+set search_path = ''
+-- Not an SQL function, because PostgreSQL would plan its query again in every transaction.
+as $$
+begin
+  return array(
+    select
+      row(
+        s.agent_id, sum(s.pending), sum(s.committed), sum(s.superseded), sum(s.pending_bytes),
+        sum(s.committed_bytes), sum(s.superseded_bytes), sum(s.grants), sum(s.surplus_bytes)
+      )::artifacts.share
+    from unnest(sum_shares.shares) s
+    group by s.agent_id
+    order by s.agent_id
+  );
+end
+$$;
+comment on function artifacts.sum_shares(artifacts.share[]) is
+  'One share per agent, in the order of agent_id. Shares without an agent are summed, too.';
+
 create function artifacts.add_to_totals(changes artifacts.share[]) returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  net artifacts.share[] := changes;
 begin
+  -- Most changes are of one row, and aggregates cost more than the rest of this function.
+  if cardinality(net) > 1 then
+    -- The same order in every transaction that changes the totals of several agents prevents
+    -- deadlocks.
+    net := artifacts.sum_shares(net);
+  end if;
   insert into artifacts.totals as t (
     agent_id, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
     surplus_bytes
   )
-  select c.agent_id, sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
-    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
-  from unnest(add_to_totals.changes) c
-  group by c.agent_id
-  having (
-    sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
-    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
+  select n.*
+  from unnest(net) n
+  where (
+    n.pending, n.committed, n.superseded, n.pending_bytes, n.committed_bytes, n.superseded_bytes,
+    n.grants, n.surplus_bytes
   ) <> (0, 0, 0, 0, 0, 0, 0, 0)
-  -- The same order in every transaction that changes the totals of several agents prevents
-  -- deadlocks.
-  order by c.agent_id
   on conflict on constraint totals_pkey do update
   set pending = t.pending + excluded.pending,
       committed = t.committed + excluded.committed,
@@ -134,17 +159,20 @@ begin
     return;
   end if;
 
+  if cardinality(net) > 1 then
+    net := artifacts.sum_shares(array(
+      select row(null, n.pending, n.committed, n.superseded, n.pending_bytes, n.committed_bytes,
+        n.superseded_bytes, n.grants, n.surplus_bytes)::artifacts.share
+      from unnest(net) n
+    ));
+  end if;
   insert into artifacts.project_totals as p (
     shard, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
     surplus_bytes
   )
-  select artifacts.shard(), sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
-    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
-  from unnest(add_to_totals.changes) c
-  having (
-    sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
-    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
-  ) <> (0, 0, 0, 0, 0, 0, 0, 0)
+  select artifacts.shard(), n.pending, n.committed, n.superseded, n.pending_bytes,
+    n.committed_bytes, n.superseded_bytes, n.grants, n.surplus_bytes
+  from unnest(net) n
   on conflict on constraint project_totals_pkey do update
   set pending = p.pending + excluded.pending,
       committed = p.committed + excluded.committed,
