@@ -100,6 +100,24 @@ return case
 end;
 comment on function artifacts.shard() is 'The row of project_totals that this transaction adds to.';
 
+create function artifacts.add_shares(one artifacts.share, other artifacts.share) returns artifacts.share
+language sql
+immutable
+-- Inlined.
+return row(
+  one.agent_id,
+  one.pending + other.pending,
+  one.committed + other.committed,
+  one.superseded + other.superseded,
+  one.pending_bytes + other.pending_bytes,
+  one.committed_bytes + other.committed_bytes,
+  one.superseded_bytes + other.superseded_bytes,
+  one.grants + other.grants,
+  one.surplus_bytes + other.surplus_bytes
+)::artifacts.share;
+comment on function artifacts.add_shares(artifacts.share, artifacts.share) is
+  'The sum of two shares of one agent.';
+
 create function artifacts.sum_shares(shares artifacts.share[]) returns artifacts.share[]
 language plpgsql
 immutable
@@ -128,14 +146,17 @@ volatile
 set search_path = ''
 as $$
 declare
-  net artifacts.share[] := changes;
-begin
   -- Most changes are of one row, and aggregates cost more than the rest of this function.
-  if cardinality(net) > 1 then
+  net artifacts.share[] := case
+    when cardinality(changes) = 1 then changes
+    -- An update of one row.
+    when cardinality(changes) = 2 and (changes[1]).agent_id = (changes[2]).agent_id
+    then array[artifacts.add_shares(changes[1], changes[2])]
     -- The same order in every transaction that changes the totals of several agents prevents
     -- deadlocks.
-    net := artifacts.sum_shares(net);
-  end if;
+    else artifacts.sum_shares(changes)
+  end;
+begin
   insert into artifacts.totals as t (
     agent_id, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
     surplus_bytes
