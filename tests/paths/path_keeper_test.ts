@@ -110,6 +110,13 @@ class Keeping implements AsyncDisposable {
     return peers && { publicKey: "own=", listenPort: 51820, peers };
   }
 
+  /** The kernel sends a handshake to the port of the only peer. */
+  initiate(): void {
+    const [[, endpoint]] = this.set as [[string, string]];
+    const port = this.#sockets.get(Number(endpoint.split(":")[1]))!;
+    port.onDatagram(message(1, 7), { address: "127.0.0.1", port: 51820, via: port.via });
+  }
+
   /**
    * The kernel sends a handshake to the port of the only peer, which answers at REGISTERED, to the
    * socket that it was not told of.
@@ -120,7 +127,7 @@ class Keeping implements AsyncDisposable {
     const stranger = [...this.#sockets.values()].find(({ via }) => via.startsWith("stranger"))!;
     const [address, number] = REGISTERED.split(":") as [string, string];
     const kernel = { address: "127.0.0.1", port: 51820, via: port.via };
-    port.onDatagram(message(1, 7), kernel);
+    this.initiate();
     const from = { address, port: Number(number), via: stranger.via };
     stranger.onDatagram(message(2, 9, 7), from);
     port.onDatagram(message(4, 9), kernel);
@@ -251,4 +258,18 @@ Deno.test("a peer answers the socket that it was not told of → it is returned,
     await keeping.stop();
     assert.deepEqual(set.slice(1), [["a=", REGISTERED]]);
   }));
+});
+
+Deno.test("the kernel's endpoint of a peer is inside the mesh → its handshake is not sent there", async () => {
+  const inside = "10.213.0.2:51820";
+  await using keeping = await Keeping.start({
+    peers: [peer("a=", { endpoint: inside })],
+    endpoints: [REGISTERED],
+  });
+  await keeping.untilSet(1);
+  keeping.initiate();
+  await eventually("the handshake is sent", {
+    condition: () => Promise.resolve(keeping.sentTo.includes(REGISTERED)),
+  });
+  assert.ok(!keeping.sentTo.includes(inside));
 });

@@ -204,7 +204,9 @@ export class PathKeeper {
     this.#before.set(publicKey, before);
     const port = await forwarder.open(publicKey);
     forwarder.setHandshake(publicKey, this.#watch.handshakeAt(publicKey));
-    forwarder.setOwn(publicKey, parseEndpoint(before ?? ""));
+    const own = parseEndpoint(before ?? "");
+    const isReachable = own !== null && !isInside(own.host, this.#known.inside);
+    forwarder.setOwn(publicKey, isReachable ? own : null);
     // Before `setEndpoint`: the first handshake needs the paths, and the agent the state file.
     this.#setPeers();
     await this.#write();

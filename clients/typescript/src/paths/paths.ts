@@ -101,8 +101,8 @@ export class Paths {
       onServers: (answer) => this.#setServers(answer?.ice_servers ?? []),
     });
     this.#blockedUdp = new BlockedUdp({
-      // Without a relay, UDP is the only possible path: do not count it as blocked.
-      isBlocked: () => this.#reflections.isBlocked && this.hasRelay,
+      isBlocked: () => this.#reflections.isBlocked,
+      hasRelay: () => this.hasRelay,
       now: () => surroundings.now(),
     });
     this.#improver = new Improver({
@@ -230,6 +230,7 @@ export class Paths {
     }));
     // Set permissions first: a relay drops datagrams from addresses without a permission.
     this.#relays.permitOnly(addressesToPermit(peers, this.#tunnel.stats()));
+    this.#blockedUdp.setCandidates(peers.flatMap(({ endpoints }) => endpoints));
     this.#tunnel.setPeers(peers);
     this.#improver.setCandidates(
       new Map(peers.map(({ publicKey, endpoints }) => [publicKey, endpoints])),
