@@ -386,25 +386,32 @@ create trigger events_are_forgotten_by_the_rules
   referencing old table as removed
   for each statement execute function agents.refuse_removal_of_events();
 
-create function agents.acting_key(caller jsonb) returns text
+create function agents.find_acting_key(caller jsonb) returns text
 language plpgsql
 stable
 set search_path = ''
 as $$
-declare
-  known constant text := current_setting('agents.acting_key', true);
 begin
-  if acting_key.caller ->> 'kind' <> 'agent' or acting_key.caller ->> 'key_hash' is null then
-    return acting_key.caller ->> 'key_id';
+  if find_acting_key.caller ->> 'kind' <> 'agent' or find_acting_key.caller ->> 'key_hash' is null then
+    return find_acting_key.caller ->> 'key_id';
   end if;
-  -- authenticate has already found the key. A change holds locks when it writes its event, so it
-  -- should not look the key up again.
-  if split_part(known, ' ', 1) = acting_key.caller ->> 'key_hash' then
-    return split_part(known, ' ', 2);
-  end if;
-  return (select k.key_id from agents.keys k where k.key_hash = acting_key.caller ->> 'key_hash');
+  return (select k.key_id from agents.keys k where k.key_hash = find_acting_key.caller ->> 'key_hash');
 end
 $$;
+comment on function agents.find_acting_key(jsonb) is
+  'What acting_key returns, if this transaction has not authenticated the caller by an agent key.';
+
+create function agents.acting_key(caller jsonb) returns text
+language sql
+stable
+-- Inlined. authenticate has already found the key. A change holds locks when it writes its event, so
+-- it should not look the key up again.
+return case
+  when caller ->> 'kind' = 'agent'
+    and split_part(current_setting('agents.acting_key', true), ' ', 1) = caller ->> 'key_hash'
+  then split_part(current_setting('agents.acting_key', true), ' ', 2)
+  else agents.find_acting_key(caller)
+end;
 comment on function agents.acting_key(jsonb) is
   'The id of the agent key that a caller used; null: none. For changes and reads that were counted '
   'and are reported later, the caller contains key_id.';
@@ -1962,8 +1969,7 @@ return case
   when given.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', given.to_tag)
 end;
 comment on function artifacts.tag_of_grant(artifacts.grants) is
-  '{to_tag} for a grant to a tag, and {} for any other. Answers and events about grants include '
-  'it.';
+  '{to_tag} for a grant to a tag, and {} for any other. Answers about grants include it.';
 
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
 returns table (grant_id text, grantee text, to_tag text, live_until timestamptz)
@@ -2135,17 +2141,18 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- Most changes are of one row, and aggregates cost more than the rest of this function.
-  net artifacts.share[] := case
-    when cardinality(changes) = 1 then changes
+  net artifacts.share[] := changes;
+begin
+  -- Most changes are of one row, and aggregates cost more than the rest of this function. Not one
+  -- `case`, because PostgreSQL would prepare all of it in every transaction.
+  if cardinality(changes) = 2 and (changes[1]).agent_id = (changes[2]).agent_id then
     -- An update of one row.
-    when cardinality(changes) = 2 and (changes[1]).agent_id = (changes[2]).agent_id
-    then array[artifacts.add_shares(changes[1], changes[2])]
+    net := array[artifacts.add_shares(changes[1], changes[2])];
+  elsif cardinality(changes) > 1 then
     -- The same order in every transaction that changes the totals of several agents prevents
     -- deadlocks.
-    else artifacts.sum_shares(changes)
-  end;
-begin
+    net := artifacts.sum_shares(changes);
+  end if;
   insert into artifacts.totals as t (
     agent_id, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
     surplus_bytes
@@ -3486,6 +3493,7 @@ declare
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
+  answer json;
 begin
   caller_agent := agents.admit(grant_artifact.caller);
   artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
@@ -3534,16 +3542,21 @@ begin
       'artifact_id', granted.artifact_id,
       'key', artifact.key,
       'expires_at', agents.iso_timestamp(granted.expires_at),
-      'max_downloads', grant_artifact.max_downloads
-    )) || artifacts.tag_of_grant(granted),
+      'max_downloads', grant_artifact.max_downloads,
+      'to_tag', granted.to_tag
+    )),
     granted.from_agent
   );
-  return jsonb_build_object(
+  answer := json_build_object(
     'grant_id', granted.grant_id,
     'artifact_id', granted.artifact_id,
     'to_agent', granted.to_agent,
     'expires_at', agents.iso_timestamp(granted.expires_at)
-  ) || artifacts.tag_of_grant(granted);
+  );
+  if granted.to_tag is not null then
+    answer := answer::jsonb || artifacts.tag_of_grant(granted);
+  end if;
+  return answer;
 end
 $$;
 comment on function public.grant_artifact(
@@ -3611,8 +3624,9 @@ begin
   loop
     perform agents.record_event(
       revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
-      jsonb_build_object('artifact_id', revoked.artifact_id, 'key', file_name)
-        || artifacts.tag_of_grant(revoked),
+      jsonb_strip_nulls(jsonb_build_object(
+        'artifact_id', revoked.artifact_id, 'key', file_name, 'to_tag', revoked.to_tag
+      )),
       revoked.from_agent
     );
     revoked_ids := revoked_ids || revoked.grant_id;

@@ -115,25 +115,32 @@ create trigger events_are_forgotten_by_the_rules
   referencing old table as removed
   for each statement execute function agents.refuse_removal_of_events();
 
-create function agents.acting_key(caller jsonb) returns text
+create function agents.find_acting_key(caller jsonb) returns text
 language plpgsql
 stable
 set search_path = ''
 as $$
-declare
-  known constant text := current_setting('agents.acting_key', true);
 begin
-  if acting_key.caller ->> 'kind' <> 'agent' or acting_key.caller ->> 'key_hash' is null then
-    return acting_key.caller ->> 'key_id';
+  if find_acting_key.caller ->> 'kind' <> 'agent' or find_acting_key.caller ->> 'key_hash' is null then
+    return find_acting_key.caller ->> 'key_id';
   end if;
-  -- authenticate has already found the key. A change holds locks when it writes its event, so it
-  -- should not look the key up again.
-  if split_part(known, ' ', 1) = acting_key.caller ->> 'key_hash' then
-    return split_part(known, ' ', 2);
-  end if;
-  return (select k.key_id from agents.keys k where k.key_hash = acting_key.caller ->> 'key_hash');
+  return (select k.key_id from agents.keys k where k.key_hash = find_acting_key.caller ->> 'key_hash');
 end
 $$;
+comment on function agents.find_acting_key(jsonb) is
+  'What acting_key returns, if this transaction has not authenticated the caller by an agent key.';
+
+create function agents.acting_key(caller jsonb) returns text
+language sql
+stable
+-- Inlined. authenticate has already found the key. A change holds locks when it writes its event, so
+-- it should not look the key up again.
+return case
+  when caller ->> 'kind' = 'agent'
+    and split_part(current_setting('agents.acting_key', true), ' ', 1) = caller ->> 'key_hash'
+  then split_part(current_setting('agents.acting_key', true), ' ', 2)
+  else agents.find_acting_key(caller)
+end;
 comment on function agents.acting_key(jsonb) is
   'The id of the agent key that a caller used; null: none. For changes and reads that were counted '
   'and are reported later, the caller contains key_id.';

@@ -79,8 +79,7 @@ return case
   when given.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', given.to_tag)
 end;
 comment on function artifacts.tag_of_grant(artifacts.grants) is
-  '{to_tag} for a grant to a tag, and {} for any other. Answers and events about grants include '
-  'it.';
+  '{to_tag} for a grant to a tag, and {} for any other. Answers about grants include it.';
 
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
 returns table (grant_id text, grantee text, to_tag text, live_until timestamptz)

@@ -146,17 +146,18 @@ volatile
 set search_path = ''
 as $$
 declare
-  -- Most changes are of one row, and aggregates cost more than the rest of this function.
-  net artifacts.share[] := case
-    when cardinality(changes) = 1 then changes
+  net artifacts.share[] := changes;
+begin
+  -- Most changes are of one row, and aggregates cost more than the rest of this function. Not one
+  -- `case`, because PostgreSQL would prepare all of it in every transaction.
+  if cardinality(changes) = 2 and (changes[1]).agent_id = (changes[2]).agent_id then
     -- An update of one row.
-    when cardinality(changes) = 2 and (changes[1]).agent_id = (changes[2]).agent_id
-    then array[artifacts.add_shares(changes[1], changes[2])]
+    net := array[artifacts.add_shares(changes[1], changes[2])];
+  elsif cardinality(changes) > 1 then
     -- The same order in every transaction that changes the totals of several agents prevents
     -- deadlocks.
-    else artifacts.sum_shares(changes)
-  end;
-begin
+    net := artifacts.sum_shares(changes);
+  end if;
   insert into artifacts.totals as t (
     agent_id, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
     surplus_bytes

@@ -71,6 +71,7 @@ declare
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
+  answer json;
 begin
   caller_agent := agents.admit(grant_artifact.caller);
   artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
@@ -119,16 +120,21 @@ begin
       'artifact_id', granted.artifact_id,
       'key', artifact.key,
       'expires_at', agents.iso_timestamp(granted.expires_at),
-      'max_downloads', grant_artifact.max_downloads
-    )) || artifacts.tag_of_grant(granted),
+      'max_downloads', grant_artifact.max_downloads,
+      'to_tag', granted.to_tag
+    )),
     granted.from_agent
   );
-  return jsonb_build_object(
+  answer := json_build_object(
     'grant_id', granted.grant_id,
     'artifact_id', granted.artifact_id,
     'to_agent', granted.to_agent,
     'expires_at', agents.iso_timestamp(granted.expires_at)
-  ) || artifacts.tag_of_grant(granted);
+  );
+  if granted.to_tag is not null then
+    answer := answer::jsonb || artifacts.tag_of_grant(granted);
+  end if;
+  return answer;
 end
 $$;
 comment on function public.grant_artifact(
@@ -196,8 +202,9 @@ begin
   loop
     perform agents.record_event(
       revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
-      jsonb_build_object('artifact_id', revoked.artifact_id, 'key', file_name)
-        || artifacts.tag_of_grant(revoked),
+      jsonb_strip_nulls(jsonb_build_object(
+        'artifact_id', revoked.artifact_id, 'key', file_name, 'to_tag', revoked.to_tag
+      )),
       revoked.from_agent
     );
     revoked_ids := revoked_ids || revoked.grant_id;
