@@ -404,8 +404,8 @@ comment on function agents.find_acting_key(jsonb) is
 create function agents.acting_key(caller jsonb) returns text
 language sql
 stable
--- Inlined. authenticate has already found the key. A change holds locks when it writes its event, so
--- it should not look the key up again.
+-- Inlined. authenticate has already found the key. A change holds locks when it writes its event,
+-- so it should not look the key up again.
 return case
   when caller ->> 'kind' = 'agent'
     and split_part(current_setting('agents.acting_key', true), ' ', 1) = caller ->> 'key_hash'
