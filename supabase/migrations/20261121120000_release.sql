@@ -2576,58 +2576,59 @@ on conflict (id) do update set public = false;
 
 -- Newer releases of Storage can keep versions of an object. Then a name has several rows: at most
 -- one that is current, older ones with archived_at, and after a DELETE one that only marks that the
--- object is gone. Older releases do not have these columns, so they are read from the row as JSON,
--- after the index has found it. A column that Storage adds later is in that JSON, too.
-create view artifacts.current_objects with (security_invoker = true) as
-select o.id, o.name, o.version, o.created_at, o.metadata
-from storage.objects o
-where o.bucket_id = artifacts.bucket()
-  and to_jsonb(o) ->> 'archived_at' is null
-  and to_jsonb(o) ->> 'is_delete_marker' is distinct from 'true';
-comment on view artifacts.current_objects is
-  'The objects in the bucket: one row per name. Neither an older version nor a delete marker is an '
-  'object. Works with and without Storage''s columns for versions.';
-
-create function artifacts.storage_keeps_versions() returns boolean
+-- object is gone. Older releases do not have these columns, and an upgrade of Storage may add them
+-- at any time.
+-- In the following function, `archived_at` and `is_delete_marker` have no table's name before them.
+-- So PostgreSQL looks for them in storage.objects first, and then in `older_storage`. It decides
+-- this whenever it plans a statement, because the body is text and is inlined. When a table gets a
+-- column, PostgreSQL plans all statements that read it again: no command has to follow an upgrade.
+create function artifacts.object_versions()
+returns table (
+  id uuid, name text, version text, created_at timestamptz, metadata jsonb, archived_at timestamptz,
+  is_delete_marker boolean
+)
 language sql
 stable
-set search_path = ''
+-- A function with settings is not inlined. All names in the body are qualified, or built in.
 as $$
-  select exists (
-    select from pg_catalog.pg_attribute a
-    where a.attrelid = 'storage.objects'::regclass
-      and a.attname in ('archived_at', 'is_delete_marker')
-      and not a.attisdropped
-  )
+  select v.id, v.name, v.version, v.created_at, v.metadata, v.archived_at, v.is_delete_marker
+  from (select null::timestamptz as archived_at, false as is_delete_marker) older_storage
+  cross join lateral (
+    select o.id, o.name, o.version, o.created_at, o.metadata, archived_at, is_delete_marker
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+  ) v
 $$;
-comment on function artifacts.storage_keeps_versions() is
-  'Whether this release of Storage can have rows that are not current objects.';
+comment on function artifacts.object_versions() is
+  'The rows of storage.objects for the bucket: objects, older versions and delete markers. Works '
+  'with and without Storage''s columns for versions.';
+
+create view artifacts.current_objects with (security_invoker = true) as
+select v.id, v.name, v.version, v.created_at, v.metadata
+from artifacts.object_versions() v
+where v.archived_at is null and v.is_delete_marker is not true;
+comment on view artifacts.current_objects is
+  'The objects in the bucket: one row per name. Neither an older version nor a delete marker is an '
+  'object. Compare names in byte order (collate "C"): since 1.77, Storage has no other index that '
+  'begins with the bucket.';
 
 create function artifacts.current_names(after text, up_to text, max_entries integer)
 returns table (name text)
 language plpgsql
 stable
 set search_path = ''
+-- The index has the names in this order. Until storage.objects is analyzed, the planner has no
+-- statistics of a column that Storage has just added, and takes nearly all rows for older versions:
+-- then reading and sorting the whole bucket looks cheaper.
+set enable_sort = off
 as $$
 begin
-  if artifacts.storage_keeps_versions() then
-    return query
-    select o.name collate "C"
-    from artifacts.current_objects o
-    where o.name collate "C" > current_names.after and o.name collate "C" < current_names.up_to
-    order by o.name collate "C"
-    limit current_names.max_entries;
-  else
-    -- Every row is an object. Its name is in the index, so no row is read.
-    return query
-    select o.name collate "C"
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name collate "C" > current_names.after
-      and o.name collate "C" < current_names.up_to
-    order by o.name collate "C"
-    limit current_names.max_entries;
-  end if;
+  return query
+  select o.name collate "C"
+  from artifacts.current_objects o
+  where o.name collate "C" > current_names.after and o.name collate "C" < current_names.up_to
+  order by o.name collate "C"
+  limit current_names.max_entries;
 end
 $$;
 comment on function artifacts.current_names(text, text, integer) is
@@ -2646,24 +2647,36 @@ comment on function artifacts.versioning_status() is
   'Whether Storage keeps versions of the objects in the bucket: DISABLED, ENABLED or SUSPENDED. '
   'Null: the bucket is missing.';
 
-create function artifacts.require_bucket() returns void
+create function artifacts.refuse_versions() returns void
 language plpgsql
 stable
 set search_path = ''
 as $$
-declare
-  status constant text := artifacts.versioning_status();
 begin
-  if status is null then
-    raise sqlstate 'PT503' using
-      message = 'misconfigured',
-      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
-  elsif status <> 'DISABLED' then
+  if artifacts.versioning_status() <> 'DISABLED' then
     raise sqlstate 'PT503' using
       message = 'misconfigured',
       hint = 'The bucket ' || artifacts.bucket() || ' keeps versions, so deleted bytes would stay. '
         || 'Run deno task doctor, which says what to do.';
   end if;
+end
+$$;
+comment on function artifacts.refuse_versions() is
+  'Raises misconfigured if the bucket keeps versions: whoever removes an object there leaves its '
+  'bytes.';
+
+create function artifacts.require_bucket() returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if artifacts.versioning_status() is null then
+    raise sqlstate 'PT503' using
+      message = 'misconfigured',
+      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
+  end if;
+  perform artifacts.refuse_versions();
 end
 $$;
 comment on function artifacts.require_bucket() is
@@ -2725,7 +2738,7 @@ stable
 begin atomic
   select o.id, o.version, (o.metadata ->> 'size')::bigint
   from artifacts.current_objects o
-  where o.name = object_at.path
+  where o.name collate "C" = object_at.path
   limit 1;
 end;
 comment on function artifacts.object_at(text) is
@@ -2739,7 +2752,7 @@ set search_path = ''
 as $$
 begin
   return exists (
-    select from artifacts.current_objects o where o.name = has_object.path
+    select from artifacts.current_objects o where o.name collate "C" = has_object.path
   );
 end
 $$;
@@ -2768,7 +2781,7 @@ set search_path = ''
 as $$
 begin
   -- Only attempts after the last verdict can have an object, so there are few. Each needs one
-  -- lookup in the unique index.
+  -- lookup in an index.
   return (
     select attempt
     from generate_series(
@@ -2848,7 +2861,7 @@ as $$
       when p.is_content is not true then (
         select o.created_at
         from artifacts.current_objects o
-        where o.name = p.name
+        where o.name collate "C" = p.name
         limit 1
       )
     end
@@ -4496,7 +4509,7 @@ as $$
       a.created_at < now() - interval '26 hours'
       or a.created_at < now() - interval '3 hours' and exists (
         select from artifacts.current_objects o
-        where o.name = artifacts.incoming_path(a.artifact_id)
+        where o.name collate "C" = artifacts.incoming_path(a.artifact_id)
           and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
     )
@@ -4754,7 +4767,7 @@ begin
     left join lateral (
       select i.name
       from artifacts.current_objects i
-      where i.name = artifacts.incoming_path(e.artifact_id)
+      where i.name collate "C" = artifacts.incoming_path(e.artifact_id)
       union all
       select i.name
       from artifacts.current_objects i
@@ -4831,6 +4844,8 @@ declare
   answer json;
 begin
   perform agents.authenticate_operator(collect_dead_objects.caller);
+  -- Where Storage keeps versions, it removes no bytes, and reports success.
+  perform artifacts.require_bucket();
   -- Of two concurrent calls, one would skip names that neither has checked.
   perform artifacts.lock_sweep();
   paths_of_ended := artifacts.objects_of_ended(ended_per_call);
@@ -5006,7 +5021,8 @@ comment on function public.collect_dead_objects(jsonb, integer, boolean) is
   'counts that part, plus 1 for each half of the bucket that is not finished. An orphan is an '
   'object that has been unknown for 14 days. It is listed once a whole round that began after it '
   'was found has counted at most 5% orphans. If there are more, none is listed and orphans_held '
-  'says how many, unless remove_many_orphans. Raises forbidden for an agent.';
+  'says how many, unless remove_many_orphans. Raises forbidden for an agent, and misconfigured if '
+  'the bucket is missing or keeps versions.';
 
 -- schemas/artifacts/retention/surplus_uploads.sql
 
@@ -5033,7 +5049,7 @@ begin atomic
         else 0
       end as allowed
     from artifacts.current_objects o
-    where o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
+    where o.name collate "C" = artifacts.incoming_path((surplus_of.artifact).artifact_id)
     limit 1
   ) u
   where u.size > u.allowed;
@@ -5134,7 +5150,7 @@ as $$
   left join lateral (
     select true as is_there
     from artifacts.current_objects o
-    where o.name = e.path
+    where o.name collate "C" = e.path
     limit 1
   ) o on e.holds_bytes
   -- The state is not in the index, so the row is read only if the object is missing.
@@ -5174,6 +5190,44 @@ $$;
 comment on function public.list_objects_without_artifact(integer, text) is
   'The objects without a row, whatever their age, among the max_entries objects after the given '
   'path: {found: [{path}], next: where the next page begins | null}.';
+
+create function public.count_archived_versions(max_entries integer, after text default '') returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+-- As in artifacts.current_names.
+set enable_sort = off
+as $$
+begin
+  return (
+    with examined as (
+      select v.name, v.metadata,
+        v.archived_at is not null and v.is_delete_marker is not true as is_archived
+      from artifacts.object_versions() v
+      where v.name collate "C" > count_archived_versions.after
+      order by v.name collate "C"
+      -- All versions of one name are on one page.
+      fetch first count_archived_versions.max_entries rows with ties
+    )
+    select json_build_object(
+      'found', json_build_array(json_build_object(
+        'versions', count(*) filter (where e.is_archived),
+        'bytes', coalesce(sum((e.metadata ->> 'size')::bigint) filter (where e.is_archived), 0),
+        'versioning', artifacts.versioning_status()
+      )),
+      'next', case
+        when count(*) >= count_archived_versions.max_entries then max(e.name collate "C")
+      end
+    )
+    from examined e
+  );
+end
+$$;
+comment on function public.count_archived_versions(integer, text) is
+  'How many older versions of objects Storage keeps, whose bytes no other function sees, among the '
+  'max_entries rows after the given path: {found: [{versions, bytes, versioning: DISABLED, ENABLED, '
+  'SUSPENDED or null if the bucket is missing}], next: where the next page begins | null}.';
 
 -- The totals of agents. The caller adds up each agent's rows, over the pages of all artifacts and
 -- of all grants: one agent may have more rows than one call can read.
@@ -12859,6 +12913,7 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
+  perform artifacts.refuse_versions();
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
@@ -12904,7 +12959,8 @@ comment on function public.erase_agent(text, text, integer) is
   'remove, name a random pseudonym instead. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
   'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
-  'invalid_request, and policy_rule while the policy names the agent.';
+  'invalid_request, policy_rule while the policy names the agent, and misconfigured while the '
+  'bucket keeps versions: no sweep can remove the bytes.';
 
 -- schemas/operator/deployment/structure.sql
 
@@ -13273,7 +13329,7 @@ as $$
     select o.object_name, s.created_at
     from artifacts.orphans o
     cross join lateral (
-      select i.created_at from artifacts.current_objects i where i.name = o.object_name limit 1
+      select i.created_at from artifacts.current_objects i where i.name collate "C" = o.object_name limit 1
     ) s
   ), unknown as (
     select f.object_name, f.stored_at
@@ -14587,6 +14643,7 @@ declare
     'public.open_artifact',
     'public.list_artifacts_without_bytes',
     'public.list_objects_without_artifact',
+    'public.count_archived_versions',
     'public.list_shares_of_artifacts',
     'public.list_shares_of_grants',
     'public.list_totals',
