@@ -697,6 +697,10 @@ class _Over(Exception):
     """A wait has timed out, or was stopped."""
 
 
+#: Retryable errors that the service itself answers with: nothing on the way cut the request.
+_REFUSALS = ("upstream_unavailable", "rate_limited", "maintenance")
+
+
 class _WaitLength:
     """How long requests of one client wait: less than waits that something on the way cut off."""
 
@@ -706,7 +710,7 @@ class _WaitLength:
 
     def failed(self, elapsed: float, error: AgentError) -> None:
         """Records that a waiting request has failed after `elapsed` seconds."""
-        is_cut = error.retryable and error.code not in ("upstream_unavailable", "rate_limited")
+        is_cut = error.retryable and error.code not in _REFUSALS
         if is_cut and elapsed >= _SHORTEST_CUT_SECONDS:
             self._held = 0
             self.seconds = math.floor(min(elapsed, self.seconds) * 0.9)
