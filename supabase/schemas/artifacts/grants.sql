@@ -107,8 +107,9 @@ stable
 set search_path = ''
 as $$
 begin
-  return exists (
-    select
+  -- Not `exists`: for the first row alone, the planner would read the whole table.
+  return (
+    select count(*) > 0
     from artifacts.live_grants(is_granted.artifact_id, is_granted.instant) g
     where g.grantee = is_granted.agent_id
       or g.to_tag is not null and g.to_tag in (
