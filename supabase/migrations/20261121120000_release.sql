@@ -795,6 +795,123 @@ comment on function agents.record_change(jsonb, text, text, text, jsonb, text, t
   'more than one change of the thing, `times` in its details says how many. max_things is null if '
   'the agent cannot invent what it changes.';
 
+-- schemas/agents/names/erased_names.sql
+
+-- The names of erased agents, as keyed hashes: an erasure leaves no name, but keeps the agent out.
+
+create table agents.name_secret (
+  only_row boolean primary key default true,
+  secret bytea not null,
+
+  constraint there_is_only_one_row check (only_row),
+  constraint secret_has_32_bytes check (length(secret) = 32)
+);
+comment on table agents.name_secret is
+  'One row: the key of hash_of_name. Random, and never shown.';
+
+-- Two version 4 UUIDs carry 244 random bits of the server's strong generator; no extension is
+-- needed.
+insert into agents.name_secret (secret)
+values (sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())));
+
+create table agents.erased_names (
+  name_hash bytea primary key,
+  erased_at timestamptz not null default clock_timestamp(),
+
+  constraint name_hash_is_a_sha256 check (length(name_hash) = 32)
+);
+comment on table agents.erased_names is
+  'Agents that were erased and not readmitted since. They stay out like removed agents, but the '
+  'table has only a keyed hash of each name. Without the key, in name_secret, nobody can test which '
+  'name a row stands for.';
+
+create function agents.hash_of_name(name text) returns bytea
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- Two rounds, so that the hash of a name says nothing about that of a longer one.
+  return (
+    select sha256(s.secret || sha256(s.secret || convert_to(hash_of_name.name, 'UTF8')))
+    from agents.name_secret s
+  );
+end
+$$;
+comment on function agents.hash_of_name(text) is
+  'A hash of a name that only this database can compute.';
+
+-- schemas/agents/names/removed_agents.sql
+
+-- Agents that the operator removed or erased. A revoked agent key stays revoked, but a signed-in
+-- user keeps a token and gets new ones. So the agent's name itself is refused until the operator
+-- readmits it.
+
+create table agents.removed_agents (
+  agent_id agents.agent_id primary key,
+  removed_at timestamptz not null default clock_timestamp()
+);
+comment on table agents.removed_agents is
+  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
+  'and not readmitted since. Agent keys are not affected.';
+
+create function agents.is_kept_out(agent_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (select from agents.removed_agents r where r.agent_id = is_kept_out.agent_id)
+    or exists (
+      select from agents.erased_names e where e.name_hash = agents.hash_of_name(is_kept_out.agent_id)
+    );
+end
+$$;
+comment on function agents.is_kept_out(text) is
+  'Whether an agent was removed or erased, and not readmitted since: nobody can enrol or call as a '
+  'user under its name.';
+
+create function agents.agent_of_user(caller jsonb) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return case
+    when caller ->> 'kind' = 'user'
+      and (caller ->> 'expires_at')::timestamptz > now()
+      and not agents.is_kept_out(caller ->> 'agent_id')
+    then caller ->> 'agent_id'
+  end;
+end
+$$;
+comment on function agents.agent_of_user(jsonb) is
+  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
+  'or the agent was removed or erased.';
+
+create function public.readmit_agent(agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  is_readmitted boolean;
+begin
+  delete from agents.removed_agents r where r.agent_id = readmit_agent.agent_id;
+  is_readmitted := found;
+  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(readmit_agent.agent_id);
+  if not (is_readmitted or found) then
+    return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', false);
+  end if;
+  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', readmit_agent.agent_id);
+  return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', true);
+end
+$$;
+comment on function public.readmit_agent(text) is
+  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
+  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
+
 -- schemas/agents/key_changes.sql
 
 -- Only the operator creates and revokes agent keys: by rpc with the secret key, or in SQL.
@@ -917,56 +1034,6 @@ begin
 end
 $$;
 comment on function public.revoke_agent_keys(text) is 'Revokes every live key of an agent.';
-
--- schemas/agents/removed_agents.sql
-
--- Agents that the operator removed. A revoked agent key stays revoked, but a signed-in user keeps a
--- token and gets new ones. So the agent's name itself is refused until the operator readmits it.
-
-create table agents.removed_agents (
-  agent_id agents.agent_id primary key,
-  removed_at timestamptz not null default clock_timestamp()
-);
-comment on table agents.removed_agents is
-  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
-  'and not readmitted since. Agent keys are not affected.';
-
-create function agents.agent_of_user(caller jsonb) returns text
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return case
-    when caller ->> 'kind' = 'user'
-      and (caller ->> 'expires_at')::timestamptz > now()
-      and not exists (select from agents.removed_agents r where r.agent_id = caller ->> 'agent_id')
-    then caller ->> 'agent_id'
-  end;
-end
-$$;
-comment on function agents.agent_of_user(jsonb) is
-  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
-  'or the agent was removed.';
-
-create function public.readmit_agent(agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-begin
-  delete from agents.removed_agents r where r.agent_id = readmit_agent.agent_id;
-  if not found then
-    return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', false);
-  end if;
-  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', readmit_agent.agent_id);
-  return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', true);
-end
-$$;
-comment on function public.readmit_agent(text) is
-  'Lets the users of a removed agent call again. What the removal ended stays ended. Idempotent: '
-  '{"readmitted": false} if the agent is not removed.';
 
 -- schemas/agents/tags.sql
 
@@ -1990,6 +2057,27 @@ end;
 comment on function artifacts.live_grants(text, timestamptz) is
   'The few grants of an artifact that are live after a given time. That time must be a variable: '
   'clock_timestamp() is volatile, so PostgreSQL does not use an index for it.';
+
+create function artifacts.is_granted(artifact_id text, agent_id text, instant timestamptz) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- Not `exists`: for the first row alone, the planner would read the whole table.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_granted.artifact_id, is_granted.instant) g
+    where g.grantee = is_granted.agent_id
+      or g.to_tag is not null and g.to_tag in (
+        select t.tag from agents.agent_tags t where t.agent_id = is_granted.agent_id
+      )
+  );
+end
+$$;
+comment on function artifacts.is_granted(text, text, timestamptz) is
+  'Whether an agent, or a tag of it, has a grant of an artifact that is live after a given time. '
+  'Its downloads may be used up.';
 
 -- schemas/artifacts/totals.sql
 
@@ -5575,6 +5663,78 @@ $$;
 comment on function public.delete_artifact(jsonb, text) is
   'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
 
+-- schemas/artifacts/names.sql
+
+-- Names that look the same: Unicode has several spellings of one text, such as `é` as one character
+-- or as `e` and an accent. A file from a Mac often has another spelling than the one that is typed.
+
+-- A hash, because a normalized name may be too long for an index. Only names that are not ASCII
+-- have another spelling.
+create index artifacts_by_composed_name
+  on artifacts.artifacts (agent_id, hashtextextended(normalize(key, nfc), 0))
+  where state = 'committed' and ended_at is null and octet_length(key) > char_length(key);
+
+create function artifacts.named_artifact(agent_id text, key text, caller_agent text)
+returns artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  exact artifacts.artifacts := artifacts.current_artifact(named_artifact.agent_id, named_artifact.key);
+  instant timestamptz := clock_timestamp();
+  is_own boolean := named_artifact.caller_agent is not distinct from named_artifact.agent_id
+    or named_artifact.caller_agent is null;
+  same_looking text[];
+  artifact artifacts.artifacts;
+begin
+  if octet_length(named_artifact.key) = char_length(named_artifact.key)
+    or (exact.artifact_id is not null
+      and (is_own or artifacts.is_granted(exact.artifact_id, named_artifact.caller_agent, instant)))
+  then
+    return exact;
+  end if;
+
+  select array_agg(named.artifact_id order by named.artifact_id) into same_looking
+  from (
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.agent_id = named_artifact.agent_id
+      and a.state = 'committed'
+      and a.ended_at is null
+      and octet_length(a.key) > char_length(a.key)
+      and hashtextextended(normalize(a.key, nfc), 0)
+        = hashtextextended(normalize(named_artifact.key, nfc), 0)
+      and normalize(a.key, nfc) = normalize(named_artifact.key, nfc)
+      and a.key <> named_artifact.key
+      and a.expires_at > instant
+      -- What the caller cannot open must not change the answer.
+      and (is_own or artifacts.is_granted(a.artifact_id, named_artifact.caller_agent, instant))
+    limit 10
+  ) named;
+
+  if cardinality(same_looking) > 1 then
+    raise sqlstate 'PT404' using
+      message = 'artifact_not_found',
+      detail = json_build_object('same_looking', to_json(same_looking)),
+      hint = format(
+        'Several files have names that look like this one, in other Unicode spellings. Use the id of one: %s.',
+        array_to_string(same_looking, ', ')
+      );
+  end if;
+  if same_looking is null then
+    return exact;
+  end if;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = same_looking[1];
+  return artifact;
+end
+$$;
+comment on function artifacts.named_artifact(text, text, text) is
+  'The artifact that an agent''s `key` names for a caller (null: the operator): the one of exactly '
+  'this name or, if the caller can open none, the only one whose name is another Unicode spelling '
+  'of it. Null: none. Only for reads: nothing is written under a name that was not given exactly. '
+  'Raises artifact_not_found if several other spellings exist.';
+
 -- schemas/artifacts/downloads.sql
 
 -- Reading artifacts: whoever has access gets what a download URL is made from.
@@ -5742,8 +5902,9 @@ begin
   if open_artifact.key is null then
     select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
   else
-    artifact := artifacts.current_artifact(
-      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key
+    artifact := artifacts.named_artifact(
+      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key,
+      caller_agent
     );
   end if;
   if artifact.artifact_id is null then
@@ -5785,8 +5946,8 @@ end
 $$;
 comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
-  'current one of a `key` of agent_id (null: the caller). If the grant has a download limit, the '
-  'download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
+  'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact. If the '
+  'grant has a download limit, the download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
   'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
   'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';
 
@@ -12929,7 +13090,8 @@ begin
   perform agents.erase_few(erase_agent.agent_id, chosen);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
 
-  -- A user may call as this agent again only when nothing else names the agent.
+  -- The row of the removal is the last one with the name. Its place takes a hash, so that the agent
+  -- stays out.
   mentions := agents.count_mentions(erase_agent.agent_id);
   is_complete := greatest(most, erased_events) < erase_agent.max_entries
     and mentions ->> 'others' = '1'
@@ -12943,6 +13105,9 @@ begin
       where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
     );
   if is_complete then
+    insert into agents.erased_names (name_hash)
+    values (agents.hash_of_name(erase_agent.agent_id))
+    on conflict do nothing;
     delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
   end if;
   return json_build_object(
@@ -12956,7 +13121,8 @@ $$;
 comment on function public.erase_agent(text, text, integer) is
   'Removes an agent and erases its name: agent keys, grants, peer, rules and requests are deleted; '
   'events, usage, refusals, addresses and the rows of its files, whose bytes the next sweeps '
-  'remove, name a random pseudonym instead. At most max_entries of each per call: while remaining '
+  'remove, name a random pseudonym instead. A keyed hash of the name keeps the agent out until '
+  'readmit_agent. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
   'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
   'invalid_request, policy_rule while the policy names the agent, and misconfigured while the '
@@ -13820,7 +13986,7 @@ declare
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
-  if exists (select from agents.removed_agents r where r.agent_id = enrol.agent_id) then
+  if agents.is_kept_out(enrol.agent_id) then
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
   end if;
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
@@ -14516,6 +14682,8 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
+grant select on agents.name_secret to service_role;
+grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
@@ -14559,6 +14727,8 @@ grant select, insert, update, delete on mesh.censuses to service_role;
 alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
+alter table agents.name_secret enable row level security;
+alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
