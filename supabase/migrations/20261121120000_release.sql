@@ -3690,9 +3690,9 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text;
+  caller_agent constant text := agents.admit(block_sender.caller);
+  subject constant text := agents.require_self(caller_agent, block_sender.agent_id);
 begin
-  subject := agents.require_self(agents.admit(block_sender.caller), block_sender.agent_id);
   -- Blocks by one agent run one at a time, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   if not artifacts.is_blocked(subject, block_sender.from_agent) then
@@ -3702,6 +3702,10 @@ begin
         detail = json_build_object('limit', 'blocked_senders', 'maximum', block_sender.max_blocked);
     end if;
     insert into artifacts.blocked_senders (agent_id, from_agent) values (subject, block_sender.from_agent);
+    perform agents.record_change(
+      block_sender.caller, caller_agent, 'sender.blocked', subject,
+      other_agent_id => block_sender.from_agent
+    );
   end if;
   return json_build_object('from_agent', block_sender.from_agent, 'blocked', true);
 end
@@ -3717,11 +3721,18 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text;
+  caller_agent constant text := agents.admit(unblock_sender.caller);
+  subject constant text := agents.require_self(caller_agent, unblock_sender.agent_id);
 begin
-  subject := agents.require_self(agents.admit(unblock_sender.caller), unblock_sender.agent_id);
+  perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   delete from artifacts.blocked_senders b
   where b.agent_id = subject and b.from_agent = unblock_sender.from_agent;
+  if found then
+    perform agents.record_change(
+      unblock_sender.caller, caller_agent, 'sender.unblocked', subject,
+      other_agent_id => unblock_sender.from_agent
+    );
+  end if;
   return json_build_object('from_agent', unblock_sender.from_agent, 'blocked', false);
 end
 $$;
@@ -6139,6 +6150,7 @@ create table mesh.liveness (
   agent_id agents.agent_id primary key,
   last_seen timestamptz,
   config_version_applied bigint,
+  config_version_highest bigint,
   waits_until timestamptz,
   paths_reported_at timestamptz,
 
@@ -6152,6 +6164,10 @@ comment on table mesh.liveness is
   'What heartbeats write. Separate from peers, so that a heartbeat is as cheap as possible.';
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
+comment on column mesh.liveness.config_version_highest is
+  'The highest config_version that the agent ever reported, until after_restore. If it is higher '
+  'than the current one, the database was restored: a host applies the older configuration within '
+  'seconds, and then reports that.';
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.waits_until is
@@ -8916,6 +8932,8 @@ begin
   set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
       paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
       config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
+      -- Ignores nulls.
+      config_version_highest = greatest(note_sign_of_life.config_version, l.config_version_highest),
       waits_until = case
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
@@ -9921,8 +9939,20 @@ return jsonb_strip_nulls(jsonb_build_object(
   'generation', event.details -> 'generation',
   'tags', event.details -> 'tags',
   'added', event.details -> 'added',
-  'removed', event.details -> 'removed'
-));
+  'removed', event.details -> 'removed',
+  'keep_artifacts', event.details -> 'keep_artifacts',
+  'fingerprint', event.details -> 'fingerprint',
+  'origin', event.details -> 'origin',
+  'name_hash', event.details -> 'name_hash',
+  'replayed', case when event.action = 'ending.replayed' then event.object_id end,
+  'recorded_at', event.details -> 'recorded_at'
+))
+  -- Null is a value here: the project's quota applies.
+  || case
+    when event.action = 'agent.limited'
+    then jsonb_build_object('quota_bytes', event.details -> 'quota_bytes')
+    else '{}'
+  end;
 comment on function agents.facts_for_operator(agents.events) is
   'The fields of an event that only the operator sees. request_id is the request''s name in the '
   'request log.';
@@ -13225,6 +13255,10 @@ begin
   update mesh.config_versions v
   set version = begun.first_config_version
   where v.version < begun.first_config_version;
+  -- Otherwise, a host that once reported a version it never received would stay a sign.
+  update mesh.liveness l
+  set config_version_highest = null
+  where l.config_version_highest is not null;
 
   perform agents.record_event(
     '{"kind": "operator"}', null, 'epoch.begun', null, null,
@@ -13255,11 +13289,11 @@ security invoker
 set search_path = ''
 as $$
   with ahead as (
-    select l.agent_id, l.config_version_applied,
+    select l.agent_id, l.config_version_highest,
       v.version + find_restore_signs.rendering_revision as config_version
     from mesh.liveness l
     join mesh.config_versions v on v.agent_id = l.agent_id
-    where l.config_version_applied > v.version + find_restore_signs.rendering_revision
+    where l.config_version_highest > v.version + find_restore_signs.rendering_revision
     order by l.agent_id
     limit find_restore_signs.max_entries
   ), found as (
@@ -13304,7 +13338,7 @@ as $$
         json_agg(
           json_build_object(
             'agent_id', a.agent_id,
-            'config_version_applied', a.config_version_applied,
+            'config_version_highest', a.config_version_highest,
             'config_version', a.config_version
           )
           order by a.agent_id
@@ -13329,8 +13363,8 @@ $$;
 comment on function public.find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
   'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions in the '
-  'future, peers_ahead: [{agent_id, config_version_applied, config_version}] of hosts that report '
-  'a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
+  'future, peers_ahead: [{agent_id, config_version_highest, config_version}] of hosts that have '
+  'reported a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
   'no artifact}, at most max_entries of each.';
 
 create function public.list_live_keys(max_entries integer, after text default '') returns json
@@ -13372,6 +13406,73 @@ $$;
 comment on function public.list_live_keys(integer, text) is
   'The live agent keys among the max_entries keys after the given id: {found: [{key_id, agent_id, '
   'label | null, created_at, last_used_at | null}], next: where the next page begins | null}.';
+
+-- schemas/operator/restores/record.sql
+
+-- The record of endings: events that the operator keeps outside the database. After a restore,
+-- `deno task after-restore --record` makes again what they say. An event of the record is found here
+-- by its number and its time: after a restore, the numbers of lost events are given out again.
+
+create index events_by_replayed on agents.events (object_id) where action = 'ending.replayed';
+comment on index agents.events_by_replayed is
+  'Finds the events of a record that were replayed. Only a restore adds entries.';
+
+create function public.find_lost_events(recorded jsonb) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  oldest_kept constant bigint := (select min(e.event_id) from agents.events e);
+begin
+  return json_build_object('lost', (
+    select coalesce(json_agg(r.place order by r.place), '[]')
+    from (
+      select
+        l.line ->> 'event_id' as event_id,
+        substr(l.line ->> 'event_id', 5)::bigint as number,
+        l.line ->> 'at' as recorded_at,
+        l.place - 1 as place
+      from jsonb_array_elements(find_lost_events.recorded) with ordinality as l (line, place)
+    ) r
+    -- Older events were in the backup, and have been deleted since.
+    where coalesce(r.number >= oldest_kept, true)
+      and not exists (
+        select from agents.events e
+        where e.event_id = r.number and agents.iso_timestamp(e.occurred_at) = r.recorded_at
+      )
+      and not exists (
+        select from agents.events m
+        where m.action = 'ending.replayed'
+          and m.object_id = r.event_id
+          and m.details ->> 'recorded_at' = r.recorded_at
+      )
+  ));
+end
+$$;
+comment on function public.find_lost_events(jsonb) is
+  'Which events of a record a restore has lost: recorded is [{event_id, at}], at most a thousand. '
+  '{lost: [place in recorded, from 0]}: those that the log does not have, and that '
+  'note_replayed_event was not called for.';
+
+create function public.note_replayed_event(event_id text, recorded_at text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'ending.replayed', null, note_replayed_event.event_id,
+    jsonb_build_object('recorded_at', note_replayed_event.recorded_at)
+  );
+  return json_build_object('event_id', note_replayed_event.event_id);
+end
+$$;
+comment on function public.note_replayed_event(text, text) is
+  'Records that what an event of a record says was made again, so that find_lost_events leaves it '
+  'out from now on.';
 
 -- schemas/enrolment/enrolments.sql
 
@@ -14634,6 +14735,7 @@ declare
     'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
+    'public.find_lost_events',
     'public.list_live_keys',
     'public.list_enrolments',
     'public.list_trusts',
@@ -14674,6 +14776,7 @@ declare
     'public.erase_agent',
     'public.readmit_agent',
     'public.after_restore',
+    'public.note_replayed_event',
     'public.mark_lost_artifacts',
     'public.repair_totals',
     'public.repair_project_totals'

@@ -189,6 +189,7 @@ declare
     'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
+    'public.find_lost_events',
     'public.list_live_keys',
     'public.list_enrolments',
     'public.list_trusts',
@@ -229,6 +230,7 @@ declare
     'public.erase_agent',
     'public.readmit_agent',
     'public.after_restore',
+    'public.note_replayed_event',
     'public.mark_lost_artifacts',
     'public.repair_totals',
     'public.repair_project_totals'
