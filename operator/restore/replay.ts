@@ -31,7 +31,7 @@ export async function replayRecord(
   const later = laterEvents(lost);
   const erased = new Set(
     lines.filter(({ event }) => event?.type === "name.erased")
-      .map(({ event }) => event!["agent_id"]),
+      .map(({ event }) => event!["pseudonym"]),
   );
   let [faults, ended] = [0, 0];
   for (const { number, event } of lost) {

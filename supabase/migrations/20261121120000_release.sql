@@ -795,6 +795,123 @@ comment on function agents.record_change(jsonb, text, text, text, jsonb, text, t
   'more than one change of the thing, `times` in its details says how many. max_things is null if '
   'the agent cannot invent what it changes.';
 
+-- schemas/agents/names/erased_names.sql
+
+-- The names of erased agents, as keyed hashes: an erasure leaves no name, but keeps the agent out.
+
+create table agents.name_secret (
+  only_row boolean primary key default true,
+  secret bytea not null,
+
+  constraint there_is_only_one_row check (only_row),
+  constraint secret_has_32_bytes check (length(secret) = 32)
+);
+comment on table agents.name_secret is
+  'One row: the key of hash_of_name. Random, and never shown.';
+
+-- Two version 4 UUIDs carry 244 random bits of the server's strong generator; no extension is
+-- needed.
+insert into agents.name_secret (secret)
+values (sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())));
+
+create table agents.erased_names (
+  name_hash bytea primary key,
+  erased_at timestamptz not null default clock_timestamp(),
+
+  constraint name_hash_is_a_sha256 check (length(name_hash) = 32)
+);
+comment on table agents.erased_names is
+  'Agents that were erased and not readmitted since. They stay out like removed agents, but the '
+  'table has only a keyed hash of each name. Without the key, in name_secret, nobody can test which '
+  'name a row stands for.';
+
+create function agents.hash_of_name(name text) returns bytea
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- Two rounds, so that the hash of a name says nothing about that of a longer one.
+  return (
+    select sha256(s.secret || sha256(s.secret || convert_to(hash_of_name.name, 'UTF8')))
+    from agents.name_secret s
+  );
+end
+$$;
+comment on function agents.hash_of_name(text) is
+  'A hash of a name that only this database can compute.';
+
+-- schemas/agents/names/removed_agents.sql
+
+-- Agents that the operator removed or erased. A revoked agent key stays revoked, but a signed-in
+-- user keeps a token and gets new ones. So the agent's name itself is refused until the operator
+-- readmits it.
+
+create table agents.removed_agents (
+  agent_id agents.agent_id primary key,
+  removed_at timestamptz not null default clock_timestamp()
+);
+comment on table agents.removed_agents is
+  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
+  'and not readmitted since. Agent keys are not affected.';
+
+create function agents.is_kept_out(agent_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (select from agents.removed_agents r where r.agent_id = is_kept_out.agent_id)
+    or exists (
+      select from agents.erased_names e where e.name_hash = agents.hash_of_name(is_kept_out.agent_id)
+    );
+end
+$$;
+comment on function agents.is_kept_out(text) is
+  'Whether an agent was removed or erased, and not readmitted since: nobody can enrol or call as a '
+  'user under its name.';
+
+create function agents.agent_of_user(caller jsonb) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return case
+    when caller ->> 'kind' = 'user'
+      and (caller ->> 'expires_at')::timestamptz > now()
+      and not agents.is_kept_out(caller ->> 'agent_id')
+    then caller ->> 'agent_id'
+  end;
+end
+$$;
+comment on function agents.agent_of_user(jsonb) is
+  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
+  'or the agent was removed or erased.';
+
+create function public.readmit_agent(agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  is_readmitted boolean;
+begin
+  delete from agents.removed_agents r where r.agent_id = readmit_agent.agent_id;
+  is_readmitted := found;
+  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(readmit_agent.agent_id);
+  if not (is_readmitted or found) then
+    return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', false);
+  end if;
+  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', readmit_agent.agent_id);
+  return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', true);
+end
+$$;
+comment on function public.readmit_agent(text) is
+  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
+  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
+
 -- schemas/agents/key_changes.sql
 
 -- Only the operator creates and revokes agent keys: by rpc with the secret key, or in SQL.
@@ -917,56 +1034,6 @@ begin
 end
 $$;
 comment on function public.revoke_agent_keys(text) is 'Revokes every live key of an agent.';
-
--- schemas/agents/removed_agents.sql
-
--- Agents that the operator removed. A revoked agent key stays revoked, but a signed-in user keeps a
--- token and gets new ones. So the agent's name itself is refused until the operator readmits it.
-
-create table agents.removed_agents (
-  agent_id agents.agent_id primary key,
-  removed_at timestamptz not null default clock_timestamp()
-);
-comment on table agents.removed_agents is
-  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
-  'and not readmitted since. Agent keys are not affected.';
-
-create function agents.agent_of_user(caller jsonb) returns text
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return case
-    when caller ->> 'kind' = 'user'
-      and (caller ->> 'expires_at')::timestamptz > now()
-      and not exists (select from agents.removed_agents r where r.agent_id = caller ->> 'agent_id')
-    then caller ->> 'agent_id'
-  end;
-end
-$$;
-comment on function agents.agent_of_user(jsonb) is
-  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
-  'or the agent was removed.';
-
-create function public.readmit_agent(agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-begin
-  delete from agents.removed_agents r where r.agent_id = readmit_agent.agent_id;
-  if not found then
-    return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', false);
-  end if;
-  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', readmit_agent.agent_id);
-  return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', true);
-end
-$$;
-comment on function public.readmit_agent(text) is
-  'Lets the users of a removed agent call again. What the removal ended stays ended. Idempotent: '
-  '{"readmitted": false} if the agent is not removed.';
 
 -- schemas/agents/tags.sql
 
@@ -9944,6 +10011,7 @@ return jsonb_strip_nulls(jsonb_build_object(
   'fingerprint', event.details -> 'fingerprint',
   'origin', event.details -> 'origin',
   'name_hash', event.details -> 'name_hash',
+  'pseudonym', event.details -> 'pseudonym',
   'replayed', case when event.action = 'ending.replayed' then event.object_id end,
   'recorded_at', event.details -> 'recorded_at'
 ))
@@ -12899,12 +12967,22 @@ begin
       message = 'policy_rule',
       hint = 'The policy names this agent. Apply one that does not, then erase it.';
   end if;
+  if erase_agent.pseudonym is null then
+    -- For a record outside the database: after a restore, the agent is erased again by it.
+    perform agents.record_event(
+      '{"kind": "operator"}', null, 'name.erased', null, null,
+      jsonb_build_object(
+        'name_hash', encode(agents.hash_of_name(erase_agent.agent_id), 'hex'), 'pseudonym', chosen
+      )
+    );
+  end if;
   perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
   perform agents.erase_few(erase_agent.agent_id, chosen);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
 
-  -- A user may call as this agent again only when nothing else names the agent.
+  -- The row of the removal is the last one with the name. Its place takes a hash, so that the agent
+  -- stays out.
   mentions := agents.count_mentions(erase_agent.agent_id);
   is_complete := greatest(most, erased_events) < erase_agent.max_entries
     and mentions ->> 'others' = '1'
@@ -12918,6 +12996,9 @@ begin
       where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
     );
   if is_complete then
+    insert into agents.erased_names (name_hash)
+    values (agents.hash_of_name(erase_agent.agent_id))
+    on conflict do nothing;
     delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
   end if;
   return json_build_object(
@@ -12931,7 +13012,8 @@ $$;
 comment on function public.erase_agent(text, text, integer) is
   'Removes an agent and erases its name: agent keys, grants, peer, rules and requests are deleted; '
   'events, usage, refusals, addresses and the rows of its files, whose bytes the next sweeps '
-  'remove, name a random pseudonym instead. At most max_entries of each per call: while remaining '
+  'remove, name a random pseudonym instead. A keyed hash of the name keeps the agent out until '
+  'readmit_agent. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
   'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
   'invalid_request, and policy_rule while the policy names the agent.';
@@ -13474,6 +13556,49 @@ comment on function public.note_replayed_event(text, text) is
   'Records that what an event of a record says was made again, so that find_lost_events leaves it '
   'out from now on.';
 
+create function agents.next_erasable_name(after text) returns text
+language sql
+stable
+set search_path = ''
+-- One index lookup per table, like next_name.
+as $$
+  select least(
+    agents.next_name(next_erasable_name.after),
+    (select min(e.subject_agent_id) from agents.events e where e.subject_agent_id > next_erasable_name.after),
+    (select min(e.other_agent_id) from agents.events e where e.other_agent_id > next_erasable_name.after),
+    (select min(r.agent_id) from agents.removed_agents r where r.agent_id > next_erasable_name.after),
+    (select min(a.agent_id) from agents.enrolled_agents a where a.agent_id > next_erasable_name.after)
+  )
+$$;
+comment on function agents.next_erasable_name(text) is
+  'The first agent after a name that anything names, events too, in byte order; null: none.';
+
+create function public.find_hashed_names(name_hash text, max_entries integer, after text default '')
+returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  wanted constant bytea := decode(find_hashed_names.name_hash, 'hex');
+  name text := find_hashed_names.after;
+  found_names text[] := '{}';
+begin
+  for step in 1..find_hashed_names.max_entries loop
+    name := agents.next_erasable_name(name);
+    exit when name is null;
+    if agents.hash_of_name(name) = wanted then
+      found_names := found_names || name;
+    end if;
+  end loop;
+  return json_build_object('found', to_json(found_names), 'next', name);
+end
+$$;
+comment on function public.find_hashed_names(text, integer, text) is
+  'The names that have this keyed hash among the max_entries names after the given one: {found: '
+  '[agent_id], next: where the next page begins | null}. For an erasure that a restore has undone.';
+
 -- schemas/enrolment/enrolments.sql
 
 -- The operator creates and lists enrolments. agents/enrolments.sql has the tables.
@@ -13859,7 +13984,7 @@ declare
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
-  if exists (select from agents.removed_agents r where r.agent_id = enrol.agent_id) then
+  if agents.is_kept_out(enrol.agent_id) then
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
   end if;
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
@@ -14555,6 +14680,8 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
+grant select on agents.name_secret to service_role;
+grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
@@ -14598,6 +14725,8 @@ grant select, insert, update, delete on mesh.censuses to service_role;
 alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
+alter table agents.name_secret enable row level security;
+alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
@@ -14736,6 +14865,7 @@ declare
     'public.inspect_deployment',
     'public.find_restore_signs',
     'public.find_lost_events',
+    'public.find_hashed_names',
     'public.list_live_keys',
     'public.list_enrolments',
     'public.list_trusts',

@@ -194,6 +194,7 @@ declare
     'public.inspect_deployment',
     'public.find_restore_signs',
     'public.find_lost_events',
+    'public.find_hashed_names',
     'public.list_live_keys',
     'public.list_enrolments',
     'public.list_trusts',

@@ -62,3 +62,46 @@ $$;
 comment on function public.note_replayed_event(text, text) is
   'Records that what an event of a record says was made again, so that find_lost_events leaves it '
   'out from now on.';
+
+create function agents.next_erasable_name(after text) returns text
+language sql
+stable
+set search_path = ''
+-- One index lookup per table, like next_name.
+as $$
+  select least(
+    agents.next_name(next_erasable_name.after),
+    (select min(e.subject_agent_id) from agents.events e where e.subject_agent_id > next_erasable_name.after),
+    (select min(e.other_agent_id) from agents.events e where e.other_agent_id > next_erasable_name.after),
+    (select min(r.agent_id) from agents.removed_agents r where r.agent_id > next_erasable_name.after),
+    (select min(a.agent_id) from agents.enrolled_agents a where a.agent_id > next_erasable_name.after)
+  )
+$$;
+comment on function agents.next_erasable_name(text) is
+  'The first agent after a name that anything names, events too, in byte order; null: none.';
+
+create function public.find_hashed_names(name_hash text, max_entries integer, after text default '')
+returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  wanted constant bytea := decode(find_hashed_names.name_hash, 'hex');
+  name text := find_hashed_names.after;
+  found_names text[] := '{}';
+begin
+  for step in 1..find_hashed_names.max_entries loop
+    name := agents.next_erasable_name(name);
+    exit when name is null;
+    if agents.hash_of_name(name) = wanted then
+      found_names := found_names || name;
+    end if;
+  end loop;
+  return json_build_object('found', to_json(found_names), 'next', name);
+end
+$$;
+comment on function public.find_hashed_names(text, integer, text) is
+  'The names that have this keyed hash among the max_entries names after the given one: {found: '
+  '[agent_id], next: where the next page begins | null}. For an erasure that a restore has undone.';
