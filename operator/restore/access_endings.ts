@@ -1,3 +1,4 @@
+import { findEnrolment } from "../enrolment/all_enrolments.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { parsePolicy } from "../policy/policy_file.ts";
 import { applyWhole, planPolicy } from "../policy/plan.ts";
@@ -12,7 +13,7 @@ import {
 } from "./ending.ts";
 import { revokeEnrolment } from "./live.ts";
 
-/** Also if a newer key of the agent has superseded this one: the agent has to enrol again anyway. */
+/** Also for a superseded agent key: the newer one is lost, so its agent enrols again. */
 const revokeKey: Replay = async (event) => {
   const key_id = named(event, "key_id");
   const { revoked } = await callAsOperator("revoke_agent_key", { key_id }) as {
@@ -47,11 +48,13 @@ const deleteArtifact: Replay = async (event) => {
 
 const endEnrolment: Replay = async (event) => {
   const enrolment_id = named(event, "enrolment_id");
-  // A database that does not know it refuses it as a wrong field.
-  const ended = await unlessRefused(revokeEnrolment({ enrolment_id }), ["invalid_request"]);
-  return ended === null
-    ? nothing(`${enrolment_id} does not exist`)
-    : replayed(`revoked enrolment ${enrolment_id}`);
+  const enrolment = await findEnrolment(enrolment_id);
+  if (enrolment === null) return nothing(`${enrolment_id} does not exist`);
+  // Also if it is revoked: some of its agents may be left.
+  await revokeEnrolment(enrolment);
+  return enrolment.revoked_at === null
+    ? replayed(`revoked enrolment ${enrolment_id}`)
+    : nothing(`${enrolment_id} is revoked`);
 };
 
 const replaceKeysOfTrust: Replay = async (event) => {

@@ -6,7 +6,7 @@ interface NamesPage {
   readonly next: string | null;
 }
 
-/** The name in the database that has this keyed hash; null if there is none. Throws CommandError. */
+/** The name in the database that has this keyed hash, or null. Throws CommandError. */
 export async function firstNameOf(name_hash: string): Promise<string | null> {
   for (let after: string | null = ""; after !== null;) {
     const page = await callAsOperator("find_hashed_names", {

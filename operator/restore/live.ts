@@ -28,9 +28,7 @@ export async function* liveEnrolments(): AsyncGenerator<Enrolment> {
  * Ends an enrolment, and the keys, peers and rules of all its agents, like /enrolment/revoke. Does
  * not need the functions, which may not run yet. Throws CommandError.
  */
-export async function revokeEnrolment(
-  { enrolment_id }: Pick<Enrolment, "enrolment_id">,
-): Promise<void> {
+export async function revokeEnrolment({ enrolment_id }: Enrolment): Promise<void> {
   const caller = { kind: "operator" };
   let remaining: number;
   do {

@@ -7,7 +7,8 @@ import { type LaterEvents, nothing, type Outcome, type Replay, UnusableLine } fr
 import { MESH_ENDINGS } from "./mesh_endings.ts";
 import { lostOf, type RecordedEvent, type RecordedLine } from "./record.ts";
 
-const REPLAYS: Readonly<Record<string, Replay>> = {
+/** By the type of event. */
+export const REPLAYS: Readonly<Record<string, Replay>> = {
   ...AGENT_ENDINGS,
   ...ACCESS_ENDINGS,
   ...MESH_ENDINGS,

@@ -3757,9 +3757,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent constant text := agents.admit(block_sender.caller);
-  subject constant text := agents.require_self(caller_agent, block_sender.agent_id);
+  caller_agent text;
+  subject text;
 begin
+  caller_agent := agents.admit(block_sender.caller);
+  subject := agents.require_self(caller_agent, block_sender.agent_id);
   -- Blocks by one agent run one at a time, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   if not artifacts.is_blocked(subject, block_sender.from_agent) then
@@ -3788,9 +3790,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent constant text := agents.admit(unblock_sender.caller);
-  subject constant text := agents.require_self(caller_agent, unblock_sender.agent_id);
+  caller_agent text;
+  subject text;
 begin
+  caller_agent := agents.admit(unblock_sender.caller);
+  subject := agents.require_self(caller_agent, unblock_sender.agent_id);
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   delete from artifacts.blocked_senders b
   where b.agent_id = subject and b.from_agent = unblock_sender.from_agent;
@@ -13492,8 +13496,8 @@ comment on function public.list_live_keys(integer, text) is
 -- schemas/operator/restores/record.sql
 
 -- The record of endings: events that the operator keeps outside the database. After a restore,
--- `deno task after-restore --record` makes again what they say. An event of the record is found here
--- by its number and its time: after a restore, the numbers of lost events are given out again.
+-- `deno task after-restore --record` makes again what they say. An event of the record is found
+-- here by its number and its time, because a restore gives the numbers of lost events out again.
 
 create index events_by_replayed on agents.events (object_id) where action = 'ending.replayed';
 comment on index agents.events_by_replayed is
@@ -14784,10 +14788,17 @@ end
 $$;
 
 -- `public` may also have functions of others. These are ours, each in one of two lists. None is
--- overloaded, so its name is enough.
-do $$
+-- overloaded, so its name is enough. pg_restore creates functions with the default privileges of
+-- the project, which may let everybody execute them. So the operator can call this again.
+create function agents.close_functions() returns integer
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
 declare
   operation regproc;
+  open_count integer := 0;
   -- Functions that are called for agents, or that only read. A call that waits for a lock holds a
   -- connection that others need. So these give up after a second (55P03), and the caller is told to
   -- retry.
@@ -14913,6 +14924,11 @@ declare
   ];
 begin
   foreach operation in array impatient || patient loop
+    open_count := open_count + case
+      when has_function_privilege('anon', operation, 'execute')
+        or has_function_privilege('authenticated', operation, 'execute')
+      then 1 else 0
+    end;
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);
     -- A function that is not volatile takes no lock that another could hold against it.
@@ -14922,6 +14938,17 @@ begin
       execute format('alter function %s set lock_timeout = %L', operation, '1s');
     end if;
   end loop;
+  return open_count;
+end
+$$;
+comment on function agents.close_functions() is
+  'Lets only service_role execute our functions in public, whatever the project''s default '
+  'privileges are; returns how many others could execute. The owner calls it after pg_restore.';
+revoke all on function agents.close_functions() from public, anon, authenticated, service_role;
+
+do $$
+begin
+  perform agents.close_functions();
 end
 $$;
 

@@ -115,7 +115,7 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     test: "tests/mesh_agent/installation_test.ts",
   },
   ...[
-    "docs/backup.md, What to back up, 1",
+    "docs/backup.md, The record of endings, 1",
     "docs/backup.md, After a restore, 1",
     "docs/backup.md, After a restore, 2",
     "docs/retention.md, What this cannot see, 1",

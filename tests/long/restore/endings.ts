@@ -116,9 +116,7 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
     await agentWithKey(exercise, "many"),
   ];
 
-  const enrolment = await exercise.ask(`${FILES}/enrolment/put`, {
-    ...{ kind: "key", uses_left: null, agent_template: "ci-{enrolment_id}" },
-  }).catch(() => exercise.ask(`${FILES}/enrolment/put`, { kind: "key", uses_left: 1 }));
+  const enrolment = await exercise.ask(`${FILES}/enrolment/put`, { kind: "key", uses_left: 1 });
   const enrolled = await exercise.ask(
     `${FILES}/enroll`,
     { enrolment_key: enrolment.enrolment_key, agent_name: "ci" },

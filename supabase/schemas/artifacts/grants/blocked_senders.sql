@@ -47,9 +47,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent constant text := agents.admit(block_sender.caller);
-  subject constant text := agents.require_self(caller_agent, block_sender.agent_id);
+  caller_agent text;
+  subject text;
 begin
+  caller_agent := agents.admit(block_sender.caller);
+  subject := agents.require_self(caller_agent, block_sender.agent_id);
   -- Blocks by one agent run one at a time, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   if not artifacts.is_blocked(subject, block_sender.from_agent) then
@@ -78,9 +80,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent constant text := agents.admit(unblock_sender.caller);
-  subject constant text := agents.require_self(caller_agent, unblock_sender.agent_id);
+  caller_agent text;
+  subject text;
 begin
+  caller_agent := agents.admit(unblock_sender.caller);
+  subject := agents.require_self(caller_agent, unblock_sender.agent_id);
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   delete from artifacts.blocked_senders b
   where b.agent_id = subject and b.from_agent = unblock_sender.from_agent;

@@ -1,6 +1,6 @@
 -- The record of endings: events that the operator keeps outside the database. After a restore,
--- `deno task after-restore --record` makes again what they say. An event of the record is found here
--- by its number and its time: after a restore, the numbers of lost events are given out again.
+-- `deno task after-restore --record` makes again what they say. An event of the record is found
+-- here by its number and its time, because a restore gives the numbers of lost events out again.
 
 create index events_by_replayed on agents.events (object_id) where action = 'ending.replayed';
 comment on index agents.events_by_replayed is
