@@ -227,7 +227,46 @@ end
 $$;
 comment on function agents.horizon() is
   'The oldest transaction that may still be writing. No transaction with a lower number can still '
-  'commit.';
+  'commit. It stands still while a transaction of any database of the cluster is open that has '
+  'written something; replication slots and transactions that only read do not hold it.';
+
+create function agents.open_writers(max_entries integer) returns jsonb
+language sql
+stable
+-- pg_stat_activity shows the sessions of other roles only to members of pg_read_all_stats. The
+-- owner, postgres, is one on the platform; service_role is not. This function takes nothing from
+-- its caller but a number, and returns no text of a query.
+security definer
+set search_path = ''
+as $$
+  select coalesce(jsonb_agg(w.writer order by w.id), '[]')
+  from (
+    select
+      o.id,
+      jsonb_build_object(
+        'transaction', o.id,
+        'pid', s.pid,
+        'prepared', p.gid,
+        'database', coalesce(s.datname, p.database),
+        'role', coalesce(s.usename, p.owner),
+        'application_name', s.application_name,
+        'state', s.state,
+        'seconds', floor(extract(epoch from clock_timestamp() - coalesce(s.xact_start, p.prepared)))
+      ) as writer
+    from pg_snapshot_xip(pg_current_snapshot()) as o (id)
+    left join pg_catalog.pg_stat_activity s on s.backend_xid = o.id::xid
+    left join pg_catalog.pg_prepared_xacts p on p.transaction = o.id::xid
+    -- Some may have ended since the snapshot.
+    where pg_xact_status(o.id) = 'in progress'
+    order by o.id
+    limit max_entries
+  ) w
+$$;
+comment on function agents.open_writers(integer) is
+  'The oldest transactions of the cluster that have written and are still open: [{transaction, '
+  'pid | null, prepared | null, database, role, application_name, state, seconds}]. prepared is '
+  'the name of a prepared transaction, which has no session. What the owner of this function may '
+  'not see is null.';
 
 create function agents.position_at(place text) returns text
 language sql
@@ -450,6 +489,33 @@ end
 $$;
 comment on function agents.record_event(jsonb, text, text, text, text, jsonb, text) is
   'Appends to agents.events. caller_agent is what authenticate returned: null for the operator.';
+
+create function agents.held_log() returns jsonb
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  first_held timestamptz;
+begin
+  select e.occurred_at into first_held
+  from agents.events e
+  where e.transaction_id >= agents.horizon()
+  order by e.transaction_id, e.event_id
+  limit 1;
+  if not found then
+    return null;
+  end if;
+  return jsonb_build_object(
+    'since', agents.iso_timestamp(first_held),
+    'seconds', greatest(0, floor(extract(epoch from clock_timestamp() - first_held))),
+    'writers', agents.open_writers(5)
+  );
+end
+$$;
+comment on function agents.held_log() is
+  'If events are committed that no feed shows yet: {since, seconds, writers: what open_writers '
+  'returns}. since is when the first of these events happened. Null: there are none.';
 
 -- schemas/agents/reads.sql
 
@@ -5815,6 +5881,7 @@ begin
     'activity', agents.activity_of('agent-artifacts'),
     'keys_expiring', agents.count_expiring('7 days'),
     'database_bytes', pg_database_size(current_database()),
+    'held_log', agents.held_log(),
     'last_event_id', (select max(e.event_id) from agents.events e),
     'oldest_event_at', (
       select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
@@ -5841,7 +5908,7 @@ end
 $$;
 comment on function public.read_artifacts_metrics(jsonb) is
   'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, activity, keys_expiring, database_bytes, last_event_id, '
+  'backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
   'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
 
 -- schemas/mesh/networks.sql
@@ -9550,14 +9617,15 @@ create function agents.events_after(
   agent_id text,
   after_transaction xid8,
   after_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8 default null
 ) returns setof agents.events
 language plpgsql
 stable
 set search_path = ''
 as $$
 declare
-  horizon constant xid8 := agents.horizon();
+  horizon constant xid8 := coalesce(events_after.ends_before, agents.horizon());
 begin
   if events_after.agent_id is null then
     return query
@@ -9606,21 +9674,23 @@ begin
     limit events_after.max_entries;
 end
 $$;
-comment on function agents.events_after(text, xid8, bigint, integer) is
-  'The next events that concern an agent (null: all events) after a position, of every type.';
+comment on function agents.events_after(text, xid8, bigint, integer, xid8) is
+  'The next events that concern an agent (null: all events) after a position, of every type. Null '
+  'as ends_before: below the horizon. Only the operator is shown later ones.';
 
 create function agents.newest_events(
   agent_id text,
   before_transaction xid8,
   before_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8 default null
 ) returns setof agents.events
 language plpgsql
 stable
 set search_path = ''
 as $$
 declare
-  horizon constant xid8 := agents.horizon();
+  horizon constant xid8 := coalesce(newest_events.ends_before, agents.horizon());
 begin
   if newest_events.agent_id is null then
     return query
@@ -9668,8 +9738,9 @@ begin
     limit newest_events.max_entries;
 end
 $$;
-comment on function agents.newest_events(text, xid8, bigint, integer) is
-  'The newest events that concern an agent (null: all events) before a position, of every type.';
+comment on function agents.newest_events(text, xid8, bigint, integer, xid8) is
+  'The newest events that concern an agent (null: all events) before a position, of every type. '
+  'ends_before: as in events_after.';
 
 create function agents.is_shown(event agents.events, agent_id text) returns boolean
 language sql
@@ -9864,7 +9935,8 @@ create function agents.artifact_events_after(
   artifact_id text,
   after_transaction xid8,
   after_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8
 ) returns setof agents.events
 language sql
 stable
@@ -9875,18 +9947,19 @@ as $$
   where agents.artifact_of_event(e.object_id, e.details) = artifact_events_after.artifact_id
     and (e.transaction_id, e.event_id)
       > (artifact_events_after.after_transaction, artifact_events_after.after_event)
-    and e.transaction_id < agents.horizon()
+    and e.transaction_id < artifact_events_after.ends_before
   order by agents.artifact_of_event(e.object_id, e.details), e.transaction_id, e.event_id
   limit artifact_events_after.max_entries
 $$;
-comment on function agents.artifact_events_after(text, xid8, bigint, integer) is
+comment on function agents.artifact_events_after(text, xid8, bigint, integer, xid8) is
   'Like events_after, for the events about one artifact.';
 
 create function agents.newest_artifact_events(
   artifact_id text,
   before_transaction xid8,
   before_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8
 ) returns setof agents.events
 language sql
 stable
@@ -9897,11 +9970,11 @@ as $$
   where agents.artifact_of_event(e.object_id, e.details) = newest_artifact_events.artifact_id
     and (e.transaction_id, e.event_id)
       < (newest_artifact_events.before_transaction, newest_artifact_events.before_event)
-    and e.transaction_id < agents.horizon()
+    and e.transaction_id < newest_artifact_events.ends_before
   order by agents.artifact_of_event(e.object_id, e.details) desc, e.transaction_id desc, e.event_id desc
   limit newest_artifact_events.max_entries
 $$;
-comment on function agents.newest_artifact_events(text, xid8, bigint, integer) is
+comment on function agents.newest_artifact_events(text, xid8, bigint, integer, xid8) is
   'Like newest_events, for the events about one artifact.';
 
 create function agents.facts_for_operator(event agents.events) returns jsonb
@@ -9959,14 +10032,22 @@ declare
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
-  -- After every event that may be read now.
-  horizon constant text := agents.horizon() || '.0';
-  last_position constant text := coalesce(agents.place_of(events_page.before, 'before'), end_position, horizon);
+  horizon constant xid8 := agents.horizon();
+  -- The operator also sees what is committed beyond the horizon. It is not final: older
+  -- transactions may still add events before it.
+  ends_before constant xid8 := case
+    when events_page.is_for_operator then '18446744073709551615'::xid8
+    else horizon
+  end;
+  last_position constant text := coalesce(
+    agents.place_of(events_page.before, 'before'), end_position, ends_before || '.0'
+  );
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
   before_event constant bigint := split_part(last_position, '.', 2)::bigint;
   shown json;
   ended_at text;
   latest text;
+  is_final boolean;
   more boolean;
   looked_at bigint;
   looked_back_to timestamptz;
@@ -9987,22 +10068,26 @@ begin
     from (
       -- Only one of these four queries is executed.
       select n as event
-      from agents.newest_events(events_page.agent_id, before_transaction, before_event, entries_per_page) n
+      from agents.newest_events(
+        events_page.agent_id, before_transaction, before_event, entries_per_page, ends_before
+      ) n
       where goes_backwards and events_page.artifact_id is null
       union all
       select n
       from agents.newest_artifact_events(
-        events_page.artifact_id, before_transaction, before_event, entries_per_page
+        events_page.artifact_id, before_transaction, before_event, entries_per_page, ends_before
       ) n
       where goes_backwards and events_page.artifact_id is not null
       union all
       select n
-      from agents.events_after(events_page.agent_id, after_transaction, after_event, entries_per_page) n
+      from agents.events_after(
+        events_page.agent_id, after_transaction, after_event, entries_per_page, ends_before
+      ) n
       where not goes_backwards and events_page.artifact_id is null
       union all
       select n
       from agents.artifact_events_after(
-        events_page.artifact_id, after_transaction, after_event, entries_per_page
+        events_page.artifact_id, after_transaction, after_event, entries_per_page, ends_before
       ) n
       where not goes_backwards and events_page.artifact_id is not null
     ) e
@@ -10041,7 +10126,9 @@ begin
         json_agg(
           case
             when events_page.is_for_operator
-              then agents.event_json(p.event, null) || agents.facts_for_operator(p.event)
+              then agents.event_json(p.event, null)
+                || agents.facts_for_operator(p.event)
+                || case when (p.event).transaction_id < horizon then '{}' else '{"final": false}'::jsonb end
             else agents.event_json(p.event, events_page.agent_id)
           end
           order by p.place
@@ -10056,8 +10143,9 @@ begin
       where w.place = ended.place
     ),
     l.count,
-    l.oldest
-  into shown, ended_at, looked_at, looked_back_to
+    l.oldest,
+    coalesce((select bool_and((p.event).transaction_id < horizon) from page p), true)
+  into shown, ended_at, looked_at, looked_back_to, is_final
   from ended
   cross join lateral (
     select count(*) as count, min((w.event).occurred_at) as oldest
@@ -10066,8 +10154,11 @@ begin
       or case when goes_backwards then w.place >= ended.place else w.place <= ended.place end
   ) l;
 
-  -- There is nothing after the newest page yet.
-  latest := case when goes_backwards then horizon else coalesce(ended_at, horizon) end;
+  latest := case
+    -- There is nothing final after the newest page yet.
+    when goes_backwards or ended_at is null or split_part(ended_at, '.', 1)::xid8 >= horizon then horizon || '.0'
+    else ended_at
+  end;
   more := not goes_backwards
     and ended_at is not null
     -- There are no more pages after the end that was asked for.
@@ -10079,6 +10170,8 @@ begin
     'events', shown,
     'latest', agents.position_at(latest),
     'more', more,
+    'next', case when more then agents.position_at(ended_at) end,
+    'held', case when not is_final then agents.held_log() end,
     'earlier', case when goes_backwards then agents.position_at(ended_at) end,
     'looked_at', looked_at,
     'looked_back_to', agents.iso_timestamp(looked_back_to)
@@ -10093,45 +10186,9 @@ comment on function agents.events_page(
   'position `after`; otherwise the first since `since`; otherwise the newest before the position '
   '`before` (null: of all). Oldest first. Raises invalid_request, position_expired.';
 
-create function public.find_events(
-  max_entries integer,
-  after text default null,
-  since timestamptz default null,
-  agent_id text default null,
-  artifact_id text default null,
-  types text[] default null,
-  before text default null,
-  until timestamptz default null
-) returns json
-language sql
-stable
-security invoker
-set search_path = ''
-as $$
-  select agents.events_page(
-    find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
-    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
-    until => find_events.until
-  )
-$$;
-comment on function public.find_events(
-  integer, text, timestamptz, text, text, text[], text, timestamptz
-) is
-  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
-  'agent_id | null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, '
-  'looked_at, looked_back_to | null}, oldest first. Fields after agent_id are present only if the '
-  'event has them. agent_id: only events that concern this agent; artifact_id: only those about '
-  'this artifact; types: only these, such as artifact.opened; since: none older; until: none '
-  'newer. Without `after` and `since` it returns the newest page, and `earlier` is the `before` of '
-  'the page of older events, null if there are no older ones. `latest` is the `after` of the next '
-  'page, which exists already if `more` is true. A page may be short or empty before the next or '
-  'the earlier one: it has looked at `looked_at` events of every type, the oldest from '
-  'looked_back_to. Continuing from `latest` misses nothing. Raises invalid_request, '
-  'position_expired.';
-
 -- schemas/changes/events.sql
 
--- Pages of events, as /events answers them.
+-- Pages of events, as /events answers them and as the operator's commands read them.
 
 create function public.list_events(
   caller jsonb,
@@ -10162,6 +10219,44 @@ comment on function public.list_events(jsonb, text, text[], integer, text) is
   'The events of these types that concern an agent (null, from the operator: all), oldest first, '
   'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
   'empty even if there are more events. Raises forbidden, invalid_request, position_expired.';
+
+create function public.find_events(
+  max_entries integer,
+  after text default null,
+  since timestamptz default null,
+  agent_id text default null,
+  artifact_id text default null,
+  types text[] default null,
+  before text default null,
+  until timestamptz default null
+) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select agents.events_page(
+    find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
+    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
+    until => find_events.until
+  )
+$$;
+comment on function public.find_events(
+  integer, text, timestamptz, text, text, text[], text, timestamptz
+) is
+  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
+  'agent_id | null, …, other_agent_id, key_id, request_id, final}], latest, more, next | null, '
+  'held | null, earlier | null, looked_at, looked_back_to | null}, oldest first. Fields after '
+  'agent_id are present only if the event has them. agent_id: only events that concern this agent; '
+  'artifact_id: only those about this artifact; types: only these, such as artifact.opened; since: '
+  'none older; until: none newer. Without `after` and `since` it returns the newest page, and '
+  '`earlier` is the `before` of the page of older events, null if there are no older ones. `next` '
+  'is the `after` of the next page, null if there is none yet (`more` is false). An event with '
+  '`final` false is beyond the horizon: older transactions may still add events before it, and no '
+  'feed shows it yet; `held` is then what held_log returns. `latest` never lies beyond the '
+  'horizon: continuing from there misses nothing, and repeats what was not final. A page may be '
+  'short or empty before the next or the earlier one: it has looked at `looked_at` events of every '
+  'type, the oldest from looked_back_to. Raises invalid_request, position_expired.';
 
 -- schemas/changes/waits.sql
 
@@ -12623,7 +12718,11 @@ as $$
     'refusals', (
       select count(*) from (select from agents.refusals f where f.agent_id = name order by f.hour limit 10000) f
     ),
-    'events', (select count(*) from agents.newest_events(name, agents.horizon(), 0, 10000)),
+    -- With those that no feed shows yet.
+    'events', (
+      select count(*)
+      from agents.newest_events(name, '18446744073709551615', 0, 10000, '18446744073709551615')
+    ),
     'others', (
       (select count(*) from agents.reads r where name in (r.reader, r.subject_agent_id, r.other_agent_id))
       + (
@@ -12666,14 +12765,16 @@ as $$
   select json_build_object(
     'mentions', agents.count_mentions(count_mentions.agent_id),
     'deciding_enrolments', agents.enrolments_deciding_by(count_mentions.agent_id),
-    'settled_before', pg_snapshot_xmin(pg_current_snapshot())
+    'settled_before', pg_snapshot_xmin(pg_current_snapshot()),
+    'open_writers', agents.open_writers(5)
   )
 $$;
 comment on function public.count_mentions(text) is
   'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
-  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It does not change '
-  'deciding_enrolments: live enrolments with the name in the fields that decide who enrols. Every '
-  'transaction below settled_before has ended.';
+  'usage, refusals, events, others}, deciding_enrolments, settled_before, open_writers}. It does '
+  'not change deciding_enrolments: live enrolments with the name in the fields that decide who '
+  'enrols. Every transaction below settled_before has ended; open_writers are the oldest of the '
+  'others.';
 
 -- schemas/operator/erasures/erasures.sql
 
@@ -13165,6 +13266,7 @@ begin
     'policies', agents.readable_policies(),
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
+    'held_log', agents.held_log(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -13176,7 +13278,7 @@ comment on function public.inspect_deployment(text[]) is
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
-  'missing_structure, policies, unprotected_storage, bucket_versioning, installed_at, swept_at, '
+  'missing_structure, policies, unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, '
   'sweep_schedule}. A digest of a migration is the MD5 of its text without white space and '
   'semicolons.';
 
