@@ -26,6 +26,7 @@ import datetime
 import hashlib
 import http.client
 import io
+import ipaddress
 import itertools
 import json
 import math
@@ -696,6 +697,10 @@ class _Over(Exception):
     """A wait has timed out, or was stopped."""
 
 
+#: Retryable errors that the service itself answers with: nothing on the way cut the request.
+_REFUSALS = ("upstream_unavailable", "rate_limited", "maintenance")
+
+
 class _WaitLength:
     """How long requests of one client wait: less than waits that something on the way cut off."""
 
@@ -705,7 +710,7 @@ class _WaitLength:
 
     def failed(self, elapsed: float, error: AgentError) -> None:
         """Records that a waiting request has failed after `elapsed` seconds."""
-        is_cut = error.retryable and error.code not in ("upstream_unavailable", "rate_limited")
+        is_cut = error.retryable and error.code not in _REFUSALS
         if is_cut and elapsed >= _SHORTEST_CUT_SECONDS:
             self._held = 0
             self.seconds = math.floor(min(elapsed, self.seconds) * 0.9)
@@ -880,7 +885,13 @@ def _shown(url: str) -> str:
 def _proxy_of(parts: urllib.parse.SplitResult) -> Optional[urllib.parse.SplitResult]:
     """The proxy for a URL, from HTTPS_PROXY, HTTP_PROXY and NO_PROXY or the system's settings."""
     proxy = urllib.request.getproxies().get(parts.scheme)
-    if not proxy or urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
+    if not proxy:
+        return None
+    if urllib.request.getproxies_environment():
+        no_proxy = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+        if _is_excepted(parts, no_proxy):
+            return None
+    elif urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     try:
         found = _parsed(proxy if "://" in proxy else f"http://{proxy}")
@@ -889,6 +900,36 @@ def _proxy_of(parts: urllib.parse.SplitResult) -> Optional[urllib.parse.SplitRes
     if found.scheme != "http":
         raise ValueError(f"The proxy {_shown(proxy)} must have an http:// URL.")
     return found
+
+
+def _is_excepted(parts: urllib.parse.SplitResult, no_proxy: str) -> bool:
+    """Whether NO_PROXY excludes a URL's host, by curl's rules, as in the TypeScript client:
+    clients/typescript/src/proxy/no_proxy.ts."""
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    host = (parts.hostname or "").encode("idna").decode().lower().rstrip(".")
+    address: Any = None
+    with contextlib.suppress(ValueError, OSError):
+        # Also the short forms of IPv4, such as 127.1, which the system connects to.
+        is_ipv4 = re.fullmatch(r"[0-9a-fx.]+", host) is not None
+        address = ipaddress.ip_address(socket.inet_aton(host) if is_ipv4 else host)
+    for entry in re.split(r"[,\s]+", no_proxy.lower()):
+        if entry == "*":
+            return True
+        named, _, its_port = entry.rpartition(":")
+        if its_port.isdigit() and re.fullmatch(r"\[.+\]|[^:]+", named):
+            if int(its_port) != port:
+                continue
+            entry = named
+        if address is None:
+            end = re.sub(r"^\*?\.|\.$", "", entry)
+            if end and f".{host}".endswith(f".{end}"):
+                return True
+            continue
+        with contextlib.suppress(ValueError):
+            network = ipaddress.ip_network(re.sub(r"[\[\]]", "", entry), strict=False)
+            if address in network:
+                return True
+    return False
 
 
 def _connection(

@@ -100,7 +100,7 @@ begin
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'too_many_instances')::jsonb
       || jsonb_build_object('maximum', enrolment.max_instances);
   end if;
-  if exists (select from agents.removed_agents r where r.agent_id = enrol.agent_id) then
+  if agents.is_kept_out(enrol.agent_id) then
     refusal := 'agent_removed';
   elsif is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
     or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
