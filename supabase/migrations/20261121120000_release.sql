@@ -802,6 +802,123 @@ comment on function agents.record_change(jsonb, text, text, text, jsonb, text, t
   'more than one change of the thing, `times` in its details says how many. max_things is null if '
   'the agent cannot invent what it changes.';
 
+-- schemas/agents/names/erased_names.sql
+
+-- The names of erased agents, as keyed hashes: an erasure leaves no name, but keeps the agent out.
+
+create table agents.name_secret (
+  only_row boolean primary key default true,
+  secret bytea not null,
+
+  constraint there_is_only_one_row check (only_row),
+  constraint secret_has_32_bytes check (length(secret) = 32)
+);
+comment on table agents.name_secret is
+  'One row: the key of hash_of_name. Random, and never shown.';
+
+-- Two version 4 UUIDs carry 244 random bits of the server's strong generator; no extension is
+-- needed.
+insert into agents.name_secret (secret)
+values (sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())));
+
+create table agents.erased_names (
+  name_hash bytea primary key,
+  erased_at timestamptz not null default clock_timestamp(),
+
+  constraint name_hash_is_a_sha256 check (length(name_hash) = 32)
+);
+comment on table agents.erased_names is
+  'Agents that were erased and not readmitted since. They stay out like removed agents, but the '
+  'table has only a keyed hash of each name. Without the key, in name_secret, nobody can test which '
+  'name a row stands for.';
+
+create function agents.hash_of_name(name text) returns bytea
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- Two rounds, so that the hash of a name says nothing about that of a longer one.
+  return (
+    select sha256(s.secret || sha256(s.secret || convert_to(hash_of_name.name, 'UTF8')))
+    from agents.name_secret s
+  );
+end
+$$;
+comment on function agents.hash_of_name(text) is
+  'A hash of a name that only this database can compute.';
+
+-- schemas/agents/names/removed_agents.sql
+
+-- Agents that the operator removed or erased. A revoked agent key stays revoked, but a signed-in
+-- user keeps a token and gets new ones. So the agent's name itself is refused until the operator
+-- readmits it.
+
+create table agents.removed_agents (
+  agent_id agents.agent_id primary key,
+  removed_at timestamptz not null default clock_timestamp()
+);
+comment on table agents.removed_agents is
+  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
+  'and not readmitted since. Agent keys are not affected.';
+
+create function agents.is_kept_out(agent_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (select from agents.removed_agents r where r.agent_id = is_kept_out.agent_id)
+    or exists (
+      select from agents.erased_names e where e.name_hash = agents.hash_of_name(is_kept_out.agent_id)
+    );
+end
+$$;
+comment on function agents.is_kept_out(text) is
+  'Whether an agent was removed or erased, and not readmitted since: nobody can enrol or call as a '
+  'user under its name.';
+
+create function agents.agent_of_user(caller jsonb) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return case
+    when caller ->> 'kind' = 'user'
+      and (caller ->> 'expires_at')::timestamptz > now()
+      and not agents.is_kept_out(caller ->> 'agent_id')
+    then caller ->> 'agent_id'
+  end;
+end
+$$;
+comment on function agents.agent_of_user(jsonb) is
+  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
+  'or the agent was removed or erased.';
+
+create function public.readmit_agent(agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  is_readmitted boolean;
+begin
+  delete from agents.removed_agents r where r.agent_id = readmit_agent.agent_id;
+  is_readmitted := found;
+  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(readmit_agent.agent_id);
+  if not (is_readmitted or found) then
+    return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', false);
+  end if;
+  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', readmit_agent.agent_id);
+  return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', true);
+end
+$$;
+comment on function public.readmit_agent(text) is
+  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
+  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
+
 -- schemas/agents/key_changes.sql
 
 -- Only the operator creates and revokes agent keys: by rpc with the secret key, or in SQL.
@@ -924,56 +1041,6 @@ begin
 end
 $$;
 comment on function public.revoke_agent_keys(text) is 'Revokes every live key of an agent.';
-
--- schemas/agents/removed_agents.sql
-
--- Agents that the operator removed. A revoked agent key stays revoked, but a signed-in user keeps a
--- token and gets new ones. So the agent's name itself is refused until the operator readmits it.
-
-create table agents.removed_agents (
-  agent_id agents.agent_id primary key,
-  removed_at timestamptz not null default clock_timestamp()
-);
-comment on table agents.removed_agents is
-  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
-  'and not readmitted since. Agent keys are not affected.';
-
-create function agents.agent_of_user(caller jsonb) returns text
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return case
-    when caller ->> 'kind' = 'user'
-      and (caller ->> 'expires_at')::timestamptz > now()
-      and not exists (select from agents.removed_agents r where r.agent_id = caller ->> 'agent_id')
-    then caller ->> 'agent_id'
-  end;
-end
-$$;
-comment on function agents.agent_of_user(jsonb) is
-  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
-  'or the agent was removed.';
-
-create function public.readmit_agent(agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-begin
-  delete from agents.removed_agents r where r.agent_id = readmit_agent.agent_id;
-  if not found then
-    return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', false);
-  end if;
-  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', readmit_agent.agent_id);
-  return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', true);
-end
-$$;
-comment on function public.readmit_agent(text) is
-  'Lets the users of a removed agent call again. What the removal ended stays ended. Idempotent: '
-  '{"readmitted": false} if the agent is not removed.';
 
 -- schemas/agents/tags.sql
 
@@ -12915,7 +12982,8 @@ begin
   perform agents.erase_few(erase_agent.agent_id, chosen);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
 
-  -- A user may call as this agent again only when nothing else names the agent.
+  -- The row of the removal is the last one with the name. Its place takes a hash, so that the agent
+  -- stays out.
   mentions := agents.count_mentions(erase_agent.agent_id);
   is_complete := greatest(most, erased_events) < erase_agent.max_entries
     and mentions ->> 'others' = '1'
@@ -12929,6 +12997,9 @@ begin
       where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
     );
   if is_complete then
+    insert into agents.erased_names (name_hash)
+    values (agents.hash_of_name(erase_agent.agent_id))
+    on conflict do nothing;
     delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
   end if;
   return json_build_object(
@@ -12942,7 +13013,8 @@ $$;
 comment on function public.erase_agent(text, text, integer) is
   'Removes an agent and erases its name: agent keys, grants, peer, rules and requests are deleted; '
   'events, usage, refusals, addresses and the rows of its files, whose bytes the next sweeps '
-  'remove, name a random pseudonym instead. At most max_entries of each per call: while remaining '
+  'remove, name a random pseudonym instead. A keyed hash of the name keeps the agent out until '
+  'readmit_agent. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
   'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
   'invalid_request, and policy_rule while the policy names the agent.';
@@ -13945,7 +14017,7 @@ begin
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'too_many_instances')::jsonb
       || jsonb_build_object('maximum', enrolment.max_instances);
   end if;
-  if exists (select from agents.removed_agents r where r.agent_id = enrol.agent_id) then
+  if agents.is_kept_out(enrol.agent_id) then
     refusal := 'agent_removed';
   elsif is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
     or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
@@ -14640,6 +14712,8 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
+grant select on agents.name_secret to service_role;
+grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
@@ -14683,6 +14757,8 @@ grant select, insert, update, delete on mesh.censuses to service_role;
 alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
+alter table agents.name_secret enable row level security;
+alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
