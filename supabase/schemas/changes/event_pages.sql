@@ -61,6 +61,7 @@ return jsonb_strip_nulls(jsonb_build_object(
   'claim', event.details -> 'claim',
   'untold', event.details -> 'untold',
   'generation', event.details -> 'generation',
+  'instance', event.details -> 'instance',
   'tags', event.details -> 'tags',
   'added', event.details -> 'added',
   'removed', event.details -> 'removed'
