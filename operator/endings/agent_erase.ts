@@ -16,8 +16,9 @@ function receiptText(receipt: Receipt): string {
       events.in_order ? "their order and everything else in them are unchanged" : "CHECK THE LOG"
     }.`,
     ...(complete
-<<<<<<< HEAD
-      ? ["Nothing names the agent. The next sweeps remove the bytes of its files."]
+      ? [
+        "Nothing names the agent. The next sweeps remove the bytes of its files. It stays out: nobody can enrol or sign in under its name, unless you call readmit_agent.",
+      ]
       : held_by.length > 0
       ? [
         `NOT COMPLETE (${
@@ -25,10 +26,6 @@ function receiptText(receipt: Receipt): string {
         } left): a transaction that has written something is still open, so what it and later ones wrote cannot be erased yet. It belongs to ${
           writerText(held_by[0]!)
         }. End it (deno task doctor says how), then run this again.`,
-=======
-      ? [
-        "Nothing names the agent. The next sweeps remove the bytes of its files. It stays out: nobody can enrol or sign in under its name, unless you call readmit_agent.",
->>>>>>> origin/main
       ]
       : sumOf(left) > 0 || deciding_enrolments.length === 0
       ? [

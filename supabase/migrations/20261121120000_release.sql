@@ -77,6 +77,7 @@ create table agents.keys (
   revoked_at timestamptz,
   enrolment_id text collate "C",
   generation integer,
+  instance text collate "C",
   first_used_at timestamptz,
   superseded_at timestamptz,
 
@@ -89,6 +90,10 @@ create table agents.keys (
     (enrolment_id is null) = (generation is null)
     and (enrolment_id is null or expires_at is not null)
   ),
+  constraint an_instance_has_a_short_name check (
+    instance is null
+    or enrolment_id is not null and length(instance) <= 64 and instance ~ '^[A-Za-z0-9_-]+$'
+  ),
   constraint a_superseded_key_is_revoked check (superseded_at is null or revoked_at is not null)
 );
 comment on table agents.keys is
@@ -97,8 +102,10 @@ comment on table agents.keys is
 comment on column agents.keys.enrolment_id is
   'The enrolment that the key came from; null: the operator made it.';
 comment on column agents.keys.generation is
-  'Which enrolment of the agent created the key: 1 for the first. Null: the key is not from an '
-  'enrolment.';
+  'Which enrolment of the agent, or of this instance, created the key: 1 for the first. Null: the '
+  'key is not from an enrolment.';
+comment on column agents.keys.instance is
+  'Which of several instances of the agent enrolled, if the instance named itself.';
 comment on column agents.keys.first_used_at is
   'When a key from an enrolment was first used. Until then, the key of the previous generation '
   'stays live.';
@@ -1173,6 +1180,8 @@ create table agents.enrolments (
   ephemeral_seconds integer,
   single_use_tokens boolean not null default false,
   max_token_age_seconds integer,
+  max_agents integer not null default 1000,
+  max_instances integer not null default 1,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -1204,6 +1213,11 @@ create table agents.enrolments (
     ephemeral_seconds between 300 and 2592000
   ),
   constraint uses_are_counted_down_to_none check (uses_left >= 0),
+  -- Each enrolment of another agent counts up to this many.
+  constraint an_enrolment_has_up_to_a_hundred_thousand_agents check (
+    max_agents between 1 and 100000
+  ),
+  constraint an_agent_has_up_to_a_hundred_instances check (max_instances between 1 and 100),
   constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
 );
 comment on table agents.enrolments is
@@ -1217,6 +1231,12 @@ comment on column agents.enrolments.uses_left is
   'How many more times the enrolment can be used; null: any number of times.';
 comment on column agents.enrolments.ephemeral_seconds is
   'How long after its last contact the sweep removes an agent; null: never.';
+
+comment on column agents.enrolments.max_agents is
+  'How many of its agents may exist at a time. An agent that has ended does not count.';
+comment on column agents.enrolments.max_instances is
+  'How many instances of one agent may have live keys at a time. With 1, the newest key ends the '
+  'others, whatever its instance is called.';
 
 create index live_trusts_by_issuer on agents.enrolments (issuer)
   where kind = 'trust' and revoked_at is null;
@@ -1236,7 +1256,9 @@ create table agents.enrolled_agents (
 comment on table agents.enrolled_agents is
   'Which agent enrolled with which enrolment. The row stays after the agent has ended, so that the '
   'agent can come back under its name and nobody else gets that name.';
-comment on column agents.enrolled_agents.generation is 'How often the agent has enrolled.';
+comment on column agents.enrolled_agents.generation is
+  'How often the agent has enrolled. If its enrolment allows several instances: how often without '
+  'naming one.';
 comment on column agents.enrolled_agents.due_at is
   'When the sweep checks whether an ephemeral agent is still in contact; null: not ephemeral.';
 comment on column agents.enrolled_agents.ended_at is
@@ -1292,6 +1314,8 @@ return jsonb_build_object(
   'ephemeral_seconds', enrolment.ephemeral_seconds,
   'single_use_tokens', enrolment.single_use_tokens,
   'max_token_age_seconds', enrolment.max_token_age_seconds,
+  'max_agents', enrolment.max_agents,
+  'max_instances', enrolment.max_instances,
   'created_at', agents.iso_timestamp(enrolment.created_at),
   'expires_at', agents.iso_timestamp(enrolment.expires_at),
   'revoked_at', agents.iso_timestamp(enrolment.revoked_at)
@@ -1322,6 +1346,7 @@ declare
   end;
   caller_agent text;
   caller_key text;
+  came_by text;
   is_first_use boolean;
 begin
   if caller ->> 'kind' = 'operator' then
@@ -1331,19 +1356,32 @@ begin
   if caller ->> 'kind' = 'user' then
     caller_agent := agents.agent_of_user(caller);
   else
-    select k.agent_id, k.key_id, k.enrolment_id is not null and k.first_used_at is null
-    into caller_agent, caller_key, is_first_use
+    select k.agent_id, k.key_id, k.enrolment_id, k.first_used_at is null
+    into caller_agent, caller_key, came_by, is_first_use
     from agents.keys k
     where k.key_hash = presented_hash
       and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > clock_timestamp());
     if found then
+      -- An exchange that is repeated before the first use replaces the key. So the first use of a
+      -- key that must not be replaced afterwards is recorded before any answer.
+      if came_by is not null and is_first_use and exists (
+        select
+        from agents.enrolments e
+        where e.enrolment_id = came_by and (e.single_use_tokens or e.uses_left is not null)
+      ) then
+        raise sqlstate 'PT425' using message = 'first_use';
+      end if;
       -- The Edge Function reads this header for its log and its counts, and does not pass it on. A
       -- header of PostgREST's answer costs no extra round trip. No agent_id needs escaping.
       perform set_config(
         'response.headers',
         '[{"x-caller": "' || caller_agent || ' ' || caller_key
-          || case when is_first_use then ' first' else '' end || '"}]',
+          || case
+            when came_by is null then ''
+            when is_first_use then ' ' || came_by || ' first'
+            else ' ' || came_by
+          end || '"}]',
         true
       ),
       -- For acting_key, in this transaction.
@@ -1369,8 +1407,9 @@ end
 $$;
 comment on function agents.authenticate(jsonb) is
   'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
-  'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by ` first` if '
-  'note_first_use must be called. Raises superseded for a key that a newer generation ended. '
+  'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by the enrolment that '
+  'the key is from, and by ` first` if note_first_use must be called. Raises first_use if it must '
+  'be called first, and the request repeated: the proof was for one use. Raises superseded for a key that a newer generation ended. '
   'Raises unauthenticated for any other key that is unknown, expired or revoked, and for a user '
   'whose token has expired or whose agent was removed.';
 
@@ -10207,6 +10246,7 @@ return jsonb_strip_nulls(jsonb_build_object(
   'claim', event.details -> 'claim',
   'untold', event.details -> 'untold',
   'generation', event.details -> 'generation',
+  'instance', event.details -> 'instance',
   'tags', event.details -> 'tags',
   'added', event.details -> 'added',
   'removed', event.details -> 'removed'
@@ -11946,6 +11986,7 @@ stable
 return json_build_object(
   'key_id', key.key_id,
   'label', key.label,
+  'instance', key.instance,
   'state', case
     when key.revoked_at is not null then 'revoked'
     when key.expires_at <= now() then 'expired'
@@ -13760,7 +13801,7 @@ begin
   insert into agents.enrolments (
     enrolment_id, kind, label, key_hash, issuer, audience, jwks, conditions, agent_id,
     agent_template, tags, uses_left, session_seconds, ephemeral_seconds, single_use_tokens,
-    max_token_age_seconds, expires_at
+    max_token_age_seconds, max_agents, max_instances, expires_at
   )
   select
     'enr_' || replace(gen_random_uuid()::text, '-', ''),
@@ -13779,6 +13820,8 @@ begin
     e.ephemeral_seconds,
     coalesce(e.single_use_tokens, false),
     e.max_token_age_seconds,
+    coalesce(e.max_agents, 1000),
+    coalesce(e.max_instances, 1),
     e.expires_at
   from jsonb_to_record(put_enrolment.enrolment) as e (
     kind text,
@@ -13795,6 +13838,8 @@ begin
     ephemeral_seconds integer,
     single_use_tokens boolean,
     max_token_age_seconds integer,
+    max_agents integer,
+    max_instances integer,
     expires_at timestamptz
   )
   returning * into made;
@@ -13868,6 +13913,28 @@ as $$
 $$;
 comment on function public.list_trusts(text) is
   'The live enrolments that trust an issuer, oldest first.';
+
+create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  found_enrolment agents.enrolments;
+begin
+  perform pg_advisory_xact_lock_shared(agents.enrolment_lock(live_enrolment.enrolment_id));
+  -- A separate statement, so that it sees a revocation that the lock waited for.
+  select * into found_enrolment
+  from agents.enrolments e
+  where e.enrolment_id = live_enrolment.enrolment_id
+    and e.revoked_at is null
+    and (e.expires_at is null or e.expires_at > clock_timestamp());
+  return found_enrolment;
+end
+$$;
+comment on function agents.live_enrolment(text) is
+  'An enrolment that was not revoked and has not expired; it cannot be revoked before the '
+  'transaction ends. Null: there is no such enrolment.';
 
 create function agents.end_enrolled_tags(caller jsonb, agent_id text) returns void
 language plpgsql
@@ -14010,6 +14077,100 @@ comment on function public.refuse_token(jsonb, jsonb) is
   'claim}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
   '20 events a minute for each reason of an enrolment.';
 
+-- schemas/enrolment/places.sql
+
+-- How many agents an enrolment may have, and how many instances of one agent.
+
+create function agents.is_same_place(enrolment_id text, instance text, other_instance text)
+returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return is_same_place.instance is not distinct from is_same_place.other_instance
+    or exists (
+      select
+      from agents.enrolments e
+      where e.enrolment_id = is_same_place.enrolment_id and e.max_instances = 1
+    );
+end
+$$;
+comment on function agents.is_same_place(text, text, text) is
+  'Whether a key of one instance replaces a key of the other: it is the same instance, or the '
+  'enrolment allows only one. An instance without a name is null.';
+
+create function agents.has_all_agents(enrolment agents.enrolments) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- One enrolment of another agent at a time, so that each sees those before it.
+  perform from agents.enrolments e
+  where e.enrolment_id = has_all_agents.enrolment.enrolment_id
+  for no key update;
+  return (
+    select count(*)
+    from (
+      select
+      from agents.enrolled_agents a
+      where a.enrolment_id = has_all_agents.enrolment.enrolment_id and a.ended_at is null
+      order by a.enrolment_id, a.ended_at, a.agent_id
+      limit has_all_agents.enrolment.max_agents
+    ) live
+  ) = has_all_agents.enrolment.max_agents;
+end
+$$;
+comment on function agents.has_all_agents(agents.enrolments) is
+  'Whether an enrolment has as many agents as it may have. The answer is right until the '
+  'transaction ends, except that agents may end meanwhile.';
+
+create function agents.has_all_instances(enrolment agents.enrolments, agent_id text, instance text)
+returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select count(distinct coalesce(k.instance, '')) >= has_all_instances.enrolment.max_instances
+  from agents.keys k
+  where k.agent_id = has_all_instances.agent_id
+    and k.enrolment_id = has_all_instances.enrolment.enrolment_id
+    and k.revoked_at is null
+    and k.expires_at > clock_timestamp()
+    and not agents.is_same_place(
+      has_all_instances.enrolment.enrolment_id, k.instance, has_all_instances.instance
+    )
+$$;
+comment on function agents.has_all_instances(agents.enrolments, text, text) is
+  'Whether as many other instances of an agent as the enrolment allows have live keys, under '
+  'end_access(agent_id).';
+
+create function agents.next_generation(
+  enrolment_id text,
+  known agents.enrolled_agents,
+  instance text
+) returns integer
+language sql
+stable
+set search_path = ''
+as $$
+  select greatest(
+    max(k.generation),
+    -- The keys of an agent that was silent for long are deleted.
+    case
+      when agents.is_same_place(next_generation.enrolment_id, null, next_generation.instance)
+      then known.generation
+    end,
+    0
+  ) + 1
+  from agents.keys k
+  where k.agent_id = next_generation.known.agent_id
+    and agents.is_same_place(next_generation.enrolment_id, k.instance, next_generation.instance)
+$$;
+comment on function agents.next_generation(text, agents.enrolled_agents, text) is
+  'The generation of an instance''s next key: higher than that of each key which it replaces.';
+
 -- schemas/enrolment/enrolling.sql
 
 -- Enrolling: a proof of origin becomes an ordinary agent key.
@@ -14069,6 +14230,7 @@ create function agents.enrol(
   caller jsonb,
   enrolment agents.enrolments,
   agent_id text,
+  instance text,
   token_id text default null,
   token_expires_at timestamptz default null
 ) returns json
@@ -14085,28 +14247,51 @@ declare
   newest agents.keys;
   is_repeated boolean;
   is_taken_over boolean;
+  refusal text;
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
-  if agents.is_kept_out(enrol.agent_id) then
-    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
-  end if;
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
   is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
-  if is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
-    or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
-  then
-    raise sqlstate 'PT409' using message = 'agent_name_taken';
-  end if;
-
   select * into newest
   from agents.keys k
-  where k.agent_id = enrol.agent_id and k.enrolment_id = enrolment.enrolment_id
+  where k.agent_id = enrol.agent_id
+    and k.enrolment_id = enrolment.enrolment_id
+    and agents.is_same_place(enrolment.enrolment_id, k.instance, enrol.instance)
   order by k.generation desc
   limit 1;
   -- A caller that lost the answer repeats its request: the newest key was never used.
   is_repeated := newest.key_id is not null and newest.first_used_at is null
     and newest.revoked_at is null and newest.expires_at > enrolled_at;
+
+  -- Before anything that depends on who has the name, so that this refusal does not.
+  if (known.enrolment_id is distinct from enrolment.enrolment_id or known.ended_at is not null)
+    and agents.has_all_agents(enrolment)
+  then
+    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'too_many_agents')::jsonb
+      || jsonb_build_object('maximum', enrolment.max_agents);
+  end if;
+  if agents.has_all_instances(enrolment, enrol.agent_id, enrol.instance) then
+    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'too_many_instances')::jsonb
+      || jsonb_build_object('maximum', enrolment.max_instances);
+  end if;
+  if agents.is_kept_out(enrol.agent_id) then
+    refusal := 'agent_removed';
+  elsif is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
+    or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
+  then
+    refusal := 'agent_name_taken';
+  end if;
+  -- If the agent chose the name, and uses are limited, a refused name costs a use, and the answer
+  -- does not say why. Otherwise, one enrolment key would tell about any number of names.
+  if enrolment.agent_id is not null or enrolment.uses_left is null then
+    if refusal = 'agent_removed' then
+      return agents.refuse_enrolment(caller, enrolment.enrolment_id, refusal);
+    end if;
+    if refusal is not null then
+      raise sqlstate 'PT409' using message = refusal;
+    end if;
+  end if;
 
   if enrolment.single_use_tokens then
     insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
@@ -14126,6 +14311,9 @@ begin
       return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'used_up');
     end if;
   end if;
+  if refusal is not null then
+    return agents.refuse_enrolment(caller, enrolment.enrolment_id, refusal);
+  end if;
 
   update agents.keys k
   set revoked_at = enrolled_at, superseded_at = enrolled_at
@@ -14140,19 +14328,28 @@ begin
       and k.revoked_at is null;
     perform agents.end_enrolled_tags(caller, enrol.agent_id);
   end if;
-  insert into agents.keys (key_id, agent_id, key_hash, expires_at, enrolment_id, generation)
+  insert into agents.keys (
+    key_id, agent_id, key_hash, expires_at, enrolment_id, generation, instance
+  )
   values (
     made_id,
     enrol.agent_id,
     encode(sha256(convert_to(agent_key, 'UTF8')), 'hex'),
     enrolled_at + make_interval(secs => enrolment.session_seconds),
     enrolment.enrolment_id,
-    coalesce(known.generation, 0) + 1
+    agents.next_generation(enrolment.enrolment_id, known, enrol.instance),
+    enrol.instance
   )
   returning * into made;
   insert into agents.enrolled_agents as a (agent_id, enrolment_id, generation, enrolled_at, due_at)
   values (
-    made.agent_id, made.enrolment_id, made.generation, enrolled_at,
+    made.agent_id,
+    made.enrolment_id,
+    case
+      when agents.is_same_place(made.enrolment_id, null, made.instance) then made.generation
+      else coalesce(known.generation, 0)
+    end,
+    enrolled_at,
     enrolled_at + make_interval(secs => enrolment.ephemeral_seconds)
   )
   on conflict on constraint enrolled_agents_pkey do update
@@ -14163,7 +14360,9 @@ begin
     ended_at = null;
   perform agents.record_event(
     caller, null, 'agent.enrolled', made.agent_id, made.key_id,
-    jsonb_build_object('enrolment_id', made.enrolment_id, 'generation', made.generation)
+    jsonb_strip_nulls(jsonb_build_object(
+      'enrolment_id', made.enrolment_id, 'generation', made.generation, 'instance', made.instance
+    ))
   );
   perform agents.replace_tags(caller, made.agent_id, enrolment.tags, made.enrolment_id);
 
@@ -14178,36 +14377,18 @@ begin
   );
 end
 $$;
-comment on function agents.enrol(jsonb, agents.enrolments, text, text, timestamptz) is
-  'Creates the agent key of an agent''s next generation, under the enrolment''s lock. The previous '
-  'key stays live until the new one is used. If the previous key was never used, it ends now, and '
+comment on function agents.enrol(jsonb, agents.enrolments, text, text, text, timestamptz) is
+  'Creates the agent key of the next generation of an agent, or of its instance, under the '
+  'enrolment''s lock. The previous key stays live until the new one is used. If the previous key was never used, it ends now, and '
   'this does not count as another use of the enrolment. If another enrolment held the agent, the '
   'keys from that one end now, too. Raises agent_name_taken, limit_exceeded.';
 
-create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  found_enrolment agents.enrolments;
-begin
-  perform pg_advisory_xact_lock_shared(agents.enrolment_lock(live_enrolment.enrolment_id));
-  -- A separate statement, so that it sees a revocation that the lock waited for.
-  select * into found_enrolment
-  from agents.enrolments e
-  where e.enrolment_id = live_enrolment.enrolment_id
-    and e.revoked_at is null
-    and (e.expires_at is null or e.expires_at > clock_timestamp());
-  return found_enrolment;
-end
-$$;
-comment on function agents.live_enrolment(text) is
-  'An enrolment that was not revoked and has not expired; it cannot be revoked before the '
-  'transaction ends. Null: there is no such enrolment.';
-
-create function public.enrol_with_key(caller jsonb, enrolment_key_hash text, agent_name text default null)
-returns json
+create function public.enrol_with_key(
+  caller jsonb,
+  enrolment_key_hash text,
+  agent_name text default null,
+  instance text default null
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -14239,21 +14420,23 @@ begin
       detail = '{"issues": [{"path": "agent_name", "message": "This enrolment is for another agent. Leave the name out."}]}';
   end if;
   return agents.enrol(
-    enrol_with_key.caller, enrolment, coalesce(enrolment.agent_id, enrol_with_key.agent_name)
+    enrol_with_key.caller, enrolment, coalesce(enrolment.agent_id, enrol_with_key.agent_name),
+    enrol_with_key.instance
   );
 end
 $$;
-comment on function public.enrol_with_key(jsonb, text, text) is
+comment on function public.enrol_with_key(jsonb, text, text, text) is
   'Enrols by an enrolment key: {agent_id, key, key_id, expires_at, tags, generation, '
-  'ephemeral_seconds | null}, or {refused}. Raises invalid_request, agent_name_taken, '
-  'limit_exceeded.';
+  'ephemeral_seconds | null}, or {refused}, with {maximum} if agents or instances are too many. '
+  'Raises invalid_request, agent_name_taken, limit_exceeded.';
 
 create function public.enrol_with_token(
   caller jsonb,
   enrolment_id text,
   agent_id text,
   token_id text,
-  token_expires_at timestamptz
+  token_expires_at timestamptz,
+  instance text default null
 ) returns json
 language plpgsql
 volatile
@@ -14269,12 +14452,12 @@ begin
     return agents.refuse_enrolment(enrol_with_token.caller, enrol_with_token.enrolment_id, 'ended');
   end if;
   return agents.enrol(
-    enrol_with_token.caller, enrolment, enrol_with_token.agent_id, enrol_with_token.token_id,
-    enrol_with_token.token_expires_at
+    enrol_with_token.caller, enrolment, enrol_with_token.agent_id, enrol_with_token.instance,
+    enrol_with_token.token_id, enrol_with_token.token_expires_at
   );
 end
 $$;
-comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz) is
+comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz, text) is
   'Enrols by a token that the function has verified, and whose claims meet the enrolment''s '
   'conditions and give this agent_id. Answers and raises as enrol_with_key does.';
 
@@ -14310,12 +14493,15 @@ begin
     set revoked_at = clock_timestamp(), superseded_at = clock_timestamp()
     where k.agent_id = used.agent_id
       and k.generation < used.generation
+      and agents.is_same_place(used.enrolment_id, k.instance, used.instance)
       and k.revoked_at is null
     returning *
   loop
     perform agents.record_event(
       note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id, superseded.key_id,
-      jsonb_build_object('generation', superseded.generation)
+      jsonb_strip_nulls(jsonb_build_object(
+        'generation', superseded.generation, 'instance', superseded.instance
+      ))
     );
   end loop;
   return json_build_object('superseded', 1);
@@ -14323,7 +14509,7 @@ end
 $$;
 comment on function public.note_first_use(jsonb) is
   'Records that the calling key from an enrolment was used, and ends the keys of earlier '
-  'generations. Idempotent.';
+  'generations of this instance. Idempotent.';
 
 -- schemas/enrolment/ends.sql
 
