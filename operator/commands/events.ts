@@ -16,6 +16,7 @@ import {
   type NewestEvents,
   PAGE_SIZE,
 } from "../reads/find_events.ts";
+import { type HeldLog, heldText, Repeats } from "../reads/held_log.ts";
 import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { EventRow, RefusalRow } from "../reads/rows.ts";
 
@@ -41,11 +42,14 @@ async function* eventsOf(
   { after, since, ...question }: Question,
   { limit, isFollowing }: Wanted,
 ): AsyncGenerator<EventRow> {
+  const repeats = new Repeats();
   let position = after;
   let wanted = limit;
+  let wasHeld = false;
   if (after === null && since === null) {
     const newest = await findNewestEvents(question, limit);
-    yield* newest.events;
+    yield* repeats.without(newest.events);
+    wasHeld = tellHeld(newest.held);
     if (newest.hasStopped) note(howFar(newest));
     else if (newest.hasOlder && !isFollowing) {
       note(`These are the newest ${limit}. There may be older ones: --limit, --since or --all.`);
@@ -61,13 +65,17 @@ async function* eventsOf(
       after: position,
       max_entries: isFollowing && wanted <= 0 ? PAGE_SIZE : Math.min(wanted, PAGE_SIZE),
     });
-    yield* page.events;
-    position = page.latest;
+    yield* repeats.without(page.events);
+    wasHeld = tellHeld(page.held, { unless: wasHeld });
     found += page.events.length;
     wanted -= page.events.length;
-    if (page.more && (wanted > 0 || isFollowing)) continue;
+    if (page.next !== null && (wanted > 0 || isFollowing)) {
+      position = page.next;
+      continue;
+    }
+    position = page.latest;
     if (!isFollowing) {
-      if (page.more) {
+      if (page.next !== null) {
         note(`These are the first ${found}. There may be more: --after ${position}, or --all.`);
       } else if (found === 0) note(NONE);
       return;
@@ -75,6 +83,13 @@ async function* eventsOf(
     wanted = 0;
     await new Promise((resolve) => setTimeout(resolve, FOLLOW_MILLISECONDS));
   }
+}
+
+/** Returns whether the log is held. Notes on standard error whose transaction holds it. */
+function tellHeld(held: HeldLog | null, { unless = false } = {}): boolean {
+  const text = heldText(held);
+  if (text !== null && !unless) note(text);
+  return text !== null;
 }
 
 const NONE = "No such event is on record.";

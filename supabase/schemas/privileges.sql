@@ -153,6 +153,7 @@ declare
     'public.open_artifact',
     'public.list_artifacts_without_bytes',
     'public.list_objects_without_artifact',
+    'public.count_archived_versions',
     'public.list_shares_of_artifacts',
     'public.list_shares_of_grants',
     'public.list_totals',

@@ -180,6 +180,7 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
+  perform artifacts.refuse_versions();
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
@@ -239,4 +240,5 @@ comment on function public.erase_agent(text, text, integer) is
   'readmit_agent. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
   'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
-  'invalid_request, and policy_rule while the policy names the agent.';
+  'invalid_request, policy_rule while the policy names the agent, and misconfigured while the '
+  'bucket keeps versions: no sweep can remove the bytes.';
