@@ -137,6 +137,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     "docs/relay.md, Tell the functions, 1",
   ].map((what) => ({ what, test: "tests/tunnel/documented_relay_test.ts" })),
   {
+    what: "examples/mesh-agent/README.md, What is left to the host, 1",
+    test: "tests/mesh_agent/limits_test.ts",
+  },
+  {
     what: "docs/relay.md, End relayed addresses, 1",
     test: "tests/tunnel/relay_end_test.ts",
   },
