@@ -2,7 +2,7 @@ import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
 import { enrolmentId, issuer, issuerToken } from "./fields.ts";
 
-const request = z.object({
+const request = z.strictObject({
   token: issuerToken.optional(),
   issuer: issuer.optional(),
   claims: z.record(z.string(), z.unknown()).optional()
