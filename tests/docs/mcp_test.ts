@@ -152,6 +152,7 @@ artifactTest(
     await using reader = await connect("agent-artifacts", builder);
     const to = [builder.id];
     const { artifact_id } = await callShown<Artifact>(owner, put, { to });
+    await grantAsShown(owner, { artifact_id, to_agent: builder.id });
     const { text } = await callShown<{ text: string }>(reader, inline, { artifact_id });
     assert.equal(text, put.arguments["text"]);
     await owner.succeed("delete", { artifact_id });
