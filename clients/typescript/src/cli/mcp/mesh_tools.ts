@@ -5,8 +5,8 @@ import { defineTool, type Tool } from "./tool.ts";
 type AccessRule = Netmap["acls"][number];
 
 const rule = z.object({
-  from_agent: z.string().meta({ description: "The agent that may connect" }),
-  to_agent: z.string().meta({ description: "The agent it may reach" }),
+  from_agent: z.string().min(1).meta({ description: "The agent that may connect" }),
+  to_agent: z.string().min(1).meta({ description: "The agent it may reach" }),
   port: z.number().int(),
   proto: z.enum(["tcp", "udp"]).default("tcp"),
 });
