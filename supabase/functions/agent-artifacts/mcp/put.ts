@@ -28,7 +28,7 @@ const additions = z.object({
   to: grantees.meta({ description: "With `text`: agents to grant it to." }),
 });
 
-/** A file that is not uploaded yet cannot be granted, and the tool must not seem to have done it. */
+/** A file that is not uploaded yet cannot be granted, and the tool must not seem to do it. */
 function refuseTo(to: readonly string[]): void {
   if (to.length === 0) return;
   throw refusalOf([{ path: "to", message: "Only with text. Without it, send `to` to commit." }]);

@@ -62,7 +62,9 @@ export async function serveTools(
   context.signal.throwIfAborted();
 }
 
-/** Tells when the host has closed the connection. Messages are in the form in which they are meant. */
+/**
+ * Tells when the host has closed the connection. Messages are in the form in which they are meant.
+ */
 class EndingTransport extends StdioServerTransport {
   #end = () => {};
   readonly ended: Promise<void> = new Promise((resolve) => this.#end = resolve);
