@@ -3,6 +3,7 @@ import { CommandError } from "../local/command/command_error.ts";
 import { checkBytes } from "./fsck/bytes.ts";
 import { checkObjects } from "./fsck/objects.ts";
 import { checkTotals } from "./fsck/totals.ts";
+import { checkVersions } from "./fsck/versions.ts";
 
 /** How many objects per second Storage is asked for, unless `--rate` says otherwise. */
 const OBJECTS_PER_SECOND = 100;
@@ -45,7 +46,7 @@ await runTask({
       perSecond: numberOf(values.rate ?? String(OBJECTS_PER_SECOND), "rate"),
       after: from ?? "",
     };
-    let faults = 0;
+    let faults = await checkVersions(output);
     if (from === undefined) {
       faults += await checkObjects(output);
       faults += await checkTotals(output, { repair });

@@ -26,6 +26,7 @@ import datetime
 import hashlib
 import http.client
 import io
+import ipaddress
 import itertools
 import json
 import math
@@ -582,7 +583,17 @@ class AgentFiles:
         # In byte order, a name comes before all longer names that begin with it.
         if found and found[0]["key"] == target:
             return str(found[0]["artifact_id"])
-        raise _not_found()
+        if target.isascii():
+            raise _not_found()
+        # An accent belongs to the letter before it, which may be in ASCII. What is shared or
+        # deleted is never guessed.
+        head = re.match(r"[ -~]*", target)
+        request = {**self._own, "prefix": head.group()[:-1] if head else "", "limit": 1000}
+        composed = unicodedata.normalize("NFC", target)
+        raise _not_found([
+            str(artifact["artifact_id"]) for artifact in self.call("list", request)["artifacts"]
+            if unicodedata.normalize("NFC", artifact["key"]) == composed
+        ])
 
     def _open_checked(self, target: str, from_agent: Optional[str]) -> Tuple[Json, str]:
         """Returns the opened artifact, and what to open when its URL expires."""
@@ -696,6 +707,10 @@ class _Over(Exception):
     """A wait has timed out, or was stopped."""
 
 
+#: Retryable errors that the service itself answers with: nothing on the way cut the request.
+_REFUSALS = ("upstream_unavailable", "rate_limited", "maintenance")
+
+
 class _WaitLength:
     """How long requests of one client wait: less than waits that something on the way cut off."""
 
@@ -705,7 +720,7 @@ class _WaitLength:
 
     def failed(self, elapsed: float, error: AgentError) -> None:
         """Records that a waiting request has failed after `elapsed` seconds."""
-        is_cut = error.retryable and error.code not in ("upstream_unavailable", "rate_limited")
+        is_cut = error.retryable and error.code not in _REFUSALS
         if is_cut and elapsed >= _SHORTEST_CUT_SECONDS:
             self._held = 0
             self.seconds = math.floor(min(elapsed, self.seconds) * 0.9)
@@ -880,7 +895,13 @@ def _shown(url: str) -> str:
 def _proxy_of(parts: urllib.parse.SplitResult) -> Optional[urllib.parse.SplitResult]:
     """The proxy for a URL, from HTTPS_PROXY, HTTP_PROXY and NO_PROXY or the system's settings."""
     proxy = urllib.request.getproxies().get(parts.scheme)
-    if not proxy or urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
+    if not proxy:
+        return None
+    if urllib.request.getproxies_environment():
+        no_proxy = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+        if _is_excepted(parts, no_proxy):
+            return None
+    elif urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     try:
         found = _parsed(proxy if "://" in proxy else f"http://{proxy}")
@@ -889,6 +910,36 @@ def _proxy_of(parts: urllib.parse.SplitResult) -> Optional[urllib.parse.SplitRes
     if found.scheme != "http":
         raise ValueError(f"The proxy {_shown(proxy)} must have an http:// URL.")
     return found
+
+
+def _is_excepted(parts: urllib.parse.SplitResult, no_proxy: str) -> bool:
+    """Whether NO_PROXY excludes a URL's host, by curl's rules, as in the TypeScript client:
+    clients/typescript/src/proxy/no_proxy.ts."""
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    host = (parts.hostname or "").encode("idna").decode().lower().rstrip(".")
+    address: Any = None
+    with contextlib.suppress(ValueError, OSError):
+        # Also the short forms of IPv4, such as 127.1, which the system connects to.
+        is_ipv4 = re.fullmatch(r"[0-9a-fx.]+", host) is not None
+        address = ipaddress.ip_address(socket.inet_aton(host) if is_ipv4 else host)
+    for entry in re.split(r"[,\s]+", no_proxy.lower()):
+        if entry == "*":
+            return True
+        named, _, its_port = entry.rpartition(":")
+        if its_port.isdigit() and re.fullmatch(r"\[.+\]|[^:]+", named):
+            if int(its_port) != port:
+                continue
+            entry = named
+        if address is None:
+            end = re.sub(r"^\*?\.|\.$", "", entry)
+            if end and f".{host}".endswith(f".{end}"):
+                return True
+            continue
+        with contextlib.suppress(ValueError):
+            network = ipaddress.ip_network(re.sub(r"[\[\]]", "", entry), strict=False)
+            if address in network:
+                return True
+    return False
 
 
 def _connection(
@@ -1290,9 +1341,17 @@ def _parse(text: bytes) -> Json:
     return parsed if isinstance(parsed, dict) else {}
 
 
-def _not_found() -> AgentError:
-    message = "There is no such artifact, or it is not yours."
-    return AgentError("artifact_not_found", message, status=404)
+def _not_found(same_looking: Sequence[str] = ()) -> AgentError:
+    """`same_looking` are the ids of artifacts whose names are other Unicode spellings."""
+    if not same_looking:
+        message = "There is no such artifact, or it is not yours."
+        return AgentError("artifact_not_found", message, status=404)
+    message = (
+        "There is no such artifact, only one whose name looks the same, in another Unicode "
+        f"spelling. Use its id: {', '.join(same_looking)}."
+    )
+    details = {"same_looking": [*same_looking]}
+    return AgentError("artifact_not_found", message, status=404, details=details)
 
 
 def _mismatch(opened: Json) -> AgentError:

@@ -83,8 +83,9 @@ const FOR_NODE = {
 
 /**
  * Writes the package's modules to `target`: the library as `index.js`, the sandbox peer as
- * `mesh/index.js` with the program of its thread, and the command line as `cli/main.js`. What each
- * of them loads later goes into a folder `chunks/` beside it. They import only Node's own modules.
+ * `mesh/index.js` with the program of its thread, `proxy/index.js`, and the command line as
+ * `cli/main.js`. What each of them loads later goes into a folder `chunks/` beside it. They import
+ * only Node's own modules.
  * Resolves to the licences of what they contain, as text. Throws CommandError.
  */
 export async function bundlePackage(sources: string, target: string): Promise<string> {
@@ -103,13 +104,19 @@ export async function bundlePackage(sources: string, target: string): Promise<st
     entryPoints: ["src/mesh/index.ts", "src/mesh/worker.ts"],
     outdir: join(target, "mesh"),
   });
+  const proxy = await bundle(sources, {
+    ...split,
+    ...FOR_NODE,
+    entryPoints: ["src/proxy/index.ts"],
+    outdir: join(target, "proxy"),
+  });
   const commandLine = await bundle(sources, {
     ...split,
     ...FOR_NODE,
     entryPoints: ["src/cli/main.ts"],
     outdir: join(target, "cli"),
   });
-  return licencesText([...library, ...sandboxPeer, ...commandLine]);
+  return licencesText([...library, ...sandboxPeer, ...proxy, ...commandLine]);
 }
 
 /** Writes the command line as one file, which needs only Node. Otherwise like `bundlePackage`. */

@@ -15,7 +15,9 @@ function receiptText(receipt: Receipt): string {
       events.in_order ? "their order and everything else in them are unchanged" : "CHECK THE LOG"
     }.`,
     ...(complete
-      ? ["Nothing names the agent. The next sweeps remove the bytes of its files."]
+      ? [
+        "Nothing names the agent. The next sweeps remove the bytes of its files. It stays out: nobody can enrol or sign in under its name, unless you call readmit_agent.",
+      ]
       : sumOf(left) > 0 || deciding_enrolments.length === 0
       ? [
         `NOT COMPLETE: the agent is still named, or was named again during the run (${

@@ -9,6 +9,8 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
+grant select on agents.name_secret to service_role;
+grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
@@ -52,6 +54,8 @@ grant select, insert, update, delete on mesh.censuses to service_role;
 alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
+alter table agents.name_secret enable row level security;
+alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
@@ -142,6 +146,7 @@ declare
     'public.open_artifact',
     'public.list_artifacts_without_bytes',
     'public.list_objects_without_artifact',
+    'public.count_archived_versions',
     'public.list_shares_of_artifacts',
     'public.list_shares_of_grants',
     'public.list_totals',

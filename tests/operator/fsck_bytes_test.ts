@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { stateFiles } from "../../local/state/state_files.ts";
 import { publish } from "../database/own_artifacts.ts";
 import { type OwnStack, withOwnStack } from "../database/own_stack.ts";
-
-const FSCK = fileURLToPath(new URL("../../operator/fsck.ts", import.meta.url));
+import { codeOf, fsck } from "./fsck.ts";
 
 interface Event {
   readonly type: string;
@@ -20,28 +18,6 @@ async function fileOf({ sql, stack }: OwnStack, artifactId: string): Promise<str
   const [row] = await sql`
     select version from storage.objects where name = ${`sealed/${artifactId}/1`}`;
   return join(stateFiles(stack.stateDir).storage, "objects", row!["version"]);
-}
-
-async function fsck(
-  { stack }: OwnStack,
-  ...args: string[]
-): Promise<{ code: number; lines: string[]; errors: string }> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-env", "--allow-read", "--allow-net", FSCK, ...args],
-    env: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
-  }).output();
-  const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  return { code, lines: output!.split("\n").filter((line) => line !== ""), errors: errors! };
-}
-
-async function codeOf({ stack }: OwnStack, path: string, body: object): Promise<string> {
-  const response = await fetch(`${stack.url}/functions/v1/agent-artifacts${path}`, {
-    method: "POST",
-    headers: { apikey: stack.secretKey },
-    body: JSON.stringify(body),
-  });
-  const answer = await response.json();
-  return response.ok ? "200" : `${response.status} ${answer.error.code}`;
 }
 
 async function fatesOf({ ask }: OwnStack): Promise<string[]> {

@@ -36,6 +36,7 @@ export function createApp<Settings extends PlatformSettings>(
   const counting = createCounting(settings, description.name);
   const log = settings.logOrdinaryRequests ? logRequest : logUnlessOrdinary;
   const app = createPipeline({ ...description, log: description.log ?? log }, counting);
+  if (settings.maintenance) addMaintenance(app, settings);
   const check = description.laterCheck?.(settings);
   if (check) addCheck(app, madeOnce(check));
   const admission = { settings, rateLimits: new RateLimits(settings) };
@@ -55,6 +56,14 @@ export function createApp<Settings extends PlatformSettings>(
     return createCommonPaths({ description, platform, admission, counting, operations, links });
   });
   return app;
+}
+
+/** Serves nobody but the operator. */
+function addMaintenance(app: App, settings: PlatformSettings): void {
+  app.use(async (context, next) => {
+    const { answerInMaintenance } = await import("./common_paths/maintenance.ts");
+    return await answerInMaintenance(context, settings) ?? await next();
+  });
 }
 
 /** Answers no request until `check` has accepted the settings. */

@@ -122,6 +122,11 @@ const CATALOGUE = {
     message: "The database or Storage did not answer. Send the same request again.",
     retryAfterSeconds: 2,
   },
+  maintenance: {
+    status: 503,
+    message: "The service is closed for maintenance. Send the same request again later.",
+    retryAfterSeconds: 30,
+  },
   misconfigured: { status: 503, message: "The service is not fully configured." },
 } as const satisfies Record<string, ErrorEntry>;
 

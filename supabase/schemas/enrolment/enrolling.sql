@@ -74,7 +74,7 @@ declare
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
-  if exists (select from agents.removed_agents r where r.agent_id = enrol.agent_id) then
+  if agents.is_kept_out(enrol.agent_id) then
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
   end if;
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;

@@ -30,6 +30,11 @@ export async function fillKeys(
       select 'removed-' || i from generate_series(${from}::integer, ${to}::integer - 1) i`);
   await fillInChunks(sql, agents, (transaction, { from, to }) =>
     transaction`
+      insert into agents.erased_names (name_hash)
+      select agents.hash_of_name('erased-' || i)
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+  await fillInChunks(sql, agents, (transaction, { from, to }) =>
+    transaction`
       insert into agents.agent_tags (agent_id, tag)
       select 'removed-' || i, 'tag:fleet-' || t
       from generate_series(${from}::integer, ${to}::integer - 1) i, generate_series(1, 2) t`);

@@ -1,7 +1,7 @@
 /** The command line's own `fetch` on Node, for use with a proxy or SSL_CERT_FILE. */
 import assert from "node:assert/strict";
-import { fetchByAgent } from "../../../clients/typescript/src/cli/network/fetch_by_agent.ts";
-import { routes } from "../../../clients/typescript/src/cli/network/proxy_agents.ts";
+import { fetchByAgent } from "../../../clients/typescript/src/proxy/fetch_by_agent.ts";
+import { routes } from "../../../clients/typescript/src/proxy/proxy_agents.ts";
 
 const MEBIBYTE = 1024 ** 2;
 

@@ -13,6 +13,7 @@ const BOUNDED = new Set([
   // One row per enrolment and reason, for a day.
   "agents.enrolment_refusals",
   "agents.activity",
+  "agents.name_secret",
   "agents.structure",
   "artifacts.project_totals",
   "artifacts.sweeps",

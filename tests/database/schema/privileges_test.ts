@@ -14,6 +14,11 @@ const PLATFORM_SCHEMAS = [
   "storage",
   "supabase_migrations",
 ];
+/**
+ * Functions whose body is text that the planner inlines, which a search_path would prevent. Every
+ * name in it is qualified, or one of PostgreSQL's own.
+ */
+const INLINED_TEXTS = new Set(["artifacts.object_versions()"]);
 const OPERATOR = { kind: "operator", request_id: "test" };
 
 /**
@@ -236,7 +241,7 @@ Deno.test("every function runs as its caller, with an empty search_path or an SQ
     for (const { name, definer, config, has_fixed_names, comment } of await projectFunctions(sql)) {
       assert.equal(definer, false, `${name} is security definer`);
       assert.ok(
-        has_fixed_names || config?.includes('search_path=""'),
+        has_fixed_names || INLINED_TEXTS.has(name) || config?.includes('search_path=""'),
         `${name} has no empty search_path`,
       );
       assert.ok(comment, `${name} has no comment`);

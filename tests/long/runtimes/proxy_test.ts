@@ -34,7 +34,7 @@ interface Place {
 }
 
 async function inPlace(test: (place: Place) => Promise<void>): Promise<void> {
-  await inProject(["bun", "node22", "node24", "proxy-chain", "undici"], async (folder) => {
+  await inProject(["bun", "node22", "node24", "proxy-chain"], async (folder) => {
     await Deno.chmod(folder, 0o711);
     const tlsPort = await freePort();
     const url = `https://${NAME}:${tlsPort}`;
@@ -257,7 +257,7 @@ Deno.test("the packed command where only a proxy reaches the service → put and
       assert.doesNotMatch(errors, /pony/);
     });
 
-    await test.step("clients/typescript/README.md, Proxies → the library by undici", async () => {
+    await test.step("clients/typescript/README.md, Proxies → the library by `agent-files/proxy`", async () => {
       const block = await documentedBlock("clients/typescript/README.md, Proxies, 1");
       const program = block.replace("https://<ref>.supabase.co", place.url)
         .replace("ak_…", place.key);

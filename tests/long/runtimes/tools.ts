@@ -21,7 +21,6 @@ export const TOOLS = {
   orval: "8.38.0",
   "proxy-chain": "3.0.1",
   typescript: "5.9.3",
-  undici: "7.30.2",
 } as const;
 
 /** The program names of every Node: the machine's own, and those from npm. */

@@ -39,6 +39,7 @@ const PLATFORM_SETTINGS = {
   meshHeartbeatSeconds: 30,
   usageWriteSeconds: 60,
   logOrdinaryRequests: false,
+  maintenance: false,
   mcpAllowedOrigins: null,
   acceptLegacyKeys: false,
   userOauthClientIds: null,

@@ -2,11 +2,11 @@ import process from "node:process";
 import { AgentFiles } from "../agent_files.ts";
 import { AgentMesh } from "../agent_mesh.ts";
 import type { CommonOptions, ConnectionOptions } from "../http/connection_options.ts";
+import { neededFetch } from "../proxy/needed_fetch.ts";
 import type { Described } from "./command/command.ts";
 import { UsageError } from "./command/usage_error.ts";
 import { NotLoggedInError } from "./exit_codes.ts";
 import { type Login, readLogin } from "./login_file.ts";
-import { proxyFetch } from "./network/proxy_fetch.ts";
 import { retryNotice } from "./network/retry_notice.ts";
 import { Output } from "./terminal/output.ts";
 
@@ -73,7 +73,9 @@ export class Context {
 
   /** How every request of this command is sent. Throws UsageError for a wrong setting. */
   async network(): Promise<Omit<CommonOptions, "url">> {
-    const fetch = await proxyFetch();
+    const fetch = await neededFetch().catch((error) => {
+      throw error instanceof RangeError ? new UsageError(error.message, { cause: error }) : error;
+    });
     return {
       signal: this.signal,
       onRetry: retryNotice(this.output),

@@ -177,6 +177,7 @@ export interface components {
           | "rate_limited"
           | "internal"
           | "upstream_unavailable"
+          | "maintenance"
           | "misconfigured";
         /** @description An explanation for people. */
         message: string;

@@ -6,6 +6,8 @@ export const LONGEST_WAIT_SECONDS = 140;
 const LONGEST_OF_OLDER_SECONDS = 50;
 /** A request that fails sooner than this was not cut off for waiting. */
 const SHORTEST_CUT_SECONDS = 5;
+/** Retryable errors that the service itself answers with, so nothing on the way cut the request. */
+const REFUSALS: readonly string[] = ["upstream_unavailable", "rate_limited", "maintenance"];
 /** After this many waits that were not cut off, a longer one is tried. */
 const WAITS_BEFORE_LONGER = 10;
 
@@ -26,8 +28,7 @@ export class WaitLength {
 
   /** Call it when a request that waited has failed. If it was cut off, later requests wait less. */
   failed(elapsedSeconds: number, error: AgentError): void {
-    const isCut = error.retryable && error.code !== "upstream_unavailable" &&
-      error.code !== "rate_limited";
+    const isCut = error.retryable && !REFUSALS.includes(error.code);
     if (!isCut || elapsedSeconds < SHORTEST_CUT_SECONDS) return;
     this.#held = 0;
     this.#seconds = Math.floor(Math.min(elapsedSeconds, this.#seconds) * 0.9);

@@ -136,7 +136,7 @@ const REFUSED: Readonly<Partial<Record<ServiceError["code"], OAuthErrorCode>>> =
 };
 
 /** Errors of the request or token get status 400. Others keep their status and `retry-after`. */
-async function answerOAuthError(error: unknown, requestId: string): Promise<Response> {
+export async function answerOAuthError(error: unknown, requestId: string): Promise<Response> {
   if (error instanceof OAuthError) return oauthResponse(error.code, error.message, { status: 400 });
   const known = error instanceof ServiceError ? error : new ServiceError("internal");
   const code = REFUSED[known.code];

@@ -34,6 +34,7 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
   "rate_limited",
   "internal",
   "upstream_unavailable",
+  "maintenance",
   "misconfigured",
 ];
 

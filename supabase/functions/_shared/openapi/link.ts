@@ -10,6 +10,7 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
   "rate_limited",
   "internal",
   "upstream_unavailable",
+  "maintenance",
   "misconfigured",
 ];
 

@@ -28,6 +28,7 @@ export function describeMetrics(components: Components): object {
         "rate_limited",
         "internal",
         "upstream_unavailable",
+        "maintenance",
         "misconfigured",
       ], components),
     },

@@ -46,6 +46,7 @@ export function describeWhoami(components: Components): object {
         "rate_limited",
         "internal",
         "upstream_unavailable",
+        "maintenance",
         "misconfigured",
       ], components),
     },

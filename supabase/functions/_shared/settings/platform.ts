@@ -36,6 +36,10 @@ export const PLATFORM_VARIABLES = {
     name: "LOG_ORDINARY_REQUESTS",
     default: false,
   }),
+  maintenance: flag({
+    name: "MAINTENANCE",
+    default: false,
+  }),
   ...RATE_LIMIT_VARIABLES,
   waitsAtOnce: integer({
     name: "WAITS_AT_ONCE",

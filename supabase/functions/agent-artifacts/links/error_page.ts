@@ -36,6 +36,10 @@ const WORDS: Partial<Record<ErrorCode, Words>> = {
     title: "This link was opened too often",
     advice: "Wait a minute, and try again.",
   },
+  maintenance: {
+    title: "The service is closed for a short time",
+    advice: "Nothing is wrong with your link. Try again later.",
+  },
 };
 
 const NOT_NOW: Words = {

@@ -180,6 +180,7 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
+  perform artifacts.refuse_versions();
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
@@ -195,7 +196,8 @@ begin
   perform agents.erase_few(erase_agent.agent_id, chosen);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
 
-  -- A user may call as this agent again only when nothing else names the agent.
+  -- The row of the removal is the last one with the name. Its place takes a hash, so that the agent
+  -- stays out.
   mentions := agents.count_mentions(erase_agent.agent_id);
   is_complete := greatest(most, erased_events) < erase_agent.max_entries
     and mentions ->> 'others' = '1'
@@ -209,6 +211,9 @@ begin
       where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
     );
   if is_complete then
+    insert into agents.erased_names (name_hash)
+    values (agents.hash_of_name(erase_agent.agent_id))
+    on conflict do nothing;
     delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
   end if;
   return json_build_object(
@@ -222,7 +227,9 @@ $$;
 comment on function public.erase_agent(text, text, integer) is
   'Removes an agent and erases its name: agent keys, grants, peer, rules and requests are deleted; '
   'events, usage, refusals, addresses and the rows of its files, whose bytes the next sweeps '
-  'remove, name a random pseudonym instead. At most max_entries of each per call: while remaining '
+  'remove, name a random pseudonym instead. A keyed hash of the name keeps the agent out until '
+  'readmit_agent. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
   'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
-  'invalid_request, and policy_rule while the policy names the agent.';
+  'invalid_request, policy_rule while the policy names the agent, and misconfigured while the '
+  'bucket keeps versions: no sweep can remove the bytes.';

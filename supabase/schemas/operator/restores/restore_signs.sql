@@ -26,7 +26,7 @@ as $$
     select o.object_name, s.created_at
     from artifacts.orphans o
     cross join lateral (
-      select i.created_at from artifacts.current_objects i where i.name = o.object_name limit 1
+      select i.created_at from artifacts.current_objects i where i.name collate "C" = o.object_name limit 1
     ) s
   ), unknown as (
     select f.object_name, f.stored_at

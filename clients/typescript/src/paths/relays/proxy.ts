@@ -1,4 +1,5 @@
-import { isExcepted, noProxyVariable, proxyVariable } from "../../http/proxy_variables.ts";
+import { isExcepted } from "../../proxy/no_proxy.ts";
+import { noProxyVariable, proxyVariable } from "../../proxy/proxy_variables.ts";
 
 /**
  * The HTTP proxy for a TURN server: the one given or, if that is undefined, the one that

@@ -1,6 +1,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { Buffer } from "node:buffer";
+import { credentialOf } from "../../proxy/credential.ts";
 import { padded } from "../stun/message.ts";
 
 /** A connection to a TURN server. A stream also keeps the order and the bounds of messages. */
@@ -110,10 +111,11 @@ async function throughProxy(proxy: URL, target: string): Promise<Socket> {
       "secureConnect",
     )
     : await whenConnected(connectTcp(address), "connect");
-  const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
-  const authorization = proxy.username
-    ? `Proxy-Authorization: Basic ${Buffer.from(user).toString("base64")}\r\n`
-    : "";
+  const credential = credentialOf(proxy);
+  const user = credential && `${credential.name}:${credential.password}`;
+  const authorization = user === null
+    ? ""
+    : `Proxy-Authorization: Basic ${Buffer.from(user).toString("base64")}\r\n`;
   socket.write(
     `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`,
   );

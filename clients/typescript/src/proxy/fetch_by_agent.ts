@@ -3,6 +3,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { credentialOf } from "./credential.ts";
 
 /** How a URL is reached. */
 export interface Route {
@@ -79,7 +80,7 @@ function exchange(
         headers: {
           accept: "*/*",
           ...Object.fromEntries(new Headers(headers)),
-          ...(forwarder && { host: url.host, ...credentialOf(forwarder) }),
+          ...(forwarder && { host: url.host, ...authorization(forwarder) }),
         },
         ...(signal && { signal }),
       },
@@ -110,12 +111,11 @@ function exchange(
   });
 }
 
-function credentialOf({ username, password }: URL): Record<string, string> {
-  if (username === "" && password === "") return {};
-  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return {
-    "proxy-authorization": `Basic ${Buffer.from(text).toString("base64")}`,
-  };
+function authorization(forwarder: URL): Record<string, string> {
+  const credential = credentialOf(forwarder);
+  if (credential === null) return {};
+  const text = `${credential.name}:${credential.password}`;
+  return { "proxy-authorization": `Basic ${Buffer.from(text).toString("base64")}` };
 }
 
 /** Settles when the request has the whole body. The request reports its own errors as events. */

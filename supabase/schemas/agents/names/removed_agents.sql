@@ -1,5 +1,6 @@
--- Agents that the operator removed. A revoked agent key stays revoked, but a signed-in user keeps a
--- token and gets new ones. So the agent's name itself is refused until the operator readmits it.
+-- Agents that the operator removed or erased. A revoked agent key stays revoked, but a signed-in
+-- user keeps a token and gets new ones. So the agent's name itself is refused until the operator
+-- readmits it.
 
 create table agents.removed_agents (
   agent_id agents.agent_id primary key,
@@ -8,6 +9,22 @@ create table agents.removed_agents (
 comment on table agents.removed_agents is
   'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
   'and not readmitted since. Agent keys are not affected.';
+
+create function agents.is_kept_out(agent_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (select from agents.removed_agents r where r.agent_id = is_kept_out.agent_id)
+    or exists (
+      select from agents.erased_names e where e.name_hash = agents.hash_of_name(is_kept_out.agent_id)
+    );
+end
+$$;
+comment on function agents.is_kept_out(text) is
+  'Whether an agent was removed or erased, and not readmitted since: nobody can enrol or call as a '
+  'user under its name.';
 
 create function agents.agent_of_user(caller jsonb) returns text
 language plpgsql
@@ -18,14 +35,14 @@ begin
   return case
     when caller ->> 'kind' = 'user'
       and (caller ->> 'expires_at')::timestamptz > now()
-      and not exists (select from agents.removed_agents r where r.agent_id = caller ->> 'agent_id')
+      and not agents.is_kept_out(caller ->> 'agent_id')
     then caller ->> 'agent_id'
   end;
 end
 $$;
 comment on function agents.agent_of_user(jsonb) is
   'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
-  'or the agent was removed.';
+  'or the agent was removed or erased.';
 
 create function public.readmit_agent(agent_id text) returns json
 language plpgsql
@@ -33,9 +50,13 @@ volatile
 security invoker
 set search_path = ''
 as $$
+declare
+  is_readmitted boolean;
 begin
   delete from agents.removed_agents r where r.agent_id = readmit_agent.agent_id;
-  if not found then
+  is_readmitted := found;
+  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(readmit_agent.agent_id);
+  if not (is_readmitted or found) then
     return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', false);
   end if;
   perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', readmit_agent.agent_id);
@@ -43,5 +64,5 @@ begin
 end
 $$;
 comment on function public.readmit_agent(text) is
-  'Lets the users of a removed agent call again. What the removal ended stays ended. Idempotent: '
-  '{"readmitted": false} if the agent is not removed.';
+  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
+  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';

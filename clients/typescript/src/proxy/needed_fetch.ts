@@ -1,19 +1,19 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
-import { noProxyVariable, proxyVariable } from "../../http/proxy_variables.ts";
-import { UsageError } from "../command/usage_error.ts";
+import { noProxyVariable, proxyVariable } from "./proxy_variables.ts";
 
 /**
- * A `fetch` that follows HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE and NODE_EXTRA_CA_CERTS;
- * undefined if the platform's own `fetch` suffices: if none of the first four is set, and in Deno
- * and Bun. Node reads proxies only from version 22.21 and 24.5 on, if NODE_USE_ENV_PROXY is set,
- * and SSL_CERT_FILE only with an option. Throws UsageError.
+ * A `fetch` that follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY by the same rules on Node and Deno;
+ * on Node also SSL_CERT_FILE and NODE_EXTRA_CA_CERTS. Undefined if the platform's own `fetch`
+ * suffices: if none of these variables needs another one, and in Bun, which has its own rules.
+ * Rejects with RangeError for a variable that cannot be used.
  */
-export async function proxyFetch(): Promise<typeof fetch | undefined> {
-  if ("Deno" in globalThis || "Bun" in globalThis) return undefined;
-  const certificateFile = process.env["SSL_CERT_FILE"];
-  const httpProxy = proxyOf("http_proxy");
-  const httpsProxy = proxyOf("https_proxy") ?? httpProxy;
+export async function neededFetch(): Promise<typeof fetch | undefined> {
+  if ("Bun" in globalThis) return undefined;
+  // Deno has its own variable for certificates, which also applies to `node:https`.
+  const certificateFile = "Deno" in globalThis ? undefined : process.env["SSL_CERT_FILE"];
+  const httpProxy = proxyVariable("http_proxy");
+  const httpsProxy = proxyVariable("https_proxy") ?? httpProxy;
   if (!httpProxy && !httpsProxy && !certificateFile) return undefined;
   // Loaded only if needed.
   const [{ fetchByAgent }, { routes }] = await Promise.all([
@@ -23,14 +23,6 @@ export async function proxyFetch(): Promise<typeof fetch | undefined> {
   const ca = certificateFile ? await trustedCertificates(certificateFile) : undefined;
   const noProxy = noProxyVariable();
   return fetchByAgent(routes({ httpProxy, httpsProxy, noProxy, ca }), { ca });
-}
-
-function proxyOf(name: "http_proxy" | "https_proxy"): URL | undefined {
-  try {
-    return proxyVariable(name);
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
 }
 
 /**
@@ -48,6 +40,6 @@ async function read(path: string, variable: string): Promise<string> {
     return await readFile(path, "utf8");
   } catch (cause) {
     const message = `The file of ${variable} cannot be read: ${(cause as Error).message}.`;
-    throw new UsageError(message, { cause });
+    throw Object.assign(new RangeError(message), { cause });
   }
 }

@@ -2,7 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { HttpsProxyAgent } from "https-proxy-agent";
 import { SocksProxyAgent } from "socks-proxy-agent";
-import { isExcepted } from "../../http/proxy_variables.ts";
+import { isExcepted } from "./no_proxy.ts";
 import type { Route, RouteOf } from "./fetch_by_agent.ts";
 
 export interface ProxyOptions {

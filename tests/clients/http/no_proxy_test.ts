@@ -1,0 +1,154 @@
+/** NO_PROXY means the same to every client as to curl: no key reaches a proxy that is excluded. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import process from "node:process";
+import * as esbuild from "esbuild";
+import { PROJECT } from "../../../local/command/project.ts";
+import { runProgram } from "../../../local/processes/run_program.ts";
+import { isExcepted } from "../../../clients/typescript/src/proxy/no_proxy.ts";
+import { proxyForRelays } from "../../../clients/typescript/src/paths/relays/proxy.ts";
+import { Desk } from "../desk.ts";
+import { ForwardProxy } from "../python/forward_proxy.ts";
+import { type Form, FORMS } from "./no_proxy_forms.ts";
+
+const NO_PROXY = join(PROJECT, "clients/typescript/src/proxy/no_proxy.ts");
+const NAMES = ["http_proxy", "https_proxy", "no_proxy", "all_proxy"];
+const WITHOUT_PROXY = Object.fromEntries(
+  NAMES.flatMap((name) => [[name, ""], [name.toUpperCase(), ""]]),
+);
+
+/** Asserts what a client does with each form: whether it connects directly. */
+function assertForms(found: readonly boolean[], forms: readonly Form[]): void {
+  assert.deepEqual(
+    forms.filter(({ isDirect }, index) => found[index] !== isDirect),
+    [],
+    "the client decides these forms in another way",
+  );
+  assert.equal(found.length, forms.length);
+}
+
+Deno.test("NO_PROXY in every form → curl decides as the table says", async () => {
+  const known = FORMS.filter(({ isUnknownToCurl }) => !isUnknownToCurl);
+  using closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const found: boolean[] = [];
+  for (const { noProxy, url } of known) {
+    await using proxy = await ForwardProxy.start({ credential: "nobody:nothing" });
+    // Without a proxy, the request goes to a port at which nothing answers HTTP.
+    const direct = ["--connect-to", `::127.0.0.1:${closed.addr.port}`, "--max-time", "0.2"];
+    const place = `http://127.0.0.1:${proxy.port}`;
+    await runProgram("curl", {
+      args: ["--silent", "--globoff", ...direct, url],
+      cwd: PROJECT,
+      env: { ...WITHOUT_PROXY, http_proxy: place, https_proxy: place, no_proxy: noProxy },
+    });
+    found.push(proxy.asked.length === 0);
+  }
+  assertForms(found, known);
+});
+
+Deno.test("NO_PROXY in every form → Deno and a relay's connection decide as the table says", () => {
+  assertForms(FORMS.map(({ url, noProxy }) => isExcepted(new URL(url), noProxy)), FORMS);
+  const before = NAMES.map((name) => [name, process.env[name]] as const);
+  const relayed = FORMS.filter(({ url }) => url.startsWith("https:"));
+  try {
+    process.env["https_proxy"] = "http://127.0.0.1:1";
+    assertForms(
+      relayed.map(({ url, noProxy }) => {
+        process.env["no_proxy"] = noProxy;
+        const { hostname, port } = new URL(url);
+        return proxyForRelays(undefined)(hostname.replace(/^\[|\]$/g, ""), Number(port) || 443) ===
+          null;
+      }),
+      relayed,
+    );
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  }
+});
+
+Deno.test("NO_PROXY in every form → Node decides as the table says", async () => {
+  const { outputFiles } = await esbuild.build({
+    ...{ entryPoints: [NO_PROXY], bundle: true, format: "esm", platform: "node", write: false },
+  });
+  await esbuild.stop();
+  const source = `${outputFiles[0]!.text}
+    console.log(JSON.stringify(
+      ${JSON.stringify(FORMS)}.map(({ url, noProxy }) => isExcepted(new URL(url), noProxy))));`;
+  const { output, errors } = await runProgram("node", {
+    args: ["--input-type=module", "-e", source],
+    cwd: PROJECT,
+    env: {},
+  });
+  assert.notEqual(output, "", errors);
+  assertForms(JSON.parse(output), FORMS);
+});
+
+Deno.test("NO_PROXY in every form → Python decides as the table says", async () => {
+  const source = `
+import json, os, agent_files
+direct = []
+for form in json.loads(os.environ["FORMS"]):
+    os.environ["no_proxy"] = form["noProxy"]
+    direct.append(agent_files._proxy_of(agent_files._parsed(form["url"])) is None)
+print(json.dumps(direct))
+`;
+  const { output, errors } = await runProgram(Deno.env.get("PYTHON") ?? "python3", {
+    args: ["-c", source],
+    cwd: PROJECT,
+    env: {
+      ...WITHOUT_PROXY,
+      PYTHONPATH: join(PROJECT, "clients/python"),
+      PYTHONDONTWRITEBYTECODE: "1",
+      FORMS: JSON.stringify(FORMS),
+      http_proxy: "http://127.0.0.1:1",
+      https_proxy: "http://127.0.0.1:1",
+    },
+  });
+  assert.notEqual(output, "", errors);
+  assertForms(JSON.parse(output), FORMS);
+});
+
+for (const noProxy of ["127.0.0.0/8", "10.0.0.0/8 127.0.0.1", "*"]) {
+  Deno.test(`agentfiles put and get on Deno, NO_PROXY=${noProxy} → nothing reaches the proxy`, async () => {
+    await using proxy = await ForwardProxy.start();
+    await using planner = await Desk.of("planner");
+    const place = `http://127.0.0.1:${proxy.port}`;
+    const variables = { ...WITHOUT_PROXY, HTTP_PROXY: place, HTTPS_PROXY: place };
+    await Deno.writeTextFile(planner.path("plan"), "first");
+    for (const args of [["put", "plan"], ["get", "plan", "-o", "again"]]) {
+      const { code, errors } = await planner.run(args, { ...variables, NO_PROXY: noProxy });
+      assert.equal(code, 0, errors);
+    }
+    assert.deepEqual(proxy.asked, []);
+    const { code, errors } = await planner.run(["get", "plan", "-o", "proxied"], variables);
+    assert.equal(code, 0, errors);
+    assert.ok(proxy.asked.length > 1, "without NO_PROXY, everything passes the proxy");
+    assert.equal(await Deno.readTextFile(planner.path("proxied")), "first");
+  });
+}
+
+for (
+  const [password, sent] of [
+    ["100%", "100%"],
+    ["%zz", "%zz"],
+    ["50%25", "50%"],
+    ["a%20b%", "a b%"],
+    ["caf%C3%A9%", "café%"],
+  ] as const
+) {
+  Deno.test(`agentfiles whoami through a proxy with the password ${password} → accepted at the first attempt`, async () => {
+    const bytes = String.fromCharCode(...new TextEncoder().encode(sent));
+    await using proxy = await ForwardProxy.start({ credential: `agent:${bytes}` });
+    await using planner = await Desk.of("planner");
+    const { code, errors } = await planner.run(["whoami", "--retry-seconds", "0"], {
+      ...WITHOUT_PROXY,
+      HTTP_PROXY: `http://agent:${password}@127.0.0.1:${proxy.port}`,
+    });
+    assert.equal(code, 0, errors);
+    assert.equal(proxy.refused, 0);
+    assert.equal(proxy.asked.length, 1);
+  });
+}
