@@ -795,6 +795,123 @@ comment on function agents.record_change(jsonb, text, text, text, jsonb, text, t
   'more than one change of the thing, `times` in its details says how many. max_things is null if '
   'the agent cannot invent what it changes.';
 
+-- schemas/agents/names/erased_names.sql
+
+-- The names of erased agents, as keyed hashes: an erasure leaves no name, but keeps the agent out.
+
+create table agents.name_secret (
+  only_row boolean primary key default true,
+  secret bytea not null,
+
+  constraint there_is_only_one_row check (only_row),
+  constraint secret_has_32_bytes check (length(secret) = 32)
+);
+comment on table agents.name_secret is
+  'One row: the key of hash_of_name. Random, and never shown.';
+
+-- Two version 4 UUIDs carry 244 random bits of the server's strong generator; no extension is
+-- needed.
+insert into agents.name_secret (secret)
+values (sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())));
+
+create table agents.erased_names (
+  name_hash bytea primary key,
+  erased_at timestamptz not null default clock_timestamp(),
+
+  constraint name_hash_is_a_sha256 check (length(name_hash) = 32)
+);
+comment on table agents.erased_names is
+  'Agents that were erased and not readmitted since. They stay out like removed agents, but the '
+  'table has only a keyed hash of each name. Without the key, in name_secret, nobody can test which '
+  'name a row stands for.';
+
+create function agents.hash_of_name(name text) returns bytea
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- Two rounds, so that the hash of a name says nothing about that of a longer one.
+  return (
+    select sha256(s.secret || sha256(s.secret || convert_to(hash_of_name.name, 'UTF8')))
+    from agents.name_secret s
+  );
+end
+$$;
+comment on function agents.hash_of_name(text) is
+  'A hash of a name that only this database can compute.';
+
+-- schemas/agents/names/removed_agents.sql
+
+-- Agents that the operator removed or erased. A revoked agent key stays revoked, but a signed-in
+-- user keeps a token and gets new ones. So the agent's name itself is refused until the operator
+-- readmits it.
+
+create table agents.removed_agents (
+  agent_id agents.agent_id primary key,
+  removed_at timestamptz not null default clock_timestamp()
+);
+comment on table agents.removed_agents is
+  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
+  'and not readmitted since. Agent keys are not affected.';
+
+create function agents.is_kept_out(agent_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (select from agents.removed_agents r where r.agent_id = is_kept_out.agent_id)
+    or exists (
+      select from agents.erased_names e where e.name_hash = agents.hash_of_name(is_kept_out.agent_id)
+    );
+end
+$$;
+comment on function agents.is_kept_out(text) is
+  'Whether an agent was removed or erased, and not readmitted since: nobody can enrol or call as a '
+  'user under its name.';
+
+create function agents.agent_of_user(caller jsonb) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return case
+    when caller ->> 'kind' = 'user'
+      and (caller ->> 'expires_at')::timestamptz > now()
+      and not agents.is_kept_out(caller ->> 'agent_id')
+    then caller ->> 'agent_id'
+  end;
+end
+$$;
+comment on function agents.agent_of_user(jsonb) is
+  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
+  'or the agent was removed or erased.';
+
+create function public.readmit_agent(agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  is_readmitted boolean;
+begin
+  delete from agents.removed_agents r where r.agent_id = readmit_agent.agent_id;
+  is_readmitted := found;
+  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(readmit_agent.agent_id);
+  if not (is_readmitted or found) then
+    return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', false);
+  end if;
+  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', readmit_agent.agent_id);
+  return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', true);
+end
+$$;
+comment on function public.readmit_agent(text) is
+  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
+  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
+
 -- schemas/agents/key_changes.sql
 
 -- Only the operator creates and revokes agent keys: by rpc with the secret key, or in SQL.
@@ -917,56 +1034,6 @@ begin
 end
 $$;
 comment on function public.revoke_agent_keys(text) is 'Revokes every live key of an agent.';
-
--- schemas/agents/removed_agents.sql
-
--- Agents that the operator removed. A revoked agent key stays revoked, but a signed-in user keeps a
--- token and gets new ones. So the agent's name itself is refused until the operator readmits it.
-
-create table agents.removed_agents (
-  agent_id agents.agent_id primary key,
-  removed_at timestamptz not null default clock_timestamp()
-);
-comment on table agents.removed_agents is
-  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
-  'and not readmitted since. Agent keys are not affected.';
-
-create function agents.agent_of_user(caller jsonb) returns text
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return case
-    when caller ->> 'kind' = 'user'
-      and (caller ->> 'expires_at')::timestamptz > now()
-      and not exists (select from agents.removed_agents r where r.agent_id = caller ->> 'agent_id')
-    then caller ->> 'agent_id'
-  end;
-end
-$$;
-comment on function agents.agent_of_user(jsonb) is
-  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
-  'or the agent was removed.';
-
-create function public.readmit_agent(agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-begin
-  delete from agents.removed_agents r where r.agent_id = readmit_agent.agent_id;
-  if not found then
-    return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', false);
-  end if;
-  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', readmit_agent.agent_id);
-  return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', true);
-end
-$$;
-comment on function public.readmit_agent(text) is
-  'Lets the users of a removed agent call again. What the removal ended stays ended. Idempotent: '
-  '{"readmitted": false} if the agent is not removed.';
 
 -- schemas/agents/tags.sql
 
@@ -1991,6 +2058,27 @@ comment on function artifacts.live_grants(text, timestamptz) is
   'The few grants of an artifact that are live after a given time. That time must be a variable: '
   'clock_timestamp() is volatile, so PostgreSQL does not use an index for it.';
 
+create function artifacts.is_granted(artifact_id text, agent_id text, instant timestamptz) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- Not `exists`: for the first row alone, the planner would read the whole table.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_granted.artifact_id, is_granted.instant) g
+    where g.grantee = is_granted.agent_id
+      or g.to_tag is not null and g.to_tag in (
+        select t.tag from agents.agent_tags t where t.agent_id = is_granted.agent_id
+      )
+  );
+end
+$$;
+comment on function artifacts.is_granted(text, text, timestamptz) is
+  'Whether an agent, or a tag of it, has a grant of an artifact that is live after a given time. '
+  'Its downloads may be used up.';
+
 -- schemas/artifacts/totals.sql
 
 -- What each agent holds, updated with every change. Limits, metrics and the operator's commands
@@ -2576,58 +2664,59 @@ on conflict (id) do update set public = false;
 
 -- Newer releases of Storage can keep versions of an object. Then a name has several rows: at most
 -- one that is current, older ones with archived_at, and after a DELETE one that only marks that the
--- object is gone. Older releases do not have these columns, so they are read from the row as JSON,
--- after the index has found it. A column that Storage adds later is in that JSON, too.
-create view artifacts.current_objects with (security_invoker = true) as
-select o.id, o.name, o.version, o.created_at, o.metadata
-from storage.objects o
-where o.bucket_id = artifacts.bucket()
-  and to_jsonb(o) ->> 'archived_at' is null
-  and to_jsonb(o) ->> 'is_delete_marker' is distinct from 'true';
-comment on view artifacts.current_objects is
-  'The objects in the bucket: one row per name. Neither an older version nor a delete marker is an '
-  'object. Works with and without Storage''s columns for versions.';
-
-create function artifacts.storage_keeps_versions() returns boolean
+-- object is gone. Older releases do not have these columns, and an upgrade of Storage may add them
+-- at any time.
+-- In the following function, `archived_at` and `is_delete_marker` have no table's name before them.
+-- So PostgreSQL looks for them in storage.objects first, and then in `older_storage`. It decides
+-- this whenever it plans a statement, because the body is text and is inlined. When a table gets a
+-- column, PostgreSQL plans all statements that read it again: no command has to follow an upgrade.
+create function artifacts.object_versions()
+returns table (
+  id uuid, name text, version text, created_at timestamptz, metadata jsonb, archived_at timestamptz,
+  is_delete_marker boolean
+)
 language sql
 stable
-set search_path = ''
+-- A function with settings is not inlined. All names in the body are qualified, or built in.
 as $$
-  select exists (
-    select from pg_catalog.pg_attribute a
-    where a.attrelid = 'storage.objects'::regclass
-      and a.attname in ('archived_at', 'is_delete_marker')
-      and not a.attisdropped
-  )
+  select v.id, v.name, v.version, v.created_at, v.metadata, v.archived_at, v.is_delete_marker
+  from (select null::timestamptz as archived_at, false as is_delete_marker) older_storage
+  cross join lateral (
+    select o.id, o.name, o.version, o.created_at, o.metadata, archived_at, is_delete_marker
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+  ) v
 $$;
-comment on function artifacts.storage_keeps_versions() is
-  'Whether this release of Storage can have rows that are not current objects.';
+comment on function artifacts.object_versions() is
+  'The rows of storage.objects for the bucket: objects, older versions and delete markers. Works '
+  'with and without Storage''s columns for versions.';
+
+create view artifacts.current_objects with (security_invoker = true) as
+select v.id, v.name, v.version, v.created_at, v.metadata
+from artifacts.object_versions() v
+where v.archived_at is null and v.is_delete_marker is not true;
+comment on view artifacts.current_objects is
+  'The objects in the bucket: one row per name. Neither an older version nor a delete marker is an '
+  'object. Compare names in byte order (collate "C"): since 1.77, Storage has no other index that '
+  'begins with the bucket.';
 
 create function artifacts.current_names(after text, up_to text, max_entries integer)
 returns table (name text)
 language plpgsql
 stable
 set search_path = ''
+-- The index has the names in this order. Until storage.objects is analyzed, the planner has no
+-- statistics of a column that Storage has just added, and takes nearly all rows for older versions:
+-- then reading and sorting the whole bucket looks cheaper.
+set enable_sort = off
 as $$
 begin
-  if artifacts.storage_keeps_versions() then
-    return query
-    select o.name collate "C"
-    from artifacts.current_objects o
-    where o.name collate "C" > current_names.after and o.name collate "C" < current_names.up_to
-    order by o.name collate "C"
-    limit current_names.max_entries;
-  else
-    -- Every row is an object. Its name is in the index, so no row is read.
-    return query
-    select o.name collate "C"
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name collate "C" > current_names.after
-      and o.name collate "C" < current_names.up_to
-    order by o.name collate "C"
-    limit current_names.max_entries;
-  end if;
+  return query
+  select o.name collate "C"
+  from artifacts.current_objects o
+  where o.name collate "C" > current_names.after and o.name collate "C" < current_names.up_to
+  order by o.name collate "C"
+  limit current_names.max_entries;
 end
 $$;
 comment on function artifacts.current_names(text, text, integer) is
@@ -2646,24 +2735,36 @@ comment on function artifacts.versioning_status() is
   'Whether Storage keeps versions of the objects in the bucket: DISABLED, ENABLED or SUSPENDED. '
   'Null: the bucket is missing.';
 
-create function artifacts.require_bucket() returns void
+create function artifacts.refuse_versions() returns void
 language plpgsql
 stable
 set search_path = ''
 as $$
-declare
-  status constant text := artifacts.versioning_status();
 begin
-  if status is null then
-    raise sqlstate 'PT503' using
-      message = 'misconfigured',
-      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
-  elsif status <> 'DISABLED' then
+  if artifacts.versioning_status() <> 'DISABLED' then
     raise sqlstate 'PT503' using
       message = 'misconfigured',
       hint = 'The bucket ' || artifacts.bucket() || ' keeps versions, so deleted bytes would stay. '
         || 'Run deno task doctor, which says what to do.';
   end if;
+end
+$$;
+comment on function artifacts.refuse_versions() is
+  'Raises misconfigured if the bucket keeps versions: whoever removes an object there leaves its '
+  'bytes.';
+
+create function artifacts.require_bucket() returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if artifacts.versioning_status() is null then
+    raise sqlstate 'PT503' using
+      message = 'misconfigured',
+      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
+  end if;
+  perform artifacts.refuse_versions();
 end
 $$;
 comment on function artifacts.require_bucket() is
@@ -2725,7 +2826,7 @@ stable
 begin atomic
   select o.id, o.version, (o.metadata ->> 'size')::bigint
   from artifacts.current_objects o
-  where o.name = object_at.path
+  where o.name collate "C" = object_at.path
   limit 1;
 end;
 comment on function artifacts.object_at(text) is
@@ -2739,7 +2840,7 @@ set search_path = ''
 as $$
 begin
   return exists (
-    select from artifacts.current_objects o where o.name = has_object.path
+    select from artifacts.current_objects o where o.name collate "C" = has_object.path
   );
 end
 $$;
@@ -2768,7 +2869,7 @@ set search_path = ''
 as $$
 begin
   -- Only attempts after the last verdict can have an object, so there are few. Each needs one
-  -- lookup in the unique index.
+  -- lookup in an index.
   return (
     select attempt
     from generate_series(
@@ -2848,7 +2949,7 @@ as $$
       when p.is_content is not true then (
         select o.created_at
         from artifacts.current_objects o
-        where o.name = p.name
+        where o.name collate "C" = p.name
         limit 1
       )
     end
@@ -4496,7 +4597,7 @@ as $$
       a.created_at < now() - interval '26 hours'
       or a.created_at < now() - interval '3 hours' and exists (
         select from artifacts.current_objects o
-        where o.name = artifacts.incoming_path(a.artifact_id)
+        where o.name collate "C" = artifacts.incoming_path(a.artifact_id)
           and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
     )
@@ -4754,7 +4855,7 @@ begin
     left join lateral (
       select i.name
       from artifacts.current_objects i
-      where i.name = artifacts.incoming_path(e.artifact_id)
+      where i.name collate "C" = artifacts.incoming_path(e.artifact_id)
       union all
       select i.name
       from artifacts.current_objects i
@@ -4831,6 +4932,8 @@ declare
   answer json;
 begin
   perform agents.authenticate_operator(collect_dead_objects.caller);
+  -- Where Storage keeps versions, it removes no bytes, and reports success.
+  perform artifacts.require_bucket();
   -- Of two concurrent calls, one would skip names that neither has checked.
   perform artifacts.lock_sweep();
   paths_of_ended := artifacts.objects_of_ended(ended_per_call);
@@ -5006,7 +5109,8 @@ comment on function public.collect_dead_objects(jsonb, integer, boolean) is
   'counts that part, plus 1 for each half of the bucket that is not finished. An orphan is an '
   'object that has been unknown for 14 days. It is listed once a whole round that began after it '
   'was found has counted at most 5% orphans. If there are more, none is listed and orphans_held '
-  'says how many, unless remove_many_orphans. Raises forbidden for an agent.';
+  'says how many, unless remove_many_orphans. Raises forbidden for an agent, and misconfigured if '
+  'the bucket is missing or keeps versions.';
 
 -- schemas/artifacts/retention/surplus_uploads.sql
 
@@ -5033,7 +5137,7 @@ begin atomic
         else 0
       end as allowed
     from artifacts.current_objects o
-    where o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
+    where o.name collate "C" = artifacts.incoming_path((surplus_of.artifact).artifact_id)
     limit 1
   ) u
   where u.size > u.allowed;
@@ -5134,7 +5238,7 @@ as $$
   left join lateral (
     select true as is_there
     from artifacts.current_objects o
-    where o.name = e.path
+    where o.name collate "C" = e.path
     limit 1
   ) o on e.holds_bytes
   -- The state is not in the index, so the row is read only if the object is missing.
@@ -5174,6 +5278,44 @@ $$;
 comment on function public.list_objects_without_artifact(integer, text) is
   'The objects without a row, whatever their age, among the max_entries objects after the given '
   'path: {found: [{path}], next: where the next page begins | null}.';
+
+create function public.count_archived_versions(max_entries integer, after text default '') returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+-- As in artifacts.current_names.
+set enable_sort = off
+as $$
+begin
+  return (
+    with examined as (
+      select v.name, v.metadata,
+        v.archived_at is not null and v.is_delete_marker is not true as is_archived
+      from artifacts.object_versions() v
+      where v.name collate "C" > count_archived_versions.after
+      order by v.name collate "C"
+      -- All versions of one name are on one page.
+      fetch first count_archived_versions.max_entries rows with ties
+    )
+    select json_build_object(
+      'found', json_build_array(json_build_object(
+        'versions', count(*) filter (where e.is_archived),
+        'bytes', coalesce(sum((e.metadata ->> 'size')::bigint) filter (where e.is_archived), 0),
+        'versioning', artifacts.versioning_status()
+      )),
+      'next', case
+        when count(*) >= count_archived_versions.max_entries then max(e.name collate "C")
+      end
+    )
+    from examined e
+  );
+end
+$$;
+comment on function public.count_archived_versions(integer, text) is
+  'How many older versions of objects Storage keeps, whose bytes no other function sees, among the '
+  'max_entries rows after the given path: {found: [{versions, bytes, versioning: DISABLED, ENABLED, '
+  'SUSPENDED or null if the bucket is missing}], next: where the next page begins | null}.';
 
 -- The totals of agents. The caller adds up each agent's rows, over the pages of all artifacts and
 -- of all grants: one agent may have more rows than one call can read.
@@ -5521,6 +5663,78 @@ $$;
 comment on function public.delete_artifact(jsonb, text) is
   'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
 
+-- schemas/artifacts/names.sql
+
+-- Names that look the same: Unicode has several spellings of one text, such as `é` as one character
+-- or as `e` and an accent. A file from a Mac often has another spelling than the one that is typed.
+
+-- A hash, because a normalized name may be too long for an index. Only names that are not ASCII
+-- have another spelling.
+create index artifacts_by_composed_name
+  on artifacts.artifacts (agent_id, hashtextextended(normalize(key, nfc), 0))
+  where state = 'committed' and ended_at is null and octet_length(key) > char_length(key);
+
+create function artifacts.named_artifact(agent_id text, key text, caller_agent text)
+returns artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  exact artifacts.artifacts := artifacts.current_artifact(named_artifact.agent_id, named_artifact.key);
+  instant timestamptz := clock_timestamp();
+  is_own boolean := named_artifact.caller_agent is not distinct from named_artifact.agent_id
+    or named_artifact.caller_agent is null;
+  same_looking text[];
+  artifact artifacts.artifacts;
+begin
+  if octet_length(named_artifact.key) = char_length(named_artifact.key)
+    or (exact.artifact_id is not null
+      and (is_own or artifacts.is_granted(exact.artifact_id, named_artifact.caller_agent, instant)))
+  then
+    return exact;
+  end if;
+
+  select array_agg(named.artifact_id order by named.artifact_id) into same_looking
+  from (
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.agent_id = named_artifact.agent_id
+      and a.state = 'committed'
+      and a.ended_at is null
+      and octet_length(a.key) > char_length(a.key)
+      and hashtextextended(normalize(a.key, nfc), 0)
+        = hashtextextended(normalize(named_artifact.key, nfc), 0)
+      and normalize(a.key, nfc) = normalize(named_artifact.key, nfc)
+      and a.key <> named_artifact.key
+      and a.expires_at > instant
+      -- What the caller cannot open must not change the answer.
+      and (is_own or artifacts.is_granted(a.artifact_id, named_artifact.caller_agent, instant))
+    limit 10
+  ) named;
+
+  if cardinality(same_looking) > 1 then
+    raise sqlstate 'PT404' using
+      message = 'artifact_not_found',
+      detail = json_build_object('same_looking', to_json(same_looking)),
+      hint = format(
+        'Several files have names that look like this one, in other Unicode spellings. Use the id of one: %s.',
+        array_to_string(same_looking, ', ')
+      );
+  end if;
+  if same_looking is null then
+    return exact;
+  end if;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = same_looking[1];
+  return artifact;
+end
+$$;
+comment on function artifacts.named_artifact(text, text, text) is
+  'The artifact that an agent''s `key` names for a caller (null: the operator): the one of exactly '
+  'this name or, if the caller can open none, the only one whose name is another Unicode spelling '
+  'of it. Null: none. Only for reads: nothing is written under a name that was not given exactly. '
+  'Raises artifact_not_found if several other spellings exist.';
+
 -- schemas/artifacts/downloads.sql
 
 -- Reading artifacts: whoever has access gets what a download URL is made from.
@@ -5688,8 +5902,9 @@ begin
   if open_artifact.key is null then
     select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
   else
-    artifact := artifacts.current_artifact(
-      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key
+    artifact := artifacts.named_artifact(
+      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key,
+      caller_agent
     );
   end if;
   if artifact.artifact_id is null then
@@ -5731,8 +5946,8 @@ end
 $$;
 comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
-  'current one of a `key` of agent_id (null: the caller). If the grant has a download limit, the '
-  'download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
+  'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact. If the '
+  'grant has a download limit, the download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
   'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
   'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';
 
@@ -12859,6 +13074,7 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
+  perform artifacts.refuse_versions();
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
@@ -12874,7 +13090,8 @@ begin
   perform agents.erase_few(erase_agent.agent_id, chosen);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
 
-  -- A user may call as this agent again only when nothing else names the agent.
+  -- The row of the removal is the last one with the name. Its place takes a hash, so that the agent
+  -- stays out.
   mentions := agents.count_mentions(erase_agent.agent_id);
   is_complete := greatest(most, erased_events) < erase_agent.max_entries
     and mentions ->> 'others' = '1'
@@ -12888,6 +13105,9 @@ begin
       where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
     );
   if is_complete then
+    insert into agents.erased_names (name_hash)
+    values (agents.hash_of_name(erase_agent.agent_id))
+    on conflict do nothing;
     delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
   end if;
   return json_build_object(
@@ -12901,10 +13121,12 @@ $$;
 comment on function public.erase_agent(text, text, integer) is
   'Removes an agent and erases its name: agent keys, grants, peer, rules and requests are deleted; '
   'events, usage, refusals, addresses and the rows of its files, whose bytes the next sweeps '
-  'remove, name a random pseudonym instead. At most max_entries of each per call: while remaining '
+  'remove, name a random pseudonym instead. A keyed hash of the name keeps the agent out until '
+  'readmit_agent. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
   'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
-  'invalid_request, and policy_rule while the policy names the agent.';
+  'invalid_request, policy_rule while the policy names the agent, and misconfigured while the '
+  'bucket keeps versions: no sweep can remove the bytes.';
 
 -- schemas/operator/deployment/structure.sql
 
@@ -12951,14 +13173,20 @@ as $$
   join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
   union all
   select format('constraint %s of %s', k.conname, t.name),
-    format('alter table %s add constraint %I %s;', t.name, k.conname, pg_get_constraintdef(k.oid))
+    -- A constraint that is there but was never validated must go first.
+    format(
+      'alter table %1$s drop constraint if exists %2$I, add constraint %2$I %3$s;',
+      t.name, k.conname, pg_get_constraintdef(k.oid)
+    )
   from tables t
   join pg_catalog.pg_constraint k on k.conrelid = t.oid
   -- Without not-null constraints: nobody drops them by accident, and not every PostgreSQL release
   -- has them in pg_constraint.
-  where k.contype in ('p', 'u', 'f', 'c', 'x')
+  where k.contype in ('p', 'u', 'f', 'c', 'x') and k.convalidated
   union all
-  select 'index ' || i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) || ';'
+  select 'index ' || i.indexrelid::regclass,
+    -- An index that is not valid has the name.
+    format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid))
   from tables t
   join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
   where not exists (
@@ -12967,8 +13195,8 @@ as $$
   )
 $$;
 comment on function agents.present_structure() is
-  'What agents.structure would record now. A disabled trigger, and an index that is not valid, '
-  'count as missing.';
+  'What agents.structure would record now. A disabled trigger, an index that is not valid, and '
+  'a constraint that was not validated count as missing.';
 
 create function agents.record_structure() returns void
 language plpgsql
@@ -13273,7 +13501,7 @@ as $$
     select o.object_name, s.created_at
     from artifacts.orphans o
     cross join lateral (
-      select i.created_at from artifacts.current_objects i where i.name = o.object_name limit 1
+      select i.created_at from artifacts.current_objects i where i.name collate "C" = o.object_name limit 1
     ) s
   ), unknown as (
     select f.object_name, f.stored_at
@@ -13761,7 +13989,7 @@ declare
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
-  if exists (select from agents.removed_agents r where r.agent_id = enrol.agent_id) then
+  if agents.is_kept_out(enrol.agent_id) then
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
   end if;
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
@@ -14457,6 +14685,8 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
+grant select on agents.name_secret to service_role;
+grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
@@ -14500,6 +14730,8 @@ grant select, insert, update, delete on mesh.censuses to service_role;
 alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
+alter table agents.name_secret enable row level security;
+alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
@@ -14590,6 +14822,7 @@ declare
     'public.open_artifact',
     'public.list_artifacts_without_bytes',
     'public.list_objects_without_artifact',
+    'public.count_archived_versions',
     'public.list_shares_of_artifacts',
     'public.list_shares_of_grants',
     'public.list_totals',
