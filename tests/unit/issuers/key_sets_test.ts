@@ -4,7 +4,11 @@ import { generateKeyPairSync } from "node:crypto";
 import { Issuer, newKey, signed } from "../../conformance/enrolment/issuer.ts";
 import { checkTrust } from "../../../supabase/functions/_shared/issuers/check_trust.ts";
 import { IssuerKeys } from "../../../supabase/functions/_shared/issuers/issuer_keys.ts";
-import type { PublicKey, Trust } from "../../../supabase/functions/_shared/issuers/trust.ts";
+import type {
+  PublicKey,
+  Refusal,
+  Trust,
+} from "../../../supabase/functions/_shared/issuers/trust.ts";
 import { verifyToken } from "../../../supabase/functions/_shared/issuers/verify.ts";
 
 const ISSUER = "https://issuer.example.com";
@@ -164,4 +168,23 @@ Deno.test("a claim's name with a slash → refused with the path that names it",
   assert.match(ofCondition ?? "", / \/https:~1~1example\.com~1ro~0le\b/);
   assert.match(ofTemplate ?? "", /\{\/https:~1~1a\.b~1c\}/);
   assert.deepEqual(issuesOf("/https:~1~1example.com~1ro~0le", "{/https:~1~1a.b~1c}"), []);
+});
+
+Deno.test("a key that is not found → the operator is told which keys the issuer has, as a text that can be stored", async () => {
+  const many = Array.from({ length: 20 }, (_, n) => ({ ...rsa.jwk, kid: `key-${n}` }));
+  const hostile = [{ ...rsa.jwk, kid: `\0\u202e\ud83d${"x".repeat(9_000)}` }, { kty: {}, kid: 7 }];
+  for (const keys of [many, hostile, [], [rsa.jwk, ec.jwk]] as unknown as PublicKey[][]) {
+    const trust: Trust = {
+      ...{ enrolment_id: "enr_1", issuer: ISSUER, audience: AUDIENCE, jwks: { keys } },
+      ...{ conditions: [], agent_id: "a", agent_template: null, max_token_age_seconds: null },
+    };
+    const verification = await verifyToken(await sign("RS256", { kid: "another" }), {
+      trustsOf: () => Promise.resolve([trust]),
+      keys: new IssuerKeys({ allowLoopback: false }),
+      now: Date.now() / 1000,
+    });
+    const { reason, detail = "" } = (verification as { refusal: Refusal }).refusal;
+    assert.equal(reason, "unknown_key");
+    assert.match(detail, /^The issuer's keys: [^\p{C}]{1,490}$/u);
+  }
 });

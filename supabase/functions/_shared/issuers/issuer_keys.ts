@@ -1,3 +1,4 @@
+import { detailOf } from "./detail.ts";
 import { fetchJson } from "./fetch_json.ts";
 import type { PublicKey } from "./trust.ts";
 
@@ -131,12 +132,8 @@ async function asked(what: string, url: string, fetching: Promise<unknown>): Pro
   }
 }
 
-const MOST_CHARACTERS = 500;
-
-/** What an issuer sends is not trusted: it may be of any length, with any characters. */
 function failureIn(error: unknown): string {
-  const message = error instanceof StepError ? error.message : "Something else failed.";
-  return message.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "?").slice(0, MOST_CHARACTERS);
+  return detailOf(error instanceof StepError ? error.message : "Something else failed.");
 }
 
 function quoted(value: unknown): string {

@@ -4,6 +4,7 @@ import { compactVerify, importJWK } from "jose";
 import { isStorable } from "../fields.ts";
 import { sha256Hex } from "../secrets.ts";
 import { refusalOf } from "./claims.ts";
+import { detailOf } from "./detail.ts";
 import type { IssuerKeys } from "./issuer_keys.ts";
 import { ALGORITHMS, describeKey, keyFor, workloadDomainOf } from "./key_types.ts";
 import type { Claims, PublicKey, Refusal, Trust } from "./trust.ts";
@@ -171,7 +172,7 @@ async function checkSignature(
   }
   const key = keyFor(keys, form);
   if (typeof key === "string") {
-    return { reason: key, detail: `The issuer's keys: ${listed(keys)}.` };
+    return { reason: key, detail: detailOf(`The issuer's keys: ${listed(keys)}.`) };
   }
   try {
     const imported = await importJWK(key as Parameters<typeof importJWK>[0], alg as string);
