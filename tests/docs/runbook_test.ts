@@ -129,7 +129,7 @@ Deno.test("docs/runbook.md, Roll back a release and Move to another project → 
   });
 });
 
-Deno.test("docs/runbook.md, Restore a backup → another epoch, what is lost, what was revoked is revoked again, and the bytes are looked for", async () => {
+Deno.test("docs/runbook.md, Restore a backup → another epoch, what is lost, what had ended ends again, and the bytes are looked for", async () => {
   await withBothFunctions(async (own) => {
     await publishInto(own, "plan.txt");
     const keyOf = async (agent_id: string): Promise<string> => {
@@ -146,14 +146,14 @@ Deno.test("docs/runbook.md, Restore a backup → another epoch, what is lost, wh
         environment: { BACKUP_TIME: new Date(Date.now() - 3_600_000).toISOString() },
         files: {
           "functions.log": JSON.stringify({ ...request, time: new Date().toISOString() }),
-          "revoked.jsonl": JSON.stringify({ type: "key.revoked", key_id: leaked }),
+          "record.jsonl": JSON.stringify({ type: "key.revoked", key_id: leaked }),
         },
       },
     );
     assert.match(printed, /^Epoch [0-9a-f]{12} has begun: /m);
     assert.match(printed, /^look at: \S+ \/grant by planner: to_agent builder$/m);
-    assert.match(printed, new RegExp(`^revoked again: ${leaked} of planner, `, "m"));
-    assert.match(printed, new RegExp(`^live, unless it was revoked.*: ${inUse} of planner, `, "m"));
+    assert.match(printed, new RegExp(`^ended again: revoked ${leaked}$`, "m"));
+    assert.match(printed, new RegExp(`^live: ${inUse} of planner, `, "m"));
     assert.match(printed, /^fsck found 0 faults\./m);
     assert.match(printed, /^ok +restore +/m);
     const live = await own.sql`select key_id from agents.keys where revoked_at is null`;
