@@ -234,7 +234,46 @@ end
 $$;
 comment on function agents.horizon() is
   'The oldest transaction that may still be writing. No transaction with a lower number can still '
-  'commit.';
+  'commit. It stands still while a transaction of any database of the cluster is open that has '
+  'written something; replication slots and transactions that only read do not hold it.';
+
+create function agents.open_writers(max_entries integer) returns jsonb
+language sql
+stable
+-- pg_stat_activity shows the sessions of other roles only to members of pg_read_all_stats. The
+-- owner, postgres, is one on the platform; service_role is not. This function takes nothing from
+-- its caller but a number, and returns no text of a query.
+security definer
+set search_path = ''
+as $$
+  select coalesce(jsonb_agg(w.writer order by w.id), '[]')
+  from (
+    select
+      o.id,
+      jsonb_build_object(
+        'transaction', o.id,
+        'pid', s.pid,
+        'prepared', p.gid,
+        'database', coalesce(s.datname, p.database),
+        'role', coalesce(s.usename, p.owner),
+        'application_name', s.application_name,
+        'state', s.state,
+        'seconds', floor(extract(epoch from clock_timestamp() - coalesce(s.xact_start, p.prepared)))
+      ) as writer
+    from pg_snapshot_xip(pg_current_snapshot()) as o (id)
+    left join pg_catalog.pg_stat_activity s on s.backend_xid = o.id::xid
+    left join pg_catalog.pg_prepared_xacts p on p.transaction = o.id::xid
+    -- Some may have ended since the snapshot.
+    where pg_xact_status(o.id) = 'in progress'
+    order by o.id
+    limit max_entries
+  ) w
+$$;
+comment on function agents.open_writers(integer) is
+  'The oldest transactions of the cluster that have written and are still open: [{transaction, '
+  'pid | null, prepared | null, database, role, application_name, state, seconds}]. prepared is '
+  'the name of a prepared transaction, which has no session. What the owner of this function may '
+  'not see is null.';
 
 create function agents.position_at(place text) returns text
 language sql
@@ -457,6 +496,33 @@ end
 $$;
 comment on function agents.record_event(jsonb, text, text, text, text, jsonb, text) is
   'Appends to agents.events. caller_agent is what authenticate returned: null for the operator.';
+
+create function agents.held_log() returns jsonb
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  first_held timestamptz;
+begin
+  select e.occurred_at into first_held
+  from agents.events e
+  where e.transaction_id >= agents.horizon()
+  order by e.transaction_id, e.event_id
+  limit 1;
+  if not found then
+    return null;
+  end if;
+  return jsonb_build_object(
+    'since', agents.iso_timestamp(first_held),
+    'seconds', greatest(0, floor(extract(epoch from clock_timestamp() - first_held))),
+    'writers', agents.open_writers(5)
+  );
+end
+$$;
+comment on function agents.held_log() is
+  'If events are committed that no feed shows yet: {since, seconds, writers: what open_writers '
+  'returns}. since is when the first of these events happened. Null: there are none.';
 
 -- schemas/agents/reads.sql
 
@@ -3830,9 +3896,11 @@ security invoker
 set search_path = ''
 as $$
 declare
+  caller_agent text;
   subject text;
 begin
-  subject := agents.require_self(agents.admit(block_sender.caller), block_sender.agent_id);
+  caller_agent := agents.admit(block_sender.caller);
+  subject := agents.require_self(caller_agent, block_sender.agent_id);
   -- Blocks by one agent run one at a time, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   if not artifacts.is_blocked(subject, block_sender.from_agent) then
@@ -3842,6 +3910,10 @@ begin
         detail = json_build_object('limit', 'blocked_senders', 'maximum', block_sender.max_blocked);
     end if;
     insert into artifacts.blocked_senders (agent_id, from_agent) values (subject, block_sender.from_agent);
+    perform agents.record_change(
+      block_sender.caller, caller_agent, 'sender.blocked', subject,
+      other_agent_id => block_sender.from_agent
+    );
   end if;
   return json_build_object('from_agent', block_sender.from_agent, 'blocked', true);
 end
@@ -3857,11 +3929,20 @@ security invoker
 set search_path = ''
 as $$
 declare
+  caller_agent text;
   subject text;
 begin
-  subject := agents.require_self(agents.admit(unblock_sender.caller), unblock_sender.agent_id);
+  caller_agent := agents.admit(unblock_sender.caller);
+  subject := agents.require_self(caller_agent, unblock_sender.agent_id);
+  perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   delete from artifacts.blocked_senders b
   where b.agent_id = subject and b.from_agent = unblock_sender.from_agent;
+  if found then
+    perform agents.record_change(
+      unblock_sender.caller, caller_agent, 'sender.unblocked', subject,
+      other_agent_id => unblock_sender.from_agent
+    );
+  end if;
   return json_build_object('from_agent', unblock_sender.from_agent, 'blocked', false);
 end
 $$;
@@ -6069,6 +6150,7 @@ begin
     'activity', agents.activity_of('agent-artifacts'),
     'keys_expiring', agents.count_expiring('7 days'),
     'database_bytes', pg_database_size(current_database()),
+    'held_log', agents.held_log(),
     'last_event_id', (select max(e.event_id) from agents.events e),
     'oldest_event_at', (
       select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
@@ -6095,7 +6177,7 @@ end
 $$;
 comment on function public.read_artifacts_metrics(jsonb) is
   'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, activity, keys_expiring, database_bytes, last_event_id, '
+  'backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
   'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
 
 -- schemas/mesh/networks.sql
@@ -6393,6 +6475,7 @@ create table mesh.liveness (
   agent_id agents.agent_id primary key,
   last_seen timestamptz,
   config_version_applied bigint,
+  config_version_highest bigint,
   waits_until timestamptz,
   paths_reported_at timestamptz,
 
@@ -6406,6 +6489,10 @@ comment on table mesh.liveness is
   'What heartbeats write. Separate from peers, so that a heartbeat is as cheap as possible.';
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
+comment on column mesh.liveness.config_version_highest is
+  'The highest config_version that the agent ever reported, until after_restore. If it is higher '
+  'than the current one, the database was restored: a host applies the older configuration within '
+  'seconds, and then reports that.';
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.waits_until is
@@ -9170,6 +9257,8 @@ begin
   set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
       paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
       config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
+      -- Ignores nulls.
+      config_version_highest = greatest(note_sign_of_life.config_version, l.config_version_highest),
       waits_until = case
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
@@ -9804,14 +9893,15 @@ create function agents.events_after(
   agent_id text,
   after_transaction xid8,
   after_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8 default null
 ) returns setof agents.events
 language plpgsql
 stable
 set search_path = ''
 as $$
 declare
-  horizon constant xid8 := agents.horizon();
+  horizon constant xid8 := coalesce(events_after.ends_before, agents.horizon());
 begin
   if events_after.agent_id is null then
     return query
@@ -9860,21 +9950,23 @@ begin
     limit events_after.max_entries;
 end
 $$;
-comment on function agents.events_after(text, xid8, bigint, integer) is
-  'The next events that concern an agent (null: all events) after a position, of every type.';
+comment on function agents.events_after(text, xid8, bigint, integer, xid8) is
+  'The next events that concern an agent (null: all events) after a position, of every type. Null '
+  'as ends_before: below the horizon. Only the operator is shown later ones.';
 
 create function agents.newest_events(
   agent_id text,
   before_transaction xid8,
   before_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8 default null
 ) returns setof agents.events
 language plpgsql
 stable
 set search_path = ''
 as $$
 declare
-  horizon constant xid8 := agents.horizon();
+  horizon constant xid8 := coalesce(newest_events.ends_before, agents.horizon());
 begin
   if newest_events.agent_id is null then
     return query
@@ -9922,8 +10014,9 @@ begin
     limit newest_events.max_entries;
 end
 $$;
-comment on function agents.newest_events(text, xid8, bigint, integer) is
-  'The newest events that concern an agent (null: all events) before a position, of every type.';
+comment on function agents.newest_events(text, xid8, bigint, integer, xid8) is
+  'The newest events that concern an agent (null: all events) before a position, of every type. '
+  'ends_before: as in events_after.';
 
 create function agents.is_shown(event agents.events, agent_id text) returns boolean
 language sql
@@ -10118,7 +10211,8 @@ create function agents.artifact_events_after(
   artifact_id text,
   after_transaction xid8,
   after_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8
 ) returns setof agents.events
 language sql
 stable
@@ -10129,18 +10223,19 @@ as $$
   where agents.artifact_of_event(e.object_id, e.details) = artifact_events_after.artifact_id
     and (e.transaction_id, e.event_id)
       > (artifact_events_after.after_transaction, artifact_events_after.after_event)
-    and e.transaction_id < agents.horizon()
+    and e.transaction_id < artifact_events_after.ends_before
   order by agents.artifact_of_event(e.object_id, e.details), e.transaction_id, e.event_id
   limit artifact_events_after.max_entries
 $$;
-comment on function agents.artifact_events_after(text, xid8, bigint, integer) is
+comment on function agents.artifact_events_after(text, xid8, bigint, integer, xid8) is
   'Like events_after, for the events about one artifact.';
 
 create function agents.newest_artifact_events(
   artifact_id text,
   before_transaction xid8,
   before_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8
 ) returns setof agents.events
 language sql
 stable
@@ -10151,11 +10246,11 @@ as $$
   where agents.artifact_of_event(e.object_id, e.details) = newest_artifact_events.artifact_id
     and (e.transaction_id, e.event_id)
       < (newest_artifact_events.before_transaction, newest_artifact_events.before_event)
-    and e.transaction_id < agents.horizon()
+    and e.transaction_id < newest_artifact_events.ends_before
   order by agents.artifact_of_event(e.object_id, e.details) desc, e.transaction_id desc, e.event_id desc
   limit newest_artifact_events.max_entries
 $$;
-comment on function agents.newest_artifact_events(text, xid8, bigint, integer) is
+comment on function agents.newest_artifact_events(text, xid8, bigint, integer, xid8) is
   'Like newest_events, for the events about one artifact.';
 
 create function agents.facts_for_operator(event agents.events) returns jsonb
@@ -10176,8 +10271,21 @@ return jsonb_strip_nulls(jsonb_build_object(
   'instance', event.details -> 'instance',
   'tags', event.details -> 'tags',
   'added', event.details -> 'added',
-  'removed', event.details -> 'removed'
-));
+  'removed', event.details -> 'removed',
+  'keep_artifacts', event.details -> 'keep_artifacts',
+  'fingerprint', event.details -> 'fingerprint',
+  'origin', event.details -> 'origin',
+  'name_hash', event.details -> 'name_hash',
+  'pseudonym', event.details -> 'pseudonym',
+  'replayed', case when event.action = 'ending.replayed' then event.object_id end,
+  'recorded_at', event.details -> 'recorded_at'
+))
+  -- Null is a value here: the project's quota applies.
+  || case
+    when event.action = 'agent.limited'
+    then jsonb_build_object('quota_bytes', event.details -> 'quota_bytes')
+    else '{}'
+  end;
 comment on function agents.facts_for_operator(agents.events) is
   'The fields of an event that only the operator sees. request_id is the request''s name in the '
   'request log.';
@@ -10214,14 +10322,22 @@ declare
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
-  -- After every event that may be read now.
-  horizon constant text := agents.horizon() || '.0';
-  last_position constant text := coalesce(agents.place_of(events_page.before, 'before'), end_position, horizon);
+  horizon constant xid8 := agents.horizon();
+  -- The operator also sees what is committed beyond the horizon. It is not final: older
+  -- transactions may still add events before it.
+  ends_before constant xid8 := case
+    when events_page.is_for_operator then '18446744073709551615'::xid8
+    else horizon
+  end;
+  last_position constant text := coalesce(
+    agents.place_of(events_page.before, 'before'), end_position, ends_before || '.0'
+  );
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
   before_event constant bigint := split_part(last_position, '.', 2)::bigint;
   shown json;
   ended_at text;
   latest text;
+  is_final boolean;
   more boolean;
   looked_at bigint;
   looked_back_to timestamptz;
@@ -10242,22 +10358,26 @@ begin
     from (
       -- Only one of these four queries is executed.
       select n as event
-      from agents.newest_events(events_page.agent_id, before_transaction, before_event, entries_per_page) n
+      from agents.newest_events(
+        events_page.agent_id, before_transaction, before_event, entries_per_page, ends_before
+      ) n
       where goes_backwards and events_page.artifact_id is null
       union all
       select n
       from agents.newest_artifact_events(
-        events_page.artifact_id, before_transaction, before_event, entries_per_page
+        events_page.artifact_id, before_transaction, before_event, entries_per_page, ends_before
       ) n
       where goes_backwards and events_page.artifact_id is not null
       union all
       select n
-      from agents.events_after(events_page.agent_id, after_transaction, after_event, entries_per_page) n
+      from agents.events_after(
+        events_page.agent_id, after_transaction, after_event, entries_per_page, ends_before
+      ) n
       where not goes_backwards and events_page.artifact_id is null
       union all
       select n
       from agents.artifact_events_after(
-        events_page.artifact_id, after_transaction, after_event, entries_per_page
+        events_page.artifact_id, after_transaction, after_event, entries_per_page, ends_before
       ) n
       where not goes_backwards and events_page.artifact_id is not null
     ) e
@@ -10296,7 +10416,9 @@ begin
         json_agg(
           case
             when events_page.is_for_operator
-              then agents.event_json(p.event, null) || agents.facts_for_operator(p.event)
+              then agents.event_json(p.event, null)
+                || agents.facts_for_operator(p.event)
+                || case when (p.event).transaction_id < horizon then '{}' else '{"final": false}'::jsonb end
             else agents.event_json(p.event, events_page.agent_id)
           end
           order by p.place
@@ -10311,8 +10433,9 @@ begin
       where w.place = ended.place
     ),
     l.count,
-    l.oldest
-  into shown, ended_at, looked_at, looked_back_to
+    l.oldest,
+    coalesce((select bool_and((p.event).transaction_id < horizon) from page p), true)
+  into shown, ended_at, looked_at, looked_back_to, is_final
   from ended
   cross join lateral (
     select count(*) as count, min((w.event).occurred_at) as oldest
@@ -10321,8 +10444,11 @@ begin
       or case when goes_backwards then w.place >= ended.place else w.place <= ended.place end
   ) l;
 
-  -- There is nothing after the newest page yet.
-  latest := case when goes_backwards then horizon else coalesce(ended_at, horizon) end;
+  latest := case
+    -- There is nothing final after the newest page yet.
+    when goes_backwards or ended_at is null or split_part(ended_at, '.', 1)::xid8 >= horizon then horizon || '.0'
+    else ended_at
+  end;
   more := not goes_backwards
     and ended_at is not null
     -- There are no more pages after the end that was asked for.
@@ -10334,6 +10460,8 @@ begin
     'events', shown,
     'latest', agents.position_at(latest),
     'more', more,
+    'next', case when more then agents.position_at(ended_at) end,
+    'held', case when not is_final then agents.held_log() end,
     'earlier', case when goes_backwards then agents.position_at(ended_at) end,
     'looked_at', looked_at,
     'looked_back_to', agents.iso_timestamp(looked_back_to)
@@ -10348,45 +10476,9 @@ comment on function agents.events_page(
   'position `after`; otherwise the first since `since`; otherwise the newest before the position '
   '`before` (null: of all). Oldest first. Raises invalid_request, position_expired.';
 
-create function public.find_events(
-  max_entries integer,
-  after text default null,
-  since timestamptz default null,
-  agent_id text default null,
-  artifact_id text default null,
-  types text[] default null,
-  before text default null,
-  until timestamptz default null
-) returns json
-language sql
-stable
-security invoker
-set search_path = ''
-as $$
-  select agents.events_page(
-    find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
-    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
-    until => find_events.until
-  )
-$$;
-comment on function public.find_events(
-  integer, text, timestamptz, text, text, text[], text, timestamptz
-) is
-  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
-  'agent_id | null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, '
-  'looked_at, looked_back_to | null}, oldest first. Fields after agent_id are present only if the '
-  'event has them. agent_id: only events that concern this agent; artifact_id: only those about '
-  'this artifact; types: only these, such as artifact.opened; since: none older; until: none '
-  'newer. Without `after` and `since` it returns the newest page, and `earlier` is the `before` of '
-  'the page of older events, null if there are no older ones. `latest` is the `after` of the next '
-  'page, which exists already if `more` is true. A page may be short or empty before the next or '
-  'the earlier one: it has looked at `looked_at` events of every type, the oldest from '
-  'looked_back_to. Continuing from `latest` misses nothing. Raises invalid_request, '
-  'position_expired.';
-
 -- schemas/changes/events.sql
 
--- Pages of events, as /events answers them.
+-- Pages of events, as /events answers them and as the operator's commands read them.
 
 create function public.list_events(
   caller jsonb,
@@ -10417,6 +10509,44 @@ comment on function public.list_events(jsonb, text, text[], integer, text) is
   'The events of these types that concern an agent (null, from the operator: all), oldest first, '
   'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
   'empty even if there are more events. Raises forbidden, invalid_request, position_expired.';
+
+create function public.find_events(
+  max_entries integer,
+  after text default null,
+  since timestamptz default null,
+  agent_id text default null,
+  artifact_id text default null,
+  types text[] default null,
+  before text default null,
+  until timestamptz default null
+) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select agents.events_page(
+    find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
+    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
+    until => find_events.until
+  )
+$$;
+comment on function public.find_events(
+  integer, text, timestamptz, text, text, text[], text, timestamptz
+) is
+  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
+  'agent_id | null, …, other_agent_id, key_id, request_id, final}], latest, more, next | null, '
+  'held | null, earlier | null, looked_at, looked_back_to | null}, oldest first. Fields after '
+  'agent_id are present only if the event has them. agent_id: only events that concern this agent; '
+  'artifact_id: only those about this artifact; types: only these, such as artifact.opened; since: '
+  'none older; until: none newer. Without `after` and `since` it returns the newest page, and '
+  '`earlier` is the `before` of the page of older events, null if there are no older ones. `next` '
+  'is the `after` of the next page, null if there is none yet (`more` is false). An event with '
+  '`final` false is beyond the horizon: older transactions may still add events before it, and no '
+  'feed shows it yet; `held` is then what held_log returns. `latest` never lies beyond the '
+  'horizon: continuing from there misses nothing, and repeats what was not final. A page may be '
+  'short or empty before the next or the earlier one: it has looked at `looked_at` events of every '
+  'type, the oldest from looked_back_to. Raises invalid_request, position_expired.';
 
 -- schemas/changes/waits.sql
 
@@ -12879,7 +13009,11 @@ as $$
     'refusals', (
       select count(*) from (select from agents.refusals f where f.agent_id = name order by f.hour limit 10000) f
     ),
-    'events', (select count(*) from agents.newest_events(name, agents.horizon(), 0, 10000)),
+    -- With those that no feed shows yet.
+    'events', (
+      select count(*)
+      from agents.newest_events(name, '18446744073709551615', 0, 10000, '18446744073709551615')
+    ),
     'others', (
       (select count(*) from agents.reads r where name in (r.reader, r.subject_agent_id, r.other_agent_id))
       + (
@@ -12922,14 +13056,16 @@ as $$
   select json_build_object(
     'mentions', agents.count_mentions(count_mentions.agent_id),
     'deciding_enrolments', agents.enrolments_deciding_by(count_mentions.agent_id),
-    'settled_before', pg_snapshot_xmin(pg_current_snapshot())
+    'settled_before', pg_snapshot_xmin(pg_current_snapshot()),
+    'open_writers', agents.open_writers(5)
   )
 $$;
 comment on function public.count_mentions(text) is
   'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
-  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It does not change '
-  'deciding_enrolments: live enrolments with the name in the fields that decide who enrols. Every '
-  'transaction below settled_before has ended.';
+  'usage, refusals, events, others}, deciding_enrolments, settled_before, open_writers}. It does '
+  'not change deciding_enrolments: live enrolments with the name in the fields that decide who '
+  'enrols. Every transaction below settled_before has ended; open_writers are the oldest of the '
+  'others.';
 
 -- schemas/operator/erasures/erasures.sql
 
@@ -13125,6 +13261,15 @@ begin
     raise sqlstate 'PT409' using
       message = 'policy_rule',
       hint = 'The policy names this agent. Apply one that does not, then erase it.';
+  end if;
+  if erase_agent.pseudonym is null then
+    -- For a record outside the database: after a restore, the agent is erased again by it.
+    perform agents.record_event(
+      '{"kind": "operator"}', null, 'name.erased', null, null,
+      jsonb_build_object(
+        'name_hash', encode(agents.hash_of_name(erase_agent.agent_id), 'hex'), 'pseudonym', chosen
+      )
+    );
   end if;
   perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
@@ -13434,6 +13579,7 @@ begin
     'policies', agents.readable_policies(),
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
+    'held_log', agents.held_log(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -13445,7 +13591,7 @@ comment on function public.inspect_deployment(text[]) is
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
-  'missing_structure, policies, unprotected_storage, bucket_versioning, installed_at, swept_at, '
+  'missing_structure, policies, unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, '
   'sweep_schedule}. A digest of a migration is the MD5 of its text without white space and '
   'semicolons.';
 
@@ -13494,6 +13640,10 @@ begin
   update mesh.config_versions v
   set version = begun.first_config_version
   where v.version < begun.first_config_version;
+  -- Otherwise, a host that once reported a version it never received would stay a sign.
+  update mesh.liveness l
+  set config_version_highest = null
+  where l.config_version_highest is not null;
 
   perform agents.record_event(
     '{"kind": "operator"}', null, 'epoch.begun', null, null,
@@ -13524,11 +13674,11 @@ security invoker
 set search_path = ''
 as $$
   with ahead as (
-    select l.agent_id, l.config_version_applied,
+    select l.agent_id, l.config_version_highest,
       v.version + find_restore_signs.rendering_revision as config_version
     from mesh.liveness l
     join mesh.config_versions v on v.agent_id = l.agent_id
-    where l.config_version_applied > v.version + find_restore_signs.rendering_revision
+    where l.config_version_highest > v.version + find_restore_signs.rendering_revision
     order by l.agent_id
     limit find_restore_signs.max_entries
   ), found as (
@@ -13573,7 +13723,7 @@ as $$
         json_agg(
           json_build_object(
             'agent_id', a.agent_id,
-            'config_version_applied', a.config_version_applied,
+            'config_version_highest', a.config_version_highest,
             'config_version', a.config_version
           )
           order by a.agent_id
@@ -13598,8 +13748,8 @@ $$;
 comment on function public.find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
   'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions in the '
-  'future, peers_ahead: [{agent_id, config_version_applied, config_version}] of hosts that report '
-  'a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
+  'future, peers_ahead: [{agent_id, config_version_highest, config_version}] of hosts that have '
+  'reported a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
   'no artifact}, at most max_entries of each.';
 
 create function public.list_live_keys(max_entries integer, after text default '') returns json
@@ -13641,6 +13791,116 @@ $$;
 comment on function public.list_live_keys(integer, text) is
   'The live agent keys among the max_entries keys after the given id: {found: [{key_id, agent_id, '
   'label | null, created_at, last_used_at | null}], next: where the next page begins | null}.';
+
+-- schemas/operator/restores/record.sql
+
+-- The record of endings: events that the operator keeps outside the database. After a restore,
+-- `deno task after-restore --record` makes again what they say. An event of the record is found
+-- here by its number and its time, because a restore gives the numbers of lost events out again.
+
+create index events_by_replayed on agents.events (object_id) where action = 'ending.replayed';
+comment on index agents.events_by_replayed is
+  'Finds the events of a record that were replayed. Only a restore adds entries.';
+
+create function public.find_lost_events(recorded jsonb) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  oldest_kept constant bigint := (select min(e.event_id) from agents.events e);
+begin
+  return json_build_object('lost', (
+    select coalesce(json_agg(r.place order by r.place), '[]')
+    from (
+      select
+        l.line ->> 'event_id' as event_id,
+        substr(l.line ->> 'event_id', 5)::bigint as number,
+        l.line ->> 'at' as recorded_at,
+        l.place - 1 as place
+      from jsonb_array_elements(find_lost_events.recorded) with ordinality as l (line, place)
+    ) r
+    -- Older events were in the backup, and have been deleted since.
+    where coalesce(r.number >= oldest_kept, true)
+      and not exists (
+        select from agents.events e
+        where e.event_id = r.number and agents.iso_timestamp(e.occurred_at) = r.recorded_at
+      )
+      and not exists (
+        select from agents.events m
+        where m.action = 'ending.replayed'
+          and m.object_id = r.event_id
+          and m.details ->> 'recorded_at' = r.recorded_at
+      )
+  ));
+end
+$$;
+comment on function public.find_lost_events(jsonb) is
+  'Which events of a record a restore has lost: recorded is [{event_id, at}], at most a thousand. '
+  '{lost: [place in recorded, from 0]}: those that the log does not have, and that '
+  'note_replayed_event was not called for.';
+
+create function public.note_replayed_event(event_id text, recorded_at text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'ending.replayed', null, note_replayed_event.event_id,
+    jsonb_build_object('recorded_at', note_replayed_event.recorded_at)
+  );
+  return json_build_object('event_id', note_replayed_event.event_id);
+end
+$$;
+comment on function public.note_replayed_event(text, text) is
+  'Records that what an event of a record says was made again, so that find_lost_events leaves it '
+  'out from now on.';
+
+create function agents.next_erasable_name(after text) returns text
+language sql
+stable
+set search_path = ''
+-- One index lookup per table, like next_name.
+as $$
+  select least(
+    agents.next_name(next_erasable_name.after),
+    (select min(e.subject_agent_id) from agents.events e where e.subject_agent_id > next_erasable_name.after),
+    (select min(e.other_agent_id) from agents.events e where e.other_agent_id > next_erasable_name.after),
+    (select min(r.agent_id) from agents.removed_agents r where r.agent_id > next_erasable_name.after),
+    (select min(a.agent_id) from agents.enrolled_agents a where a.agent_id > next_erasable_name.after)
+  )
+$$;
+comment on function agents.next_erasable_name(text) is
+  'The first agent after a name that anything names, events too, in byte order; null: none.';
+
+create function public.find_hashed_names(name_hash text, max_entries integer, after text default '')
+returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  wanted constant bytea := decode(find_hashed_names.name_hash, 'hex');
+  name text := find_hashed_names.after;
+  found_names text[] := '{}';
+begin
+  for step in 1..find_hashed_names.max_entries loop
+    name := agents.next_erasable_name(name);
+    exit when name is null;
+    if agents.hash_of_name(name) = wanted then
+      found_names := found_names || name;
+    end if;
+  end loop;
+  return json_build_object('found', to_json(found_names), 'next', name);
+end
+$$;
+comment on function public.find_hashed_names(text, integer, text) is
+  'The names that have this keyed hash among the max_entries names after the given one: {found: '
+  '[agent_id], next: where the next page begins | null}. For an erasure that a restore has undone.';
 
 -- schemas/enrolment/enrolments.sql
 
@@ -13879,7 +14139,8 @@ create function agents.record_enrolment_refusal(
   caller jsonb,
   enrolment_id text,
   reason text,
-  claim text default null
+  claim text default null,
+  detail text default null
 ) returns void
 language plpgsql
 volatile
@@ -13915,12 +14176,13 @@ begin
     jsonb_strip_nulls(jsonb_build_object(
       'reason', record_enrolment_refusal.reason,
       'claim', record_enrolment_refusal.claim,
+      'detail', record_enrolment_refusal.detail,
       'untold', nullif(missed, 0)
     ))
   );
 end
 $$;
-comment on function agents.record_enrolment_refusal(jsonb, text, text, text) is
+comment on function agents.record_enrolment_refusal(jsonb, text, text, text, text) is
   'Writes why an enrolment was refused, for the operator: up to 20 events a minute for each reason '
   'of an enrolment. `untold` is how many more there were in the previous minute with a refusal.';
 
@@ -13956,15 +14218,16 @@ declare
 begin
   for refusal in
     -- A stranger can name any enrolment, so events name only existing ones.
-    select e.enrolment_id, r.reason, r.claim
-    from jsonb_to_recordset(refuse_token.refusals) as r (enrolment_id text, reason text, claim text)
+    select e.enrolment_id, r.reason, r.claim, r.detail
+    from jsonb_to_recordset(refuse_token.refusals)
+      as r (enrolment_id text, reason text, claim text, detail text)
     left join agents.enrolments e on e.enrolment_id = r.enrolment_id
     -- The same order in every transaction prevents deadlocks: each refusal locks the row that
     -- counts it.
     order by e.enrolment_id nulls first, r.reason collate "C"
   loop
     perform agents.record_enrolment_refusal(
-      refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim
+      refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim, refusal.detail
     );
   end loop;
   return json_build_object('refused', refuse_token.refusals -> 0 ->> 'reason');
@@ -13972,7 +14235,7 @@ end
 $$;
 comment on function public.refuse_token(jsonb, jsonb) is
   'Records that the function refused a token, and why: refusals are [{enrolment_id, reason, '
-  'claim}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
+  'claim, detail}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
   '20 events a minute for each reason of an enrolment.';
 
 -- schemas/enrolment/places.sql
@@ -14972,10 +15235,17 @@ end
 $$;
 
 -- `public` may also have functions of others. These are ours, each in one of two lists. None is
--- overloaded, so its name is enough.
-do $$
+-- overloaded, so its name is enough. pg_restore creates functions with the default privileges of
+-- the project, which may let everybody execute them. So the operator can call this again.
+create function agents.close_functions() returns integer
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
 declare
   operation regproc;
+  open_count integer := 0;
   -- Functions that are called for agents, or that only read. A call that waits for a lock holds a
   -- connection that others need. So these give up after a second (55P03), and the caller is told to
   -- retry.
@@ -15053,6 +15323,8 @@ declare
     'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
+    'public.find_lost_events',
+    'public.find_hashed_names',
     'public.list_live_keys',
     'public.list_enrolments',
     'public.list_trusts',
@@ -15093,12 +15365,18 @@ declare
     'public.erase_agent',
     'public.readmit_agent',
     'public.after_restore',
+    'public.note_replayed_event',
     'public.mark_lost_artifacts',
     'public.repair_totals',
     'public.repair_project_totals'
   ];
 begin
   foreach operation in array impatient || patient loop
+    open_count := open_count + case
+      when has_function_privilege('anon', operation, 'execute')
+        or has_function_privilege('authenticated', operation, 'execute')
+      then 1 else 0
+    end;
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);
     -- A function that is not volatile takes no lock that another could hold against it.
@@ -15108,6 +15386,17 @@ begin
       execute format('alter function %s set lock_timeout = %L', operation, '1s');
     end if;
   end loop;
+  return open_count;
+end
+$$;
+comment on function agents.close_functions() is
+  'Lets only service_role execute our functions in public, whatever the project''s default '
+  'privileges are; returns how many others could execute. The owner calls it after pg_restore.';
+revoke all on function agents.close_functions() from public, anon, authenticated, service_role;
+
+do $$
+begin
+  perform agents.close_functions();
 end
 $$;
 
