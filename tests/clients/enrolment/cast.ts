@@ -17,26 +17,13 @@ export interface Trusted {
 
 /** Creates a trust in a new issuer. The claim `sub` is the agent's name. */
 export async function trust(): Promise<Trusted> {
-  const issuer = await Issuer.create(
-    `https://${newName("issuer")}.example.com`,
-  );
+  const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const enrolment = await putEnrolment({
-    ...{
-      kind: "trust",
-      issuer: issuer.url,
-      audience: AUDIENCE,
-      jwks: issuer.jwks as never,
-    },
-    ...{
-      conditions: [{ claim: "sub", prefix: "run-" }],
-      agent_template: "{sub}",
-    },
+    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
+    ...{ conditions: [{ claim: "sub", prefix: "run-" }], agent_template: "{sub}" },
     single_use_tokens: true,
   });
-  return {
-    enrolment,
-    token: (claims) => issuer.sign({ aud: AUDIENCE, ...claims }),
-  };
+  return { enrolment, token: (claims) => issuer.sign({ aud: AUDIENCE, ...claims }) };
 }
 
 /** The number of times that an agent has enrolled. */

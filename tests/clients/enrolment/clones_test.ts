@@ -38,10 +38,7 @@ Deno.test("inbox --follow on the older of two clones → it ends, exit 3, says w
   for (const ended of [following, follow(older), follow(older)]) {
     const { code, errors } = await ended;
     assert.equal(code, 3, errors);
-    assert.match(
-      errors,
-      /If the agent runs twice, stop one of the two\. \(request [^ ]+\)\n$/,
-    );
+    assert.match(errors, /If the agent runs twice, stop one of the two\. \(request [^ ]+\)\n$/);
   }
   assert.equal(await generationOf(name), 2);
   assert.equal(await whoami(newer), name);
@@ -51,12 +48,7 @@ Deno.test("agentfiles mcp on the older of two clones → each tool answers super
   await using ends = new AsyncDisposableStack();
   const { name, older, newer, takeOver } = await clones(ends);
   const { args, cwd, env } = older.command(["mcp"], STRANGER);
-  const server = {
-    command: Deno.execPath(),
-    args,
-    cwd,
-    env: { ...Deno.env.toObject(), ...env },
-  };
+  const server = { command: Deno.execPath(), args, cwd, env: { ...Deno.env.toObject(), ...env } };
   const connect = () =>
     connectBy("2026-07-28", {
       transport: () => new StdioClientTransport(server),
@@ -68,10 +60,7 @@ Deno.test("agentfiles mcp on the older of two clones → each tool answers super
   await using restarted = await connect();
   for (const host of [running, restarted, running]) {
     for (const tool of ["whoami", "inbox"]) {
-      const { isError, body } = await host.call<{ error: { code: string } }>(
-        tool,
-        {},
-      );
+      const { isError, body } = await host.call<{ error: { code: string } }>(tool, {});
       assert.deepEqual([isError, body.error.code], [true, "superseded"]);
     }
   }

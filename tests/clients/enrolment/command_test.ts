@@ -16,22 +16,15 @@ Deno.test("login --enrolment-key-file → the agent's key is stored, not the enr
   const { code, output, errors } = await login(desk, [
     ...["--enrolment-key-file", "enrolment.key", "--agent", name],
   ]);
-  assert.deepEqual([code, output], [
-    0,
-    `Logged in at ${SUPABASE_URL} as ${name}.\n`,
-  ], errors);
+  assert.deepEqual([code, output], [0, `Logged in at ${SUPABASE_URL} as ${name}.\n`], errors);
   assert.equal((await stat(desk.path(LOGIN))).mode & 0o777, 0o600);
-  assert.ok(
-    !(await readFile(desk.path(LOGIN), "utf8")).includes(enrolment_key),
-  );
+  assert.ok(!(await readFile(desk.path(LOGIN), "utf8")).includes(enrolment_key));
   assert.equal(await whoami(desk), name);
   assert.equal(await generationOf(name), 1);
 
   const { key } = await readLogin(desk);
   await makeDue(desk);
-  const answers = await Promise.all(
-    Array.from({ length: 6 }, () => whoami(desk)),
-  );
+  const answers = await Promise.all(Array.from({ length: 6 }, () => whoami(desk)));
   assert.deepEqual(new Set(answers), new Set([name]));
   assert.equal(await generationOf(name), 2);
   assert.notEqual((await readLogin(desk)).key, key);
@@ -42,12 +35,7 @@ Deno.test("login --token-file, and the agent key ends → the file is read again
   const { enrolment, token } = await trust();
   const sub = newName("run");
   await writeFile(desk.path("token"), await token({ sub }));
-  const options = [
-    "--token-file",
-    "token",
-    "--enrolment",
-    enrolment.enrolment_id,
-  ];
+  const options = ["--token-file", "token", "--enrolment", enrolment.enrolment_id];
   assert.equal((await login(desk, options)).code, 0);
   await expireKeys(sub);
   const stored = await readFile(desk.path(LOGIN), "utf8");
@@ -91,42 +79,27 @@ Deno.test("a second machine enrols as the same agent → the first is told so at
   const name = newName("vm");
   for (const desk of [first, second]) {
     await writeFile(desk.path("enrolment.key"), enrolment_key);
-    await login(desk, [
-      "--enrolment-key-file",
-      "enrolment.key",
-      "--agent",
-      name,
-    ]);
+    await login(desk, ["--enrolment-key-file", "enrolment.key", "--agent", name]);
   }
   assert.match(await whoami(first), /^exit 3: /);
   await makeDue(first);
   assert.match(await whoami(first), /^exit 3: /);
   assert.equal(await whoami(second), name);
   assert.equal(await generationOf(name), 2);
-  await login(first, [
-    "--enrolment-key-file",
-    "enrolment.key",
-    "--agent",
-    name,
-  ]);
+  await login(first, ["--enrolment-key-file", "enrolment.key", "--agent", name]);
   assert.equal(await whoami(first), name);
 });
 
 /** A server in GitHub's role: it issues a token for the job's credential. */
 function github(token: (audience: string) => Promise<string>) {
-  const server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    async (request) => {
-      const { searchParams } = new URL(request.url);
-      if (request.headers.get("authorization") !== "Bearer job-credential") {
-        return new Response("no", { status: 401 });
-      }
-      assert.equal(searchParams.get("api-version"), "2.0");
-      return Response.json({
-        value: await token(searchParams.get("audience")!),
-      });
-    },
-  );
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const { searchParams } = new URL(request.url);
+    if (request.headers.get("authorization") !== "Bearer job-credential") {
+      return new Response("no", { status: 401 });
+    }
+    assert.equal(searchParams.get("api-version"), "2.0");
+    return Response.json({ value: await token(searchParams.get("audience")!) });
+  });
   return {
     environment: {
       ACTIONS_ID_TOKEN_REQUEST_URL: `http://127.0.0.1:${server.addr.port}/token?api-version=2.0`,
@@ -156,25 +129,15 @@ Deno.test("login --github in a job → logged in by the job's token, for the aud
 Deno.test("login --github outside a job, or where GitHub refuses → exit 1, what to do, no credential shown, and nothing is stored", async () => {
   await using desk = await newDesk();
   await using job = github(() => Promise.resolve("never"));
-  const refused = {
-    ...job.environment,
-    ACTIONS_ID_TOKEN_REQUEST_TOKEN: "other-credential",
-  };
+  const refused = { ...job.environment, ACTIONS_ID_TOKEN_REQUEST_TOKEN: "other-credential" };
   for (
     const [environment, said] of [
       [{}, /id-token: write/],
       [refused, /GitHub Actions answered 401/],
-      [
-        { ...refused, ACTIONS_ID_TOKEN_REQUEST_URL: "http://127.0.0.1:1" },
-        /could not be asked/,
-      ],
+      [{ ...refused, ACTIONS_ID_TOKEN_REQUEST_URL: "http://127.0.0.1:1" }, /could not be asked/],
     ] as const
   ) {
-    const { code, output, errors } = await login(
-      desk,
-      ["--github"],
-      environment,
-    );
+    const { code, output, errors } = await login(desk, ["--github"], environment);
     assert.deepEqual([code, output], [1, ""]);
     assert.match(errors, said);
     assert.doesNotMatch(errors, /other-credential/);
@@ -185,28 +148,16 @@ Deno.test("login --github outside a job, or where GitHub refuses → exit 1, wha
 Deno.test("login with two proofs, a file that is not there, an option of another proof, a wrong enrolment key → refused, and the earlier login stays", async () => {
   await using desk = await newDesk();
   const before = { ...STRANGER };
-  await desk.run(
-    ["login", "--url", SUPABASE_URL],
-    before,
-    `${desk.agent.key}\n`,
-  );
+  await desk.run(["login", "--url", SUPABASE_URL], before, `${desk.agent.key}\n`);
   const stored = await readFile(desk.path(LOGIN), "utf8");
   await writeFile(desk.path("empty"), " \n");
   await writeFile(desk.path("wrong"), `ek_${"a".repeat(64)}`);
   for (
     const [args, exit, said] of [
       [["--token-file", "t", "--github"], 2, /one of/],
-      [
-        ["--audience", "a", "--token-file", "t"],
-        2,
-        /--audience needs --github/,
-      ],
+      [["--audience", "a", "--token-file", "t"], 2, /--audience needs --github/],
       [["--enrolment", "enr_1"], 2, /--enrolment needs/],
-      [
-        ["--enrolment", "enr_1", "--enrolment-key-file", "wrong"],
-        2,
-        /--enrolment needs/,
-      ],
+      [["--enrolment", "enr_1", "--enrolment-key-file", "wrong"], 2, /--enrolment needs/],
       [["--token-file", "missing"], 1, /missing cannot be read: ENOENT/],
       [["--token-file", "empty"], 1, /empty is empty/],
       [["--enrolment-key-file", "wrong", "--agent", "vm"], 3, /./],
@@ -226,14 +177,8 @@ Deno.test("logout --leave → the agent has left, and no login is stored", async
   const name = newName("vm");
   await login(desk, ["--enrolment-key-file", "enrolment.key", "--agent", name]);
   const { key } = await readLogin(desk);
-  const { code, output } = await desk.run(
-    ["logout", "--leave", "--json"],
-    STRANGER,
-  );
-  assert.deepEqual([code, JSON.parse(output)], [0, {
-    removed: true,
-    left: true,
-  }]);
+  const { code, output } = await desk.run(["logout", "--leave", "--json"], STRANGER);
+  assert.deepEqual([code, JSON.parse(output)], [0, { removed: true, left: true }]);
   const after = await desk.run(["whoami"], {
     ...STRANGER,
     AGENT_URL: SUPABASE_URL,

@@ -20,10 +20,7 @@ export function login(
   args: readonly string[],
   environment: Record<string, string> = {},
 ) {
-  return desk.run(["login", "--url", SUPABASE_URL, ...args], {
-    ...STRANGER,
-    ...environment,
-  });
+  return desk.run(["login", "--url", SUPABASE_URL, ...args], { ...STRANGER, ...environment });
 }
 
 /** The agent that is logged in, or how the command failed. */

@@ -7,8 +7,6 @@ export function abortable<Value>(
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() =>
-      signal.removeEventListener("abort", abort)
-    );
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }

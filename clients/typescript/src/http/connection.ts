@@ -1,21 +1,12 @@
 import { abortable } from "./abortable.ts";
-import {
-  AgentError,
-  errorOfAnswer,
-  invalidFields,
-  retryAfterOf,
-} from "../errors/agent_error.ts";
+import { AgentError, errorOfAnswer, invalidFields, retryAfterOf } from "../errors/agent_error.ts";
 import {
   type Credential,
   type CredentialHeaders,
   GivenCredential,
   NO_CREDENTIAL,
 } from "./credential.ts";
-import {
-  type CallerOptions,
-  type CallOptions,
-  originOf,
-} from "./connection_options.ts";
+import { type CallerOptions, type CallOptions, originOf } from "./connection_options.ts";
 import { enroll } from "./enrol.ts";
 import { enrolledCredential } from "./enrolled_credential.ts";
 import { idleTimeout } from "./idle_timeout.ts";
@@ -138,9 +129,7 @@ export class Connection {
     };
     let isFirst = true;
     return this.#repeat(options, async (signal) => {
-      const [asked, seconds] = isFirst
-        ? [body, wait_seconds]
-        : [rest, undefined];
+      const [asked, seconds] = isFirst ? [body, wait_seconds] : [rest, undefined];
       isFirst = false;
       const headers = { "content-type": "application/json" };
       const request = { method: "POST", headers, body: JSON.stringify(asked) };

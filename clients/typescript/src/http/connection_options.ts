@@ -61,7 +61,6 @@ export function originOf(url: string | URL): string {
   // If someone passed a key as the URL, keep it out of logs.
   const isKey = /^(?:ak_|sb_|eyJ)/.test(String(url));
   const given = isKey ? "a key" : JSON.stringify(url);
-  const message =
-    `Must be a URL such as https://<ref>.supabase.co, and not ${given}.`;
+  const message = `Must be a URL such as https://<ref>.supabase.co, and not ${given}.`;
   throw invalidFields([{ path: "url", message }]);
 }

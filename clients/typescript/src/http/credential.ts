@@ -120,8 +120,7 @@ async function askFor(
     return givenBy(await (refusal === undefined ? key() : key(refusal)));
   } catch (cause) {
     if (cause instanceof AgentError) throw cause;
-    const message =
-      "The function that was given as `key` did not return a key.";
+    const message = "The function that was given as `key` did not return a key.";
     throw new AgentError({ code: "key_unavailable", message, cause });
   }
 }
@@ -150,9 +149,7 @@ function headersOf(text: string): CredentialHeaders {
     throw new TypeError("The key is empty, or has characters that no key has.");
   }
   // Supabase's gateways accept Supabase's own keys, `sb_…`, only in `apikey`.
-  return key.startsWith("sb_")
-    ? { apikey: key }
-    : { authorization: `Bearer ${key}` };
+  return key.startsWith("sb_") ? { apikey: key } : { authorization: `Bearer ${key}` };
 }
 
 function isSame(one: CredentialHeaders, other: CredentialHeaders): boolean {

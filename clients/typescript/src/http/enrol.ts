@@ -81,16 +81,14 @@ export async function requestOf(enrol: Enrol): Promise<EnrolmentRequest> {
 async function proofOf(
   { enrolmentKey, token }: Enrol,
 ): Promise<EnrolmentRequest> {
-  const ask = async (proof: Proof) =>
-    (typeof proof === "string" ? proof : await proof()).trim();
+  const ask = async (proof: Proof) => (typeof proof === "string" ? proof : await proof()).trim();
   try {
     return enrolmentKey === undefined
       ? { token: await ask(token!) }
       : { enrolment_key: await ask(enrolmentKey) };
   } catch (cause) {
     if (cause instanceof AgentError) throw cause;
-    const message =
-      "The function that was given in `enrol` did not return a proof.";
+    const message = "The function that was given in `enrol` did not return a proof.";
     throw new AgentError({ code: "key_unavailable", message, cause });
   }
 }

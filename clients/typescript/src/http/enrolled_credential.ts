@@ -1,9 +1,5 @@
 import type { AgentError } from "../errors/agent_error.ts";
-import {
-  type Credential,
-  type ExpiringKey,
-  GivenCredential,
-} from "./credential.ts";
+import { type Credential, type ExpiringKey, GivenCredential } from "./credential.ts";
 import {
   checkEnrol,
   type Enrol,
@@ -22,9 +18,7 @@ interface EnrolledCredentialOptions {
 
 /** The agent keys for one proof at one service. */
 class Enrolment {
-  readonly credential: Credential = new GivenCredential((refusal) =>
-    this.#nextKey(refusal)
-  );
+  readonly credential: Credential = new GivenCredential((refusal) => this.#nextKey(refusal));
   readonly #options: EnrolledCredentialOptions;
   #key: string | null = null;
   #endsAt = Infinity;
@@ -62,9 +56,7 @@ class Enrolment {
       const file = await KeyFile.of(origin, request, enrol.keyFile);
       const enroll = () => this.#options.enroll(request);
       if (file !== null) {
-        const refused = this.#key !== null && refusal
-          ? { key: this.#key, refusal }
-          : null;
+        const refused = this.#key !== null && refusal ? { key: this.#key, refusal } : null;
         return await file.key({ refused, enroll });
       }
       if (refusal?.code === "superseded") throw refusal;

@@ -15,8 +15,7 @@ export function idleTimeout(
   signal: AbortSignal | undefined,
 ): IdleTimeout {
   const controller = new AbortController();
-  const expire = () =>
-    controller.abort(new Error(`no data for ${seconds} seconds`));
+  const expire = () => controller.abort(new Error(`no data for ${seconds} seconds`));
   const follow = () => controller.abort(signal?.reason);
   let timer = setTimeout(expire, seconds * 1000);
   let isOver = false;

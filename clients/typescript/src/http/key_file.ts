@@ -64,12 +64,8 @@ export class KeyFile {
     if (given === undefined) {
       const name = await nameOf(origin, request);
       // Anything can be wrong with a folder that nobody chose. Then this process enrols by itself.
-      const folder = name === null
-        ? null
-        : await defaultFolder(files, path).catch(() => null);
-      return folder === null
-        ? null
-        : new KeyFile(path.join(folder, `${name}.json`), files);
+      const folder = name === null ? null : await defaultFolder(files, path).catch(() => null);
+      return folder === null ? null : new KeyFile(path.join(folder, `${name}.json`), files);
     }
     try {
       await files.mkdir(path.dirname(given), { recursive: true, mode: 0o700 });

@@ -7,11 +7,7 @@ const LONGEST_OF_OLDER_SECONDS = 50;
 /** A request that fails sooner than this was not cut off for waiting. */
 const SHORTEST_CUT_SECONDS = 5;
 /** Retryable errors that the service itself answers with, so nothing on the way cut the request. */
-const REFUSALS: readonly string[] = [
-  "upstream_unavailable",
-  "rate_limited",
-  "maintenance",
-];
+const REFUSALS: readonly string[] = ["upstream_unavailable", "rate_limited", "maintenance"];
 /** After this many waits that were not cut off, a longer one is tried. */
 const WAITS_BEFORE_LONGER = 10;
 

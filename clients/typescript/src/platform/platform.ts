@@ -28,8 +28,6 @@ export const isBrowser: boolean = !mayHaveNodeModules &&
 export async function mayShareFiles(): Promise<boolean> {
   if (!mayHaveNodeModules || isWorkerd) return false;
   if (Deno === undefined) return true;
-  const asked = ["env", "read", "write", "sys"].map((name) =>
-    Deno.permissions.query({ name })
-  );
+  const asked = ["env", "read", "write", "sys"].map((name) => Deno.permissions.query({ name }));
   return (await Promise.all(asked)).every(({ state }) => state === "granted");
 }

@@ -5,13 +5,7 @@ import type { CommonOptions } from "../../http/connection_options.ts";
 import { type Key, NO_CREDENTIAL, renewalOf } from "../../http/credential.ts";
 import { enrollBy } from "../../http/enrol.ts";
 import { withLockFile } from "../../http/lock_file.ts";
-import {
-  type Login,
-  loginFile,
-  readLogin,
-  type StoredProof,
-  writeLogin,
-} from "../login_file.ts";
+import { type Login, loginFile, readLogin, type StoredProof, writeLogin } from "../login_file.ts";
 import { enrolOf } from "./proof.ts";
 
 /** Enrols at the service of `options`, and returns the login to store. Throws AgentError. */
@@ -41,8 +35,7 @@ export async function enrolledLogin(
 export function storedKey(options: CommonOptions): Key {
   let given: string | null = null;
   return async (refusal) => {
-    const isRefused = ({ key }: Login) =>
-      refusal !== undefined && key === given;
+    const isRefused = ({ key }: Login) => refusal !== undefined && key === given;
     let login = await readLogin();
     if (isRefused(login) || isDue(login)) {
       login = await withLockFile(files, `${loginFile()}.lock`, async () => {
@@ -56,9 +49,7 @@ export function storedKey(options: CommonOptions): Key {
     }
     given = login.key;
     const { key, enrolled } = login;
-    return enrolled === undefined
-      ? key
-      : { key, expiresAt: enrolled.expiresAt };
+    return enrolled === undefined ? key : { key, expiresAt: enrolled.expiresAt };
   };
 }
 
