@@ -10,20 +10,21 @@ Methods return an operation's JSON answer as a dictionary. Errors are AgentError
 may also raise TypeError or ValueError. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and SSL_CERT_FILE are
 used.
 
-To wait in asyncio, give each inbox a thread of its own. `asyncio.to_thread` has few threads, six on
-two cores: if as many inboxes wait in them, nothing else runs, for ever. It is right for the calls
-that end soon, such as `get`.
+To wait in asyncio, give each inbox a thread of its own. `asyncio.to_thread` shares few threads, six
+on two cores: if as many inboxes wait in them, nothing else runs. It is right for calls that end
+soon, such as `get`.
 
     async def new_grants(files):
         stop = threading.Event()
         inbox = files.inbox(wait=True, stop=stop)
         thread = concurrent.futures.ThreadPoolExecutor(1)
-        step = functools.partial(
-            asyncio.get_running_loop().run_in_executor, thread, next, inbox, None)
+        loop = asyncio.get_running_loop()
+        step = functools.partial(loop.run_in_executor, thread, next, inbox, None)
         try:
             while (grant := await step()) is not None:
                 yield grant
         finally:
+            # Also when the task is cancelled. The thread ends within a second.
             stop.set()
             thread.shutdown(wait=False)
 """
@@ -928,7 +929,8 @@ def _proxy_of(parts: urllib.parse.SplitResult) -> Optional[urllib.parse.SplitRes
     proxy = urllib.request.getproxies().get(parts.scheme)
     if not proxy:
         return None
-    if urllib.request.getproxies_environment():
+    # Otherwise, the proxy is from the settings of macOS or Windows, and so are its exceptions.
+    if any(value for name, value in os.environ.items() if name.lower().endswith("_proxy")):
         no_proxy = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
         if _is_excepted(parts, no_proxy):
             return None

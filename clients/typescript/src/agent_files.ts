@@ -78,8 +78,8 @@ export class AgentFiles extends ArtifactOperations {
 
   /**
    * Uploads a folder as a tar, which is packed while it is sent. Node and Deno only. Links, fifos,
-   * sockets, devices and names that are not UTF-8 are left out, and named in `leftOut`. Hidden files
-   * are sent and named in `hidden`, unless `exclude` or `gitignore` leaves them out.
+   * sockets, devices and names that are not UTF-8 are left out, and named in `leftOut`. Hidden
+   * files are sent and named in `hidden`, unless `exclude` or `gitignore` leaves them out.
    *
    * @example
    * ```ts

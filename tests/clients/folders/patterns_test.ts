@@ -65,7 +65,7 @@ const IGNORES: Readonly<Record<string, readonly string[]>> = {
   ],
   "a folder's content with exceptions": ["/data/*", "!/data/keep.csv"],
   "two stars": ["docs/**/notes.md", "**/er", "foo/**/bar", "tail/**"],
-  "two stars that are one": ["do**/notes.md", "**.tmp"],
+  "two stars that are one": ["no**.md", "**.tmp", "k***p.log"],
   "sets": ["x[0-9]", "x[!a-z0-9]", "[[:upper:]]PPER", "x[]-]", "brackets[[]1]"],
   "question marks and escapes": ["a?c", "\\#hash", "\\!bang", "star\\*", "back\\\\slash"],
   "blanks": ["space\\ ", "b.txt   ", "", "  ", "# a comment", "tmp/"],

@@ -91,14 +91,16 @@ export async function walk(
     const below = gitignore ? await withGitignore(node, places, path, segments) : places;
     for (const child of await childrenOf(node, path, state)) {
       const childName = `${name}/${child.name}`;
-      if (!child.isUtf8) all.leftOut.push({ name: childName, kind: "name that is not UTF-8" });
-      else {
+      const childSegments = [...segments, child.name];
+      if (child.isUtf8) {
         await look({
           path: node.path.join(path, child.name),
           name: childName,
-          segments: [...segments, child.name],
+          segments: childSegments,
           isHidden: isHidden || place.isHidden,
         }, below);
+      } else if (!isExcluded([...below, chosen], childSegments, false)) {
+        all.leftOut.push({ name: childName, kind: "name that is not UTF-8" });
       }
     }
   }
