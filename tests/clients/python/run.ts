@@ -8,7 +8,7 @@ import { type Agent, createAgent, SUPABASE_URL } from "../../conformance/client.
 /** Runs a Python script that has clients of both agents. */
 export async function python(
   script: string,
-  [planner, builder]: readonly [Agent, Agent],
+  [planner, builder]: readonly [Pick<Agent, "id" | "key">, Pick<Agent, "id" | "key">],
   environment: Record<string, string> = {},
 ) {
   const folder = await Deno.makeTempDir();
