@@ -1,6 +1,6 @@
 import { onProcessEnd } from "../process_end.ts";
 import type { CallerArgument } from "../request/caller.ts";
-import { recordInto, RequestRecord } from "../request_record.ts";
+import { notedIdentity, recordInto, RequestRecord } from "../request_record.ts";
 import type { CallDatabase } from "../upstream/database.ts";
 import type { Place } from "./places.ts";
 
@@ -70,7 +70,7 @@ export class Waits {
     onProcessEnd(() => this.#dismissAll() ? pause(ANSWERING_MILLISECONDS) : null);
   }
 
-  /** Resolves when the wait ends. Later polls do not ask for it. */
+  /** Resolves when the wait ends. Later polls do not ask for it. Throws as `place.keep` does. */
   wait(
     wait: Wait,
     { milliseconds, listener, place }: {
@@ -82,7 +82,7 @@ export class Waits {
   ): Promise<WaitEnd> {
     if (listener.aborted) return Promise.resolve("gone");
     if (this.#isOver) return Promise.resolve("dismissed");
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const onGone = () => waiter.end("gone");
       const timer = setTimeout(() => waiter.end("over"), milliseconds);
       const waiter: Waiter = {
@@ -96,8 +96,14 @@ export class Waits {
       };
       listener.addEventListener("abort", onGone);
       this.#waiters.add(waiter);
-      if (!place.keep(() => waiter.end("dismissed"))) waiter.end("dismissed");
-      else if (!this.#isPolling) this.#poll();
+      try {
+        const isKept = place.keep(() => waiter.end("dismissed"), notedIdentity());
+        if (!isKept) waiter.end("dismissed");
+        else if (!this.#isPolling) this.#poll();
+      } catch (error) {
+        reject(error);
+        waiter.end("dismissed");
+      }
     });
   }
 
