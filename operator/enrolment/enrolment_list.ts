@@ -23,7 +23,8 @@ await runTask({
         enrolment.issuer ?? "enrolment key",
         enrolment.uses_left === null ? "any" : String(enrolment.uses_left),
         endOf(enrolment) ?? (instantCell(enrolment.expires_at) || "never"),
-        enrolment.agent_id ?? enrolment.agent_template ?? "",
+        enrolment.agent_id ?? enrolment.agent_template ??
+          (enrolment.agent_prefix ? `${enrolment.agent_prefix}…` : ""),
         enrolment.tags.join(" "),
         enrolment.label ?? "",
       ],

@@ -99,6 +99,12 @@ declare
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
+  -- An agent that took its name over from another one does not see the other one's events.
+  held_since constant xid8 := case
+    when not events_page.is_for_operator then (
+      select n.held_since from agents.names n where n.agent_id = events_page.agent_id
+    )
+  end;
   -- After every event that may be read now.
   horizon constant text := agents.horizon() || '.0';
   last_position constant text := coalesce(agents.place_of(events_page.before, 'before'), end_position, horizon);
@@ -158,6 +164,7 @@ begin
         )
       )
       and (events_page.is_for_operator or agents.is_shown(w.event, events_page.agent_id))
+      and (held_since is null or (w.event).transaction_id > held_since)
     order by case when goes_backwards then -w.place else w.place end
     -- One more than asked for tells whether there is a next page.
     limit events_page.max_entries + 1

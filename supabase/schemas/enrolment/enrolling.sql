@@ -2,55 +2,6 @@
 -- If an event tells the operator the reason of a refusal, the refusal is returned, not raised: an
 -- exception would roll back the event.
 
-create function agents.is_taken(agent_id text, enrolment agents.enrolments) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  if enrolment.agent_id is not null then
-    -- The operator named this agent, whatever it was before.
-    return false;
-  end if;
-  if enrolment.kind = 'key' then
-    -- The agent chose the name. So it must be unused: without live keys, files, tags, a peer or
-    -- requests, and named by no live grant, rule or policy.
-    return agents.holds_something(is_taken.agent_id)
-      or exists (select from agents.usage u where u.agent_id = is_taken.agent_id);
-  end if;
-  -- The name comes from the claims. So the agent takes over what an agent of an earlier enrolment
-  -- left under this name; that agent's peer has already ended. An operator's key keeps the name
-  -- taken until the key is revoked, even after it has expired.
-  return exists (
-      select
-      from agents.keys k
-      where k.agent_id = is_taken.agent_id
-        and k.revoked_at is null
-        and (k.enrolment_id is null or k.expires_at > now())
-    )
-    or exists (select from mesh.peers p where p.agent_id = is_taken.agent_id);
-end
-$$;
-comment on function agents.is_taken(text, agents.enrolments) is
-  'Whether a name that no enrolment holds belongs to an agent that this enrolment is not for.';
-
-create function agents.can_take_over(enrolment agents.enrolments, holder_id text) returns boolean
-language sql
-stable
-set search_path = ''
-as $$
-  select can_take_over.enrolment.agent_id is not null and exists (
-    select
-    from agents.enrolments e
-    where e.enrolment_id = can_take_over.holder_id
-      and e.revoked_at is null
-      and (e.uses_left = 0 or e.expires_at <= clock_timestamp())
-  )
-$$;
-comment on function agents.can_take_over(agents.enrolments, text) is
-  'Whether this enrolment may take over an agent from the enrolment holder_id: the operator has '
-  'named the agent here, and nobody can enrol with the other one any more.';
-
 create function agents.enrol(
   caller jsonb,
   enrolment agents.enrolments,
@@ -77,13 +28,9 @@ begin
   if agents.is_kept_out(enrol.agent_id) then
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
   end if;
+  perform agents.enter_name(enrol.agent_id, enrolment);
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
   is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
-  if is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
-    or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
-  then
-    raise sqlstate 'PT409' using message = 'agent_name_taken';
-  end if;
 
   select * into newest
   from agents.keys k
@@ -146,7 +93,9 @@ begin
     generation = excluded.generation,
     enrolled_at = excluded.enrolled_at,
     due_at = excluded.due_at,
-    ended_at = null;
+    ended_at = null,
+    kept_until = null,
+    cut = 0;
   perform agents.record_event(
     caller, null, 'agent.enrolled', made.agent_id, made.key_id,
     jsonb_build_object('enrolment_id', made.enrolment_id, 'generation', made.generation)
@@ -192,6 +141,44 @@ comment on function agents.live_enrolment(text) is
   'An enrolment that was not revoked and has not expired; it cannot be revoked before the '
   'transaction ends. Null: there is no such enrolment.';
 
+create function agents.name_by_key(enrolment agents.enrolments, agent_name text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  named constant text := case
+    when enrolment.agent_template is null then agent_name
+    else replace(enrolment.agent_template, '{agent_name}', agent_name)
+  end;
+begin
+  if enrolment.agent_id is not null then
+    return enrolment.agent_id;
+  end if;
+  if starts_with(named, enrolment.agent_prefix) and length(named) = length(enrolment.agent_prefix) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_name", "message": "Must have something after the prefix."}]}';
+  end if;
+  if not starts_with(named, enrolment.agent_prefix) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = json_build_object('issues', json_build_array(json_build_object(
+        'path', 'agent_name', 'message', 'Must begin with ' || enrolment.agent_prefix || '.'
+      )));
+  end if;
+  if not agents.is_agent_id(named) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_name", "message": "Must be shorter: the enrolment adds to it."}]}';
+  end if;
+  return named;
+end
+$$;
+comment on function agents.name_by_key(agents.enrolments, text) is
+  'Who an agent becomes that enrols by this enrolment key and asks for agent_name. Raises '
+  'invalid_request.';
+
 create function public.enrol_with_key(caller jsonb, enrolment_key_hash text, agent_name text default null)
 returns json
 language plpgsql
@@ -225,7 +212,7 @@ begin
       detail = '{"issues": [{"path": "agent_name", "message": "This enrolment is for another agent. Leave the name out."}]}';
   end if;
   return agents.enrol(
-    enrol_with_key.caller, enrolment, coalesce(enrolment.agent_id, enrol_with_key.agent_name)
+    enrol_with_key.caller, enrolment, agents.name_by_key(enrolment, enrol_with_key.agent_name)
   );
 end
 $$;

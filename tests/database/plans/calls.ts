@@ -89,6 +89,11 @@ export const CALLS: readonly PlannedCall[] = [
     bounds: { rows: 300, pages: 1000 },
   }),
   call("readmit_agent", { agent_id: HOARDER }),
+  call("share_agent", { agent_id: HOARDER, way: "users" }),
+  call("take_over_agent", { agent_id: "enrolled-7", max_entries: 100 }, {
+    bounds: { rows: 5_000, pages: 10_000 },
+  }),
+  call("read_ways", { agent_id: "enrolled-7" }),
   ...TAG_CALLS,
   ...MAINTENANCE_CALLS,
   ...MESH_CALLS,

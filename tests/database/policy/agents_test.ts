@@ -73,6 +73,7 @@ Deno.test("remove_agent, leave, end_idle_agent → the rules that came by tags g
     caller: OPERATOR,
     enrolment: {
       kind: "key",
+      agent_template: "{agent_name}",
       tags: ["tag:worker"],
       uses_left: null,
       session_seconds: 60,

@@ -112,9 +112,12 @@ export function createDatabase(settings: PlatformSettings): Database {
   };
 }
 
-/** Whether an agent key from an enrolment was used for the first time: see agents.authenticate. */
+/**
+ * Whether an agent key from an enrolment, or a name by a user, was used for the first time: see
+ * agents.authenticate.
+ */
 function isFirstUse({ response }: Answer): boolean {
-  return response.headers.get("x-caller")?.endsWith(" first") ?? false;
+  return response.headers.get("x-caller")?.endsWith("first") ?? false;
 }
 
 function isJson({ response }: Answer): boolean {
