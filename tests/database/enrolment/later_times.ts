@@ -39,12 +39,16 @@ export async function letDaysPass(days: number, texts: readonly string[]): Promi
       // The log refuses changes, whoever makes them.
       await transaction`set local session_replication_role = replica`;
       for (const [table, own] of Map.groupBy(columns, ({ table }) => table)) {
-        const changes = own.map(({ column }) => `${column} = ${column} - $1::integer * interval '1 day'`);
+        const changes = own.map(({ column }) =>
+          `${column} = ${column} - $1::integer * interval '1 day'`
+        );
         const hashed = table === "agents.erased_names"
           ? " or t.name_hash in (select agents.hash_of_name(n) from unnest($3::text[]) n)"
           : " and $3::text[] is not null";
         await transaction.unsafe(
-          `update ${table} t set ${changes.join(", ")} where t::text like any ($2::text[])${hashed}`,
+          `update ${table} t set ${
+            changes.join(", ")
+          } where t::text like any ($2::text[])${hashed}`,
           [days, patterns, texts as string[]],
         );
       }
