@@ -4,6 +4,7 @@ import {
   request as sendRequest,
   type ServerResponse,
 } from "node:http";
+import { breakOff } from "./break_off.ts";
 import { forwardedHeaders, withoutHopByHop } from "./headers.ts";
 import { type Connections, forwardShort, isShort } from "./short_request.ts";
 
@@ -55,7 +56,7 @@ function forwardStream(
   upstream.on("response", (answer) => {
     response.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.headers));
     answer.pipe(response);
-    answer.on("error", () => response.destroy());
+    answer.on("error", () => breakOff(response));
     answer.on("end", () => {
       if (request.complete) return;
       takeRest();
@@ -64,7 +65,7 @@ function forwardStream(
   });
   upstream.on("error", () => {
     takeRest();
-    if (response.headersSent) response.destroy();
+    if (response.headersSent) breakOff(response);
     else options.whenDown(request, response);
   });
   response.on("close", () => {

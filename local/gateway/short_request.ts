@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent } from "undici";
+import { breakOff } from "./break_off.ts";
 import { forwardedHeaders, withoutHopByHop } from "./headers.ts";
 import type { ForwardOptions } from "./proxy.ts";
 
@@ -47,26 +48,28 @@ export async function forwardShort(
     return;
   }
   const send = () =>
-    options.connections.stream({
+    options.connections.request({
       origin: `http://127.0.0.1:${options.port}`,
       method: request.method as "GET",
       path: options.path,
       headers: forwardedHeaders(request, options.headers ?? request.headers),
       body: body.length === 0 ? null : body,
       signal: gone.signal,
-    }, ({ statusCode, headers }) => response.writeHead(statusCode, withoutHopByHop(headers)));
+    });
   try {
-    await send().catch((error) => {
+    const answer = await send().catch((error) => {
       // The upstream may have closed the connection just before. Only GET and HEAD are sent again,
       // because nobody knows whether any other request has already arrived.
       const isRepeatable = request.method === "GET" || request.method === "HEAD";
-      if (!isRepeatable || !isBroken(error) || response.headersSent) throw error;
+      if (!isRepeatable || !isBroken(error)) throw error;
       return send();
     });
+    // Not undici's `stream`, which would destroy the response after an error.
+    answer.body.on("error", () => breakOff(response));
+    response.writeHead(answer.statusCode, withoutHopByHop(answer.headers));
+    answer.body.pipe(response);
   } catch {
-    if (gone.signal.aborted) return;
-    if (response.headersSent) response.destroy();
-    else options.whenDown(request, response);
+    if (!gone.signal.aborted) options.whenDown(request, response);
   }
 }
 

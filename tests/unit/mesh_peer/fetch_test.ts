@@ -164,3 +164,19 @@ Deno.test("fetch() with DELETE and a stream as body → the body is sent in chun
   assert.match(received(), /^transfer-encoding: chunked\r$/im);
   assert.match(received(), /\r\n\r\n3\r\none\r\n0\r\n\r\n$/);
 });
+
+Deno.test("an answer that ends with its connection, which breaks midway → the body fails; when it ends → the whole body", async () => {
+  for (const breaks of [true, false]) {
+    const { connection, dial } = peerThatSays("HTTP/1.1 200 OK\r\n\r\nhalf");
+    const response = await meshFetch(dial, "http://builder/");
+    const reader = response.body!.getReader();
+    assert.equal(new TextDecoder().decode((await reader.read()).value), "half");
+    if (breaks) {
+      connection.destroy(new Error("The connection was reset."));
+      await assert.rejects(reader.read());
+    } else {
+      connection.push(null);
+      assert.equal((await reader.read()).done, true);
+    }
+  }
+});

@@ -93,12 +93,20 @@ async function send(
       createConnection: () => socket,
       signal,
     });
-    request.on("response", resolve);
+    let answer: IncomingMessage | null = null;
+    request.on("response", (message) => {
+      answer = message;
+      resolve(message);
+    });
     request.on("upgrade", () => {
       socket.destroy();
       reject(new TypeError("The answer changes the protocol."));
     });
-    request.on("error", (error) => reject(signal.aborted ? signal.reason : error));
+    request.on("error", (error) => {
+      reject(signal.aborted ? signal.reason : error);
+      // Node takes an error for the end of an answer that ends with its connection.
+      answer?.destroy(error);
+    });
     if (!(body instanceof ReadableStream)) request.end(body);
     else {
       modules.stream.pipeline(

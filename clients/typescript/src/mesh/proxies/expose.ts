@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import type { Mesh, MeshListener } from "../mesh.ts";
-import { splice } from "./tunnelling.ts";
+import { type OpenConnections, splice } from "./tunnelling.ts";
 
 /** A port of the mesh that leads to a port of this machine. */
 export interface Exposure {
@@ -17,8 +17,13 @@ export function parseExposure(text: string): Exposure | null {
 }
 
 /** Forwards connections of peers, if a rule allows them, to a program on this machine. */
-export function expose(mesh: Mesh, { port, localPort }: Exposure): Promise<MeshListener> {
+export function expose(
+  mesh: Mesh,
+  { port, localPort }: Exposure,
+  connections: OpenConnections,
+): Promise<MeshListener> {
   return mesh.listenDuplex(port, (socket) => {
+    connections.add(socket);
     const local = connect({ host: "127.0.0.1", port: localPort, allowHalfOpen: true });
     splice(socket, local);
   });

@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { Duplex } from "node:stream";
 import { basicCredentials, isRight } from "./token.ts";
-import { type Dial, type DialFailure, failureOf, goneSignal, splice } from "./tunnelling.ts";
+import { type Dial, type DialFailure, failureOf, goneSignal, reset, splice } from "./tunnelling.ts";
 
 const REFUSALS: Readonly<Record<DialFailure, readonly [status: number, sentence: string]>> = {
   not_allowed: [403, "No active rule allows this connection."],
@@ -64,7 +64,7 @@ interface Options {
 export function httpProxyServer(dial: Dial, token: string | null): Server {
   const options = { dial, token };
   const server = createServer((request, response) => {
-    forward(request, response, options).catch(() => response.destroy());
+    forward(request, response, options).catch(() => breakOff(response));
   });
   server.on("connect", (request, client, head) => {
     tunnel(request, { client, head }, options).catch(() => client.destroy());
@@ -142,7 +142,7 @@ async function forward(
     createConnection: () => connection,
   });
   passed.on("error", () => {
-    if (response.headersSent) response.destroy();
+    if (response.headersSent) breakOff(response);
     else refuse(response, REFUSALS.failed);
   });
   passed.on("response", (answer) => pass(answer, response));
@@ -165,8 +165,14 @@ function pass(answer: IncomingMessage, response: ServerResponse): void {
   } catch {
     return refuse(response, UNREADABLE);
   }
-  answer.on("error", () => response.destroy());
+  answer.on("error", () => breakOff(response));
   answer.pipe(response);
+}
+
+/** Clients of HTTP/1.0 take the end of the connection for the end of the answer. */
+function breakOff(response: ServerResponse): void {
+  if (response.socket !== null && !response.writableFinished) reset(response.socket);
+  response.destroy();
 }
 
 function refuse(

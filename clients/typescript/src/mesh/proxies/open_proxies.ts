@@ -5,7 +5,7 @@ import { httpProxyServer } from "./http_proxy.ts";
 import { listenAt, type Place } from "./place.ts";
 import { socksServer } from "./socks5.ts";
 import { newToken, PROXY_USER } from "./token.ts";
-import type { Dial } from "./tunnelling.ts";
+import { type Dial, OpenConnections } from "./tunnelling.ts";
 
 export interface ProxyOptions {
   readonly socks?: Place | undefined;
@@ -17,6 +17,7 @@ export interface ProxyOptions {
 export interface OpenProxies {
   readonly socks: string | null;
   readonly httpProxy: string | null;
+  /** Accepts no more connections, and resets those that are open. */
   close(): void;
 }
 
@@ -29,10 +30,12 @@ export async function openProxies(
   { socks, httpProxy, exposures }: ProxyOptions,
 ): Promise<OpenProxies> {
   const token = newToken();
-  const dial: Dial = (to) => mesh.connectDuplex(to);
+  const connections = new OpenConnections();
+  const dial: Dial = async (to) => connections.add(await mesh.connectDuplex(to));
   const opened: (Server | MeshListener)[] = [];
   const close = () => {
     for (const one of opened) one.close();
+    connections.breakAll();
   };
   const open = async (make: typeof socksServer, place: Place) => {
     const server = make(dial, place.kind === "port" ? token : null);
@@ -42,7 +45,7 @@ export async function openProxies(
   try {
     const socksAt = socks && await open(socksServer, socks);
     const httpAt = httpProxy && await open(httpProxyServer, httpProxy);
-    for (const exposure of exposures) opened.push(await expose(mesh, exposure));
+    for (const exposure of exposures) opened.push(await expose(mesh, exposure, connections));
     return {
       socks: socksAt === undefined ? null : urlOf("socks5h", socksAt, token),
       httpProxy: httpAt === undefined ? null : urlOf("http", httpAt, token),

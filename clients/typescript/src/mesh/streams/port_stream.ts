@@ -14,6 +14,7 @@ interface Waiting<Value> {
  */
 export class PortStream implements ByteStream {
   readonly #port: MessagePort;
+  readonly #onFinished: () => void;
   readonly #received = new ByteQueue();
   readonly #reads: Waiting<Uint8Array | null>[] = [];
   readonly #writes: Waiting<void>[] = [];
@@ -24,8 +25,10 @@ export class PortStream implements ByteStream {
   #isFinished = false;
   #error: Error | null = null;
 
-  constructor(port: MessagePort) {
+  /** `onFinished` is called when the other thread is not needed any more. */
+  constructor(port: MessagePort, onFinished: () => void = () => {}) {
     this.#port = port;
+    this.#onFinished = onFinished;
     port.onmessage = ({ data }: MessageEvent<PortMessage>) => this.#take(data);
   }
 
@@ -62,6 +65,11 @@ export class PortStream implements ByteStream {
 
   abort(): void {
     this.#leave("abort");
+  }
+
+  /** For the engine: the other thread has ended, and cannot say so itself. */
+  lose(): void {
+    if (!this.#isFinished) this.#fail(new TcpError("ECONNABORTED"));
   }
 
   #leave(is: "close" | "abort"): void {
@@ -118,6 +126,7 @@ export class PortStream implements ByteStream {
     this.#isFinished = true;
     send(this.#port, { is });
     this.#port.close();
+    this.#onFinished();
   }
 
   #fail(error: Error, is: "close" | "abort" = "close"): void {

@@ -40,6 +40,7 @@ class WorkerEngine implements Engine {
   readonly #hooks: EngineHooks;
   readonly #calls = new Map<number, Call>();
   readonly #listening = new Map<number, Accept>();
+  readonly #streams = new Set<PortStream>();
   #peers: readonly PeerState[] = [];
   #publicKey = "";
   #nextId = 1;
@@ -86,7 +87,7 @@ class WorkerEngine implements Engine {
     try {
       const to = { address, port };
       await this.#call({ call: "connect", to, attempt, stream: port2 }, [port2]);
-      const stream = new PortStream(port1);
+      const stream = this.#streamOf(port1);
       if (signal?.aborted) stream.abort();
       signal?.throwIfAborted();
       return stream;
@@ -123,6 +124,18 @@ class WorkerEngine implements Engine {
     await this.#call({ call: "close" }).catch(() => {});
     this.#end ??= new Error("The mesh was left.");
     await this.#worker.terminate();
+    this.#loseStreams();
+  }
+
+  #streamOf(port: MessagePort): PortStream {
+    const stream: PortStream = new PortStream(port, () => this.#streams.delete(stream));
+    this.#streams.add(stream);
+    return stream;
+  }
+
+  /** Otherwise their readers would wait for ever, and end with the process as if all had come. */
+  #loseStreams(): void {
+    for (const stream of this.#streams) stream.lose();
   }
 
   #call(call: EngineCall, transfer: readonly MessagePort[] = []): Promise<unknown> {
@@ -157,7 +170,7 @@ class WorkerEngine implements Engine {
       case "askIceServers":
         return void this.#answerIceServers(message.id);
       case "accepted": {
-        const stream = new PortStream(message.stream);
+        const stream = this.#streamOf(message.stream);
         const accept = this.#listening.get(message.port);
         if (accept === undefined) stream.abort();
         else accept(stream, message.remote);
@@ -187,6 +200,7 @@ class WorkerEngine implements Engine {
     this.#resolveReady();
     for (const { reject } of this.#calls.values()) reject(error);
     this.#calls.clear();
+    this.#loseStreams();
     if (isFirst) this.#hooks.onFailure(error);
   }
 }
