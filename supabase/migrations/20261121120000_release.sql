@@ -1313,7 +1313,8 @@ comment on column agents.enrolled_agents.ended_at is
   'agent has not ended.';
 
 comment on column agents.enrolled_agents.kept_until is
-  'When the last thing ends that the sweep found of the ended agent; null: it has not looked.';
+  'The sweep found that the ended agent had left something. It looks again 30 days after this; '
+  'null: it has not looked.';
 comment on column agents.enrolled_agents.cut is
   'What a revocation of the enrolment has ended: 0: nothing; 1: peer, rules and tags; 2: the grants '
   'that the agent gave, too, or there were none.';
@@ -2228,6 +2229,27 @@ end;
 comment on function artifacts.live_grants(text, timestamptz) is
   'The few grants of an artifact that are live after a given time. That time must be a variable: '
   'clock_timestamp() is volatile, so PostgreSQL does not use an index for it.';
+
+create function artifacts.is_granted(artifact_id text, agent_id text, instant timestamptz) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- Not `exists`: for the first row alone, the planner would read the whole table.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_granted.artifact_id, is_granted.instant) g
+    where g.grantee = is_granted.agent_id
+      or g.to_tag is not null and g.to_tag in (
+        select t.tag from agents.agent_tags t where t.agent_id = is_granted.agent_id
+      )
+  );
+end
+$$;
+comment on function artifacts.is_granted(text, text, timestamptz) is
+  'Whether an agent, or a tag of it, has a grant of an artifact that is live after a given time. '
+  'Its downloads may be used up.';
 
 -- schemas/artifacts/totals.sql
 
@@ -5760,6 +5782,78 @@ $$;
 comment on function public.delete_artifact(jsonb, text) is
   'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
 
+-- schemas/artifacts/names.sql
+
+-- Names that look the same: Unicode has several spellings of one text, such as `é` as one character
+-- or as `e` and an accent. A file from a Mac often has another spelling than the one that is typed.
+
+-- A hash, because a normalized name may be too long for an index. Only names that are not ASCII
+-- have another spelling.
+create index artifacts_by_composed_name
+  on artifacts.artifacts (agent_id, hashtextextended(normalize(key, nfc), 0))
+  where state = 'committed' and ended_at is null and octet_length(key) > char_length(key);
+
+create function artifacts.named_artifact(agent_id text, key text, caller_agent text)
+returns artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  exact artifacts.artifacts := artifacts.current_artifact(named_artifact.agent_id, named_artifact.key);
+  instant timestamptz := clock_timestamp();
+  is_own boolean := named_artifact.caller_agent is not distinct from named_artifact.agent_id
+    or named_artifact.caller_agent is null;
+  same_looking text[];
+  artifact artifacts.artifacts;
+begin
+  if octet_length(named_artifact.key) = char_length(named_artifact.key)
+    or (exact.artifact_id is not null
+      and (is_own or artifacts.is_granted(exact.artifact_id, named_artifact.caller_agent, instant)))
+  then
+    return exact;
+  end if;
+
+  select array_agg(named.artifact_id order by named.artifact_id) into same_looking
+  from (
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.agent_id = named_artifact.agent_id
+      and a.state = 'committed'
+      and a.ended_at is null
+      and octet_length(a.key) > char_length(a.key)
+      and hashtextextended(normalize(a.key, nfc), 0)
+        = hashtextextended(normalize(named_artifact.key, nfc), 0)
+      and normalize(a.key, nfc) = normalize(named_artifact.key, nfc)
+      and a.key <> named_artifact.key
+      and a.expires_at > instant
+      -- What the caller cannot open must not change the answer.
+      and (is_own or artifacts.is_granted(a.artifact_id, named_artifact.caller_agent, instant))
+    limit 10
+  ) named;
+
+  if cardinality(same_looking) > 1 then
+    raise sqlstate 'PT404' using
+      message = 'artifact_not_found',
+      detail = json_build_object('same_looking', to_json(same_looking)),
+      hint = format(
+        'Several files have names that look like this one, in other Unicode spellings. Use the id of one: %s.',
+        array_to_string(same_looking, ', ')
+      );
+  end if;
+  if same_looking is null then
+    return exact;
+  end if;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = same_looking[1];
+  return artifact;
+end
+$$;
+comment on function artifacts.named_artifact(text, text, text) is
+  'The artifact that an agent''s `key` names for a caller (null: the operator): the one of exactly '
+  'this name or, if the caller can open none, the only one whose name is another Unicode spelling '
+  'of it. Null: none. Only for reads: nothing is written under a name that was not given exactly. '
+  'Raises artifact_not_found if several other spellings exist.';
+
 -- schemas/artifacts/downloads.sql
 
 -- Reading artifacts: whoever has access gets what a download URL is made from.
@@ -5927,8 +6021,9 @@ begin
   if open_artifact.key is null then
     select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
   else
-    artifact := artifacts.current_artifact(
-      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key
+    artifact := artifacts.named_artifact(
+      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key,
+      caller_agent
     );
   end if;
   if artifact.artifact_id is null then
@@ -5970,8 +6065,8 @@ end
 $$;
 comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
-  'current one of a `key` of agent_id (null: the caller). If the grant has a download limit, the '
-  'download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
+  'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact. If the '
+  'grant has a download limit, the download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
   'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
   'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';
 
@@ -15080,7 +15175,8 @@ begin
     last_end := agents.leads_until(ended_id);
     if last_end is not null or agents.is_remembered(ended_id) then
       update agents.enrolled_agents a
-      set kept_until = greatest(last_end, now()),
+      -- What is far away may end earlier: a grant ends with its file.
+      set kept_until = least(greatest(last_end, now()), now() + interval '60 days'),
         -- A revocation need not look at it.
         cut = case when last_end is null then 2 else a.cut end
       where a.agent_id = ended_id and a.ended_at is not null;
@@ -15106,8 +15202,7 @@ end
 $$;
 comment on function agents.forget_names(integer) is
   'Forgets up to max_entries agents that ended 30 days ago, and to which nothing leads any more: no '
-  'artifact, grant, tag, rule, event or count. The others are looked at again in 30 days, or when '
-  'what they left has ended.';
+  'artifact, grant, tag, rule, event or count. The others are looked at again after 30 to 90 days.';
 
 create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
 language plpgsql

@@ -105,7 +105,7 @@ Deno.test("enrolment:create of what is no number, no time, no tag, a file with o
       const text = await Deno.readTextFile(file);
       await writeFile(
         github,
-        text.replace(/https:\/\/issuer[^"]*/, "https://token.actions.githubusercontent.com"),
+        text.replace(/https:\/\/new-issuer[^"]*/, "https://token.actions.githubusercontent.com"),
       );
       return github;
     });

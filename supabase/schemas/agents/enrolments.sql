@@ -98,7 +98,8 @@ comment on column agents.enrolled_agents.ended_at is
   'agent has not ended.';
 
 comment on column agents.enrolled_agents.kept_until is
-  'When the last thing ends that the sweep found of the ended agent; null: it has not looked.';
+  'The sweep found that the ended agent had left something. It looks again 30 days after this; '
+  'null: it has not looked.';
 comment on column agents.enrolled_agents.cut is
   'What a revocation of the enrolment has ended: 0: nothing; 1: peer, rules and tags; 2: the grants '
   'that the agent gave, too, or there were none.';

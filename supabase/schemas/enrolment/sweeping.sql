@@ -85,7 +85,8 @@ begin
     last_end := agents.leads_until(ended_id);
     if last_end is not null or agents.is_remembered(ended_id) then
       update agents.enrolled_agents a
-      set kept_until = greatest(last_end, now()),
+      -- What is far away may end earlier: a grant ends with its file.
+      set kept_until = least(greatest(last_end, now()), now() + interval '60 days'),
         -- A revocation need not look at it.
         cut = case when last_end is null then 2 else a.cut end
       where a.agent_id = ended_id and a.ended_at is not null;
@@ -111,8 +112,7 @@ end
 $$;
 comment on function agents.forget_names(integer) is
   'Forgets up to max_entries agents that ended 30 days ago, and to which nothing leads any more: no '
-  'artifact, grant, tag, rule, event or count. The others are looked at again in 30 days, or when '
-  'what they left has ended.';
+  'artifact, grant, tag, rule, event or count. The others are looked at again after 30 to 90 days.';
 
 create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
 language plpgsql

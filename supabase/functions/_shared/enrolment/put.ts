@@ -14,7 +14,7 @@ const OF_TRUST = [
   "max_token_age_seconds",
 ] as const;
 
-/** An enrolment key proves no claims. So a template can only have the name that the agent asks for. */
+/** An enrolment key proves no claims. So its template has only the name that the agent asks for. */
 const TEMPLATE_OF_KEY =
   /^(?=.{14,64}$)(?:[A-Za-z0-9][A-Za-z0-9._:@-]*)\{agent_name\}[A-Za-z0-9._:@-]*$/;
 
