@@ -15,6 +15,7 @@ export const EVENT_TYPES: readonly string[] = [
   "agent.removed",
   "agent.shared",
   "agent.taken_over",
+  "ending.replayed",
   "enrolment.created",
   "enrolment.keys_replaced",
   "enrolment.refused",
@@ -24,5 +25,8 @@ export const EVENT_TYPES: readonly string[] = [
   "key.created",
   "key.revoked",
   "key.superseded",
+  "name.erased",
   "policy.applied",
+  "sender.blocked",
+  "sender.unblocked",
 ];

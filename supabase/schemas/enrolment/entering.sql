@@ -99,7 +99,27 @@ comment on function agents.can_take_over(agents.enrolments, agents.names) is
   'Whether the operator has named this agent in the enrolment, and the name is the operator''s, or '
   'belongs to enrolments for this agent alone with which nobody can enrol any more.';
 
-create function agents.enter_name(agent_id text, enrolment agents.enrolments) returns void
+create function agents.may_enter(agent_id text, enrolment agents.enrolments) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  holder agents.names;
+begin
+  select * into holder from agents.names n where n.agent_id = may_enter.agent_id;
+  if holder.agent_id is null then
+    return not agents.is_taken(may_enter.agent_id, enrolment);
+  end if;
+  return enrolment.enrolment_id = any (holder.ways)
+    or agents.can_take_over(enrolment, holder)
+    or agents.is_abandoned(holder);
+end
+$$;
+comment on function agents.may_enter(text, agents.enrolments) is
+  'Whether this enrolment may enrol an agent of this name, or could have the name.';
+
+create function agents.enter_name(agent_id text, enrolment agents.enrolments) returns boolean
 language plpgsql
 volatile
 set search_path = ''
@@ -107,20 +127,14 @@ as $$
 declare
   holder agents.names;
 begin
-  select * into holder from agents.names n where n.agent_id = enter_name.agent_id;
-  if holder.agent_id is null then
-    if agents.is_taken(enter_name.agent_id, enrolment) then
-      raise sqlstate 'PT409' using message = 'agent_name_taken';
-    end if;
-    if agents.claim_name(enter_name.agent_id, enrolment.enrolment_id) then
-      return;
-    end if;
-    -- The operator came first, while this transaction waited.
+  -- False also if the operator came first, while this transaction waited.
+  if agents.claim_name(enter_name.agent_id, enrolment.enrolment_id) then
+    return true;
   end if;
   -- Locked, so that nobody shares or takes over the name meanwhile.
   select * into holder from agents.names n where n.agent_id = enter_name.agent_id for update;
-  if enrolment.enrolment_id = any (holder.ways) then
-    return;
+  if not agents.may_enter(enter_name.agent_id, enrolment) then
+    return false;
   end if;
   if agents.can_take_over(enrolment, holder) then
     update agents.names n
@@ -128,10 +142,7 @@ begin
       select w from unnest(n.ways) w where not starts_with(w, 'enr_')
     ) || enrolment.enrolment_id
     where n.agent_id = enter_name.agent_id;
-    return;
-  end if;
-  if not agents.is_abandoned(holder) then
-    raise sqlstate 'PT409' using message = 'agent_name_taken';
+    return true;
   end if;
   perform agents.forget_holder(enter_name.agent_id);
   update agents.names n
@@ -139,8 +150,47 @@ begin
     taken_at = clock_timestamp(),
     held_since = agents.present_transaction()
   where n.agent_id = enter_name.agent_id;
+  return true;
 end
 $$;
 comment on function agents.enter_name(text, agents.enrolments) is
-  'Makes sure that a name belongs to this enrolment, under end_access(agent_id). Raises '
-  'agent_name_taken.';
+  'Gives a name to this enrolment if may_enter says so, under end_access(agent_id). Returns '
+  'whether it has the name.';
+
+create function agents.name_by_key(enrolment agents.enrolments, agent_name text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  named constant text := case
+    when enrolment.agent_template is null then agent_name
+    else replace(enrolment.agent_template, '{agent_name}', agent_name)
+  end;
+begin
+  if enrolment.agent_id is not null then
+    return enrolment.agent_id;
+  end if;
+  if starts_with(named, enrolment.agent_prefix) and length(named) = length(enrolment.agent_prefix) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_name", "message": "Must have something after the prefix."}]}';
+  end if;
+  if not starts_with(named, enrolment.agent_prefix) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = json_build_object('issues', json_build_array(json_build_object(
+        'path', 'agent_name', 'message', 'Must begin with ' || enrolment.agent_prefix || '.'
+      )));
+  end if;
+  if not agents.is_agent_id(named) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_name", "message": "Must be shorter: the enrolment adds to it."}]}';
+  end if;
+  return named;
+end
+$$;
+comment on function agents.name_by_key(agents.enrolments, text) is
+  'Who an agent becomes that enrols by this enrolment key and asks for agent_name. Raises '
+  'invalid_request.';
