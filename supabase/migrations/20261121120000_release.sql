@@ -10440,6 +10440,7 @@ return jsonb_strip_nulls(jsonb_build_object(
     else event.details -> 'enrolment_id'
   end,
   'reason', event.details -> 'reason',
+  'way', event.details -> 'way',
   'claim', event.details -> 'claim',
   'untold', event.details -> 'untold',
   'generation', event.details -> 'generation',
@@ -14405,6 +14406,23 @@ comment on function public.find_hashed_names(text, integer, text) is
   'The names that have this keyed hash among the max_entries names after the given one: {found: '
   '[agent_id], next: where the next page begins | null}. For an erasure that a restore has undone.';
 
+create function public.keep_out_erased(name_hash text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  insert into agents.erased_names (name_hash)
+  values (decode(keep_out_erased.name_hash, 'hex'))
+  on conflict do nothing;
+  return json_build_object('kept_out', found);
+end
+$$;
+comment on function public.keep_out_erased(text) is
+  'Keeps out an erased agent, by the keyed hash of its name, if a restore has lost that: '
+  '{kept_out: whether it was not kept out before}.';
+
 -- schemas/enrolment/enrolments.sql
 
 -- The operator creates and lists enrolments. agents/enrolments.sql has the tables.
@@ -16103,6 +16121,7 @@ declare
     'public.take_over_agent',
     'public.erase_agent',
     'public.readmit_agent',
+    'public.keep_out_erased',
     'public.after_restore',
     'public.note_replayed_event',
     'public.mark_lost_artifacts',

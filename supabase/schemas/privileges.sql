@@ -247,6 +247,7 @@ declare
     'public.take_over_agent',
     'public.erase_agent',
     'public.readmit_agent',
+    'public.keep_out_erased',
     'public.after_restore',
     'public.note_replayed_event',
     'public.mark_lost_artifacts',

@@ -58,6 +58,7 @@ return jsonb_strip_nulls(jsonb_build_object(
     else event.details -> 'enrolment_id'
   end,
   'reason', event.details -> 'reason',
+  'way', event.details -> 'way',
   'claim', event.details -> 'claim',
   'untold', event.details -> 'untold',
   'generation', event.details -> 'generation',

@@ -129,11 +129,11 @@ Deno.test("the next generation → the key before works until the new one is use
 });
 
 Deno.test("/enroll with a name of another agent → agent_name_taken, and that agent keeps what it has", async () => {
-  const [one, other] = [await put({ uses_left: null }), await put()];
+  const [one, other] = [await put({ uses_left: null }), await put({ uses_left: null })];
   const agent_name = newName("vm");
   const holder = await enrol({ enrolment_key: one.enrolment_key, agent_name });
   await use(holder);
-  const planner = await createAgent("planner");
+  const planner = await createAgent("new-planner");
   for (const name of [agent_name, planner.id]) {
     assertError(
       await tryEnrol({ enrolment_key: other.enrolment_key, agent_name: name }),

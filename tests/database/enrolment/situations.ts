@@ -189,7 +189,7 @@ export const SITUATIONS: Readonly<Record<string, () => Promise<Situation>>> = {
     };
   },
   "a name of the operator with nothing left, and one of the users": async () => {
-    const planner = await createAgent("planner");
+    const planner = await createAgent("new-planner");
     await operatorRpc("revoke_agent_keys", { agent_id: planner.id });
     const user = await signIn({ id: newName("ada") });
     assert.equal((await whoami(user)).status, 200);
@@ -197,7 +197,7 @@ export const SITUATIONS: Readonly<Record<string, () => Promise<Situation>>> = {
       texts: [planner.id, user.id],
       check: async () => {
         for (const agent_name of [planner.id, user.id]) {
-          const { enrolment_key } = await put();
+          const { enrolment_key } = await put({ uses_left: null });
           assert.equal((await tryEnrol({ enrolment_key, agent_name })).status, 409);
         }
         const asUser = await signIn(planner, { shares: false });

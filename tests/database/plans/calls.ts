@@ -89,6 +89,7 @@ export const CALLS: readonly PlannedCall[] = [
     bounds: { rows: 300, pages: 1000 },
   }),
   call("readmit_agent", { agent_id: HOARDER }),
+  call("keep_out_erased", { name_hash: "0".repeat(64) }),
   call("share_agent", { agent_id: HOARDER, way: "users" }),
   call("take_over_agent", { agent_id: "enrolled-7", max_entries: 100 }, {
     bounds: { rows: 5_000, pages: 10_000 },
