@@ -1,3 +1,4 @@
+import process from "node:process";
 import { runTask } from "../local/command/run_task.ts";
 import { CommandError } from "../local/command/command_error.ts";
 import { checkBytes } from "./fsck/bytes.ts";
@@ -7,6 +8,9 @@ import { checkVersions } from "./fsck/versions.ts";
 
 /** How many objects per second Storage is asked for, unless `--rate` says otherwise. */
 const OBJECTS_PER_SECOND = 100;
+
+/** The exit code after Ctrl-C, as shells have it. */
+const INTERRUPTED = 130;
 
 await runTask({
   task: "fsck",
@@ -51,8 +55,13 @@ await runTask({
       faults += await checkObjects(output);
       faults += await checkTotals(output, { repair });
     }
-    if (bytes) faults += await checkBytes(output, options);
-    return faults > 0 ? 1 : 0;
+    if (!bytes) return faults > 0 ? 1 : 0;
+    const interruption = new AbortController();
+    // The first Ctrl-C lets the checks under way end, so that their findings are told and the
+    // position is right. The second one ends the process.
+    process.once("SIGINT", () => interruption.abort());
+    faults += await checkBytes(output, { ...options, signal: interruption.signal });
+    return interruption.signal.aborted ? INTERRUPTED : faults > 0 ? 1 : 0;
   },
 });
 
