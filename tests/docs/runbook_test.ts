@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stateFiles } from "../../local/state/state_files.ts";
 import { artifactTest, grant, open, publish } from "../conformance/artifacts.ts";
 import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
 import { publish as publishInto } from "../database/own_artifacts.ts";
@@ -103,6 +104,27 @@ interface Pasting {
 function withBothFunctions(run: (own: OwnStack) => Promise<void>): Promise<void> {
   return withOwnStack(run, { functionNames: ["agent-artifacts", "agent-mesh"] });
 }
+
+Deno.test("docs/runbook.md, Storage has lost the bucket → files without bytes are marked as lost, and others are published under their names", async () => {
+  await withBothFunctions(async (own) => {
+    const lost = await publishInto(own, "plan.txt");
+    await rename(
+      join(stateFiles(own.stack.stateDir).storage, "objects"),
+      join(own.stack.stateDir, "lost"),
+    );
+    await mkdir(join(stateFiles(own.stack.stateDir).storage, "objects"));
+    const printed = await pastedInto(
+      own,
+      await documentedBlock("docs/runbook.md, Storage has lost the bucket, 1"),
+    );
+    assert.match(printed, new RegExp(`^lost bytes: ${lost} `, "m"));
+    const [row] = await own.sql`
+      select lost_at is not null as is_lost from artifacts.artifacts where artifact_id = ${lost}`;
+    assert.equal(row!["is_lost"], true);
+    const again = await publishInto(own, "plan.txt");
+    await own.ask("/open", { artifact_id: again });
+  });
+});
 
 // Not tested: deploying an earlier release and copying a bucket need a hosted platform.
 Deno.test("docs/runbook.md, Roll back a release and Move to another project → doctor compares the schema, fsck is silent; with a file whose bytes are not there, fsck names it, and the block ends", async () => {
