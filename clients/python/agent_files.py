@@ -583,7 +583,17 @@ class AgentFiles:
         # In byte order, a name comes before all longer names that begin with it.
         if found and found[0]["key"] == target:
             return str(found[0]["artifact_id"])
-        raise _not_found()
+        if target.isascii():
+            raise _not_found()
+        # An accent belongs to the letter before it, which may be in ASCII. What is shared or
+        # deleted is never guessed.
+        head = re.match(r"[ -~]*", target)
+        request = {**self._own, "prefix": head.group()[:-1] if head else "", "limit": 1000}
+        composed = unicodedata.normalize("NFC", target)
+        raise _not_found([
+            str(artifact["artifact_id"]) for artifact in self.call("list", request)["artifacts"]
+            if unicodedata.normalize("NFC", artifact["key"]) == composed
+        ])
 
     def _open_checked(self, target: str, from_agent: Optional[str]) -> Tuple[Json, str]:
         """Returns the opened artifact, and what to open when its URL expires."""
@@ -1331,9 +1341,17 @@ def _parse(text: bytes) -> Json:
     return parsed if isinstance(parsed, dict) else {}
 
 
-def _not_found() -> AgentError:
-    message = "There is no such artifact, or it is not yours."
-    return AgentError("artifact_not_found", message, status=404)
+def _not_found(same_looking: Sequence[str] = ()) -> AgentError:
+    """`same_looking` are the ids of artifacts whose names are other Unicode spellings."""
+    if not same_looking:
+        message = "There is no such artifact, or it is not yours."
+        return AgentError("artifact_not_found", message, status=404)
+    message = (
+        "There is no such artifact, only one whose name looks the same, in another Unicode "
+        f"spelling. Use its id: {', '.join(same_looking)}."
+    )
+    details = {"same_looking": [*same_looking]}
+    return AgentError("artifact_not_found", message, status=404, details=details)
 
 
 def _mismatch(opened: Json) -> AgentError:

@@ -13,6 +13,8 @@ export interface Enrolment {
   readonly agent_template: string | null;
   readonly tags: readonly string[];
   readonly uses_left: number | null;
+  readonly max_agents: number;
+  readonly max_instances: number;
   readonly created_at: string;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;

@@ -47,6 +47,16 @@ await runTask({
       value: "SECONDS",
       help: "how long after its last contact an agent is removed; default: never",
     },
+    "max-agents": {
+      type: "string",
+      value: "N",
+      help: "how many of its agents may exist at a time; default: 1000",
+    },
+    "max-instances": {
+      type: "string",
+      value: "N",
+      help: "how many instances of one agent may run at a time; default: 1",
+    },
   },
   async run({ positionals: [file], values }, output) {
     if (file !== undefined && Object.values(values).some((value) => value !== undefined)) {
@@ -63,8 +73,10 @@ await runTask({
         ...(values["expires-at"] !== undefined && {
           expires_at: values["expires-at"] === "never" ? null : readExpiry(values["expires-at"]),
         }),
-        ...seconds("session-seconds", values["session-seconds"]),
-        ...seconds("ephemeral-seconds", values["ephemeral-seconds"]),
+        ...number("session-seconds", values["session-seconds"]),
+        ...number("ephemeral-seconds", values["ephemeral-seconds"]),
+        ...number("max-agents", values["max-agents"]),
+        ...number("max-instances", values["max-instances"]),
       }
       : { kind: "trust", ...await readObject(file) };
     const created = await callFunctionAsOperator(
@@ -79,7 +91,7 @@ await runTask({
   },
 });
 
-function seconds(option: string, text: string | undefined): Record<string, number> {
+function number(option: string, text: string | undefined): Record<string, number> {
   if (text === undefined) return {};
   return { [option.replace("-", "_")]: wholeNumber(option, text) };
 }

@@ -81,15 +81,18 @@ Deno.test("enrolment:create with every option → as they say", async () => {
     ...["--label", "builders in eu", "--agent-id", newName("vm"), "--uses", "any"],
     ...["--tag", "tag:eu", "--tag", "tag:builder", "--expires-at", expires],
     ...["--session-seconds", "600", "--ephemeral-seconds", "300"],
+    ...["--max-agents", "20", "--max-instances", "3"],
   );
   assert.deepEqual(
     [made.label, made.tags, made.uses_left, made.expires_at, made.session_seconds],
     ["builders in eu", ["tag:eu", "tag:builder"], null, expires, 600],
   );
   assert.equal(made.ephemeral_seconds, 300);
+  assert.deepEqual([made.max_agents, made.max_instances], [20, 3]);
   const endless = await create("--uses", "20", "--expires-at", "never");
   assert.deepEqual([endless.uses_left, endless.expires_at], [20, null]);
   const { output } = await task("list");
+  assert.match(output, new RegExp(`^${made.enrolment_id}\t.*\tup to 20\t3\t`, "m"));
   for (const { enrolment_id, enrolment_key } of [made, endless]) {
     assert.match(output, new RegExp(`${enrolment_id}\tenrolment key\t`));
     assert.ok(!output.includes(enrolment_key), "the key is shown once");

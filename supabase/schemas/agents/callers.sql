@@ -19,6 +19,7 @@ declare
   end;
   caller_agent text;
   caller_key text;
+  came_by text;
   is_first_use boolean;
 begin
   if caller ->> 'kind' = 'operator' then
@@ -28,19 +29,32 @@ begin
   if caller ->> 'kind' = 'user' then
     caller_agent := agents.agent_of_user(caller);
   else
-    select k.agent_id, k.key_id, k.enrolment_id is not null and k.first_used_at is null
-    into caller_agent, caller_key, is_first_use
+    select k.agent_id, k.key_id, k.enrolment_id, k.first_used_at is null
+    into caller_agent, caller_key, came_by, is_first_use
     from agents.keys k
     where k.key_hash = presented_hash
       and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > clock_timestamp());
     if found then
+      -- An exchange that is repeated before the first use replaces the key. So the first use of a
+      -- key that must not be replaced afterwards is recorded before any answer.
+      if came_by is not null and is_first_use and exists (
+        select
+        from agents.enrolments e
+        where e.enrolment_id = came_by and (e.single_use_tokens or e.uses_left is not null)
+      ) then
+        raise sqlstate 'PT425' using message = 'first_use';
+      end if;
       -- The Edge Function reads this header for its log and its counts, and does not pass it on. A
       -- header of PostgREST's answer costs no extra round trip. No agent_id needs escaping.
       perform set_config(
         'response.headers',
         '[{"x-caller": "' || caller_agent || ' ' || caller_key
-          || case when is_first_use then ' first' else '' end || '"}]',
+          || case
+            when came_by is null then ''
+            when is_first_use then ' ' || came_by || ' first'
+            else ' ' || came_by
+          end || '"}]',
         true
       ),
       -- For acting_key, in this transaction.
@@ -66,8 +80,9 @@ end
 $$;
 comment on function agents.authenticate(jsonb) is
   'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
-  'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by ` first` if '
-  'note_first_use must be called. Raises superseded for a key that a newer generation ended. '
+  'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by the enrolment that '
+  'the key is from, and by ` first` if note_first_use must be called. Raises first_use if it must '
+  'be called first, and the request repeated: the proof was for one use. Raises superseded for a key that a newer generation ended. '
   'Raises unauthenticated for any other key that is unknown, expired or revoked, and for a user '
   'whose token has expired or whose agent was removed.';
 

@@ -19,6 +19,8 @@ create table agents.enrolments (
   ephemeral_seconds integer,
   single_use_tokens boolean not null default false,
   max_token_age_seconds integer,
+  max_agents integer not null default 1000,
+  max_instances integer not null default 1,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -50,6 +52,11 @@ create table agents.enrolments (
     ephemeral_seconds between 300 and 2592000
   ),
   constraint uses_are_counted_down_to_none check (uses_left >= 0),
+  -- Each enrolment of another agent counts up to this many.
+  constraint an_enrolment_has_up_to_a_hundred_thousand_agents check (
+    max_agents between 1 and 100000
+  ),
+  constraint an_agent_has_up_to_a_hundred_instances check (max_instances between 1 and 100),
   constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
 );
 comment on table agents.enrolments is
@@ -63,6 +70,12 @@ comment on column agents.enrolments.uses_left is
   'How many more times the enrolment can be used; null: any number of times.';
 comment on column agents.enrolments.ephemeral_seconds is
   'How long after its last contact the sweep removes an agent; null: never.';
+
+comment on column agents.enrolments.max_agents is
+  'How many of its agents may exist at a time. An agent that has ended does not count.';
+comment on column agents.enrolments.max_instances is
+  'How many instances of one agent may have live keys at a time. With 1, the newest key ends the '
+  'others, whatever its instance is called.';
 
 create index live_trusts_by_issuer on agents.enrolments (issuer)
   where kind = 'trust' and revoked_at is null;
@@ -82,7 +95,9 @@ create table agents.enrolled_agents (
 comment on table agents.enrolled_agents is
   'Which agent enrolled with which enrolment. The row stays after the agent has ended, so that the '
   'agent can come back under its name and nobody else gets that name.';
-comment on column agents.enrolled_agents.generation is 'How often the agent has enrolled.';
+comment on column agents.enrolled_agents.generation is
+  'How often the agent has enrolled. If its enrolment allows several instances: how often without '
+  'naming one.';
 comment on column agents.enrolled_agents.due_at is
   'When the sweep checks whether an ephemeral agent is still in contact; null: not ephemeral.';
 comment on column agents.enrolled_agents.ended_at is
@@ -138,6 +153,8 @@ return jsonb_build_object(
   'ephemeral_seconds', enrolment.ephemeral_seconds,
   'single_use_tokens', enrolment.single_use_tokens,
   'max_token_age_seconds', enrolment.max_token_age_seconds,
+  'max_agents', enrolment.max_agents,
+  'max_instances', enrolment.max_instances,
   'created_at', agents.iso_timestamp(enrolment.created_at),
   'expires_at', agents.iso_timestamp(enrolment.expires_at),
   'revoked_at', agents.iso_timestamp(enrolment.revoked_at)

@@ -55,6 +55,7 @@ create function agents.enrol(
   caller jsonb,
   enrolment agents.enrolments,
   agent_id text,
+  instance text,
   token_id text default null,
   token_expires_at timestamptz default null
 ) returns json
@@ -71,28 +72,51 @@ declare
   newest agents.keys;
   is_repeated boolean;
   is_taken_over boolean;
+  refusal text;
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
-  if agents.is_kept_out(enrol.agent_id) then
-    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
-  end if;
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
   is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
-  if is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
-    or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
-  then
-    raise sqlstate 'PT409' using message = 'agent_name_taken';
-  end if;
-
   select * into newest
   from agents.keys k
-  where k.agent_id = enrol.agent_id and k.enrolment_id = enrolment.enrolment_id
+  where k.agent_id = enrol.agent_id
+    and k.enrolment_id = enrolment.enrolment_id
+    and agents.is_same_place(enrolment.enrolment_id, k.instance, enrol.instance)
   order by k.generation desc
   limit 1;
   -- A caller that lost the answer repeats its request: the newest key was never used.
   is_repeated := newest.key_id is not null and newest.first_used_at is null
     and newest.revoked_at is null and newest.expires_at > enrolled_at;
+
+  -- Before anything that depends on who has the name, so that this refusal does not.
+  if (known.enrolment_id is distinct from enrolment.enrolment_id or known.ended_at is not null)
+    and agents.has_all_agents(enrolment)
+  then
+    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'too_many_agents')::jsonb
+      || jsonb_build_object('maximum', enrolment.max_agents);
+  end if;
+  if agents.has_all_instances(enrolment, enrol.agent_id, enrol.instance) then
+    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'too_many_instances')::jsonb
+      || jsonb_build_object('maximum', enrolment.max_instances);
+  end if;
+  if agents.is_kept_out(enrol.agent_id) then
+    refusal := 'agent_removed';
+  elsif is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
+    or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
+  then
+    refusal := 'agent_name_taken';
+  end if;
+  -- If the agent chose the name, and uses are limited, a refused name costs a use, and the answer
+  -- does not say why. Otherwise, one enrolment key would tell about any number of names.
+  if enrolment.agent_id is not null or enrolment.uses_left is null then
+    if refusal = 'agent_removed' then
+      return agents.refuse_enrolment(caller, enrolment.enrolment_id, refusal);
+    end if;
+    if refusal is not null then
+      raise sqlstate 'PT409' using message = refusal;
+    end if;
+  end if;
 
   if enrolment.single_use_tokens then
     insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
@@ -112,6 +136,9 @@ begin
       return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'used_up');
     end if;
   end if;
+  if refusal is not null then
+    return agents.refuse_enrolment(caller, enrolment.enrolment_id, refusal);
+  end if;
 
   update agents.keys k
   set revoked_at = enrolled_at, superseded_at = enrolled_at
@@ -126,19 +153,28 @@ begin
       and k.revoked_at is null;
     perform agents.end_enrolled_tags(caller, enrol.agent_id);
   end if;
-  insert into agents.keys (key_id, agent_id, key_hash, expires_at, enrolment_id, generation)
+  insert into agents.keys (
+    key_id, agent_id, key_hash, expires_at, enrolment_id, generation, instance
+  )
   values (
     made_id,
     enrol.agent_id,
     encode(sha256(convert_to(agent_key, 'UTF8')), 'hex'),
     enrolled_at + make_interval(secs => enrolment.session_seconds),
     enrolment.enrolment_id,
-    coalesce(known.generation, 0) + 1
+    agents.next_generation(enrolment.enrolment_id, known, enrol.instance),
+    enrol.instance
   )
   returning * into made;
   insert into agents.enrolled_agents as a (agent_id, enrolment_id, generation, enrolled_at, due_at)
   values (
-    made.agent_id, made.enrolment_id, made.generation, enrolled_at,
+    made.agent_id,
+    made.enrolment_id,
+    case
+      when agents.is_same_place(made.enrolment_id, null, made.instance) then made.generation
+      else coalesce(known.generation, 0)
+    end,
+    enrolled_at,
     enrolled_at + make_interval(secs => enrolment.ephemeral_seconds)
   )
   on conflict on constraint enrolled_agents_pkey do update
@@ -149,7 +185,9 @@ begin
     ended_at = null;
   perform agents.record_event(
     caller, null, 'agent.enrolled', made.agent_id, made.key_id,
-    jsonb_build_object('enrolment_id', made.enrolment_id, 'generation', made.generation)
+    jsonb_strip_nulls(jsonb_build_object(
+      'enrolment_id', made.enrolment_id, 'generation', made.generation, 'instance', made.instance
+    ))
   );
   perform agents.replace_tags(caller, made.agent_id, enrolment.tags, made.enrolment_id);
 
@@ -164,36 +202,18 @@ begin
   );
 end
 $$;
-comment on function agents.enrol(jsonb, agents.enrolments, text, text, timestamptz) is
-  'Creates the agent key of an agent''s next generation, under the enrolment''s lock. The previous '
-  'key stays live until the new one is used. If the previous key was never used, it ends now, and '
+comment on function agents.enrol(jsonb, agents.enrolments, text, text, text, timestamptz) is
+  'Creates the agent key of the next generation of an agent, or of its instance, under the '
+  'enrolment''s lock. The previous key stays live until the new one is used. If the previous key was never used, it ends now, and '
   'this does not count as another use of the enrolment. If another enrolment held the agent, the '
   'keys from that one end now, too. Raises agent_name_taken, limit_exceeded.';
 
-create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  found_enrolment agents.enrolments;
-begin
-  perform pg_advisory_xact_lock_shared(agents.enrolment_lock(live_enrolment.enrolment_id));
-  -- A separate statement, so that it sees a revocation that the lock waited for.
-  select * into found_enrolment
-  from agents.enrolments e
-  where e.enrolment_id = live_enrolment.enrolment_id
-    and e.revoked_at is null
-    and (e.expires_at is null or e.expires_at > clock_timestamp());
-  return found_enrolment;
-end
-$$;
-comment on function agents.live_enrolment(text) is
-  'An enrolment that was not revoked and has not expired; it cannot be revoked before the '
-  'transaction ends. Null: there is no such enrolment.';
-
-create function public.enrol_with_key(caller jsonb, enrolment_key_hash text, agent_name text default null)
-returns json
+create function public.enrol_with_key(
+  caller jsonb,
+  enrolment_key_hash text,
+  agent_name text default null,
+  instance text default null
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -225,21 +245,23 @@ begin
       detail = '{"issues": [{"path": "agent_name", "message": "This enrolment is for another agent. Leave the name out."}]}';
   end if;
   return agents.enrol(
-    enrol_with_key.caller, enrolment, coalesce(enrolment.agent_id, enrol_with_key.agent_name)
+    enrol_with_key.caller, enrolment, coalesce(enrolment.agent_id, enrol_with_key.agent_name),
+    enrol_with_key.instance
   );
 end
 $$;
-comment on function public.enrol_with_key(jsonb, text, text) is
+comment on function public.enrol_with_key(jsonb, text, text, text) is
   'Enrols by an enrolment key: {agent_id, key, key_id, expires_at, tags, generation, '
-  'ephemeral_seconds | null}, or {refused}. Raises invalid_request, agent_name_taken, '
-  'limit_exceeded.';
+  'ephemeral_seconds | null}, or {refused}, with {maximum} if agents or instances are too many. '
+  'Raises invalid_request, agent_name_taken, limit_exceeded.';
 
 create function public.enrol_with_token(
   caller jsonb,
   enrolment_id text,
   agent_id text,
   token_id text,
-  token_expires_at timestamptz
+  token_expires_at timestamptz,
+  instance text default null
 ) returns json
 language plpgsql
 volatile
@@ -255,11 +277,11 @@ begin
     return agents.refuse_enrolment(enrol_with_token.caller, enrol_with_token.enrolment_id, 'ended');
   end if;
   return agents.enrol(
-    enrol_with_token.caller, enrolment, enrol_with_token.agent_id, enrol_with_token.token_id,
-    enrol_with_token.token_expires_at
+    enrol_with_token.caller, enrolment, enrol_with_token.agent_id, enrol_with_token.instance,
+    enrol_with_token.token_id, enrol_with_token.token_expires_at
   );
 end
 $$;
-comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz) is
+comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz, text) is
   'Enrols by a token that the function has verified, and whose claims meet the enrolment''s '
   'conditions and give this agent_id. Answers and raises as enrol_with_key does.';

@@ -28,12 +28,15 @@ begin
     set revoked_at = clock_timestamp(), superseded_at = clock_timestamp()
     where k.agent_id = used.agent_id
       and k.generation < used.generation
+      and agents.is_same_place(used.enrolment_id, k.instance, used.instance)
       and k.revoked_at is null
     returning *
   loop
     perform agents.record_event(
       note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id, superseded.key_id,
-      jsonb_build_object('generation', superseded.generation)
+      jsonb_strip_nulls(jsonb_build_object(
+        'generation', superseded.generation, 'instance', superseded.instance
+      ))
     );
   end loop;
   return json_build_object('superseded', 1);
@@ -41,4 +44,4 @@ end
 $$;
 comment on function public.note_first_use(jsonb) is
   'Records that the calling key from an enrolment was used, and ends the keys of earlier '
-  'generations. Idempotent.';
+  'generations of this instance. Idempotent.';

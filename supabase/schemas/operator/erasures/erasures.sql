@@ -180,6 +180,7 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
+  perform artifacts.refuse_versions();
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
@@ -189,6 +190,15 @@ begin
     raise sqlstate 'PT409' using
       message = 'policy_rule',
       hint = 'The policy names this agent. Apply one that does not, then erase it.';
+  end if;
+  if erase_agent.pseudonym is null then
+    -- For a record outside the database: after a restore, the agent is erased again by it.
+    perform agents.record_event(
+      '{"kind": "operator"}', null, 'name.erased', null, null,
+      jsonb_build_object(
+        'name_hash', encode(agents.hash_of_name(erase_agent.agent_id), 'hex'), 'pseudonym', chosen
+      )
+    );
   end if;
   perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
@@ -230,4 +240,5 @@ comment on function public.erase_agent(text, text, integer) is
   'readmit_agent. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
   'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
-  'invalid_request, and policy_rule while the policy names the agent.';
+  'invalid_request, policy_rule while the policy names the agent, and misconfigured while the '
+  'bucket keeps versions: no sweep can remove the bytes.';
