@@ -10853,11 +10853,77 @@ comment on function agents.has_new_event(text, text[], text) is
   'agent) after a position. Also true once this has read 1000 events of any type, because one of '
   'these types may follow them.';
 
+-- Almost every wait has nothing new. The following two find that out in 10 to 60 microseconds, where
+-- the two above take 300 to 600. They return a table, because PostgreSQL inlines no other function
+-- with a subquery.
+
+create function artifacts.may_have_new_grant(agent_id text, since pg_snapshot)
+returns table (is_possible boolean)
+language sql
+stable
+begin atomic
+  -- A transaction that the snapshot does not contain is at least as new as its oldest one.
+  select exists (
+      select from artifacts.grants g
+      where g.grantee = may_have_new_grant.agent_id
+        and g.transaction_id >= pg_snapshot_xmin(may_have_new_grant.since)
+    )
+    or exists (
+      select from agents.agent_tags t
+      where t.agent_id = may_have_new_grant.agent_id
+        and (
+          t.transaction_id >= pg_snapshot_xmin(may_have_new_grant.since)
+          or exists (
+            select from artifacts.grants g
+            where g.grantee = artifacts.grantee(null, t.tag)
+              and g.transaction_id >= pg_snapshot_xmin(may_have_new_grant.since)
+          )
+        )
+    );
+end;
+comment on function artifacts.may_have_new_grant(text, pg_snapshot) is
+  'False only where has_new_grant is false.';
+
+create function agents.may_have_new_event(agent_id text, place text)
+returns table (is_possible boolean)
+language sql
+stable
+begin atomic
+  select may_have_new_event.agent_id is null
+    or exists (
+      select from agents.events e
+      where e.subject_agent_id = may_have_new_event.agent_id
+        and (e.transaction_id, e.event_id) > (a.transaction_id, a.event_id)
+    )
+    or exists (
+      select from agents.events e
+      where e.other_agent_id = may_have_new_event.agent_id
+        and (e.transaction_id, e.event_id) > (a.transaction_id, a.event_id)
+    )
+    or exists (
+      select from agents.events e
+      where e.actor_agent_id = may_have_new_event.agent_id
+        and e.actor_agent_id <> e.subject_agent_id
+        and (e.transaction_id, e.event_id) > (a.transaction_id, a.event_id)
+    )
+  from (
+    select
+      split_part(may_have_new_event.place, '.', 1)::xid8 as transaction_id,
+      split_part(may_have_new_event.place, '.', 2)::bigint as event_id
+  ) a;
+end;
+comment on function agents.may_have_new_event(text, text) is
+  'False only where has_new_event, of any types, is false.';
+
 create function public.find_changes(waits jsonb) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
+-- For each wait, a few index entries are looked for, and usually none is there. The planner would
+-- read tables with few rows whole, once for each wait.
+set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
   epoch constant text := agents.present_epoch();
@@ -10867,13 +10933,21 @@ begin
     select
       e.number - 1 as place,
       e.wait,
+      e.wait ->> 'kind' as kind,
       -- A key or token that has ended counts as news, because the next answer is a refusal. So does
       -- a position of another epoch.
       e.wait -> 'caller' ->> 'kind' in ('agent', 'user') and c.agent_id is null
         or split_part(e.wait ->> 'after', '-', 1) <> epoch
         or split_part(e.wait ->> 'inbox_after', '-', 1) <> epoch
         or split_part(e.wait ->> 'events_after', '-', 1) <> epoch as is_over,
-      split_part(e.wait ->> 'after', '-', 2) as place_in_feed,
+      split_part(
+        case e.wait ->> 'kind' when 'inbox' then e.wait ->> 'after' else e.wait ->> 'inbox_after' end,
+        '-', 2
+      )::pg_snapshot as inbox_place,
+      split_part(
+        case e.wait ->> 'kind' when 'events' then e.wait ->> 'after' else e.wait ->> 'events_after' end,
+        '-', 2
+      ) as events_place,
       coalesce(c.agent_id, e.wait ->> 'agent_id') as agent_id
     from jsonb_array_elements(find_changes.waits) with ordinality as e (wait, number)
     left join lateral (
@@ -10894,26 +10968,22 @@ begin
     'events_position', agents.position_at(agents.horizon() || '.0')
   ) into answer
   from waiting w
+  cross join lateral artifacts.may_have_new_grant(w.agent_id, w.inbox_place) g
+  cross join lateral agents.may_have_new_event(w.agent_id, w.events_place) n
   where w.is_over
-    or case w.wait ->> 'kind'
-      when 'inbox' then artifacts.has_new_grant(
-        w.agent_id, w.wait ->> 'from_agent', w.place_in_feed::pg_snapshot
-      )
-      when 'configuration' then mesh.has_other_version(w.agent_id, (w.wait ->> 'version')::bigint)
-      when 'events' then agents.has_new_event(
+    or w.kind not in ('inbox', 'configuration', 'events', 'all')
+    or w.wait ->> 'version' is not null
+      and mesh.has_other_version(w.agent_id, (w.wait ->> 'version')::bigint)
+    or w.inbox_place is not null
+      and g.is_possible
+      and artifacts.has_new_grant(w.agent_id, w.wait ->> 'from_agent', w.inbox_place)
+    or w.events_place is not null
+      and n.is_possible
+      and agents.has_new_event(
         w.agent_id,
-        array(select jsonb_array_elements_text(w.wait -> 'types')),
-        w.place_in_feed
-      )
-      when 'all' then
-        w.wait ->> 'version' is not null
-          and mesh.has_other_version(w.agent_id, (w.wait ->> 'version')::bigint)
-        or w.wait ->> 'inbox_after' is not null
-          and artifacts.has_new_grant(w.agent_id, null, split_part(w.wait ->> 'inbox_after', '-', 2)::pg_snapshot)
-        or w.wait ->> 'events_after' is not null
-          and agents.has_new_event(w.agent_id, null, split_part(w.wait ->> 'events_after', '-', 2))
-      else true
-    end;
+        case when w.kind = 'events' then array(select jsonb_array_elements_text(w.wait -> 'types')) end,
+        w.events_place
+      );
   return answer;
 end
 $$;
@@ -14672,7 +14742,8 @@ create function agents.record_enrolment_refusal(
   caller jsonb,
   enrolment_id text,
   reason text,
-  claim text default null
+  claim text default null,
+  detail text default null
 ) returns void
 language plpgsql
 volatile
@@ -14708,12 +14779,13 @@ begin
     jsonb_strip_nulls(jsonb_build_object(
       'reason', record_enrolment_refusal.reason,
       'claim', record_enrolment_refusal.claim,
+      'detail', record_enrolment_refusal.detail,
       'untold', nullif(missed, 0)
     ))
   );
 end
 $$;
-comment on function agents.record_enrolment_refusal(jsonb, text, text, text) is
+comment on function agents.record_enrolment_refusal(jsonb, text, text, text, text) is
   'Writes why an enrolment was refused, for the operator: up to 20 events a minute for each reason '
   'of an enrolment. `untold` is how many more there were in the previous minute with a refusal.';
 
@@ -14749,15 +14821,16 @@ declare
 begin
   for refusal in
     -- A stranger can name any enrolment, so events name only existing ones.
-    select e.enrolment_id, r.reason, r.claim
-    from jsonb_to_recordset(refuse_token.refusals) as r (enrolment_id text, reason text, claim text)
+    select e.enrolment_id, r.reason, r.claim, r.detail
+    from jsonb_to_recordset(refuse_token.refusals)
+      as r (enrolment_id text, reason text, claim text, detail text)
     left join agents.enrolments e on e.enrolment_id = r.enrolment_id
     -- The same order in every transaction prevents deadlocks: each refusal locks the row that
     -- counts it.
     order by e.enrolment_id nulls first, r.reason collate "C"
   loop
     perform agents.record_enrolment_refusal(
-      refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim
+      refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim, refusal.detail
     );
   end loop;
   return json_build_object('refused', refuse_token.refusals -> 0 ->> 'reason');
@@ -14765,7 +14838,7 @@ end
 $$;
 comment on function public.refuse_token(jsonb, jsonb) is
   'Records that the function refused a token, and why: refusals are [{enrolment_id, reason, '
-  'claim}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
+  'claim, detail}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
   '20 events a minute for each reason of an enrolment.';
 
 -- schemas/enrolment/places.sql
