@@ -45,7 +45,11 @@ interface Changes {
   readonly events_position: string;
 }
 
+/** From the beginning of one poll to the beginning of the next. */
 const POLL_MILLISECONDS = 1000;
+
+/** The shortest pause after a poll, however long it took: the database also has other work. */
+const PAUSE_MILLISECONDS = 250;
 
 /** How long a process that ends waits for its answers to be sent. */
 const ANSWERING_MILLISECONDS = 1000;
@@ -106,9 +110,15 @@ export class Waits {
   async #poll(): Promise<void> {
     this.#isPolling = true;
     // Every waiting request has just asked by itself, so the first poll comes after a pause.
-    while (await pause(POLL_MILLISECONDS), this.#waiters.size > 0) {
+    let polledFor = 0;
+    while (
+      await pause(Math.max(POLL_MILLISECONDS - polledFor, PAUSE_MILLISECONDS)),
+        this.#waiters.size > 0
+    ) {
+      const began = performance.now();
       // A new record: the call must not be in the log line of the request that started the poll.
       await recordInto(new RequestRecord(), () => this.#ask());
+      polledFor = performance.now() - began;
     }
     this.#isPolling = false;
   }
