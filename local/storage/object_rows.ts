@@ -55,6 +55,9 @@ export interface BucketRow {
   readonly allowed_mime_types: readonly string[] | null;
 }
 
+/** Neither an older version nor a delete marker is an object. */
+const IS_OBJECT = "archived_at is null and not is_delete_marker";
+
 /** PostgreSQL's error code for a duplicate value in a unique index. */
 const UNIQUE_VIOLATION = "23505";
 
@@ -94,7 +97,7 @@ export class ObjectRows {
 
   async find({ bucket, path }: ObjectAddress): Promise<ObjectRow | null> {
     const { rows } = await this.#pool.query<ObjectRow>(
-      "select * from storage.objects where bucket_id = $1 and name = $2",
+      `select * from storage.objects where bucket_id = $1 and name = $2 and ${IS_OBJECT}`,
       [bucket, path],
     );
     return rows[0] ?? null;
@@ -108,7 +111,10 @@ export class ObjectRows {
     throw bucket === null ? storageErrors.noSuchBucket() : storageErrors.noSuchKey();
   }
 
-  /** Puts `uploaded` at the address. Returns the version that it replaced, or null. */
+  /**
+   * Puts `uploaded` at the address. Returns the version that it replaced, or null: a bucket that
+   * keeps versions keeps the replaced one.
+   */
   put({ bucket, path }: ObjectAddress, uploaded: NewVersion): Promise<string | null> {
     return this.#transaction(async (client) => {
       // Serialize uploads to one address. Otherwise an upload that inserts would not see what it
@@ -116,14 +122,18 @@ export class ObjectRows {
       await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
         `${bucket}/${path}`,
       ]);
+      const keeps = await keepsVersions(client, bucket);
+      if (keeps) await archive(client, { bucket, paths: [path] });
       const { rows: [replaced] } = await client.query<{ version: string }>(
-        "select version from storage.objects where bucket_id = $1 and name = $2 for update",
+        `select version from storage.objects
+        where bucket_id = $1 and name = $2 and archived_at is null for update`,
         [bucket, path],
       );
       await client.query(
-        `insert into storage.objects (bucket_id, name, version, metadata, user_metadata)
-        values ($1, $2, $3, $4, $5)
-        on conflict (bucket_id, name) do update set
+        `insert into storage.objects
+          (bucket_id, name, version, metadata, user_metadata, is_versioned)
+        values ($1, $2, $3, $4, $5, $6)
+        on conflict (bucket_id, name collate "C") where archived_at is null do update set
           version = excluded.version,
           metadata = excluded.metadata,
           user_metadata = excluded.user_metadata,
@@ -134,6 +144,7 @@ export class ObjectRows {
           uploaded.version,
           JSON.stringify(uploaded.metadata),
           uploaded.userMetadata === null ? null : JSON.stringify(uploaded.userMetadata),
+          keeps,
         ],
       );
       return replaced?.version ?? null;
@@ -162,7 +173,7 @@ export class ObjectRows {
           set bucket_id = $3, name = $4, version = $5, updated_at = now()
           from (
             select id, version from storage.objects
-            where bucket_id = $1 and name = $2 for update
+            where bucket_id = $1 and name = $2 and ${IS_OBJECT} for update
           ) old
           where o.id = old.id
           returning o.*, old.version as old_version`,
@@ -179,15 +190,31 @@ export class ObjectRows {
     }
   }
 
-  /** Removes the objects at `paths` and returns their rows. Ignores paths without an object. */
-  remove(bucket: string, paths: readonly string[]): Promise<ObjectRow[]> {
+  /**
+   * Removes the objects at `paths` and returns their rows, and the versions whose bytes nobody
+   * needs any more: none in a bucket that keeps versions, where a delete marker takes the place of
+   * each object. Ignores paths without an object.
+   */
+  remove(
+    bucket: string,
+    paths: readonly string[],
+  ): Promise<{ removed: ObjectRow[]; unneeded: string[] }> {
     return this.#transaction(async (client) => {
+      if (await keepsVersions(client, bucket)) {
+        const removed = await archive(client, { bucket, paths });
+        await client.query(
+          `insert into storage.objects (bucket_id, name, version, is_delete_marker, is_versioned)
+          select $1, name, gen_random_uuid()::text, true, true from unnest($2::text[]) as name`,
+          [bucket, removed.map(({ name }) => name)],
+        );
+        return { removed, unneeded: [] };
+      }
       await client.query("select set_config('storage.allow_delete_query', 'true', true)");
       const { rows } = await client.query<ObjectRow>(
         "delete from storage.objects where bucket_id = $1 and name = any($2) returning *",
         [bucket, paths],
       );
-      return rows;
+      return { removed: rows, unneeded: rows.map(({ version }) => version) };
     });
   }
 
@@ -202,7 +229,8 @@ export class ObjectRows {
   async under(bucket: string, prefix: string): Promise<ObjectRow[]> {
     const { rows } = await this.#pool.query<ObjectRow>(
       `select * from storage.objects
-      where bucket_id = $1 and starts_with(name, $2) order by name collate "C"`,
+      where bucket_id = $1 and starts_with(name, $2) and ${IS_OBJECT}
+      order by name collate "C"`,
       [bucket, prefix],
     );
     return rows;
@@ -224,4 +252,26 @@ export class ObjectRows {
       client.release(failure !== undefined);
     }
   }
+}
+
+/** Suspended versioning differs from enabled versioning only for uploads from before: not here. */
+async function keepsVersions(client: pg.PoolClient, bucket: string): Promise<boolean> {
+  const { rows } = await client.query(
+    "select from storage.buckets where id = $1 and versioning_status <> 'DISABLED'",
+    [bucket],
+  );
+  return rows.length > 0;
+}
+
+/** Makes older versions of the objects at `paths`, and returns their rows. */
+async function archive(
+  client: pg.PoolClient,
+  { bucket, paths }: { readonly bucket: string; readonly paths: readonly string[] },
+): Promise<ObjectRow[]> {
+  const { rows } = await client.query<ObjectRow & { readonly is_delete_marker: boolean }>(
+    `update storage.objects set archived_at = clock_timestamp()
+    where bucket_id = $1 and name = any($2) and archived_at is null returning *`,
+    [bucket, paths],
+  );
+  return rows.filter(({ is_delete_marker }) => !is_delete_marker);
 }

@@ -156,8 +156,9 @@ export async function startStorage(
     if (!Array.isArray(prefixes) || prefixes.length === 0) {
       throw storageErrors.invalidRequest("body/prefixes must NOT have fewer than 1 items");
     }
-    const removed = await rows.remove(context.req.param("bucket"), prefixes.map(String));
-    for (const row of removed) await files.remove(row.version);
+    const bucket = context.req.param("bucket");
+    const { removed, unneeded } = await rows.remove(bucket, prefixes.map(String));
+    for (const version of unneeded) await files.remove(version);
     return context.json(removed);
   });
   app.get(

@@ -4,6 +4,7 @@ import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
 import { eventCells } from "../output/event_cells.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { findEvents } from "../reads/find_events.ts";
+import { type HeldLog, heldText } from "../reads/held_log.ts";
 import { nothingNames } from "../reads/known_agent.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { rowsOf } from "../pages.ts";
@@ -23,6 +24,8 @@ interface Shown extends DescribedAgent {
   readonly usage: readonly UsageRow[];
   /** The newest events, newest last. */
   readonly events: readonly EventRow[];
+  /** Why some of the events are not final; null: all are. */
+  readonly held: HeldLog | null;
 }
 
 /** Throws CommandError. */
@@ -36,7 +39,7 @@ async function readShown(agent_id: string): Promise<Shown> {
   const usage = await Array.fromAsync(
     rowsOf<UsageRow>("list_usage", { parameters: { agent_id, since } }),
   );
-  const { events } = await findEvents({ agent_id, max_entries: NEWEST_EVENTS });
+  const { events, held } = await findEvents({ agent_id, max_entries: NEWEST_EVENTS });
   const limits = await readLimits();
   const quota_bytes = agent.quota_bytes ?? limits.quota_bytes;
   return {
@@ -46,6 +49,7 @@ async function readShown(agent_id: string): Promise<Shown> {
     has_own_quota: agent.quota_bytes !== null,
     usage,
     events,
+    held,
   };
 }
 
@@ -95,6 +99,7 @@ function describe(shown: Shown): string {
       shown.usage.map(({ day, requests, refusals }) => [day, String(requests), String(refusals)]),
     ),
     section(["AT", "TYPE", "BY", "WHAT"], shown.events.map(eventCells)),
+    heldText(shown.held) ?? "",
   ].filter((text) => text !== "").join("\n\n");
 }
 

@@ -5,8 +5,10 @@ import { eventCells } from "../output/event_cells.ts";
 import { limitOf, LIST_OPTIONS, showList } from "../output/list.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { sorted, sortingOf } from "../output/sorted.ts";
-import { sinceOf } from "../output/since.ts";
+import { sinceOf, untilOf } from "../output/since.ts";
 import { EVENT_TYPES } from "../reads/event_types.ts";
+import { ENDING_TYPES } from "../restore/ending_types.ts";
+import { withSources } from "../restore/exported.ts";
 import {
   type EventsQuestion,
   findEvents,
@@ -14,6 +16,7 @@ import {
   type NewestEvents,
   PAGE_SIZE,
 } from "../reads/find_events.ts";
+import { type HeldLog, heldText, Repeats } from "../reads/held_log.ts";
 import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { EventRow, RefusalRow } from "../reads/rows.ts";
 
@@ -39,11 +42,14 @@ async function* eventsOf(
   { after, since, ...question }: Question,
   { limit, isFollowing }: Wanted,
 ): AsyncGenerator<EventRow> {
+  const repeats = new Repeats();
   let position = after;
   let wanted = limit;
+  let wasHeld = false;
   if (after === null && since === null) {
     const newest = await findNewestEvents(question, limit);
-    yield* newest.events;
+    yield* repeats.without(newest.events);
+    wasHeld = tellHeld(newest.held);
     if (newest.hasStopped) note(howFar(newest));
     else if (newest.hasOlder && !isFollowing) {
       note(`These are the newest ${limit}. There may be older ones: --limit, --since or --all.`);
@@ -59,13 +65,17 @@ async function* eventsOf(
       after: position,
       max_entries: isFollowing && wanted <= 0 ? PAGE_SIZE : Math.min(wanted, PAGE_SIZE),
     });
-    yield* page.events;
-    position = page.latest;
+    yield* repeats.without(page.events);
+    wasHeld = tellHeld(page.held, { unless: wasHeld });
     found += page.events.length;
     wanted -= page.events.length;
-    if (page.more && (wanted > 0 || isFollowing)) continue;
+    if (page.next !== null && (wanted > 0 || isFollowing)) {
+      position = page.next;
+      continue;
+    }
+    position = page.latest;
     if (!isFollowing) {
-      if (page.more) {
+      if (page.next !== null) {
         note(`These are the first ${found}. There may be more: --after ${position}, or --all.`);
       } else if (found === 0) note(NONE);
       return;
@@ -73,6 +83,13 @@ async function* eventsOf(
     wanted = 0;
     await new Promise((resolve) => setTimeout(resolve, FOLLOW_MILLISECONDS));
   }
+}
+
+/** Returns whether the log is held. Notes on standard error whose transaction holds it. */
+function tellHeld(held: HeldLog | null, { unless = false } = {}): boolean {
+  const text = heldText(held);
+  if (text !== null && !unless) note(text);
+  return text !== null;
 }
 
 const NONE = "No such event is on record.";
@@ -101,12 +118,16 @@ await runTask({
     since: {
       type: "string",
       value: "WHEN",
-      help: "only events since: 90m, 2h, 7d ago, or a timestamp",
+      help: "only events since: 90m, 2h, 7d ago, a date or a timestamp, in UTC",
     },
     until: {
       type: "string",
       value: "WHEN",
-      help: "only events until: 90m, 2h, 7d ago, or a timestamp",
+      help: "only events until: 90m, 2h, 7d ago, a date (its end) or a timestamp",
+    },
+    endings: {
+      type: "boolean",
+      help: "only of the types that a restore needs: keep them with --json (docs/backup.md)",
     },
     follow: { type: "boolean", help: "keep running, and show new events" },
     refusals: {
@@ -117,12 +138,12 @@ await runTask({
   },
   async run({ values }, output) {
     const since = sinceOf(values.since);
-    const until = sinceOf(values.until, { option: "--until" });
+    const until = untilOf(values.until);
     const agent_id = values.agent ?? null;
     if (values.refusals) {
       if (
         values.artifact !== undefined || values.type !== undefined || values.follow ||
-        until !== null
+        values.endings || until !== null
       ) {
         throw new CommandError(
           "--refusals shows counts: combine it only with --agent and --since.",
@@ -146,6 +167,9 @@ await runTask({
     if (values.follow && (until !== null || values.sort !== undefined)) {
       throw new CommandError("--follow keeps running: leave --until and --sort out.");
     }
+    if (values.endings && values.type !== undefined) {
+      throw new CommandError("--endings chooses the types: leave --type out.");
+    }
     if (values.type?.some((type) => !EVENT_TYPES.includes(type))) {
       throw new CommandError(
         `--type takes a type of events, such as artifact.opened. There are: ${
@@ -166,13 +190,14 @@ await runTask({
       until,
       agent_id,
       artifact_id: values.artifact ?? null,
-      types: values.type ?? null,
+      types: values.endings ? ENDING_TYPES : values.type ?? null,
       after: values.after ?? null,
     };
-    const found = eventsOf(question, {
+    const events = eventsOf(question, {
       limit: sorting === null || areNewest ? limit : Infinity,
       isFollowing,
     });
+    const found = values.endings ? withSources(events) : events;
     await output.rows(sorting === null ? found : sorted(found, { ...sorting, limit }), {
       ...columns,
       isEndless: isFollowing || (values.all === true && sorting === null),

@@ -41,7 +41,7 @@ export function shower(project: string): Show {
 export function addReadingPages(app: Hono, show: Show): void {
   app.get("/", (context) => context.redirect("overview/"));
   app.get("/overview/", async (context) => {
-    const [{ events }, usage, refusals] = await Promise.all([
+    const [events, usage, refusals] = await Promise.all([
       findEvents({ max_entries: NEWEST_EVENTS }),
       firstOf<UsageRow>("list_busiest", { max_entries: BUSIEST_AGENTS }),
       firstOf<RefusalRow>("list_newest_refusals", { max_entries: NEWEST_REFUSALS }),

@@ -2,6 +2,7 @@ import { checkClocks } from "./checks/clocks.ts";
 import { checkDatabase } from "./checks/database.ts";
 import { checkEnrolments } from "./checks/enrolments.ts";
 import { checkFunctions } from "./checks/functions.ts";
+import { checkHeldLog } from "./checks/held_log.ts";
 import { checkLegacyKey } from "./checks/legacy_key.ts";
 import { checkLimits } from "./checks/limits.ts";
 import { checkPolicies } from "./checks/policies.ts";
@@ -24,6 +25,7 @@ const CHECKS = [
   checkPskKeys,
   checkPolicy,
   checkRelay,
+  checkHeldLog,
   checkSweep,
   checkEnrolments,
   checkLimits,

@@ -2,12 +2,13 @@ import { UsageError } from "../../clients/typescript/src/cli/command/usage_error
 import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../../local/command/command_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
-import { inCounts } from "./confirmation.ts";
+import { inCounts, namedDeployment } from "./confirmation.ts";
 import { countMentions, eraseAgent, type Receipt, sumOf } from "./erasing.ts";
+import { writerText } from "../reads/held_log.ts";
 import { nothingNames } from "../reads/known_agent.ts";
 
 function receiptText(receipt: Receipt): string {
-  const { pseudonym, erased, left, deciding_enrolments, complete, events } = receipt;
+  const { pseudonym, erased, left, deciding_enrolments, complete, held_by, events } = receipt;
   return [
     `Erased: ${inCounts(erased)}.`,
     `Records that had to stay now contain the random name ${pseudonym} instead.`,
@@ -17,6 +18,14 @@ function receiptText(receipt: Receipt): string {
     ...(complete
       ? [
         "Nothing names the agent. The next sweeps remove the bytes of its files. It stays out: nobody can enrol or sign in under its name, unless you call readmit_agent.",
+      ]
+      : held_by.length > 0
+      ? [
+        `NOT COMPLETE (${
+          inCounts(left)
+        } left): a transaction that has written something is still open, so what it and later ones wrote cannot be erased yet. It belongs to ${
+          writerText(held_by[0]!)
+        }. End it (deno task doctor says how), then run this again.`,
       ]
       : sumOf(left) > 0 || deciding_enrolments.length === 0
       ? [
@@ -68,7 +77,7 @@ await runTask({
       throw new UsageError(
         `This erases ${
           inCounts(mentions)
-        } permanently. Nothing was changed: pass --confirm ${agentId}.`,
+        } permanently. Nothing was changed: pass --confirm ${agentId} to do it ${await namedDeployment()}.`,
       );
     }
     const receipt = await eraseAgent(agentId!);

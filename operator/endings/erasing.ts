@@ -1,4 +1,5 @@
 import { callAsOperator } from "../operator_call.ts";
+import type { OpenWriter } from "../reads/held_log.ts";
 
 /** How often an agent is named, by place. The larger counts stop at 10,000. */
 export type Mentions = Readonly<Record<string, number>>;
@@ -12,6 +13,8 @@ interface Counted {
   readonly deciding_enrolments: readonly string[];
   /** Every transaction below this one has ended. */
   readonly settled_before: string;
+  /** The oldest transactions that have not. */
+  readonly open_writers: readonly OpenWriter[];
 }
 
 interface Step {
@@ -31,6 +34,8 @@ export interface Receipt {
   readonly deciding_enrolments: readonly string[];
   /** Whether nothing is left, not even in transactions that were open during the erasure. */
   readonly complete: boolean;
+  /** The open transactions that kept the erasure from its end; empty if none did. */
+  readonly held_by: readonly OpenWriter[];
   readonly events: { readonly altered: number; readonly in_order: boolean };
 }
 
@@ -59,9 +64,11 @@ export async function eraseAgent(agent_id: string): Promise<Receipt> {
     if (step.events > 0) idleSince = Date.now();
     else if (step.remaining) await pause();
   } while (step.remaining && Date.now() - idleSince < PATIENCE_MILLISECONDS);
-  const { isSettled, mentions, deciding_enrolments } = await mentionsAfter(
+  const { isSettled, mentions, deciding_enrolments, open_writers } = await mentionsAfter(
     agent_id,
     step.ended_before,
+    // What has been waited for already is not waited for twice.
+    step.remaining ? 0 : PATIENCE_MILLISECONDS,
   );
   const { altered, holds } = await callAsOperator("check_erasure", { pseudonym }) as {
     altered: number;
@@ -74,16 +81,17 @@ export async function eraseAgent(agent_id: string): Promise<Receipt> {
     deciding_enrolments,
     complete: !step.remaining && isSettled && sumOf(mentions) === 0 &&
       deciding_enrolments.length === 0,
+    held_by: isSettled ? [] : open_writers,
     events: { altered, in_order: holds || altered === 0 },
   };
 }
 
 /** What still names the agent after the transactions that ran during the last step have ended. */
-async function mentionsAfter(agentId: string, transaction: string) {
+async function mentionsAfter(agentId: string, transaction: string, patience: number) {
   for (const startedAt = Date.now();;) {
     const counted = await countMentions(agentId);
     const isSettled = BigInt(counted.settled_before) >= BigInt(transaction);
-    if (isSettled || Date.now() - startedAt > PATIENCE_MILLISECONDS) {
+    if (isSettled || Date.now() - startedAt > patience) {
       return { ...counted, isSettled };
     }
     await pause();

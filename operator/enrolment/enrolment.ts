@@ -11,8 +11,11 @@ export interface Enrolment {
   readonly jwks: { readonly keys: readonly PublicKey[] } | null;
   readonly agent_id: string | null;
   readonly agent_template: string | null;
+  readonly agent_prefix?: string | null;
   readonly tags: readonly string[];
   readonly uses_left: number | null;
+  readonly max_agents: number;
+  readonly max_instances: number;
   readonly created_at: string;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;

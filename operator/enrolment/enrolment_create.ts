@@ -18,13 +18,23 @@ await runTask({
     wrong: "Name one file.",
     completes: "file",
   },
-  example: "deno task enrolment:create --label 'builders in eu' --tag tag:builder --uses 20",
+  example: "deno task enrolment:create --label 'builders in eu' --prefix builder- --uses 20",
   options: {
     label: { type: "string", value: "TEXT", help: "what it is for" },
     "agent-id": {
       type: "string",
       value: "AGENT",
       help: "the agent that enrols with it; default: each names itself",
+    },
+    prefix: {
+      type: "string",
+      value: "TEXT",
+      help: "what the names of its agents begin with, such as builder-; needed for several uses",
+    },
+    template: {
+      type: "string",
+      value: "TEXT",
+      help: "instead of a prefix: what {agent_name} becomes, such as vm-{agent_name}-eu",
     },
     tag: { type: "string", value: "TAG", multiple: true, help: "a tag that its agents have" },
     uses: {
@@ -47,6 +57,16 @@ await runTask({
       value: "SECONDS",
       help: "how long after its last contact an agent is removed; default: never",
     },
+    "max-agents": {
+      type: "string",
+      value: "N",
+      help: "how many of its agents may exist at a time; default: 1000",
+    },
+    "max-instances": {
+      type: "string",
+      value: "N",
+      help: "how many instances of one agent may run at a time; default: 1",
+    },
   },
   async run({ positionals: [file], values }, output) {
     if (file !== undefined && Object.values(values).some((value) => value !== undefined)) {
@@ -58,13 +78,17 @@ await runTask({
         tags: values.tag ?? [],
         ...(values.label !== undefined && { label: values.label }),
         ...(values["agent-id"] !== undefined && { agent_id: values["agent-id"] }),
+        ...(values.prefix !== undefined && { agent_prefix: values.prefix }),
+        ...(values.template !== undefined && { agent_template: values.template }),
         ...(values.uses !== undefined &&
           { uses_left: values.uses === "any" ? null : wholeNumber("uses", values.uses) }),
         ...(values["expires-at"] !== undefined && {
           expires_at: values["expires-at"] === "never" ? null : readExpiry(values["expires-at"]),
         }),
-        ...seconds("session-seconds", values["session-seconds"]),
-        ...seconds("ephemeral-seconds", values["ephemeral-seconds"]),
+        ...number("session-seconds", values["session-seconds"]),
+        ...number("ephemeral-seconds", values["ephemeral-seconds"]),
+        ...number("max-agents", values["max-agents"]),
+        ...number("max-instances", values["max-instances"]),
       }
       : { kind: "trust", ...await readObject(file) };
     const created = await callFunctionAsOperator(
@@ -79,7 +103,7 @@ await runTask({
   },
 });
 
-function seconds(option: string, text: string | undefined): Record<string, number> {
+function number(option: string, text: string | undefined): Record<string, number> {
   if (text === undefined) return {};
   return { [option.replace("-", "_")]: wholeNumber(option, text) };
 }

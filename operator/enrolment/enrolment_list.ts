@@ -17,13 +17,26 @@ await runTask({
       }
     }
     await output.rows(rows(), {
-      heads: ["ENROLMENT", "BY", "USES LEFT", "ENDS", "AGENT", "TAGS", "LABEL"],
+      heads: [
+        "ENROLMENT",
+        "BY",
+        "USES LEFT",
+        "AGENTS",
+        "INSTANCES",
+        "ENDS",
+        "AGENT",
+        "TAGS",
+        "LABEL",
+      ],
       cells: (enrolment) => [
         enrolment.enrolment_id,
         enrolment.issuer ?? "enrolment key",
         enrolment.uses_left === null ? "any" : String(enrolment.uses_left),
+        `up to ${enrolment.max_agents}`,
+        String(enrolment.max_instances),
         endOf(enrolment) ?? (instantCell(enrolment.expires_at) || "never"),
-        enrolment.agent_id ?? enrolment.agent_template ?? "",
+        enrolment.agent_id ?? enrolment.agent_template ??
+          (enrolment.agent_prefix ? `${enrolment.agent_prefix}…` : ""),
         enrolment.tags.join(" "),
         enrolment.label ?? "",
       ],

@@ -6,6 +6,7 @@ import {
   widthOfTerminal,
 } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { definedIn } from "../../clients/typescript/src/cli/terminal/bands.ts";
+import { heldText } from "../reads/held_log.ts";
 import type { ArtifactRow, Trace } from "../reads/traces.ts";
 import { instantCell } from "./cells.ts";
 import { eventCells } from "./event_cells.ts";
@@ -17,6 +18,7 @@ export function traceText(trace: Trace): string {
     events.length === 0
       ? "No event is on record."
       : table(["AT", "TYPE", "BY", "WHAT"], events, widthOfTerminal()),
+    ...[heldText(trace.held)].filter((text) => text !== null),
     ...(trace.earlier_events ? [`Earlier: ${earlierOf(trace)}`] : []),
   ].join("\n\n");
 }

@@ -13,6 +13,9 @@ export const EVENT_TYPES: readonly string[] = [
   "agent.tagged",
   "agent.readmitted",
   "agent.removed",
+  "agent.shared",
+  "agent.taken_over",
+  "ending.replayed",
   "enrolment.created",
   "enrolment.keys_replaced",
   "enrolment.refused",
@@ -22,5 +25,8 @@ export const EVENT_TYPES: readonly string[] = [
   "key.created",
   "key.revoked",
   "key.superseded",
+  "name.erased",
   "policy.applied",
+  "sender.blocked",
+  "sender.unblocked",
 ];

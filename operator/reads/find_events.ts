@@ -1,4 +1,5 @@
 import { callAsOperator } from "../operator_call.ts";
+import type { HeldLog } from "./held_log.ts";
 import type { EventRow } from "./rows.ts";
 
 /** The most events that one call is asked for. */
@@ -23,10 +24,12 @@ export interface EventsQuestion {
 
 export interface EventsPage {
   readonly events: readonly EventRow[];
-  /** The `after` of the next page. */
+  /** From here on, a later search misses nothing, and repeats the events that are not final. */
   readonly latest: string;
-  /** Whether the next page has events already. */
-  readonly more: boolean;
+  /** The `after` of the next page; null: that has no events yet. */
+  readonly next: string | null;
+  /** Why events of this page are not final; null: all are. */
+  readonly held: HeldLog | null;
   /**
    * The `before` of the page of older events. Null if none are left, or if this page goes forwards.
    */
@@ -42,6 +45,8 @@ export interface NewestEvents {
   readonly events: readonly EventRow[];
   /** The position from which to go on without missing a newer event. */
   readonly latest: string;
+  /** Why some of the events are not final; null: all are. */
+  readonly held: HeldLog | null;
   readonly lookedAt: number;
   readonly lookedBackTo: string | null;
   /** Whether the search stopped before it found enough, though older events are left. */
@@ -74,6 +79,7 @@ export async function findNewestEvents(
   return {
     events: pages.toReversed().flatMap(({ events }) => events),
     latest: pages[0]!.latest,
+    held: pages[0]!.held,
     lookedAt,
     lookedBackTo: pages.at(-1)!.looked_back_to,
     hasStopped: before !== null && found < limit,

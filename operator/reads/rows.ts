@@ -65,6 +65,8 @@ export interface EventRow {
   readonly actor_kind: string;
   readonly actor: string | null;
   readonly agent_id: string | null;
+  /** False while an older transaction may still add events before this one; else left out. */
+  readonly final?: boolean;
   readonly [fact: string]: unknown;
 }
 

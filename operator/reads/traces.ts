@@ -3,6 +3,7 @@ import { plain } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { firstOf } from "../pages.ts";
 import { findEvents, findNewestEvents, PAGE_SIZE } from "./find_events.ts";
+import type { HeldLog } from "./held_log.ts";
 import type { DescribedAgent, EventRow } from "./rows.ts";
 import { readMeshParameters } from "./settings.ts";
 
@@ -32,8 +33,16 @@ export interface NamedArtifact {
   readonly artifact: ArtifactRow | null;
 }
 
+/** The newest events about something, oldest first. */
+interface TracedEvents {
+  readonly events: readonly EventRow[];
+  readonly earlier_events: boolean;
+  /** Why some of the events are not final; null: all are. */
+  readonly held: HeldLog | null;
+}
+
 export type Trace =
-  & { readonly events: readonly EventRow[]; readonly earlier_events: boolean }
+  & TracedEvents
   & (
     | {
       readonly kind: "artifact";
@@ -115,9 +124,8 @@ async function nameTrace(name: string, options: TraceOptions): Promise<Trace> {
     ...version,
     artifact: await readArtifact(version.artifact_id),
   })));
-  const { events, earlier_events } = await newest({ artifact_id: last.artifact_id }, limit);
-  const is_agent_too = agent !== null;
-  return { kind: "name", key: name, versions, is_agent_too, events, earlier_events };
+  const events = await newest({ artifact_id: last.artifact_id }, limit);
+  return { kind: "name", key: name, versions, is_agent_too: agent !== null, ...events };
 }
 
 /** Null if nothing on record names the agent. */
@@ -140,16 +148,17 @@ async function newest(
   question: { readonly agent_id?: string; readonly artifact_id?: string },
   limit: number,
   isMeant?: (event: EventRow) => boolean,
-): Promise<{ events: readonly EventRow[]; earlier_events: boolean }> {
+): Promise<TracedEvents> {
   if (isMeant === undefined) {
-    const { events } = await findNewestEvents(question, limit + 1);
-    return { events: events.slice(-limit), earlier_events: events.length > limit };
+    const { events, held } = await findNewestEvents(question, limit + 1);
+    return { events: events.slice(-limit), earlier_events: events.length > limit, held };
   }
-  const { events, earlier } = await findEvents({ ...question, max_entries: PAGE_SIZE });
+  const { events, earlier, held } = await findEvents({ ...question, max_entries: PAGE_SIZE });
   const meant = events.filter(isMeant);
   return {
     events: meant.slice(-limit),
     earlier_events: meant.length > limit || earlier !== null,
+    held: meant.some(({ final }) => final === false) ? held : null,
   };
 }
 

@@ -10,6 +10,7 @@ grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select on agents.name_secret to service_role;
+grant select, insert, update, delete on agents.names to service_role;
 grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
@@ -55,6 +56,7 @@ alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.name_secret enable row level security;
+alter table agents.names enable row level security;
 alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
@@ -113,10 +115,17 @@ end
 $$;
 
 -- `public` may also have functions of others. These are ours, each in one of two lists. None is
--- overloaded, so its name is enough.
-do $$
+-- overloaded, so its name is enough. pg_restore creates functions with the default privileges of
+-- the project, which may let everybody execute them. So the operator can call this again.
+create function agents.close_functions() returns integer
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
 declare
   operation regproc;
+  open_count integer := 0;
   -- Functions that are called for agents, or that only read. A call that waits for a lock holds a
   -- connection that others need. So these give up after a second (55P03), and the caller is told to
   -- retry.
@@ -146,6 +155,7 @@ declare
     'public.open_artifact',
     'public.list_artifacts_without_bytes',
     'public.list_objects_without_artifact',
+    'public.count_archived_versions',
     'public.list_shares_of_artifacts',
     'public.list_shares_of_grants',
     'public.list_totals',
@@ -180,6 +190,7 @@ declare
     'public.check_erasure',
     'public.list_agents',
     'public.read_agent',
+    'public.read_ways',
     'public.list_usage',
     'public.list_busiest',
     'public.list_refusals',
@@ -193,6 +204,8 @@ declare
     'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
+    'public.find_lost_events',
+    'public.find_hashed_names',
     'public.list_live_keys',
     'public.list_enrolments',
     'public.list_trusts',
@@ -230,15 +243,24 @@ declare
     'public.forget_enrolled',
     'public.end_idle_agent',
     'public.remove_agent',
+    'public.share_agent',
+    'public.take_over_agent',
     'public.erase_agent',
     'public.readmit_agent',
+    'public.keep_out_erased',
     'public.after_restore',
+    'public.note_replayed_event',
     'public.mark_lost_artifacts',
     'public.repair_totals',
     'public.repair_project_totals'
   ];
 begin
   foreach operation in array impatient || patient loop
+    open_count := open_count + case
+      when has_function_privilege('anon', operation, 'execute')
+        or has_function_privilege('authenticated', operation, 'execute')
+      then 1 else 0
+    end;
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);
     -- A function that is not volatile takes no lock that another could hold against it.
@@ -248,6 +270,17 @@ begin
       execute format('alter function %s set lock_timeout = %L', operation, '1s');
     end if;
   end loop;
+  return open_count;
+end
+$$;
+comment on function agents.close_functions() is
+  'Lets only service_role execute our functions in public, whatever the project''s default '
+  'privileges are; returns how many others could execute. The owner calls it after pg_restore.';
+revoke all on function agents.close_functions() from public, anon, authenticated, service_role;
+
+do $$
+begin
+  perform agents.close_functions();
 end
 $$;
 

@@ -6,9 +6,9 @@
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
  *   --only=<part>  one of throughput, fairness, strangers, waiting, many-waits, growth, operator,
- *                  maps, metrics, bytes, cold, sizes, sandbox; only prints. `operator` measures
- *                  only the growth of the operator's commands. `sandbox` runs only on request: it
- *                  needs root, WireGuard's programs, clang-14 and `deno task mesh:build`
+ *                  maps, metrics, bytes, cold, sizes, bucket, sandbox; only prints. `operator`
+ *                  measures only the growth of the operator's commands. `sandbox` runs only on
+ *                  request: it needs root, WireGuard's programs, gcc and `deno task mesh:build`
  *
  * Every figure is appended to a file in the state directory as soon as it is measured.
  */
@@ -26,6 +26,7 @@ import { describeManyWaits, measureManyWaits } from "./limits/many_waits.ts";
 import { describeStrangers, measureStrangers } from "./limits/strangers.ts";
 import { DEFAULT_LIMITS, startBenchStack } from "./stack/bench_stack.ts";
 import { measureMetrics } from "./operator/metrics.ts";
+import { measureBucketPages } from "./parts/bucket.ts";
 import { measureBytes } from "./parts/bytes.ts";
 import { measureAllColdStarts } from "./parts/cold_starts.ts";
 import { describeFairness, measureFairness } from "./parts/fairness.ts";
@@ -128,7 +129,7 @@ async function bench(): Promise<void> {
     keep("cold", { deno, times: [...times] }, `${deno} ${JSON.stringify([...times])}`);
   }
 
-  if (!["growth", "operator", "maps", "metrics", "sizes"].some(wants)) return;
+  if (!["growth", "operator", "maps", "metrics", "sizes", "bucket"].some(wants)) return;
   await using largeStack = await startBenchStack();
   const large: FilledStack = { stack: largeStack, size: largeSize };
   say(`Filling with ${size} artifacts and ${peers} peers …`);
@@ -156,6 +157,9 @@ async function bench(): Promise<void> {
   }
   const maps = wants("maps") ? await measureLargeMaps(large, turns) : null;
   if (maps !== null) keep("maps", maps, JSON.stringify(maps));
+  if (wants("bucket")) {
+    await measureBucketPages(large, (pages) => keep("bucket", pages, JSON.stringify(pages)));
+  }
 
   const run: RunDescription = {
     ...begun,

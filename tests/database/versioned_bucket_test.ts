@@ -1,4 +1,4 @@
-/** The columns for object versions of coming Storage releases, added as its migrations do. */
+/** Storage's columns for versions of objects: present, missing, or added while the service runs. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
@@ -6,20 +6,12 @@ import { readSchemaFiles } from "../../local/postgres/schema_files.ts";
 import { diagnose } from "../../operator/doctor/diagnose.ts";
 import { withProjectDatabase } from "./connection.ts";
 import { type OwnStack, withOwnStack } from "./own_stack.ts";
+import { addVersionColumns, removeVersionColumns, setVersioning } from "./bucket/versions.ts";
 
 const CONTENT = "hello";
 const DIGEST = createHash("sha256").update(CONTENT).digest("hex");
 const ARTIFACT_ID = `art_${"1".repeat(32)}`;
 const PATH = `sealed/${ARTIFACT_ID}/1`;
-
-const NEW_COLUMNS = `
-  alter table storage.buckets add versioning_status text not null default 'DISABLED';
-  alter table storage.objects
-    add archived_at timestamptz,
-    add is_delete_marker boolean not null default false,
-    add is_versioned boolean not null default false`;
-/** As in Storage 1.77. */
-const WITHOUT_UNIQUE_INDEX = "drop index storage.bucketid_objname";
 
 /** What each function that reads the bucket returns for `PATH`. */
 async function readings(sql: postgres.Sql) {
@@ -51,41 +43,68 @@ const ONE = (version: string) => ({
   judged: [PATH],
 });
 
-Deno.test("objects with versions → only the current one counts; a delete marker is no object, with and without Storage's columns", async () => {
-  await withProjectDatabase({}, async (sql) => {
+Deno.test("objects with versions → only the current one counts; a delete marker is no object, also on a connection that has planned its statements before Storage added the columns", async () => {
+  await withProjectDatabase({}, async (pool) => {
     const insert = (row: Record<string, unknown>) =>
-      sql`insert into storage.objects ${sql({ bucket_id: "agent-artifacts", name: PATH, ...row })}`;
-    assert.deepEqual({ ...await readings(sql) }, NOTHING);
+      pool`insert into storage.objects ${
+        pool({ bucket_id: "agent-artifacts", name: PATH, ...row })
+      }`;
+    await removeVersionColumns(pool);
+    const sql = await pool.reserve();
+    // From the sixth execution on, PostgreSQL may keep a plan.
+    const read = async (expected: object) => {
+      for (let times = 0; times < 8; times++) {
+        assert.deepEqual({ ...await readings(sql) }, expected);
+      }
+    };
+    await read(NOTHING);
     await insert({ version: "first" });
-    assert.deepEqual({ ...await readings(sql) }, ONE("first"));
+    await read(ONE("first"));
 
-    await sql.unsafe(NEW_COLUMNS);
-    assert.deepEqual({ ...await readings(sql) }, ONE("first"));
+    await addVersionColumns(pool);
+    await read(ONE("first"));
 
-    await sql.unsafe(WITHOUT_UNIQUE_INDEX);
-    await sql`update storage.objects set archived_at = now(), is_versioned = true`;
+    await pool`update storage.objects set archived_at = now(), is_versioned = true`;
     await insert({ version: "second", is_versioned: true });
-    assert.deepEqual({ ...await readings(sql) }, ONE("second"));
+    await read(ONE("second"));
 
-    await sql`update storage.objects set archived_at = now() where version = 'second'`;
+    await pool`update storage.objects set archived_at = now() where version = 'second'`;
     await insert({ version: "marker", is_versioned: true, is_delete_marker: true });
-    assert.deepEqual({ ...await readings(sql) }, NOTHING);
+    await read(NOTHING);
 
-    await sql`update storage.objects set archived_at = now() where version = 'marker'`;
+    await pool`update storage.objects set archived_at = now() where version = 'marker'`;
     await insert({ version: "third", is_versioned: true });
-    assert.deepEqual({ ...await readings(sql) }, ONE("third"));
+    await read(ONE("third"));
+    sql.release();
+  });
+});
+
+Deno.test("Storage adds its columns, and the first thing to come is a delete marker → a connection with kept plans sees no object", async () => {
+  await withProjectDatabase({}, async (pool) => {
+    await removeVersionColumns(pool);
+    await pool`
+      insert into storage.objects (bucket_id, name, version)
+      values ('agent-artifacts', ${PATH}, 'first')`;
+    const sql = await pool.reserve();
+    for (let times = 0; times < 8; times++) {
+      assert.deepEqual({ ...await readings(sql) }, ONE("first"));
+    }
+    await addVersionColumns(pool);
+    await pool`update storage.objects set is_delete_marker = true`;
+    assert.deepEqual({ ...await readings(sql) }, NOTHING);
+    sql.release();
   });
 });
 
 Deno.test("names are listed in pages of current objects, whatever versions and markers lie between them", async () => {
   await withProjectDatabase({}, async (sql) => {
-    await sql.unsafe(`${NEW_COLUMNS}; ${WITHOUT_UNIQUE_INDEX}`);
     // Two of three names have two versions. For one of these, the newest version is a delete
     // marker.
     await sql`
-      insert into storage.objects (bucket_id, name, version, archived_at, is_delete_marker)
+      insert into storage.objects
+        (bucket_id, name, version, archived_at, is_versioned, is_delete_marker)
       select 'agent-artifacts', 'sealed/' || lpad(i::text, 3, '0'), v::text,
-        case when v < 2 then now() end, v = 2 and i % 3 = 1
+        case when v < 2 then now() end, true, v = 2 and i % 3 = 1
       from generate_series(0, 29) i
       cross join generate_series(case when i % 3 = 0 then 2 else 1 end, 2) v`;
     const expected = Array.from({ length: 30 }, (_, index) => index)
@@ -110,7 +129,6 @@ Deno.test("a committed artifact whose object is only a delete marker → fsck's 
       const [row] = await sql`select list_artifacts_without_bytes(10) -> 'found' as found`;
       return row!["found"].map((found: { artifact_id: string }) => found.artifact_id);
     };
-    await sql.unsafe(NEW_COLUMNS);
     assert.deepEqual(await lost(), []);
     await sql`update storage.objects set is_delete_marker = true`;
     assert.deepEqual(await lost(), [artifact_id]);
@@ -123,10 +141,9 @@ Deno.test("a bucket that keeps versions → /health is 503 misconfigured, the do
     await publish(own);
     const artifacts = () => sql`select * from artifacts.artifacts order by artifact_id`;
     const before = await artifacts();
-    await sql.unsafe(NEW_COLUMNS);
     const connection = { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey };
     for (const status of ["DISABLED", "ENABLED", "SUSPENDED", "DISABLED"]) {
-      await sql`update storage.buckets set versioning_status = ${status}`;
+      await setVersioning(sql, status);
       const health = await fetch(`${stack.url}/functions/v1/agent-artifacts/health`);
       const body = await health.json();
       const complaints = (await diagnose(connection)).filter(({ check, level }) =>

@@ -62,7 +62,7 @@ Deno.test({
     const alerts = await documentedBlock("docs/monitoring.md, Prometheus, 3");
     await writeFile(rules, alerts);
     await assertPasses(["check", "rules", rules]);
-    assert.equal(alerts.match(/- alert:/g)?.length, 7);
+    assert.equal(alerts.match(/- alert:/g)?.length, 8);
     const described = await readPage(PAGE);
     const asked = alerts.match(/\bagent_[a-z_]+/g) ?? [];
     assert.ok(asked.length >= 6);

@@ -41,6 +41,8 @@ async function withEndlessLog(
       events: [],
       latest: "1000000.0",
       more: false,
+      next: null,
+      held: null,
       earlier: `${1_000_000 - questions.length}.0`,
       looked_at: 1_100,
       looked_back_to: day,

@@ -25,6 +25,10 @@ async function check(pages: readonly (readonly Stored[])[], ...args: string[]) {
       }));
       return { found, next: number + 1 < named.length ? found.at(-1)!.artifact_id : null };
     },
+    count_archived_versions: () => ({
+      found: [{ versions: 0, bytes: 0, versioning: "DISABLED" }],
+      next: null,
+    }),
     mark_lost_artifacts({ lost_paths = [] }) {
       const ids = lost_paths.map((path) => path.split("/")[1]!);
       marked.push(...ids);

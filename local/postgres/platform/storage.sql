@@ -1,4 +1,5 @@
--- Supabase Storage's tables, as far as a project can see them.
+-- Supabase Storage's tables, as far as a project can see them, of a release that can keep versions.
+-- tests/database/bucket/migrations.ts lists the migrations of Storage that it stands for.
 
 create schema storage authorization supabase_storage_admin;
 grant usage on schema storage to postgres, anon, authenticated, service_role;
@@ -22,7 +23,12 @@ create table storage.buckets (
   file_size_limit bigint,
   allowed_mime_types text[],
   owner_id text,
-  type storage.buckettype not null default 'STANDARD'
+  type storage.buckettype not null default 'STANDARD',
+  versioning_status text not null default 'DISABLED'
+    constraint buckets_versioning_status_check
+      check (versioning_status in ('DISABLED', 'ENABLED', 'SUSPENDED')),
+  lifecycle_configuration jsonb,
+  lifecycle_configuration_generation uuid
 );
 create unique index bname on storage.buckets (name);
 
@@ -38,14 +44,47 @@ create table storage.objects (
   path_tokens text[] generated always as (string_to_array(name, '/')) stored,
   version text,
   owner_id text,
-  user_metadata jsonb
+  user_metadata jsonb,
+  archived_at timestamptz,
+  is_delete_marker boolean not null default false,
+  is_versioned boolean not null default false
 );
-create unique index bucketid_objname on storage.objects (bucket_id, name);
-create index idx_objects_bucket_id_name on storage.objects (bucket_id, name collate "C");
 create index name_prefix_search on storage.objects (name text_pattern_ops);
+create index idx_objects_bucket_id_name on storage.objects (bucket_id, name collate "C");
+create index idx_objects_bucket_id_name_lower
+  on storage.objects (bucket_id, lower(name) collate "C");
+create unique index objects_bucket_id_name_version_key
+  on storage.objects (bucket_id, name collate "C", version) nulls not distinct;
+create unique index idx_objects_current_version
+  on storage.objects (bucket_id, name collate "C") where archived_at is null;
+create unique index idx_objects_null_version
+  on storage.objects (bucket_id, name collate "C") where not is_versioned;
+create index idx_objects_delete_markers
+  on storage.objects (bucket_id, name collate "C") where is_delete_marker;
 
 alter table storage.buckets enable row level security;
 alter table storage.objects enable row level security;
+
+-- A bucket that has kept versions goes on knowing them.
+create function storage.enforce_versioning_status_transition() returns trigger
+  language plpgsql
+  set search_path = ''
+as $$
+begin
+  if new.versioning_status <> old.versioning_status and (
+    new.versioning_status = 'DISABLED'
+    or old.versioning_status = 'DISABLED' and new.versioning_status = 'SUSPENDED'
+  ) then
+    raise exception 'A bucket''s versioning cannot go from % to %.',
+      old.versioning_status, new.versioning_status;
+  end if;
+  return new;
+end
+$$;
+
+create trigger enforce_versioning_status_transition
+  before update of versioning_status on storage.buckets
+  for each row execute function storage.enforce_versioning_status_transition();
 
 -- A row without its bytes, or bytes without their row, are useless, so only Storage itself may
 -- delete.

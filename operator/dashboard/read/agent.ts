@@ -1,6 +1,7 @@
 import { callAsOperator } from "../../operator_call.ts";
 import { firstOf, type PagesOptions, rowsOf } from "../../pages.ts";
 import { findEvents } from "../../reads/find_events.ts";
+import type { HeldLog } from "../../reads/held_log.ts";
 import type {
   DescribedAgent,
   EventRow,
@@ -46,6 +47,8 @@ export interface ShownAgent {
   readonly refusals: readonly RefusalRow[];
   /** Oldest first. */
   readonly events: readonly EventRow[];
+  /** Why some of the events are not final; null: all are. */
+  readonly held: HeldLog | null;
 }
 
 /** Null if nothing names this agent. Throws CommandError. */
@@ -56,7 +59,7 @@ export async function readShownAgent(agent_id: string): Promise<ShownAgent | nul
   }) as DescribedAgent | null;
   if (described === null) return null;
   const since = new Date(Date.now() - USAGE_DAYS * DAY_MILLISECONDS).toISOString().slice(0, 10);
-  const [artifacts, given, received, rules, paths, relayIsSet, usage, refusals, { events }] =
+  const [artifacts, given, received, rules, paths, relayIsSet, usage, refusals, { events, held }] =
     await Promise.all(
       [
         readArtifacts(agent_id),
@@ -83,6 +86,7 @@ export async function readShownAgent(agent_id: string): Promise<ShownAgent | nul
     usage,
     refusals,
     events,
+    held,
   };
 }
 

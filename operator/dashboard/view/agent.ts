@@ -37,7 +37,7 @@ export function agentPage(shown: ShownAgent): Markup {
       : html`<section id="mesh"><h2>Its neighbours in the mesh</h2>${picture(agent_id)}</section>`
   }
   ${files(shown)}
-  ${section("events", { title: "Newest events", body: eventsFragment(shown.events) })}
+  ${section("events", { title: "Newest events", body: eventsFragment(shown) })}
   <div class="columns">
     ${section("days", { title: "Days", body: days(shown) })}
     ${

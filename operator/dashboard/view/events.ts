@@ -1,8 +1,17 @@
 import type { EventRow } from "../../reads/rows.ts";
+import { html } from "hono/html";
+import { type HeldLog, heldText } from "../../reads/held_log.ts";
 import { agent, clock, foreign, type Markup, table } from "./cells.ts";
 
 /** The newest events, newest first. */
-export function eventsFragment(events: readonly EventRow[]): Markup {
+export function eventsFragment(
+  { events, held }: { readonly events: readonly EventRow[]; readonly held: HeldLog | null },
+): Markup {
+  const text = heldText(held);
+  return html`${text === null ? "" : html`<p class="none">${text}</p>`}${eventsTable(events)}`;
+}
+
+function eventsTable(events: readonly EventRow[]): Markup {
   return table(events.toReversed(), {
     name: "events",
     none: "Nothing has happened yet.",
@@ -26,17 +35,18 @@ const ELSEWHERE = new Set([
   "agent_id",
   "request_id",
   "sha256",
+  "final",
 ]);
 
 /** The event's other fields in one line, each value once: `artifact_id art_…, key notes.md`. */
 function describe(event: EventRow): string {
   const shown = new Set<unknown>([event.actor, event.agent_id, null]);
-  return Object.entries(event)
+  const told = Object.entries(event)
     .filter(([name, value]) => {
       const isNew = !ELSEWHERE.has(name) && !shown.has(value);
       shown.add(value);
       return isNew;
     })
-    .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(", ");
+    .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`);
+  return [...told, ...(event.final === false ? ["not final"] : [])].join(", ");
 }

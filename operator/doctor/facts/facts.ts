@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { type ContractDocument, type FunctionName, readDocument } from "./openapi_document.ts";
 import type { readConnection } from "../../operator_call.ts";
 import { RENDERING_REVISION } from "../../../supabase/functions/_shared/waiting/config_version.ts";
+import type { HeldLog } from "../../reads/held_log.ts";
 import type { MigrationRecord } from "../../../local/postgres/migration_files.ts";
 import { type Checkout, readCheckout } from "./checkout.ts";
 import { type RelayFacts, tryRelay } from "./relay.ts";
@@ -21,6 +22,8 @@ export interface DatabaseFacts {
   readonly missing_structure: readonly { readonly part: string; readonly statement: string }[];
   readonly policies: readonly Policy[];
   readonly unprotected_storage: readonly string[];
+  /** Why committed events are in no feed yet; null: all are. */
+  readonly held_log: HeldLog | null;
   readonly installed_at: string;
   readonly swept_at: string | null;
   readonly sweep_schedule: string | null;
@@ -150,6 +153,7 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
 const UNTOLD = {
   bucket_versioning: null,
   functions: {},
+  held_log: null,
   missing_structure: [],
   policies: [],
   unprotected_storage: [],

@@ -1,7 +1,7 @@
 import type { Platform } from "../_shared/operations/operation.ts";
 import type { CallerArgument } from "../_shared/request/caller.ts";
 import { type ActivityCounts, activityFamilies } from "../_shared/usage/activity.ts";
-import { gauge, type MetricFamily, samplesBy } from "../_shared/usage/exposition.ts";
+import { gauge, type MetricFamily, type Sample, samplesBy } from "../_shared/usage/exposition.ts";
 
 /** What read_artifacts_metrics returns. Times are seconds since 1970, or null. */
 interface Stored {
@@ -15,9 +15,24 @@ interface Stored {
   readonly activity: ActivityCounts;
   readonly keys_expiring: number;
   readonly database_bytes: number;
+  /** Why committed events are in no feed yet; null: all are. Missing in an older schema. */
+  readonly held_log?: HeldLog | null;
   readonly last_event_id: number | null;
   readonly oldest_event_at: number | null;
 }
+
+interface HeldLog {
+  readonly seconds: number;
+  readonly writers: readonly {
+    readonly pid: number | null;
+    readonly prepared: string | null;
+    readonly application_name: string | null;
+    readonly state: string | null;
+  }[];
+}
+
+/** From then on, the metric names the session. Every busy database holds the log for less. */
+const HELD_SECONDS = 60;
 
 export async function readMetrics(
   { callDatabase }: Platform,
@@ -68,6 +83,11 @@ export async function readMetrics(
       stored.oldest_event_at,
     ),
     gauge(
+      "agent_events_held_seconds",
+      "For how long events have waited to be shown in feeds, because an older transaction is open.",
+      heldSamples(stored.held_log ?? null),
+    ),
+    gauge(
       "agent_keys_expiring",
       "Agents that will have no live agent key within a week.",
       stored.keys_expiring,
@@ -75,4 +95,17 @@ export async function readMetrics(
     gauge("agent_database_bytes", "The size of the whole database.", stored.database_bytes),
     ...activityFamilies(stored.activity),
   ];
+}
+
+function heldSamples(held: HeldLog | null): Sample[] {
+  const writer = held?.writers[0];
+  if (held === null || writer === undefined) return [{ value: 0 }];
+  if (held.seconds < HELD_SECONDS) return [{ value: held.seconds }];
+  const { pid, prepared, application_name, state } = writer;
+  const labels = {
+    pid: String(pid ?? ""),
+    application_name: application_name ?? "",
+    state: prepared === null ? state ?? "" : `prepared transaction ${prepared}`,
+  };
+  return [{ labels, value: held.seconds }];
 }

@@ -13,12 +13,15 @@ create table agents.enrolments (
   conditions jsonb,
   agent_id agents.agent_id,
   agent_template text,
+  agent_prefix text collate "C",
   tags text[] not null default '{}',
   uses_left integer,
   session_seconds integer not null,
   ephemeral_seconds integer,
   single_use_tokens boolean not null default false,
   max_token_age_seconds integer,
+  max_agents integer not null default 1000,
+  max_instances integer not null default 1,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -29,12 +32,13 @@ create table agents.enrolments (
   constraint there_are_two_kinds check (
     case kind
       when 'key' then key_hash is not null
-        and num_nulls(issuer, audience, jwks, conditions, agent_template, max_token_age_seconds) = 6
+        and num_nulls(issuer, audience, jwks, conditions, max_token_age_seconds) = 5
+        and num_nonnulls(agent_id, agent_template, agent_prefix) <= 1
         and not single_use_tokens
       when 'trust' then key_hash is null
         and num_nulls(issuer, audience, conditions) = 0
         and num_nonnulls(agent_id, agent_template) = 1
-        and uses_left is null
+        and num_nulls(agent_prefix, uses_left) = 2
       else false
     end
   ),
@@ -50,6 +54,11 @@ create table agents.enrolments (
     ephemeral_seconds between 300 and 2592000
   ),
   constraint uses_are_counted_down_to_none check (uses_left >= 0),
+  -- Each enrolment of another agent counts up to this many.
+  constraint an_enrolment_has_up_to_a_hundred_thousand_agents check (
+    max_agents between 1 and 100000
+  ),
+  constraint an_agent_has_up_to_a_hundred_instances check (max_instances between 1 and 100),
   constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
 );
 comment on table agents.enrolments is
@@ -58,11 +67,20 @@ comment on table agents.enrolments is
 comment on column agents.enrolments.conditions is
   'The conditions that a token''s claims must meet: [{claim, equals | prefix}].';
 comment on column agents.enrolments.agent_template is
-  'A template for the agent''s name, with claims in braces.';
+  'A template for the agent''s name, with claims in braces. Of an enrolment key: with {agent_name}, '
+  'the name that the agent asks for.';
+comment on column agents.enrolments.agent_prefix is
+  'What the name that an agent asks for must begin with.';
 comment on column agents.enrolments.uses_left is
   'How many more times the enrolment can be used; null: any number of times.';
 comment on column agents.enrolments.ephemeral_seconds is
   'How long after its last contact the sweep removes an agent; null: never.';
+
+comment on column agents.enrolments.max_agents is
+  'How many of its agents may exist at a time. An agent that has ended does not count.';
+comment on column agents.enrolments.max_instances is
+  'How many instances of one agent may have live keys at a time. With 1, the newest key ends the '
+  'others, whatever its instance is called.';
 
 create index live_trusts_by_issuer on agents.enrolments (issuer)
   where kind = 'trust' and revoked_at is null;
@@ -75,24 +93,37 @@ create table agents.enrolled_agents (
   enrolled_at timestamptz not null,
   due_at timestamptz,
   ended_at timestamptz,
+  kept_until timestamptz,
+  cut smallint not null default 0,
 
+  constraint cut_is_nothing_access_or_grants check (cut between 0 and 2),
   constraint an_agent_came_by_an_enrolment
     foreign key (enrolment_id) references agents.enrolments (enrolment_id)
 );
 comment on table agents.enrolled_agents is
   'Which agent enrolled with which enrolment. The row stays after the agent has ended, so that the '
   'agent can come back under its name and nobody else gets that name.';
-comment on column agents.enrolled_agents.generation is 'How often the agent has enrolled.';
+comment on column agents.enrolled_agents.generation is
+  'How often the agent has enrolled. If its enrolment allows several instances: how often without '
+  'naming one.';
 comment on column agents.enrolled_agents.due_at is
   'When the sweep checks whether an ephemeral agent is still in contact; null: not ephemeral.';
 comment on column agents.enrolled_agents.ended_at is
   'When its keys last ended because it left, was removed, or its enrolment was revoked; null: the '
   'agent has not ended.';
 
-create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, ended_at, agent_id);
+comment on column agents.enrolled_agents.kept_until is
+  'The sweep found that the ended agent had left something. It looks again 30 days after this; '
+  'null: it has not looked.';
+comment on column agents.enrolled_agents.cut is
+  'What a revocation of the enrolment has ended: 0: nothing; 1: peer, rules and tags; 2: the grants '
+  'that the agent gave, too, or there were none.';
+
+create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, cut, ended_at, agent_id);
 create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
   where due_at is not null and ended_at is null;
-create index enrolled_agents_by_end on agents.enrolled_agents (ended_at) where ended_at is not null;
+create index enrolled_agents_by_end on agents.enrolled_agents (greatest(ended_at, kept_until))
+  where ended_at is not null;
 
 create table agents.used_tokens (
   enrolment_id text collate "C" not null,
@@ -132,12 +163,15 @@ return jsonb_build_object(
   'conditions', enrolment.conditions,
   'agent_id', enrolment.agent_id,
   'agent_template', enrolment.agent_template,
+  'agent_prefix', enrolment.agent_prefix,
   'tags', enrolment.tags,
   'uses_left', enrolment.uses_left,
   'session_seconds', enrolment.session_seconds,
   'ephemeral_seconds', enrolment.ephemeral_seconds,
   'single_use_tokens', enrolment.single_use_tokens,
   'max_token_age_seconds', enrolment.max_token_age_seconds,
+  'max_agents', enrolment.max_agents,
+  'max_instances', enrolment.max_instances,
   'created_at', agents.iso_timestamp(enrolment.created_at),
   'expires_at', agents.iso_timestamp(enrolment.expires_at),
   'revoked_at', agents.iso_timestamp(enrolment.revoked_at)

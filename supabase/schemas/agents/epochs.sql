@@ -112,7 +112,46 @@ end
 $$;
 comment on function agents.horizon() is
   'The oldest transaction that may still be writing. No transaction with a lower number can still '
-  'commit.';
+  'commit. It stands still while a transaction of any database of the cluster is open that has '
+  'written something; replication slots and transactions that only read do not hold it.';
+
+create function agents.open_writers(max_entries integer) returns jsonb
+language sql
+stable
+-- pg_stat_activity shows the sessions of other roles only to members of pg_read_all_stats. The
+-- owner, postgres, is one on the platform; service_role is not. This function takes nothing from
+-- its caller but a number, and returns no text of a query.
+security definer
+set search_path = ''
+as $$
+  select coalesce(jsonb_agg(w.writer order by w.id), '[]')
+  from (
+    select
+      o.id,
+      jsonb_build_object(
+        'transaction', o.id,
+        'pid', s.pid,
+        'prepared', p.gid,
+        'database', coalesce(s.datname, p.database),
+        'role', coalesce(s.usename, p.owner),
+        'application_name', s.application_name,
+        'state', s.state,
+        'seconds', floor(extract(epoch from clock_timestamp() - coalesce(s.xact_start, p.prepared)))
+      ) as writer
+    from pg_snapshot_xip(pg_current_snapshot()) as o (id)
+    left join pg_catalog.pg_stat_activity s on s.backend_xid = o.id::xid
+    left join pg_catalog.pg_prepared_xacts p on p.transaction = o.id::xid
+    -- Some may have ended since the snapshot.
+    where pg_xact_status(o.id) = 'in progress'
+    order by o.id
+    limit max_entries
+  ) w
+$$;
+comment on function agents.open_writers(integer) is
+  'The oldest transactions of the cluster that have written and are still open: [{transaction, '
+  'pid | null, prepared | null, database, role, application_name, state, seconds}]. prepared is '
+  'the name of a prepared transaction, which has no session. What the owner of this function may '
+  'not see is null.';
 
 create function agents.position_at(place text) returns text
 language sql

@@ -179,3 +179,30 @@ end
 $$;
 comment on function agents.record_event(jsonb, text, text, text, text, jsonb, text) is
   'Appends to agents.events. caller_agent is what authenticate returned: null for the operator.';
+
+create function agents.held_log() returns jsonb
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  first_held timestamptz;
+begin
+  select e.occurred_at into first_held
+  from agents.events e
+  where e.transaction_id >= agents.horizon()
+  order by e.transaction_id, e.event_id
+  limit 1;
+  if not found then
+    return null;
+  end if;
+  return jsonb_build_object(
+    'since', agents.iso_timestamp(first_held),
+    'seconds', greatest(0, floor(extract(epoch from clock_timestamp() - first_held))),
+    'writers', agents.open_writers(5)
+  );
+end
+$$;
+comment on function agents.held_log() is
+  'If events are committed that no feed shows yet: {since, seconds, writers: what open_writers '
+  'returns}. since is when the first of these events happened. Null: there are none.';

@@ -10,6 +10,7 @@ create table agents.keys (
   revoked_at timestamptz,
   enrolment_id text collate "C",
   generation integer,
+  instance text collate "C",
   first_used_at timestamptz,
   superseded_at timestamptz,
 
@@ -22,6 +23,10 @@ create table agents.keys (
     (enrolment_id is null) = (generation is null)
     and (enrolment_id is null or expires_at is not null)
   ),
+  constraint an_instance_has_a_short_name check (
+    instance is null
+    or enrolment_id is not null and length(instance) <= 64 and instance ~ '^[A-Za-z0-9_-]+$'
+  ),
   constraint a_superseded_key_is_revoked check (superseded_at is null or revoked_at is not null)
 );
 comment on table agents.keys is
@@ -30,8 +35,10 @@ comment on table agents.keys is
 comment on column agents.keys.enrolment_id is
   'The enrolment that the key came from; null: the operator made it.';
 comment on column agents.keys.generation is
-  'Which enrolment of the agent created the key: 1 for the first. Null: the key is not from an '
-  'enrolment.';
+  'Which enrolment of the agent, or of this instance, created the key: 1 for the first. Null: the '
+  'key is not from an enrolment.';
+comment on column agents.keys.instance is
+  'Which of several instances of the agent enrolled, if the instance named itself.';
 comment on column agents.keys.first_used_at is
   'When a key from an enrolment was first used. Until then, the key of the previous generation '
   'stays live.';

@@ -163,8 +163,9 @@ begin
   if open_artifact.key is null then
     select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
   else
-    artifact := artifacts.current_artifact(
-      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key
+    artifact := artifacts.named_artifact(
+      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key,
+      caller_agent
     );
   end if;
   if artifact.artifact_id is null then
@@ -206,7 +207,7 @@ end
 $$;
 comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
-  'current one of a `key` of agent_id (null: the caller). If the grant has a download limit, the '
-  'download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
+  'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact. If the '
+  'grant has a download limit, the download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
   'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
   'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';

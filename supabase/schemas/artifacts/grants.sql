@@ -100,3 +100,24 @@ end;
 comment on function artifacts.live_grants(text, timestamptz) is
   'The few grants of an artifact that are live after a given time. That time must be a variable: '
   'clock_timestamp() is volatile, so PostgreSQL does not use an index for it.';
+
+create function artifacts.is_granted(artifact_id text, agent_id text, instant timestamptz) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- Not `exists`: for the first row alone, the planner would read the whole table.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_granted.artifact_id, is_granted.instant) g
+    where g.grantee = is_granted.agent_id
+      or g.to_tag is not null and g.to_tag in (
+        select t.tag from agents.agent_tags t where t.agent_id = is_granted.agent_id
+      )
+  );
+end
+$$;
+comment on function artifacts.is_granted(text, text, timestamptz) is
+  'Whether an agent, or a tag of it, has a grant of an artifact that is live after a given time. '
+  'Its downloads may be used up.';

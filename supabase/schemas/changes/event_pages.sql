@@ -4,7 +4,8 @@ create function agents.artifact_events_after(
   artifact_id text,
   after_transaction xid8,
   after_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8
 ) returns setof agents.events
 language sql
 stable
@@ -15,18 +16,19 @@ as $$
   where agents.artifact_of_event(e.object_id, e.details) = artifact_events_after.artifact_id
     and (e.transaction_id, e.event_id)
       > (artifact_events_after.after_transaction, artifact_events_after.after_event)
-    and e.transaction_id < agents.horizon()
+    and e.transaction_id < artifact_events_after.ends_before
   order by agents.artifact_of_event(e.object_id, e.details), e.transaction_id, e.event_id
   limit artifact_events_after.max_entries
 $$;
-comment on function agents.artifact_events_after(text, xid8, bigint, integer) is
+comment on function agents.artifact_events_after(text, xid8, bigint, integer, xid8) is
   'Like events_after, for the events about one artifact.';
 
 create function agents.newest_artifact_events(
   artifact_id text,
   before_transaction xid8,
   before_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8
 ) returns setof agents.events
 language sql
 stable
@@ -37,11 +39,11 @@ as $$
   where agents.artifact_of_event(e.object_id, e.details) = newest_artifact_events.artifact_id
     and (e.transaction_id, e.event_id)
       < (newest_artifact_events.before_transaction, newest_artifact_events.before_event)
-    and e.transaction_id < agents.horizon()
+    and e.transaction_id < newest_artifact_events.ends_before
   order by agents.artifact_of_event(e.object_id, e.details) desc, e.transaction_id desc, e.event_id desc
   limit newest_artifact_events.max_entries
 $$;
-comment on function agents.newest_artifact_events(text, xid8, bigint, integer) is
+comment on function agents.newest_artifact_events(text, xid8, bigint, integer, xid8) is
   'Like newest_events, for the events about one artifact.';
 
 create function agents.facts_for_operator(event agents.events) returns jsonb
@@ -56,13 +58,28 @@ return jsonb_strip_nulls(jsonb_build_object(
     else event.details -> 'enrolment_id'
   end,
   'reason', event.details -> 'reason',
+  'way', event.details -> 'way',
   'claim', event.details -> 'claim',
   'untold', event.details -> 'untold',
   'generation', event.details -> 'generation',
+  'instance', event.details -> 'instance',
   'tags', event.details -> 'tags',
   'added', event.details -> 'added',
-  'removed', event.details -> 'removed'
-));
+  'removed', event.details -> 'removed',
+  'keep_artifacts', event.details -> 'keep_artifacts',
+  'fingerprint', event.details -> 'fingerprint',
+  'origin', event.details -> 'origin',
+  'name_hash', event.details -> 'name_hash',
+  'pseudonym', event.details -> 'pseudonym',
+  'replayed', case when event.action = 'ending.replayed' then event.object_id end,
+  'recorded_at', event.details -> 'recorded_at'
+))
+  -- Null is a value here: the project's quota applies.
+  || case
+    when event.action = 'agent.limited'
+    then jsonb_build_object('quota_bytes', event.details -> 'quota_bytes')
+    else '{}'
+  end;
 comment on function agents.facts_for_operator(agents.events) is
   'The fields of an event that only the operator sees. request_id is the request''s name in the '
   'request log.';
@@ -99,14 +116,28 @@ declare
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
-  -- After every event that may be read now.
-  horizon constant text := agents.horizon() || '.0';
-  last_position constant text := coalesce(agents.place_of(events_page.before, 'before'), end_position, horizon);
+  -- An agent that took its name over from another one does not see the other one's events.
+  held_since constant xid8 := case
+    when not events_page.is_for_operator then (
+      select n.held_since from agents.names n where n.agent_id = events_page.agent_id
+    )
+  end;
+  horizon constant xid8 := agents.horizon();
+  -- The operator also sees what is committed beyond the horizon. It is not final: older
+  -- transactions may still add events before it.
+  ends_before constant xid8 := case
+    when events_page.is_for_operator then '18446744073709551615'::xid8
+    else horizon
+  end;
+  last_position constant text := coalesce(
+    agents.place_of(events_page.before, 'before'), end_position, ends_before || '.0'
+  );
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
   before_event constant bigint := split_part(last_position, '.', 2)::bigint;
   shown json;
   ended_at text;
   latest text;
+  is_final boolean;
   more boolean;
   looked_at bigint;
   looked_back_to timestamptz;
@@ -127,22 +158,26 @@ begin
     from (
       -- Only one of these four queries is executed.
       select n as event
-      from agents.newest_events(events_page.agent_id, before_transaction, before_event, entries_per_page) n
+      from agents.newest_events(
+        events_page.agent_id, before_transaction, before_event, entries_per_page, ends_before
+      ) n
       where goes_backwards and events_page.artifact_id is null
       union all
       select n
       from agents.newest_artifact_events(
-        events_page.artifact_id, before_transaction, before_event, entries_per_page
+        events_page.artifact_id, before_transaction, before_event, entries_per_page, ends_before
       ) n
       where goes_backwards and events_page.artifact_id is not null
       union all
       select n
-      from agents.events_after(events_page.agent_id, after_transaction, after_event, entries_per_page) n
+      from agents.events_after(
+        events_page.agent_id, after_transaction, after_event, entries_per_page, ends_before
+      ) n
       where not goes_backwards and events_page.artifact_id is null
       union all
       select n
       from agents.artifact_events_after(
-        events_page.artifact_id, after_transaction, after_event, entries_per_page
+        events_page.artifact_id, after_transaction, after_event, entries_per_page, ends_before
       ) n
       where not goes_backwards and events_page.artifact_id is not null
     ) e
@@ -158,6 +193,7 @@ begin
         )
       )
       and (events_page.is_for_operator or agents.is_shown(w.event, events_page.agent_id))
+      and (held_since is null or (w.event).transaction_id > held_since)
     order by case when goes_backwards then -w.place else w.place end
     -- One more than asked for tells whether there is a next page.
     limit events_page.max_entries + 1
@@ -181,7 +217,9 @@ begin
         json_agg(
           case
             when events_page.is_for_operator
-              then agents.event_json(p.event, null) || agents.facts_for_operator(p.event)
+              then agents.event_json(p.event, null)
+                || agents.facts_for_operator(p.event)
+                || case when (p.event).transaction_id < horizon then '{}' else '{"final": false}'::jsonb end
             else agents.event_json(p.event, events_page.agent_id)
           end
           order by p.place
@@ -196,8 +234,9 @@ begin
       where w.place = ended.place
     ),
     l.count,
-    l.oldest
-  into shown, ended_at, looked_at, looked_back_to
+    l.oldest,
+    coalesce((select bool_and((p.event).transaction_id < horizon) from page p), true)
+  into shown, ended_at, looked_at, looked_back_to, is_final
   from ended
   cross join lateral (
     select count(*) as count, min((w.event).occurred_at) as oldest
@@ -206,8 +245,11 @@ begin
       or case when goes_backwards then w.place >= ended.place else w.place <= ended.place end
   ) l;
 
-  -- There is nothing after the newest page yet.
-  latest := case when goes_backwards then horizon else coalesce(ended_at, horizon) end;
+  latest := case
+    -- There is nothing final after the newest page yet.
+    when goes_backwards or ended_at is null or split_part(ended_at, '.', 1)::xid8 >= horizon then horizon || '.0'
+    else ended_at
+  end;
   more := not goes_backwards
     and ended_at is not null
     -- There are no more pages after the end that was asked for.
@@ -219,6 +261,8 @@ begin
     'events', shown,
     'latest', agents.position_at(latest),
     'more', more,
+    'next', case when more then agents.position_at(ended_at) end,
+    'held', case when not is_final then agents.held_log() end,
     'earlier', case when goes_backwards then agents.position_at(ended_at) end,
     'looked_at', looked_at,
     'looked_back_to', agents.iso_timestamp(looked_back_to)
@@ -232,39 +276,3 @@ comment on function agents.events_page(
   'types (null: all), neither older than `since` nor newer than `until`: the next after the '
   'position `after`; otherwise the first since `since`; otherwise the newest before the position '
   '`before` (null: of all). Oldest first. Raises invalid_request, position_expired.';
-
-create function public.find_events(
-  max_entries integer,
-  after text default null,
-  since timestamptz default null,
-  agent_id text default null,
-  artifact_id text default null,
-  types text[] default null,
-  before text default null,
-  until timestamptz default null
-) returns json
-language sql
-stable
-security invoker
-set search_path = ''
-as $$
-  select agents.events_page(
-    find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
-    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
-    until => find_events.until
-  )
-$$;
-comment on function public.find_events(
-  integer, text, timestamptz, text, text, text[], text, timestamptz
-) is
-  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
-  'agent_id | null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, '
-  'looked_at, looked_back_to | null}, oldest first. Fields after agent_id are present only if the '
-  'event has them. agent_id: only events that concern this agent; artifact_id: only those about '
-  'this artifact; types: only these, such as artifact.opened; since: none older; until: none '
-  'newer. Without `after` and `since` it returns the newest page, and `earlier` is the `before` of '
-  'the page of older events, null if there are no older ones. `latest` is the `after` of the next '
-  'page, which exists already if `more` is true. A page may be short or empty before the next or '
-  'the earlier one: it has looked at `looked_at` events of every type, the oldest from '
-  'looked_back_to. Continuing from `latest` misses nothing. Raises invalid_request, '
-  'position_expired.';

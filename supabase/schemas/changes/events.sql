@@ -1,4 +1,4 @@
--- Pages of events, as /events answers them.
+-- Pages of events, as /events answers them and as the operator's commands read them.
 
 create function public.list_events(
   caller jsonb,
@@ -29,3 +29,41 @@ comment on function public.list_events(jsonb, text, text[], integer, text) is
   'The events of these types that concern an agent (null, from the operator: all), oldest first, '
   'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
   'empty even if there are more events. Raises forbidden, invalid_request, position_expired.';
+
+create function public.find_events(
+  max_entries integer,
+  after text default null,
+  since timestamptz default null,
+  agent_id text default null,
+  artifact_id text default null,
+  types text[] default null,
+  before text default null,
+  until timestamptz default null
+) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select agents.events_page(
+    find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
+    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
+    until => find_events.until
+  )
+$$;
+comment on function public.find_events(
+  integer, text, timestamptz, text, text, text[], text, timestamptz
+) is
+  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
+  'agent_id | null, …, other_agent_id, key_id, request_id, final}], latest, more, next | null, '
+  'held | null, earlier | null, looked_at, looked_back_to | null}, oldest first. Fields after '
+  'agent_id are present only if the event has them. agent_id: only events that concern this agent; '
+  'artifact_id: only those about this artifact; types: only these, such as artifact.opened; since: '
+  'none older; until: none newer. Without `after` and `since` it returns the newest page, and '
+  '`earlier` is the `before` of the page of older events, null if there are no older ones. `next` '
+  'is the `after` of the next page, null if there is none yet (`more` is false). An event with '
+  '`final` false is beyond the horizon: older transactions may still add events before it, and no '
+  'feed shows it yet; `held` is then what held_log returns. `latest` never lies beyond the '
+  'horizon: continuing from there misses nothing, and repeats what was not final. A page may be '
+  'short or empty before the next or the earlier one: it has looked at `looked_at` events of every '
+  'type, the oldest from looked_back_to. Raises invalid_request, position_expired.';

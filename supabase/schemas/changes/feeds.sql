@@ -9,14 +9,15 @@ create function agents.events_after(
   agent_id text,
   after_transaction xid8,
   after_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8 default null
 ) returns setof agents.events
 language plpgsql
 stable
 set search_path = ''
 as $$
 declare
-  horizon constant xid8 := agents.horizon();
+  horizon constant xid8 := coalesce(events_after.ends_before, agents.horizon());
 begin
   if events_after.agent_id is null then
     return query
@@ -65,21 +66,23 @@ begin
     limit events_after.max_entries;
 end
 $$;
-comment on function agents.events_after(text, xid8, bigint, integer) is
-  'The next events that concern an agent (null: all events) after a position, of every type.';
+comment on function agents.events_after(text, xid8, bigint, integer, xid8) is
+  'The next events that concern an agent (null: all events) after a position, of every type. Null '
+  'as ends_before: below the horizon. Only the operator is shown later ones.';
 
 create function agents.newest_events(
   agent_id text,
   before_transaction xid8,
   before_event bigint,
-  max_entries integer
+  max_entries integer,
+  ends_before xid8 default null
 ) returns setof agents.events
 language plpgsql
 stable
 set search_path = ''
 as $$
 declare
-  horizon constant xid8 := agents.horizon();
+  horizon constant xid8 := coalesce(newest_events.ends_before, agents.horizon());
 begin
   if newest_events.agent_id is null then
     return query
@@ -127,8 +130,9 @@ begin
     limit newest_events.max_entries;
 end
 $$;
-comment on function agents.newest_events(text, xid8, bigint, integer) is
-  'The newest events that concern an agent (null: all events) before a position, of every type.';
+comment on function agents.newest_events(text, xid8, bigint, integer, xid8) is
+  'The newest events that concern an agent (null: all events) before a position, of every type. '
+  'ends_before: as in events_after.';
 
 create function agents.is_shown(event agents.events, agent_id text) returns boolean
 language sql

@@ -2,59 +2,11 @@
 -- If an event tells the operator the reason of a refusal, the refusal is returned, not raised: an
 -- exception would roll back the event.
 
-create function agents.is_taken(agent_id text, enrolment agents.enrolments) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  if enrolment.agent_id is not null then
-    -- The operator named this agent, whatever it was before.
-    return false;
-  end if;
-  if enrolment.kind = 'key' then
-    -- The agent chose the name. So it must be unused: without live keys, files, tags, a peer or
-    -- requests, and named by no live grant, rule or policy.
-    return agents.holds_something(is_taken.agent_id)
-      or exists (select from agents.usage u where u.agent_id = is_taken.agent_id);
-  end if;
-  -- The name comes from the claims. So the agent takes over what an agent of an earlier enrolment
-  -- left under this name; that agent's peer has already ended. An operator's key keeps the name
-  -- taken until the key is revoked, even after it has expired.
-  return exists (
-      select
-      from agents.keys k
-      where k.agent_id = is_taken.agent_id
-        and k.revoked_at is null
-        and (k.enrolment_id is null or k.expires_at > now())
-    )
-    or exists (select from mesh.peers p where p.agent_id = is_taken.agent_id);
-end
-$$;
-comment on function agents.is_taken(text, agents.enrolments) is
-  'Whether a name that no enrolment holds belongs to an agent that this enrolment is not for.';
-
-create function agents.can_take_over(enrolment agents.enrolments, holder_id text) returns boolean
-language sql
-stable
-set search_path = ''
-as $$
-  select can_take_over.enrolment.agent_id is not null and exists (
-    select
-    from agents.enrolments e
-    where e.enrolment_id = can_take_over.holder_id
-      and e.revoked_at is null
-      and (e.uses_left = 0 or e.expires_at <= clock_timestamp())
-  )
-$$;
-comment on function agents.can_take_over(agents.enrolments, text) is
-  'Whether this enrolment may take over an agent from the enrolment holder_id: the operator has '
-  'named the agent here, and nobody can enrol with the other one any more.';
-
 create function agents.enrol(
   caller jsonb,
   enrolment agents.enrolments,
   agent_id text,
+  instance text,
   token_id text default null,
   token_expires_at timestamptz default null
 ) returns json
@@ -71,28 +23,50 @@ declare
   newest agents.keys;
   is_repeated boolean;
   is_taken_over boolean;
+  refusal text;
+  tells_why boolean;
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
-  if agents.is_kept_out(enrol.agent_id) then
-    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
-  end if;
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
-  is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
-  if is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
-    or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
-  then
-    raise sqlstate 'PT409' using message = 'agent_name_taken';
-  end if;
-
   select * into newest
   from agents.keys k
-  where k.agent_id = enrol.agent_id and k.enrolment_id = enrolment.enrolment_id
+  where k.agent_id = enrol.agent_id
+    and k.enrolment_id = enrolment.enrolment_id
+    and agents.is_same_place(enrolment.enrolment_id, k.instance, enrol.instance)
   order by k.generation desc
   limit 1;
   -- A caller that lost the answer repeats its request: the newest key was never used.
   is_repeated := newest.key_id is not null and newest.first_used_at is null
     and newest.revoked_at is null and newest.expires_at > enrolled_at;
+
+  -- Before anything that depends on who has the name, so that this refusal does not.
+  if (known.enrolment_id is distinct from enrolment.enrolment_id or known.ended_at is not null)
+    and agents.has_all_agents(enrolment)
+  then
+    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'too_many_agents')::jsonb
+      || jsonb_build_object('maximum', enrolment.max_agents);
+  end if;
+  if agents.has_all_instances(enrolment, enrol.agent_id, enrol.instance) then
+    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'too_many_instances')::jsonb
+      || jsonb_build_object('maximum', enrolment.max_instances);
+  end if;
+  if agents.is_kept_out(enrol.agent_id) then
+    refusal := 'agent_removed';
+  elsif not agents.may_enter(enrol.agent_id, enrolment) then
+    refusal := 'agent_name_taken';
+  end if;
+  -- If the agent chose the name, and uses are limited, a refused name costs a use, and the answer
+  -- does not say why. Otherwise, one enrolment key would tell about any number of names.
+  tells_why := enrolment.agent_id is not null or enrolment.uses_left is null;
+  if tells_why then
+    if refusal = 'agent_removed' then
+      return agents.refuse_enrolment(caller, enrolment.enrolment_id, refusal);
+    end if;
+    if refusal is not null then
+      raise sqlstate 'PT409' using message = refusal;
+    end if;
+  end if;
 
   if enrolment.single_use_tokens then
     insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
@@ -112,6 +86,19 @@ begin
       return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'used_up');
     end if;
   end if;
+  -- Of two ways in that come at the same time, only the first gets the name.
+  if refusal is null and not agents.enter_name(enrol.agent_id, enrolment) then
+    refusal := 'agent_name_taken';
+    if tells_why then
+      raise sqlstate 'PT409' using message = refusal;
+    end if;
+  end if;
+  if refusal is not null then
+    return agents.refuse_enrolment(caller, enrolment.enrolment_id, refusal);
+  end if;
+  -- A holder that has left nothing is forgotten now.
+  select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
+  is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
 
   update agents.keys k
   set revoked_at = enrolled_at, superseded_at = enrolled_at
@@ -126,19 +113,28 @@ begin
       and k.revoked_at is null;
     perform agents.end_enrolled_tags(caller, enrol.agent_id);
   end if;
-  insert into agents.keys (key_id, agent_id, key_hash, expires_at, enrolment_id, generation)
+  insert into agents.keys (
+    key_id, agent_id, key_hash, expires_at, enrolment_id, generation, instance
+  )
   values (
     made_id,
     enrol.agent_id,
     encode(sha256(convert_to(agent_key, 'UTF8')), 'hex'),
     enrolled_at + make_interval(secs => enrolment.session_seconds),
     enrolment.enrolment_id,
-    coalesce(known.generation, 0) + 1
+    agents.next_generation(enrolment.enrolment_id, known, enrol.instance),
+    enrol.instance
   )
   returning * into made;
   insert into agents.enrolled_agents as a (agent_id, enrolment_id, generation, enrolled_at, due_at)
   values (
-    made.agent_id, made.enrolment_id, made.generation, enrolled_at,
+    made.agent_id,
+    made.enrolment_id,
+    case
+      when agents.is_same_place(made.enrolment_id, null, made.instance) then made.generation
+      else coalesce(known.generation, 0)
+    end,
+    enrolled_at,
     enrolled_at + make_interval(secs => enrolment.ephemeral_seconds)
   )
   on conflict on constraint enrolled_agents_pkey do update
@@ -146,10 +142,14 @@ begin
     generation = excluded.generation,
     enrolled_at = excluded.enrolled_at,
     due_at = excluded.due_at,
-    ended_at = null;
+    ended_at = null,
+    kept_until = null,
+    cut = 0;
   perform agents.record_event(
     caller, null, 'agent.enrolled', made.agent_id, made.key_id,
-    jsonb_build_object('enrolment_id', made.enrolment_id, 'generation', made.generation)
+    jsonb_strip_nulls(jsonb_build_object(
+      'enrolment_id', made.enrolment_id, 'generation', made.generation, 'instance', made.instance
+    ))
   );
   perform agents.replace_tags(caller, made.agent_id, enrolment.tags, made.enrolment_id);
 
@@ -164,36 +164,18 @@ begin
   );
 end
 $$;
-comment on function agents.enrol(jsonb, agents.enrolments, text, text, timestamptz) is
-  'Creates the agent key of an agent''s next generation, under the enrolment''s lock. The previous '
-  'key stays live until the new one is used. If the previous key was never used, it ends now, and '
+comment on function agents.enrol(jsonb, agents.enrolments, text, text, text, timestamptz) is
+  'Creates the agent key of the next generation of an agent, or of its instance, under the '
+  'enrolment''s lock. The previous key stays live until the new one is used. If the previous key was never used, it ends now, and '
   'this does not count as another use of the enrolment. If another enrolment held the agent, the '
   'keys from that one end now, too. Raises agent_name_taken, limit_exceeded.';
 
-create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  found_enrolment agents.enrolments;
-begin
-  perform pg_advisory_xact_lock_shared(agents.enrolment_lock(live_enrolment.enrolment_id));
-  -- A separate statement, so that it sees a revocation that the lock waited for.
-  select * into found_enrolment
-  from agents.enrolments e
-  where e.enrolment_id = live_enrolment.enrolment_id
-    and e.revoked_at is null
-    and (e.expires_at is null or e.expires_at > clock_timestamp());
-  return found_enrolment;
-end
-$$;
-comment on function agents.live_enrolment(text) is
-  'An enrolment that was not revoked and has not expired; it cannot be revoked before the '
-  'transaction ends. Null: there is no such enrolment.';
-
-create function public.enrol_with_key(caller jsonb, enrolment_key_hash text, agent_name text default null)
-returns json
+create function public.enrol_with_key(
+  caller jsonb,
+  enrolment_key_hash text,
+  agent_name text default null,
+  instance text default null
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -225,21 +207,24 @@ begin
       detail = '{"issues": [{"path": "agent_name", "message": "This enrolment is for another agent. Leave the name out."}]}';
   end if;
   return agents.enrol(
-    enrol_with_key.caller, enrolment, coalesce(enrolment.agent_id, enrol_with_key.agent_name)
+    enrol_with_key.caller, enrolment,
+    agents.name_by_key(enrolment, enrol_with_key.agent_name),
+    enrol_with_key.instance
   );
 end
 $$;
-comment on function public.enrol_with_key(jsonb, text, text) is
+comment on function public.enrol_with_key(jsonb, text, text, text) is
   'Enrols by an enrolment key: {agent_id, key, key_id, expires_at, tags, generation, '
-  'ephemeral_seconds | null}, or {refused}. Raises invalid_request, agent_name_taken, '
-  'limit_exceeded.';
+  'ephemeral_seconds | null}, or {refused}, with {maximum} if agents or instances are too many. '
+  'Raises invalid_request, agent_name_taken, limit_exceeded.';
 
 create function public.enrol_with_token(
   caller jsonb,
   enrolment_id text,
   agent_id text,
   token_id text,
-  token_expires_at timestamptz
+  token_expires_at timestamptz,
+  instance text default null
 ) returns json
 language plpgsql
 volatile
@@ -255,11 +240,11 @@ begin
     return agents.refuse_enrolment(enrol_with_token.caller, enrol_with_token.enrolment_id, 'ended');
   end if;
   return agents.enrol(
-    enrol_with_token.caller, enrolment, enrol_with_token.agent_id, enrol_with_token.token_id,
-    enrol_with_token.token_expires_at
+    enrol_with_token.caller, enrolment, enrol_with_token.agent_id, enrol_with_token.instance,
+    enrol_with_token.token_id, enrol_with_token.token_expires_at
   );
 end
 $$;
-comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz) is
+comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz, text) is
   'Enrols by a token that the function has verified, and whose claims meet the enrolment''s '
   'conditions and give this agent_id. Answers and raises as enrol_with_key does.';

@@ -43,6 +43,16 @@ declare
   made agents.enrolments;
 begin
   perform agents.authenticate_operator(put_enrolment.caller);
+  if has_key and coalesce(put_enrolment.enrolment ->> 'uses_left', 'any') <> '1' and num_nulls(
+    put_enrolment.enrolment ->> 'agent_id',
+    put_enrolment.enrolment ->> 'agent_template',
+    put_enrolment.enrolment ->> 'agent_prefix'
+  ) = 3 then
+    -- Whoever has the key could take any name that is free.
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_prefix", "message": "An enrolment key for more than one use needs agent_prefix, agent_template or agent_id."}]}';
+  end if;
   if put_enrolment.enrolment ->> 'enrolment_id' is not null then
     return agents.enrolment_json(agents.replace_keys_of_trust(
       put_enrolment.caller,
@@ -52,8 +62,8 @@ begin
   end if;
   insert into agents.enrolments (
     enrolment_id, kind, label, key_hash, issuer, audience, jwks, conditions, agent_id,
-    agent_template, tags, uses_left, session_seconds, ephemeral_seconds, single_use_tokens,
-    max_token_age_seconds, expires_at
+    agent_template, agent_prefix, tags, uses_left, session_seconds, ephemeral_seconds,
+    single_use_tokens, max_token_age_seconds, max_agents, max_instances, expires_at
   )
   select
     'enr_' || replace(gen_random_uuid()::text, '-', ''),
@@ -66,12 +76,15 @@ begin
     e.conditions,
     e.agent_id,
     e.agent_template,
+    e.agent_prefix,
     coalesce(e.tags, '{}'),
     e.uses_left,
     e.session_seconds,
     e.ephemeral_seconds,
     coalesce(e.single_use_tokens, false),
     e.max_token_age_seconds,
+    coalesce(e.max_agents, 1000),
+    coalesce(e.max_instances, 1),
     e.expires_at
   from jsonb_to_record(put_enrolment.enrolment) as e (
     kind text,
@@ -82,12 +95,15 @@ begin
     conditions jsonb,
     agent_id text,
     agent_template text,
+    agent_prefix text,
     tags text[],
     uses_left integer,
     session_seconds integer,
     ephemeral_seconds integer,
     single_use_tokens boolean,
     max_token_age_seconds integer,
+    max_agents integer,
+    max_instances integer,
     expires_at timestamptz
   )
   returning * into made;
@@ -161,6 +177,28 @@ as $$
 $$;
 comment on function public.list_trusts(text) is
   'The live enrolments that trust an issuer, oldest first.';
+
+create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  found_enrolment agents.enrolments;
+begin
+  perform pg_advisory_xact_lock_shared(agents.enrolment_lock(live_enrolment.enrolment_id));
+  -- A separate statement, so that it sees a revocation that the lock waited for.
+  select * into found_enrolment
+  from agents.enrolments e
+  where e.enrolment_id = live_enrolment.enrolment_id
+    and e.revoked_at is null
+    and (e.expires_at is null or e.expires_at > clock_timestamp());
+  return found_enrolment;
+end
+$$;
+comment on function agents.live_enrolment(text) is
+  'An enrolment that was not revoked and has not expired; it cannot be revoked before the '
+  'transaction ends. Null: there is no such enrolment.';
 
 create function agents.end_enrolled_tags(caller jsonb, agent_id text) returns void
 language plpgsql

@@ -1,4 +1,5 @@
--- The first use of a key from an enrolment, which ends the keys of the generations before it.
+-- The first use of a key from an enrolment, which ends the keys of the generations before it, and
+-- of a name by a user.
 
 create function public.note_first_use(caller jsonb) returns json
 language plpgsql
@@ -10,6 +11,11 @@ declare
   used agents.keys;
   superseded agents.keys;
 begin
+  if note_first_use.caller ->> 'kind' = 'user' then
+    -- Gives the name to the project's users.
+    perform agents.admit(note_first_use.caller);
+    return json_build_object('superseded', 0);
+  end if;
   select * into used
   from agents.keys k
   where k.key_hash = note_first_use.caller ->> 'key_hash';
@@ -28,12 +34,15 @@ begin
     set revoked_at = clock_timestamp(), superseded_at = clock_timestamp()
     where k.agent_id = used.agent_id
       and k.generation < used.generation
+      and agents.is_same_place(used.enrolment_id, k.instance, used.instance)
       and k.revoked_at is null
     returning *
   loop
     perform agents.record_event(
       note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id, superseded.key_id,
-      jsonb_build_object('generation', superseded.generation)
+      jsonb_strip_nulls(jsonb_build_object(
+        'generation', superseded.generation, 'instance', superseded.instance
+      ))
     );
   end loop;
   return json_build_object('superseded', 1);
@@ -41,4 +50,4 @@ end
 $$;
 comment on function public.note_first_use(jsonb) is
   'Records that the calling key from an enrolment was used, and ends the keys of earlier '
-  'generations. Idempotent.';
+  'generations of this instance; or that a user was the first to use a name. Idempotent.';

@@ -7,6 +7,7 @@ stable
 return json_build_object(
   'key_id', key.key_id,
   'label', key.label,
+  'instance', key.instance,
   'state', case
     when key.revoked_at is not null then 'revoked'
     when key.expires_at <= now() then 'expired'

@@ -51,7 +51,8 @@ async function fillCommitted(sql: postgres.Sql, count: number): Promise<void> {
         state, sha256, created_at, committed_at, expires_at, commit_attempts, sealed_attempt)
       select 'art_' || md5('artifact ' || i),
         case when i % 10 = 0 then 'owner-' || i / 100 else ${HOARDER} end,
-        'files/' || lpad(i::text, 8, '0'), 'text/plain', 100, 365, 'committed',
+        case when i % 100 = 7 then 'pl\u00e4n/' else 'files/' end || lpad(i::text, 8, '0'),
+        'text/plain', 100, 365, 'committed',
         encode(sha256(convert_to(i::text, 'UTF8')), 'hex'), now() - interval '10 days',
         now() - interval '10 days' + i * interval '1 ms',
         now() + interval '100 days' + i * interval '1 ms', 1, 1

@@ -16,7 +16,10 @@ export interface Hub {
   readonly rulesPerPeer: number;
 }
 
-/** Owns nine of ten artifacts, with the keys `files/00000001` and so on. */
+/**
+ * Owns nine of ten artifacts, with the keys `files/00000001` and so on; of one in a hundred, it is
+ * `plän/00000007` and so on, which can be spelled in another way.
+ */
 export const HOARDER = "hoarder";
 /** One of the agents that own ten artifacts each. It owns those with the indexes 0, 10, …, 90. */
 export const OWNER = "owner-0";

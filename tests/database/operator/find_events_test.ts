@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { askUntil } from "../../conformance/ask_until.ts";
 import { positionAt } from "../changes/positions.ts";
-import { callAsService, withProjectDatabase } from "../connection.ts";
+import { holdTransaction } from "../changes/held_transaction.ts";
+import { callAsService, SUPERUSER_URL, withProjectDatabase } from "../connection.ts";
 
 const OPERATOR = { kind: "operator", request_id: "r-1" };
 const ARTIFACT = `art_${"a".repeat(32)}`;
@@ -16,9 +17,12 @@ interface Page {
     readonly at: string;
     readonly request_id?: string;
     readonly key_id?: string;
+    readonly final?: false;
   }[];
   readonly latest: string;
   readonly more: boolean;
+  readonly next: string | null;
+  readonly held: object | null;
   readonly earlier: string | null;
   readonly looked_at: number;
   readonly looked_back_to: string | null;
@@ -57,8 +61,8 @@ async function findAll(
     });
     assert.ok(page.events.length <= max_entries);
     found.push(...page.events);
-    after = page.latest;
-    if (!page.more) return found;
+    if (page.next === null) return found;
+    after = page.next;
   }
   throw new Error("There is no end.");
 }
@@ -209,5 +213,70 @@ Deno.test("find_events after a position in this database's future → position_e
       }),
       /position_expired/,
     );
+  });
+});
+
+Deno.test("find_events while older transactions are open, in pages of any size, either way → all that is committed, once; `latest` stays below them; read on from there → every event, also the late ones", async () => {
+  await withProjectDatabase({}, async (sql) => {
+    const [database] = await sql<[{ name: string }]>`select current_database() as name`;
+    const url = new URL(SUPERUSER_URL);
+    url.pathname = `/${database.name}`;
+    const record = (own: postgres.Sql) =>
+      own`insert into agents.events (actor_kind, action, subject_agent_id, object_id)
+        values ('operator', 'artifact.opened', 'planner', ${ARTIFACT})`;
+    for (let settled = 0; settled < 10; settled++) await record(sql);
+    await using late = await holdTransaction(url.href, record);
+    for (let committed = 0; committed < 7; committed++) await record(sql);
+    const questions = [
+      {},
+      { agent_id: "planner" },
+      { artifact_id: ARTIFACT },
+      { types: "{artifact.opened}" },
+    ];
+    const idsOf = (events: Page["events"]) => events.map(({ event_id }) => event_id);
+    for (const question of questions) {
+      const expected = idsOf(
+        await findAll(sql, { ...question, since: new Date(START).toISOString() }, 1_000),
+      );
+      const unsettled = expected.slice(-7);
+      let latest = "";
+      for (const max_entries of [1, 3, 1_000]) {
+        assert.deepEqual(
+          idsOf(
+            await findAll(sql, { ...question, since: new Date(START).toISOString() }, max_entries),
+          ),
+          expected,
+        );
+        const back: string[] = [];
+        for (
+          let before: string | null = null, first = true;
+          first || before !== null;
+          first = false
+        ) {
+          const page: Page = await callAsService<Page>(sql, "find_events", {
+            ...question,
+            max_entries,
+            before,
+          });
+          back.unshift(...idsOf(page.events));
+          before = page.earlier;
+          for (const { event_id, final } of page.events) {
+            assert.equal(final, unsettled.includes(event_id) ? false : undefined);
+          }
+          assert.equal(page.held !== null, page.events.some(({ final }) => final === false));
+          latest ||= page.latest;
+        }
+        assert.deepEqual(back, expected);
+      }
+      const next = await findAll(sql, { ...question, after: latest }, 2);
+      assert.deepEqual(idsOf(next), unsettled, "what is not final comes again");
+    }
+    const { latest } = await callAsService<Page>(sql, "find_events", { max_entries: 1_000 });
+    await late.commit();
+    const settled = await askUntil(
+      (page) => page.held === null,
+      () => callAsService<Page>(sql, "find_events", { max_entries: 1_000, after: latest }),
+    );
+    assert.equal(settled.events.length, 8);
   });
 });

@@ -170,6 +170,19 @@ export const ARTIFACT_CALLS: readonly PlannedCall[] = [
   }, { circumstances: "by key" }),
   call("open_artifact", {
     caller: as(HOARDER),
+    artifact_id: null,
+    window_seconds: 60,
+    key: "pl\u00e4n/00000107".normalize("NFD"),
+  }, { circumstances: "by a key in another spelling" }),
+  call("open_artifact", {
+    caller: as(GRANTEE),
+    artifact_id: null,
+    window_seconds: 60,
+    key: "pl\u00e4n/00000107".normalize("NFD"),
+    agent_id: HOARDER,
+  }, { circumstances: "by a key in another spelling, without a grant", refused: true }),
+  call("open_artifact", {
+    caller: as(HOARDER),
     artifact_id: artifactIdOf(POPULAR),
     window_seconds: 60,
   }, { circumstances: "as the owner" }),

@@ -132,6 +132,10 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
     max_entries: 1000,
     after: `sealed/${artifactIdOf(POPULAR)}`,
   }, { bounds: { rows: 3_000, pages: 10_000 } }),
+  call("count_archived_versions", {
+    max_entries: 1000,
+    after: `sealed/${artifactIdOf(POPULAR)}`,
+  }, { bounds: { rows: 1_500, pages: 6_000 } }),
   call("list_shares_of_artifacts", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
     bounds: { rows: 1_500, pages: 3_000 },
   }),

@@ -14,6 +14,13 @@ const PLATFORM_SCHEMAS = [
   "storage",
   "supabase_migrations",
 ];
+/** What runs as its owner, and why that opens nothing: the comment in its body says so. */
+const DEFINERS = ["agents.open_writers(integer)"];
+/**
+ * Functions whose body is text that the planner inlines, which a search_path would prevent. Every
+ * name in it is qualified, or one of PostgreSQL's own.
+ */
+const INLINED_TEXTS = new Set(["artifacts.object_versions()"]);
 const OPERATOR = { kind: "operator", request_id: "test" };
 
 /**
@@ -231,12 +238,12 @@ Deno.test("service_role can execute every function of the project, and cannot ch
   });
 });
 
-Deno.test("every function runs as its caller, with an empty search_path or an SQL-standard body, and says what it does", async () => {
+Deno.test("every function but those listed runs as its caller, with an empty search_path or an SQL-standard body, and says what it does", async () => {
   await withProjectDatabase({}, async (sql) => {
     for (const { name, definer, config, has_fixed_names, comment } of await projectFunctions(sql)) {
-      assert.equal(definer, false, `${name} is security definer`);
+      assert.equal(definer, DEFINERS.includes(name), `${name} is security definer`);
       assert.ok(
-        has_fixed_names || config?.includes('search_path=""'),
+        has_fixed_names || INLINED_TEXTS.has(name) || config?.includes('search_path=""'),
         `${name} has no empty search_path`,
       );
       assert.ok(comment, `${name} has no comment`);

@@ -124,8 +124,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: "examples/mesh-agent/README.md, Run it, 1",
     test: "tests/mesh_agent/installation_test.ts",
   },
+  ...["docs/backup.md, From a dump, 1", "docs/backup.md, From a dump, 2"]
+    .map((what) => ({ what, test: "tests/long/restore/dump_test.ts" })),
   ...[
-    "docs/backup.md, What to back up, 1",
+    "docs/backup.md, The record of endings, 1",
     "docs/backup.md, After a restore, 1",
     "docs/backup.md, After a restore, 2",
     "docs/retention.md, What this cannot see, 1",
@@ -151,6 +153,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
   {
     what: "clients/typescript/README.md, Proxies, 1",
     test: "tests/long/runtimes/proxy_test.ts",
+  },
+  {
+    what: "clients/python/README.md, Waiting in asyncio, 1",
+    test: "tests/clients/python/asyncio_test.ts",
   },
 ];
 

@@ -7,7 +7,7 @@ import {
   namesOfAlerts,
   testRules,
 } from "./promtool.ts";
-import { isolatesInTurns, JOBS, ordinarySeries } from "./quiet_day.ts";
+import { HELD, isolatesInTurns, JOBS, ordinarySeries } from "./quiet_day.ts";
 
 const ignore = await isLeftOutWithout("promtool", "Alerts are");
 const DAY = 24 * 60;
@@ -28,7 +28,7 @@ Deno.test({
     const rules = await documentedRules();
     const series = { ...ordinarySeries(DAY), ...isolatesInTurns(DAY) };
     const alerts = namesOfAlerts(rules);
-    assert.equal(alerts.length, 7);
+    assert.equal(alerts.length, 8);
     assert.equal(await testRules(rules, series, nothing(alerts, DAY)), null);
   },
 });
@@ -117,6 +117,18 @@ const CAUSES: readonly Cause[] = [
     },
     after: 20,
     labels: { job: "agent-mesh" },
+  },
+  {
+    alert: "AgentLogHeld",
+    cause: "a session keeps a transaction open that has written something",
+    change: { [HELD]: (minute) => 60 * (minute - BEGINS) },
+    after: 5,
+    labels: {
+      job: "agent-artifacts",
+      pid: "4711",
+      application_name: "import",
+      state: "idle in transaction",
+    },
   },
   {
     alert: "AgentKeysExpire",

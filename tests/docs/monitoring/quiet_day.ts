@@ -2,6 +2,10 @@ import type { AllSeries, Values } from "./promtool.ts";
 
 export const JOBS = ["agent-artifacts", "agent-mesh"] as const;
 
+/** The log of events while a session has held it back for more than a minute. */
+export const HELD =
+  'agent_events_held_seconds{job="agent-artifacts",pid="4711",application_name="import",state="idle in transaction"}';
+
 /** Series of ordinary work, with an occasional refusal, failed call or lagging peer. */
 export function ordinarySeries(minutes: number): AllSeries {
   const every = (value: (minute: number) => number | null): Values =>
@@ -15,6 +19,10 @@ export function ordinarySeries(minutes: number): AllSeries {
         (minute) => minute % 60 < 10 ? Math.max(0, 60 * (minute - 90)) : null,
       ),
       'agent_mesh_peers_behind{job="agent-mesh"}': every((minute) => minute % 60 === 7 ? 3 : 0),
+      'agent_events_held_seconds{job="agent-artifacts"}': every((minute) =>
+        minute % 90 === 0 ? 45 : 0
+      ),
+      [HELD]: every(() => null),
       'agent_keys_expiring{job="agent-artifacts"}': every(() => 0),
       'agent_database_bytes{job="agent-artifacts"}': every((minute) => 2e9 + 1e5 * minute),
     },

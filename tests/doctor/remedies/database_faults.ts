@@ -76,6 +76,26 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
     "drop index agents.usage_by_requests",
     "index agents.usage_by_requests",
   ),
+  // As `create index concurrently` and `reindex concurrently` leave one when they are cancelled.
+  missing(
+    "an index that reads need is not valid",
+    `update pg_index set indisvalid = false
+    where indexrelid = 'agents.usage_by_requests'::regclass`,
+    "index agents.usage_by_requests",
+  ),
+  missing(
+    "a unique index is not valid",
+    `update pg_index set indisvalid = false
+    where indexrelid = 'artifacts.one_committed_artifact_per_key'::regclass`,
+    "index artifacts.one_committed_artifact_per_key",
+  ),
+  missing(
+    "a constraint was made again without being validated",
+    `alter table agents.refusals drop constraint hour_is_a_full_hour;
+    alter table agents.refusals add constraint hour_is_a_full_hour
+      check (hour = date_trunc('hour', hour, 'UTC')) not valid`,
+    "constraint hour_is_a_full_hour of agents.refusals",
+  ),
   {
     fault: "a policy on the table of agent keys",
     put: "create policy open on agents.keys for select to anon using (true)",

@@ -1,32 +1,5 @@
 import type { MendedFault } from "./mended_fault.ts";
 
-/**
- * The columns of Storage's migration 0062, without its check that no bucket has versions yet. Since
- * 0071, a bucket never goes back to DISABLED.
- */
-const VERSIONS = `
-  alter table storage.buckets
-    add column if not exists versioning_status text not null default 'DISABLED';
-  alter table storage.objects
-    add column if not exists archived_at timestamptz,
-    add column if not exists is_delete_marker boolean not null default false,
-    add column if not exists is_versioned boolean not null default false;
-  create or replace function storage.keep_versioning() returns trigger language plpgsql as $$
-  begin
-    if new.versioning_status = 'DISABLED' and old.versioning_status <> 'DISABLED' then
-      raise exception 'versioning stays on';
-    end if;
-    return new;
-  end $$;
-  create or replace trigger keep_versioning before update on storage.buckets
-    for each row execute function storage.keep_versioning();`;
-
-const NO_VERSIONS = `
-  drop function storage.keep_versioning cascade;
-  alter table storage.buckets drop column versioning_status;
-  alter table storage.objects drop column archived_at, drop column is_delete_marker,
-    drop column is_versioned`;
-
 function policy(
   fault: string,
   name: string,
@@ -76,17 +49,16 @@ export const STORAGE_FAULTS: readonly MendedFault[] = [
   },
   {
     fault: "the bucket keeps versions",
-    put: `${VERSIONS} update storage.buckets set versioning_status = 'ENABLED'`,
+    put: "update storage.buckets set versioning_status = 'ENABLED'",
     check: "bucket",
     message: /^The bucket agent-artifacts keeps versions \(ENABLED\): /,
-    cleanUp: NO_VERSIONS,
   },
   {
     fault: "the bucket has kept versions",
-    put: `${VERSIONS} update storage.buckets set versioning_status = 'SUSPENDED'`,
+    put: `update storage.buckets set versioning_status = 'ENABLED';
+      update storage.buckets set versioning_status = 'SUSPENDED'`,
     check: "bucket",
     message: /^The bucket agent-artifacts keeps versions \(SUSPENDED\): /,
-    cleanUp: NO_VERSIONS,
   },
   policy("everybody may read all", "Public read", "for select using (true)", {
     message: /^The policy "Public read" on storage\.objects lets everybody select in the bucket /,

@@ -565,6 +565,10 @@ export interface operations {
            * @description Ignored.
            */
           expires_at?: string;
+          /** @description Ignored. */
+          max_downloads?: number;
+          /** @description Ignored. */
+          token?: string;
         };
       };
     };
@@ -913,6 +917,8 @@ export interface operations {
           enrolment_id?: string;
           /** @description The agent's name, if the enrolment does not name it. */
           agent_name?: string;
+          /** @description Which of several instances of the agent this is, if the enrolment allows several. */
+          instance?: string;
         };
       };
     };
@@ -934,7 +940,7 @@ export interface operations {
             expires_at: string;
             /** @description The tags of the agent. */
             tags: string[];
-            /** @description How often the agent has enrolled. The first use of the new agent key ends the agent keys of earlier generations. */
+            /** @description How often the agent, or this instance of it, has enrolled. The first use of the new agent key ends the agent keys of earlier generations. */
             generation: number;
             /** @description How long after its last contact the agent is removed. Null: it is not. */
             ephemeral_seconds: number | null;

@@ -1,4 +1,4 @@
-import type { ArtifactsAnswer } from "../contract/types.ts";
+import type { Artifact, ArtifactsAnswer } from "../contract/types.ts";
 import { AgentError, invalidFields } from "../errors/agent_error.ts";
 import type { Connection } from "../http/connection.ts";
 import type { CallOptions } from "../http/connection_options.ts";
@@ -49,22 +49,37 @@ export async function ownArtifactId(
     throw invalidFields([{ path: "target", message }]);
   }
   const agentId = named.agentId ?? connection.agentId;
-  const { artifacts: [first] } = await connection.post<
-    ArtifactsAnswer<"/list">
-  >("/list", {
-    ...(agentId !== undefined && { agent_id: agentId }),
-    prefix: named.key,
-    limit: 1,
-  }, options);
+  const list = (prefix: string, limit: number) =>
+    connection.post<ArtifactsAnswer<"/list">>("/list", {
+      ...(agentId !== undefined && { agent_id: agentId }),
+      prefix,
+      limit,
+    }, options);
+  const { artifacts: [first] } = await list(named.key, 1);
   // In byte order, a key comes before all longer keys that begin with it.
   if (first?.key === named.key) return first.artifact_id;
-  throw artifactNotFound();
+  // Only a name that is not ASCII can be spelled in another way. What is shared or deleted is never
+  // guessed.
+  const ascii = /^[ -~]*/.exec(named.key)![0];
+  if (ascii === named.key) throw artifactNotFound();
+  const composed = named.key.normalize("NFC");
+  // An accent belongs to the letter before it, which may be in ASCII.
+  const { artifacts } = await list(ascii.slice(0, -1), 1000);
+  throw artifactNotFound(artifacts.filter(({ key }) => key.normalize("NFC") === composed));
 }
 
-export function artifactNotFound(): AgentError {
+/** `sameLooking` are those whose names are other Unicode spellings of the given one. */
+export function artifactNotFound(
+  sameLooking: readonly Pick<Artifact, "artifact_id">[] = [],
+): AgentError {
+  const ids = sameLooking.map(({ artifact_id }) => artifact_id);
   return new AgentError({
     code: "artifact_not_found",
-    message: "There is no such artifact, or it is not yours.",
+    message: ids.length === 0
+      ? "There is no such artifact, or it is not yours."
+      : "There is no such artifact, only one whose name looks the same, in another Unicode " +
+        `spelling. Use its id: ${ids.join(", ")}.`,
     status: 404,
+    ...(ids.length > 0 && { details: { same_looking: ids } }),
   });
 }

@@ -12,6 +12,7 @@ interface TokenEnrolment {
   readonly token: string;
   readonly enrolment_id?: string | undefined;
   readonly agentName: string | undefined;
+  readonly instance: string | undefined;
   readonly caller: object;
 }
 
@@ -20,6 +21,7 @@ interface TokenRefusal {
   readonly enrolment_id?: string | undefined;
   readonly reason: string;
   readonly claim?: string;
+  readonly detail?: string;
 }
 
 /** The process has one cache of issuers' keys, for all paths. */
@@ -48,7 +50,7 @@ export function trustsOf(
 /** Throws invalid_request, agent_name_taken and limit_exceeded. */
 export async function enrolWithToken(
   platform: Platform,
-  { token, enrolment_id, agentName, caller }: TokenEnrolment,
+  { token, enrolment_id, agentName, instance, caller }: TokenEnrolment,
 ): Promise<Outcome> {
   // All refusals go into one call, so that the duration does not reveal how many there are.
   const refuse = (...refusals: readonly TokenRefusal[]) =>
@@ -86,6 +88,7 @@ export async function enrolWithToken(
         ...{ caller, enrolment_id: trust.enrolment_id, agent_id: name },
         token_id: verified.tokenId,
         token_expires_at: new Date(verified.expiresAt * 1000).toISOString(),
+        ...(instance !== undefined && { instance }),
       }),
   );
 }

@@ -3,14 +3,15 @@ import { sentAgentId, sentTimestamp } from "../fields.ts";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
 import { sha256Hex } from "../secrets.ts";
 import { enrol } from "./enrol.ts";
-import { agentName, agentTag, enrolmentId, enrolmentKey, issuerToken } from "./fields.ts";
+import { agentName, agentTag, enrolmentId, enrolmentKey, instance, issuerToken } from "./fields.ts";
 
-const request = z.object({
+const request = z.strictObject({
   enrolment_key: enrolmentKey.optional(),
   token: issuerToken.optional(),
   enrolment_id: enrolmentId.optional()
     .meta({ description: "Which enrolment a token is for, if several match it." }),
   agent_name: agentName,
+  instance,
 }).refine(
   ({ enrolment_key, token }) => (enrolment_key === undefined) !== (token === undefined),
   { path: ["enrolment_key"], message: "Must have either enrolment_key or token." },
@@ -32,8 +33,9 @@ const response = z.object({
     examples: [["tag:builder"]],
   }),
   generation: z.int().min(1).max(2_147_483_647).meta({
-    description: "How often the agent has enrolled. The first use of the new agent key ends the " +
-      "agent keys of earlier generations.",
+    description:
+      "How often the agent, or this instance of it, has enrolled. The first use of the " +
+      "new agent key ends the agent keys of earlier generations.",
     examples: [1],
   }),
   ephemeral_seconds: z.int().min(300).max(2_592_000).nullable().meta({
@@ -52,8 +54,8 @@ export function createOperation(platform: Platform): Operation {
     callers: "anyone with the proof",
     effect: "renews",
     identification: "none",
-    limitedBy: ({ enrolment_key, token, agent_name }) =>
-      sha256Hex(`${enrolment_key ?? token} ${agent_name ?? ""}`),
+    limitedBy: ({ enrolment_key, token, agent_name, instance }) =>
+      sha256Hex(`${enrolment_key ?? token} ${agent_name ?? ""} ${instance ?? ""}`),
     isForPrograms: true,
     request,
     requestExample: {
@@ -62,10 +64,11 @@ export function createOperation(platform: Platform): Operation {
     },
     response,
     errors: ["enrolment_refused", "token_replayed", "agent_name_taken", "limit_exceeded"],
-    async handle({ input: { enrolment_key, token, enrolment_id, agent_name }, caller }) {
+    async handle({ input: { enrolment_key, token, enrolment_id, agent_name, instance }, caller }) {
       return await enrol(platform, {
         proof: enrolment_key === undefined ? { token: token!, enrolment_id } : { enrolment_key },
         agentName: agent_name,
+        instance,
         requestId: caller.request_id,
       });
     },

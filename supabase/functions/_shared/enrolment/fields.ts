@@ -26,7 +26,15 @@ export const agentName = agentId.optional().meta({
   examples: ["builder-1"],
 });
 
-const seconds = (least: number, most: number) => {
+export const instance = z.string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, "Must be 1 to 64 of A-Z a-z 0-9 _ -.")
+  .optional().meta({
+    description:
+      "Which of several instances of the agent this is, if the enrolment allows several.",
+    examples: ["web-1"],
+  });
+
+const between = (least: number, most: number) => {
   const rule = `Must be a whole number from ${least} to ${most}.`;
   return z.int(rule).min(least, rule).max(most, rule);
 };
@@ -77,21 +85,34 @@ const RULES = {
     description: "All must hold.",
   }),
   agent_template: text(512).meta({
-    description: "The agent's name, with claims in braces.",
+    description: "The agent's name, with claims in braces. Of an enrolment key: with " +
+      "`{agent_name}`, the name that the agent asks for.",
     examples: ["ci-{repository_id}-{run_id}"],
   }),
-  session_seconds: seconds(60, 86_400).meta({
+  agent_prefix: agentId.max(64, "Must have at most 64 characters.").meta({
+    description: "What the names of an enrolment key's agents begin with.",
+    examples: ["builder-"],
+  }),
+  session_seconds: between(60, 86_400).meta({
     description: "How long an agent key from this enrolment is valid.",
     examples: [3600],
   }),
-  ephemeral_seconds: seconds(300, 2_592_000).meta({
+  ephemeral_seconds: between(300, 2_592_000).meta({
     description:
       "How long after its last contact the sweep removes an agent. Null: it is never removed.",
     examples: [3600],
   }),
-  max_token_age_seconds: seconds(30, 86_400).meta({
+  max_token_age_seconds: between(30, 86_400).meta({
     description: "How old a token may be, by its `iat`.",
     examples: [600],
+  }),
+  max_agents: between(1, 100_000).meta({
+    description: "How many of its agents may exist at a time. One that has ended does not count.",
+    examples: [1000],
+  }),
+  max_instances: between(1, 100).meta({
+    description: "How many instances of one agent may have live agent keys at a time.",
+    examples: [1],
   }),
   uses: z.int().min(1).max(1_000_000).meta({
     description: "How many enrolments. Null: any number.",
@@ -111,6 +132,10 @@ export const newEnrolment = z.strictObject({
   conditions: RULES.conditions.nullable().default(null),
   agent_id: agentId.nullable().default(null),
   agent_template: RULES.agent_template.nullable().default(null),
+  agent_prefix: RULES.agent_prefix.nullable().default(null).meta({
+    description: "What the names of an enrolment key's agents begin with. An enrolment key for " +
+      "more than one use needs it, or `agent_template`, or `agent_id`.",
+  }),
   tags: tags.default([]),
   uses_left: RULES.uses.nullable().optional().meta({
     description: "How many enrolments by an enrolment key. Null: any number. Default: 1.",
@@ -121,6 +146,8 @@ export const newEnrolment = z.strictObject({
   single_use_tokens: z.boolean().default(false)
     .meta({ description: "Whether a token enrols once. Its `jti` tells tokens apart." }),
   max_token_age_seconds: RULES.max_token_age_seconds.nullable().default(null),
+  max_agents: RULES.max_agents.default(1000),
+  max_instances: RULES.max_instances.default(1),
   expires_at: timestamp.nullable().optional().meta({
     description:
       "When it ends. Null: never. Default: for an enrolment key in an hour, otherwise never.",
@@ -140,12 +167,15 @@ export const sentEnrolment = z.object({
   }),
   agent_id: sentAgentId.nullable(),
   agent_template: RULES.agent_template.nullable(),
+  agent_prefix: RULES.agent_prefix.nullable().optional(),
   tags,
   uses_left: z.int().min(0).nullable().meta({ examples: [null] }),
   session_seconds: RULES.session_seconds,
   ephemeral_seconds: RULES.ephemeral_seconds.nullable(),
   single_use_tokens: z.boolean(),
   max_token_age_seconds: RULES.max_token_age_seconds.nullable(),
+  max_agents: RULES.max_agents,
+  max_instances: RULES.max_instances,
   created_at: sentTimestamp,
   expires_at: sentTimestamp.nullable(),
   revoked_at: sentTimestamp.nullable().meta({ examples: [null] }),

@@ -15,4 +15,10 @@ export interface Enrolled {
 }
 
 /** What the SQL functions answer: the reason of a refusal is for the operator's events alone. */
-export type Outcome = Enrolled | { readonly refused: string };
+export type Outcome = Enrolled | Refused;
+
+export interface Refused {
+  readonly refused: string;
+  /** If there are too many agents or instances: how many are allowed. */
+  readonly maximum?: number;
+}

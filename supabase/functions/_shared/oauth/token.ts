@@ -107,7 +107,12 @@ function enrolmentOf(form: ReadonlyMap<string, string>): {
   if (isExchange) checkExchange(form);
   return {
     isExchange,
-    body: { token, enrolment_id: form.get("enrolment_id"), agent_name: form.get("agent_name") },
+    body: {
+      token,
+      enrolment_id: form.get("enrolment_id"),
+      agent_name: form.get("agent_name"),
+      instance: form.get("instance"),
+    },
   };
 }
 

@@ -79,16 +79,19 @@ export function createDatabase(settings: PlatformSettings): Database {
       );
       const errorOf = ({ body }: Answer) => parsePostgrestError(textOf(body));
       if (isTransient(errorOf(answer))) answer = await post(functionName, request);
+      if (errorOf(answer).message === "first_use") {
+        const { response, body } = await post("note_first_use", callerOnly(parameters));
+        if (!response.ok) throw serviceErrorOf(parsePostgrestError(textOf(body)), response.status);
+        answer = await post(functionName, request);
+      }
       if (!answer.response.ok) throw serviceErrorOf(errorOf(answer), answer.response.status);
     }
     if (!isJson(answer)) throw unavailable("something else than PostgREST answered");
-    if (isFirstUse(answer)) await noteFirstUse(parameters["caller"]);
+    if (isFirstUse(answer)) {
+      // If it fails: the request has succeeded, and the next one can note the first use.
+      await post("note_first_use", callerOnly(parameters)).catch(() => {});
+    }
     return answer.body;
-  }
-
-  /** Never throws: the request has succeeded, and the next one can note the first use. */
-  async function noteFirstUse(caller: unknown): Promise<void> {
-    await post("note_first_use", JSON.stringify({ caller })).catch(() => {});
   }
 
   return {
@@ -112,9 +115,16 @@ export function createDatabase(settings: PlatformSettings): Database {
   };
 }
 
-/** Whether an agent key from an enrolment was used for the first time: see agents.authenticate. */
+function callerOnly({ caller }: Parameters): string {
+  return JSON.stringify({ caller });
+}
+
+/**
+ * Whether an agent key from an enrolment, or a name by a user, was used for the first time: see
+ * agents.authenticate.
+ */
 function isFirstUse({ response }: Answer): boolean {
-  return response.headers.get("x-caller")?.endsWith(" first") ?? false;
+  return response.headers.get("x-caller")?.endsWith("first") ?? false;
 }
 
 function isJson({ response }: Answer): boolean {

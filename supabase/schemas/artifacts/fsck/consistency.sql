@@ -30,7 +30,7 @@ as $$
   left join lateral (
     select true as is_there
     from artifacts.current_objects o
-    where o.name = e.path
+    where o.name collate "C" = e.path
     limit 1
   ) o on e.holds_bytes
   -- The state is not in the index, so the row is read only if the object is missing.
@@ -70,6 +70,44 @@ $$;
 comment on function public.list_objects_without_artifact(integer, text) is
   'The objects without a row, whatever their age, among the max_entries objects after the given '
   'path: {found: [{path}], next: where the next page begins | null}.';
+
+create function public.count_archived_versions(max_entries integer, after text default '') returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+-- As in artifacts.current_names.
+set enable_sort = off
+as $$
+begin
+  return (
+    with examined as (
+      select v.name, v.metadata,
+        v.archived_at is not null and v.is_delete_marker is not true as is_archived
+      from artifacts.object_versions() v
+      where v.name collate "C" > count_archived_versions.after
+      order by v.name collate "C"
+      -- All versions of one name are on one page.
+      fetch first count_archived_versions.max_entries rows with ties
+    )
+    select json_build_object(
+      'found', json_build_array(json_build_object(
+        'versions', count(*) filter (where e.is_archived),
+        'bytes', coalesce(sum((e.metadata ->> 'size')::bigint) filter (where e.is_archived), 0),
+        'versioning', artifacts.versioning_status()
+      )),
+      'next', case
+        when count(*) >= count_archived_versions.max_entries then max(e.name collate "C")
+      end
+    )
+    from examined e
+  );
+end
+$$;
+comment on function public.count_archived_versions(integer, text) is
+  'How many older versions of objects Storage keeps, whose bytes no other function sees, among the '
+  'max_entries rows after the given path: {found: [{versions, bytes, versioning: DISABLED, ENABLED, '
+  'SUSPENDED or null if the bucket is missing}], next: where the next page begins | null}.';
 
 -- The totals of agents. The caller adds up each agent's rows, over the pages of all artifacts and
 -- of all grants: one agent may have more rows than one call can read.

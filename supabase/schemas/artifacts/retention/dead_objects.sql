@@ -29,7 +29,7 @@ begin
     left join lateral (
       select i.name
       from artifacts.current_objects i
-      where i.name = artifacts.incoming_path(e.artifact_id)
+      where i.name collate "C" = artifacts.incoming_path(e.artifact_id)
       union all
       select i.name
       from artifacts.current_objects i
@@ -106,6 +106,8 @@ declare
   answer json;
 begin
   perform agents.authenticate_operator(collect_dead_objects.caller);
+  -- Where Storage keeps versions, it removes no bytes, and reports success.
+  perform artifacts.require_bucket();
   -- Of two concurrent calls, one would skip names that neither has checked.
   perform artifacts.lock_sweep();
   paths_of_ended := artifacts.objects_of_ended(ended_per_call);
@@ -281,4 +283,5 @@ comment on function public.collect_dead_objects(jsonb, integer, boolean) is
   'counts that part, plus 1 for each half of the bucket that is not finished. An orphan is an '
   'object that has been unknown for 14 days. It is listed once a whole round that began after it '
   'was found has counted at most 5% orphans. If there are more, none is listed and orphans_held '
-  'says how many, unless remove_many_orphans. Raises forbidden for an agent.';
+  'says how many, unless remove_many_orphans. Raises forbidden for an agent, and misconfigured if '
+  'the bucket is missing or keeps versions.';

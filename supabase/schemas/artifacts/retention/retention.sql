@@ -69,7 +69,7 @@ as $$
       a.created_at < now() - interval '26 hours'
       or a.created_at < now() - interval '3 hours' and exists (
         select from artifacts.current_objects o
-        where o.name = artifacts.incoming_path(a.artifact_id)
+        where o.name collate "C" = artifacts.incoming_path(a.artifact_id)
           and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
     )

@@ -21,7 +21,7 @@ begin atomic
         else 0
       end as allowed
     from artifacts.current_objects o
-    where o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
+    where o.name collate "C" = artifacts.incoming_path((surplus_of.artifact).artifact_id)
     limit 1
   ) u
   where u.size > u.allowed;

@@ -37,7 +37,7 @@ stable
 begin atomic
   select o.id, o.version, (o.metadata ->> 'size')::bigint
   from artifacts.current_objects o
-  where o.name = object_at.path
+  where o.name collate "C" = object_at.path
   limit 1;
 end;
 comment on function artifacts.object_at(text) is
@@ -51,7 +51,7 @@ set search_path = ''
 as $$
 begin
   return exists (
-    select from artifacts.current_objects o where o.name = has_object.path
+    select from artifacts.current_objects o where o.name collate "C" = has_object.path
   );
 end
 $$;
@@ -80,7 +80,7 @@ set search_path = ''
 as $$
 begin
   -- Only attempts after the last verdict can have an object, so there are few. Each needs one
-  -- lookup in the unique index.
+  -- lookup in an index.
   return (
     select attempt
     from generate_series(
@@ -160,7 +160,7 @@ as $$
       when p.is_content is not true then (
         select o.created_at
         from artifacts.current_objects o
-        where o.name = p.name
+        where o.name collate "C" = p.name
         limit 1
       )
     end

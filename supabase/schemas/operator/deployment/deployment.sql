@@ -76,6 +76,7 @@ begin
     'policies', agents.readable_policies(),
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
+    'held_log', agents.held_log(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -87,6 +88,6 @@ comment on function public.inspect_deployment(text[]) is
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
-  'missing_structure, policies, unprotected_storage, bucket_versioning, installed_at, swept_at, '
+  'missing_structure, policies, unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, '
   'sweep_schedule}. A digest of a migration is the MD5 of its text without white space and '
   'semicolons.';

@@ -41,14 +41,20 @@ as $$
   join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
   union all
   select format('constraint %s of %s', k.conname, t.name),
-    format('alter table %s add constraint %I %s;', t.name, k.conname, pg_get_constraintdef(k.oid))
+    -- A constraint that is there but was never validated must go first.
+    format(
+      'alter table %1$s drop constraint if exists %2$I, add constraint %2$I %3$s;',
+      t.name, k.conname, pg_get_constraintdef(k.oid)
+    )
   from tables t
   join pg_catalog.pg_constraint k on k.conrelid = t.oid
   -- Without not-null constraints: nobody drops them by accident, and not every PostgreSQL release
   -- has them in pg_constraint.
-  where k.contype in ('p', 'u', 'f', 'c', 'x')
+  where k.contype in ('p', 'u', 'f', 'c', 'x') and k.convalidated
   union all
-  select 'index ' || i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) || ';'
+  select 'index ' || i.indexrelid::regclass,
+    -- An index that is not valid has the name.
+    format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid))
   from tables t
   join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
   where not exists (
@@ -57,8 +63,8 @@ as $$
   )
 $$;
 comment on function agents.present_structure() is
-  'What agents.structure would record now. A disabled trigger, and an index that is not valid, '
-  'count as missing.';
+  'What agents.structure would record now. A disabled trigger, an index that is not valid, and '
+  'a constraint that was not validated count as missing.';
 
 create function agents.record_structure() returns void
 language plpgsql

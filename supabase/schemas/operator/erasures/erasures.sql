@@ -124,6 +124,7 @@ begin
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
+  delete from agents.names n where n.agent_id = name;
   -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;
   update agents.enrolments e
@@ -135,6 +136,7 @@ begin
   set issuer = regexp_replace(e.issuer, agents.pattern_of_name(name), pseudonym, 'g'),
     audience = regexp_replace(e.audience, agents.pattern_of_name(name), pseudonym, 'g'),
     agent_template = regexp_replace(e.agent_template, agents.pattern_of_name(name), pseudonym, 'g'),
+    agent_prefix = regexp_replace(e.agent_prefix, agents.pattern_of_name(name), pseudonym, 'g'),
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
   where agents.has_ended(e) and agents.proofs_name(e, name);
@@ -180,6 +182,7 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
+  perform artifacts.refuse_versions();
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
@@ -189,6 +192,15 @@ begin
     raise sqlstate 'PT409' using
       message = 'policy_rule',
       hint = 'The policy names this agent. Apply one that does not, then erase it.';
+  end if;
+  if erase_agent.pseudonym is null then
+    -- For a record outside the database: after a restore, the agent is erased again by it.
+    perform agents.record_event(
+      '{"kind": "operator"}', null, 'name.erased', null, null,
+      jsonb_build_object(
+        'name_hash', encode(agents.hash_of_name(erase_agent.agent_id), 'hex'), 'pseudonym', chosen
+      )
+    );
   end if;
   perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
@@ -230,4 +242,5 @@ comment on function public.erase_agent(text, text, integer) is
   'readmit_agent. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
   'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
-  'invalid_request, and policy_rule while the policy names the agent.';
+  'invalid_request, policy_rule while the policy names the agent, and misconfigured while the '
+  'bucket keeps versions: no sweep can remove the bytes.';

@@ -23,6 +23,7 @@ return coalesce(
     enrolment.issuer,
     enrolment.audience,
     enrolment.agent_template,
+    enrolment.agent_prefix,
     jsonb_path_query_array(enrolment.conditions, '$[*].equals', silent => true),
     jsonb_path_query_array(enrolment.conditions, '$[*].prefix', silent => true),
     jsonb_path_query_array(enrolment.jwks, '$.keys[*].kid', silent => true)
@@ -88,7 +89,11 @@ as $$
     'refusals', (
       select count(*) from (select from agents.refusals f where f.agent_id = name order by f.hour limit 10000) f
     ),
-    'events', (select count(*) from agents.newest_events(name, agents.horizon(), 0, 10000)),
+    -- With those that no feed shows yet.
+    'events', (
+      select count(*)
+      from agents.newest_events(name, '18446744073709551615', 0, 10000, '18446744073709551615')
+    ),
     'others', (
       (select count(*) from agents.reads r where name in (r.reader, r.subject_agent_id, r.other_agent_id))
       + (
@@ -104,6 +109,7 @@ as $$
       + (select count(*) from mesh.config_versions v where v.agent_id = name)
       + (select count(*) from mesh.censuses c where c.after_agent = name)
       + (select count(*) from agents.removed_agents r where r.agent_id = name)
+      + (select count(*) from agents.names n where n.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
       + (
@@ -131,11 +137,13 @@ as $$
   select json_build_object(
     'mentions', agents.count_mentions(count_mentions.agent_id),
     'deciding_enrolments', agents.enrolments_deciding_by(count_mentions.agent_id),
-    'settled_before', pg_snapshot_xmin(pg_current_snapshot())
+    'settled_before', pg_snapshot_xmin(pg_current_snapshot()),
+    'open_writers', agents.open_writers(5)
   )
 $$;
 comment on function public.count_mentions(text) is
   'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
-  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It does not change '
-  'deciding_enrolments: live enrolments with the name in the fields that decide who enrols. Every '
-  'transaction below settled_before has ended.';
+  'usage, refusals, events, others}, deciding_enrolments, settled_before, open_writers}. It does '
+  'not change deciding_enrolments: live enrolments with the name in the fields that decide who '
+  'enrols. Every transaction below settled_before has ended; open_writers are the oldest of the '
+  'others.';
