@@ -127,7 +127,6 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
       return `${signing}.${mac}`;
     }, "algorithm");
   }
-  add("no kid", sign("RS256", { kid: undefined }), "unknown_key");
   add("an unknown kid", sign("RS256", { kid: "other" }), "unknown_key");
   add("a kid that is a number", withHeader({ kid: 1 }), "unknown_key");
   add("a kid that no row can hold", sign("RS256", { kid: "a\0\ud83d" }), "unknown_key");
@@ -158,6 +157,8 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
     "signature",
   );
   add("a stranger's kid", byStranger({}), "unknown_key");
+  // Only one key of the set is for RS256.
+  add("a stranger's signature, and no kid", byStranger({ kid: undefined }), "signature");
   add("no signature", ({ header, claims }) => `${header}.${claims}.`, "signature");
   add("half a signature", ({ token }) => token.slice(0, -102), "signature");
   // A signature has 342 characters. No bytes have a base64url text of 341 characters.
