@@ -1,9 +1,12 @@
+import { note } from "../clients/typescript/src/cli/terminal/output.ts";
 import { runTask } from "../local/command/run_task.ts";
 import { CommandError } from "../local/command/command_error.ts";
+import { confirm } from "./endings/confirmation.ts";
 import { checkBytes } from "./fsck/bytes.ts";
 import { checkObjects } from "./fsck/objects.ts";
 import { checkTotals } from "./fsck/totals.ts";
 import { checkVersions } from "./fsck/versions.ts";
+import { rowsOf } from "./pages.ts";
 
 /** How many objects per second Storage is asked for, unless `--rate` says otherwise. */
 const OBJECTS_PER_SECOND = 100;
@@ -34,27 +37,52 @@ await runTask({
       value: "ARTIFACT_ID",
       help: "with --bytes: continue after this artifact, without the other checks",
     },
+    "bucket-is-lost": {
+      type: "boolean",
+      help: "like --bytes, but mark all that Storage cannot read, even if it can read nothing",
+    },
+    yes: { type: "boolean", help: "with --bucket-is-lost: do not ask" },
     repair: { type: "boolean", help: "replace wrong totals by the sums of the rows" },
   },
   async run({ values }, output) {
-    const { bytes = false, repair = false, from } = values;
+    const { repair = false, from } = values;
+    const isBucketLost = values["bucket-is-lost"] ?? false;
+    const bytes = isBucketLost || (values.bytes ?? false);
     for (const name of ["digests", "rate", "from"] as const) {
       if (!bytes && values[name] !== undefined) throw new CommandError(`--${name} needs --bytes.`);
     }
+    if (values.yes && !isBucketLost) throw new CommandError("--yes needs --bucket-is-lost.");
     const options = {
+      isBucketLost,
       digestShare: shareOf(values.digests),
       perSecond: numberOf(values.rate ?? String(OBJECTS_PER_SECOND), "rate"),
       after: from ?? "",
     };
+    if (isBucketLost) {
+      const what = await whatWillBeMarked();
+      await confirm(what, values);
+      if (values.yes) note(what);
+    }
     let faults = await checkVersions(output);
     if (from === undefined) {
       faults += await checkObjects(output);
       faults += await checkTotals(output, { repair });
     }
-    if (bytes) faults += await checkBytes(output, options);
+    if (bytes) {
+      const lost = await checkBytes(output, options);
+      // Who says that the bucket is lost has been told what to expect.
+      if (!isBucketLost) faults += lost;
+    }
     return faults > 0 ? 1 : 0;
   },
 });
+
+async function whatWillBeMarked(): Promise<string> {
+  let artifacts = 0;
+  const totals = rowsOf<{ committed: number; superseded: number }>("list_totals");
+  for await (const { committed, superseded } of totals) artifacts += committed + superseded;
+  return `This asks Storage for the bytes of ${artifacts} artifacts, and marks each that it does not have or cannot read as lost: its downloads answer 410 artifact_lost, and its owner gets an event. If the bytes come back, fsck --bytes removes the marks.`;
+}
 
 /** A share, from a percentage such as `5%`. Throws CommandError. */
 function shareOf(text = "0"): number {

@@ -6,10 +6,17 @@ import { stateFiles } from "../local/state/state_files.ts";
 const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;
 type Connection = Record<(typeof CONNECTION)[number], string>;
 
+/** The database refused a call. `code` is its code in the wire contract, else a message. */
+export class RefusedCall extends CommandError {
+  constructor(message: string, readonly code: string) {
+    super(message);
+  }
+}
+
 /**
  * Calls an SQL function as the operator. The deployment is the one that SUPABASE_URL and
  * SUPABASE_SECRET_KEY name, else the local stack. Returns what the function returns. Throws
- * CommandError.
+ * CommandError, and RefusedCall if the function refuses.
  */
 export async function callAsOperator(
   functionName: string,
@@ -32,8 +39,9 @@ export async function callAsOperator(
   }
   const text = await response.text();
   if (!response.ok) {
-    throw new CommandError(
+    throw new RefusedCall(
       `${functionName} was refused (HTTP ${response.status}): ${reasonOfRefusal(text)}`,
+      String(parseObject(text)["message"]),
     );
   }
   return JSON.parse(text);

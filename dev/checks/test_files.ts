@@ -1,5 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { CommandError } from "../../local/command/command_error.ts";
 import type { Unit } from "./test_queue.ts";
 
 const IGNORE = "--ignore=";
@@ -7,7 +8,8 @@ const IGNORE = "--ignore=";
 /**
  * The arguments of `deno test`, with every folder replaced by the test files below it, and without
  * `--ignore`. No file is named twice. This is done here because Deno 2.9.6 does not apply
- * `--ignore` to each of several folders.
+ * `--ignore` to each of several folders. Throws CommandError for a folder without test files:
+ * `deno test` without a file runs all tests of the project, and some of them run this program.
  */
 export async function withTestFiles(args: readonly string[]): Promise<string[]> {
   const ignored = args.filter((argument) => argument.startsWith(IGNORE))
@@ -16,7 +18,7 @@ export async function withTestFiles(args: readonly string[]): Promise<string[]> 
   const expanded = new Set<string>();
   for (const argument of args.filter((argument) => !argument.startsWith(IGNORE))) {
     const found = await isFolder(argument)
-      ? (await testFilesBelow(argument)).filter((file) => !isIgnored(file))
+      ? (await someTestFilesBelow(argument)).filter((file) => !isIgnored(file))
       : [argument];
     for (const file of found) expanded.add(file);
   }
@@ -32,6 +34,12 @@ export function unitsOf(files: readonly string[], { each }: { readonly each: boo
 async function testFilesBelow(folder: string): Promise<string[]> {
   const files = await readdir(folder, { recursive: true });
   return files.filter((file) => file.endsWith("_test.ts")).map((file) => join(folder, file)).sort();
+}
+
+async function someTestFilesBelow(folder: string): Promise<string[]> {
+  const files = await testFilesBelow(folder);
+  if (files.length === 0) throw new CommandError(`There are no test files in ${folder}.`);
+  return files;
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
 import { CommandError } from "../../local/command/command_error.ts";
-import { requireLwip } from "../mesh/build_lwip.ts";
+import { ensureLwip } from "../mesh/build_lwip.ts";
 import { PROJECT } from "../../local/command/project.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { bundlePackage } from "./bundle.ts";
@@ -21,13 +21,10 @@ const DECLARATION_OPTIONS: ts.CompilerOptions = {
 
 /**
  * Makes `dist/` of the TypeScript client: bundled JavaScript, the library's declarations, and the
- * licences of the bundled packages. A release requires the TCP/IP stack of the sandbox peer.
- * Without that stack, everything else works. Throws CommandError.
+ * licences of the bundled packages. The sandbox peer is in it if its TCP/IP stack has been built.
+ * Throws CommandError.
  */
-export async function buildClient(
-  { isRelease = false }: { readonly isRelease?: boolean } = {},
-): Promise<void> {
-  if (isRelease) await requireLwip();
+export async function buildClient(): Promise<void> {
   await using sources = await copySources();
   await rm(TARGET, { recursive: true, force: true });
   await mkdir(TARGET);
@@ -71,6 +68,10 @@ if (import.meta.main) {
     task: "client:build",
     summary: "Make dist/ of the TypeScript client.",
     example: "deno task client:build",
-    run: () => buildClient(),
+    run: async () => {
+      const missing = await ensureLwip(null);
+      await buildClient();
+      if (missing !== null) console.error(missing);
+    },
   });
 }

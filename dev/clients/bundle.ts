@@ -2,7 +2,7 @@ import { access, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as esbuild from "esbuild";
 import { CommandError } from "../../local/command/command_error.ts";
-import { LWIP } from "../mesh/build_lwip.ts";
+import { LWIP } from "../mesh/lwip_source.ts";
 
 /** Node 20 is the oldest platform that the package supports. */
 const COMMON = {

@@ -1,9 +1,8 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CommandError } from "../../local/command/command_error.ts";
 import { PROJECT } from "../../local/command/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { installPackages } from "./install_packages.ts";
 
 /** The folder of the TypeScript client's package. */
 export const CLIENT = join(PROJECT, "clients/typescript");
@@ -33,14 +32,8 @@ export async function copySources(): Promise<AsyncDisposable & { readonly path: 
   try {
     const { devDependencies } = await readManifest();
     await cp(join(CLIENT, "src"), join(path, "src"), { recursive: true });
-    await cp(join(PROJECT, "dev/clients/deno.lock"), join(path, "deno.lock"));
-    await writeFile(join(path, "package.json"), JSON.stringify({ dependencies: devDependencies }));
-    await writeFile(join(path, "deno.json"), JSON.stringify({ nodeModulesDir: "auto" }));
-    const { code, errors } = await runProgram(Deno.execPath(), {
-      args: ["install", "--quiet", "--frozen"],
-      cwd: path,
-    });
-    if (code !== 0) throw new CommandError(`The client's packages cannot be installed: ${errors}`);
+    const lock = join(PROJECT, "dev/clients/deno.lock");
+    await installPackages(path, { dependencies: devDependencies, lock });
   } catch (error) {
     await remove();
     throw error;

@@ -1,25 +1,22 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
+import type { SourceTree } from "./lwip_source.ts";
 
-/** Where Debian states the licences of these packages. */
-const OF_LIBRARIES = ["wasi-libc", "libclang-rt-14-dev-wasm32"]
-  .map((name) => `/usr/share/doc/${name}/copyright`);
+/** The licences of the C library's functions that the linker adds. */
+const OF_LIBRARY = new URL("./libc.LICENSE.txt", import.meta.url);
 
 /**
  * The licences of what is compiled. For lwIP's files, these are in their own comments, which name
- * more holders than lwIP's COPYING. For the libraries that the linker takes parts of, Debian states
- * them.
+ * more holders than lwIP's COPYING.
  */
 export async function licencesOf(
-  { source, files }: { readonly source: string; readonly files: readonly string[] },
+  { tree, files }: { readonly tree: SourceTree; readonly files: readonly string[] },
 ): Promise<string> {
-  const headers = (await readdir(join(source, "src/include"), { recursive: true }))
-    .filter((file) => /^(?:lwip|compat)\/.*\.h$/.test(file))
-    .map((file) => `src/include/${file}`);
+  const headers = Array.from(tree.keys())
+    .filter((file) => /^src\/include\/(?:lwip|compat)\/.*\.h$/.test(file));
   /** The copyright holders, by licence terms. */
   const holders = new Map<string, Set<string>>();
   for (const file of [...files, ...headers].toSorted()) {
-    const text = await readFile(join(source, file), "utf8");
+    const text = new TextDecoder().decode(tree.get(file));
     for (const [comment] of text.matchAll(/\/\*[\s\S]*?\*\//g)) {
       const [, named, terms] = NOTICE.exec(withoutMarks(comment)) ?? [];
       if (named === undefined || terms === undefined) continue;
@@ -32,8 +29,7 @@ export async function licencesOf(
     holders,
     ([terms, named]) => `${[...named].toSorted().join("\n")}\n\n${terms}`,
   );
-  const libraries = await Promise.all(OF_LIBRARIES.map((file) => readFile(file, "utf8")));
-  return [...notices, ...libraries].map((text) => `${text.trim()}\n`)
+  return [...notices, await readFile(OF_LIBRARY, "utf8")].map((text) => `${text.trim()}\n`)
     .join(`\n${"-".repeat(80)}\n\n`);
 }
 

@@ -1,49 +1,76 @@
 import { createHash } from "node:crypto";
-import { access, chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import {
+  access,
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CommandError } from "../../local/command/command_error.ts";
 import { PROJECT } from "../../local/command/project.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 import { buildClient } from "../clients/build_client.ts";
 import { bundleCommandLine } from "../clients/bundle.ts";
 import { copySources } from "../clients/client_sources.ts";
+import { ensureLwip, SOURCE_OPTION } from "../mesh/build_lwip.ts";
 import { packNpmPackage } from "./npm_package.ts";
 import { writeWheel } from "./wheel.ts";
 
 const TARGET = join(PROJECT, "dist");
+/** Holds the files until all are written. It is beside `dist/`, so that it can become it. */
+const UNFINISHED = join(PROJECT, "dist.unfinished");
 const FUNCTIONS = ["agent-artifacts", "agent-mesh"] as const;
 
+interface ReleaseOptions {
+  /** The path of lwIP's archive. Null: apt downloads it. */
+  readonly archive: string | null;
+  /** Whether to fail if the sandbox peer's TCP/IP stack cannot be built. */
+  readonly isComplete: boolean;
+}
+
 /**
- * Writes everything that a release offers to download to `dist/`. The same tree gives the same
- * bytes. Publishes nothing.
+ * Writes everything that a release offers to download to `dist/`, or leaves `dist/` as it was and
+ * throws CommandError. The same tree gives the same bytes. Publishes nothing.
  */
-async function release(): Promise<void> {
-  await rm(TARGET, { recursive: true, force: true });
-  await mkdir(join(TARGET, "openapi"), { recursive: true });
+async function release({ archive, isComplete }: ReleaseOptions): Promise<void> {
+  const missing = await ensureLwip(archive);
+  if (missing !== null && isComplete) throw new CommandError(missing);
+  await rm(UNFINISHED, { recursive: true, force: true });
+  await mkdir(join(UNFINISHED, "openapi"), { recursive: true });
   const staging = await mkdtemp(join(tmpdir(), "agent-files-release-"));
   try {
     const licence = await findLicence();
-    await buildClient({ isRelease: true });
+    await buildClient();
     await packNpmPackage({
-      target: TARGET,
+      target: UNFINISHED,
       staging: join(staging, "npm"),
       repository: repositoryUrl(),
       licence,
     });
     await writeCommandLine();
-    await writeWheel({ target: TARGET, licence });
+    await writeWheel({ target: UNFINISHED, licence });
     for (const name of FUNCTIONS) {
       const document = { ...await readDocument(name), servers: [hostedServer(name)] };
       await writeFile(
-        join(TARGET, "openapi", `${name}.json`),
+        join(UNFINISHED, "openapi", `${name}.json`),
         `${JSON.stringify(document, null, 2)}\n`,
       );
     }
     await writeDigests();
+    await rm(TARGET, { recursive: true, force: true });
+    await rename(UNFINISHED, TARGET);
   } finally {
     await rm(staging, { recursive: true, force: true });
+    await rm(UNFINISHED, { recursive: true, force: true });
   }
+  if (missing !== null) console.error(missing);
 }
 
 /**
@@ -61,7 +88,7 @@ function hostedServer(name: string) {
 
 async function writeCommandLine(): Promise<void> {
   await using sources = await copySources();
-  const file = join(TARGET, "agentfiles.mjs");
+  const file = join(UNFINISHED, "agentfiles.mjs");
   const licences = await bundleCommandLine(sources.path, file);
   // The file is distributed alone, so it includes the licences.
   const comment = `/*\n${licences.replaceAll("*/", "* /")}*/\n`;
@@ -72,11 +99,12 @@ async function writeCommandLine(): Promise<void> {
 /** Writes the digests in the format of `sha256sum --check`. */
 async function writeDigests(): Promise<void> {
   const lines = [];
-  for (const file of (await listFiles(TARGET)).sort()) {
-    const digest = createHash("sha256").update(await readFile(join(TARGET, file))).digest("hex");
+  for (const file of (await listFiles(UNFINISHED)).sort()) {
+    const bytes = await readFile(join(UNFINISHED, file));
+    const digest = createHash("sha256").update(bytes).digest("hex");
     lines.push(`${digest}  ${file}\n`);
   }
-  await writeFile(join(TARGET, "SHA256SUMS"), lines.join(""));
+  await writeFile(join(UNFINISHED, "SHA256SUMS"), lines.join(""));
   console.log(lines.join("").trimEnd());
 }
 
@@ -104,5 +132,16 @@ await runTask({
   task: "release",
   summary: "Write the downloads of a release to dist/. Publishes nothing.",
   example: "deno task release",
-  run: release,
+  options: {
+    ...SOURCE_OPTION,
+    complete: {
+      type: "boolean",
+      help: "fail if the sandbox peer cannot be built, instead of leaving it out",
+    },
+  },
+  run: ({ values }) =>
+    release({
+      archive: values["lwip-source"] ?? null,
+      isComplete: values.complete === true,
+    }),
 });

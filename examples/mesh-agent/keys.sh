@@ -22,7 +22,19 @@ public_key_to_register() {
     log "$NEXT_KEY holds no key; removing it"
     rm -f "$NEXT_KEY"
   fi
+  # A disk that was full, or a crash, leaves an empty file.
+  [[ -s $PRIVATE_KEY ]] || make_key "$PRIVATE_KEY" || return
   public_key
+}
+
+# make_key <file>: writes a new private key to a file, completely or not at all. `wg genkey` does not
+# notice a full disk.
+make_key() {
+  wg genkey 2>/dev/null >"$1.part" && wg pubkey <"$1.part" >/dev/null 2>&1 && sync "$1.part" &&
+    mv "$1.part" "$1" && return
+  rm -f "$1.part"
+  log "no private key can be written to $1: is the disk full?"
+  return 1
 }
 
 # Replaces the current key by the next one. Call this once the service knows the next public key.
@@ -33,8 +45,7 @@ adopt_next_key() {
 
 # Makes the next key. Keeps an existing one, because the service may know it already.
 make_next_key() {
-  [[ ! -s $NEXT_KEY ]] || return 0
-  wg genkey >"$NEXT_KEY.part" && sync "$NEXT_KEY.part" && mv "$NEXT_KEY.part" "$NEXT_KEY"
+  [[ -s $NEXT_KEY ]] || make_key "$NEXT_KEY"
 }
 
 # rotate [<endpoint>]: registers the next key with this endpoint. Without an endpoint, waits until

@@ -23,6 +23,7 @@ fi
 : "${AGENT_KEY_FILE:?a file that holds the agent key, ak_…}"
 INTERFACE=${INTERFACE:-mesh0}
 CONFIG_DIR=${CONFIG_DIR:-/etc/wireguard}
+RUN_DIR=${RUN_DIR:-/run/mesh-agent}
 FIREWALL=${FIREWALL:-nftables}
 ENDPOINT=${ENDPOINT:-}
 HOSTS_FILE=${HOSTS_FILE-/etc/hosts}
@@ -72,6 +73,7 @@ look_after_host() {
   keep_firewall
   [[ -z $has_moved ]] || ask_all_peers
   keep_names_again
+  store_again
   watch_paths || log "the state of the peers cannot be read"
   if is_up; then refresh_endpoints || log "the endpoints of the peers cannot be refreshed"; fi
   [[ $path_text == "$path_text_before" ]] || greet_forwarded_peers || log "peers cannot be greeted"
@@ -200,6 +202,7 @@ leave() {
   kill $requesting $(jobs -pr) 2>/dev/null || true
   ! is_up || take_down
   remove_names
+  [[ -z $is_stored ]] || rm -f "$CONFIG"
   rm -rf "$WORK"
 }
 
@@ -215,6 +218,11 @@ require_safe_url "$MESH_URL" && require_endpoint && require_firewall_kind "$FIRE
 # This shell holds the lock until it ends, however it ends. If it was killed, its subshells hold the
 # lock for a moment longer, and may still write to $WORK. The lock file stays: removing it would
 # allow two agents, one with the old file and one with a new file.
+mkdir -p "$RUN_DIR"
+if [[ $RUN_DIR -ef $CONFIG_DIR ]]; then
+  log "RUN_DIR must be another folder than CONFIG_DIR, in memory"
+  exit 1
+fi
 exec 9>>"$CONFIG_DIR/$INTERFACE.lock"
 if [[ ${1:-} == rotate ]] && ! flock -n 9; then
   rotate
@@ -248,8 +256,6 @@ trap "$on_signal" TERM INT
 adopt_configuration
 is_adopted=true
 is_up || remove_names
-
-[[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY"
 
 # Closes the lock for child processes: a tunnel or a lookup would hold it after this shell has
 # ended.

@@ -154,7 +154,7 @@ is_registered() {
 # which the next round registers.
 replace_key_in_use() {
   [[ $status == 409 ]] && was_refused pubkey_in_use || return 0
-  wg genkey >"$WORK/key" && mv "$WORK/key" "$(key_to_register)" && log "a new key pair is made"
+  make_key "$(key_to_register)" && log "a new key pair is made"
 }
 
 # Whether the service has /wait, as far as this agent knows.

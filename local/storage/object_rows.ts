@@ -191,9 +191,9 @@ export class ObjectRows {
   }
 
   /**
-   * Removes the objects at `paths` and returns their rows, and the versions whose bytes nobody needs
-   * any more: none in a bucket that keeps versions, where a delete marker takes the place of each
-   * object. Ignores paths without an object.
+   * Removes the objects at `paths` and returns their rows, and the versions whose bytes nobody
+   * needs any more: none in a bucket that keeps versions, where a delete marker takes the place of
+   * each object. Ignores paths without an object.
    */
   remove(
     bucket: string,

@@ -7,6 +7,8 @@ import { runTask } from "../../local/command/run_task.ts";
 import { sorted, sortingOf } from "../output/sorted.ts";
 import { sinceOf } from "../output/since.ts";
 import { EVENT_TYPES } from "../reads/event_types.ts";
+import { ENDING_TYPES } from "../restore/ending_types.ts";
+import { withSources } from "../restore/exported.ts";
 import {
   type EventsQuestion,
   findEvents,
@@ -123,6 +125,10 @@ await runTask({
       value: "WHEN",
       help: "only events until: 90m, 2h, 7d ago, or a timestamp",
     },
+    endings: {
+      type: "boolean",
+      help: "only of the types that a restore needs: keep them with --json (docs/backup.md)",
+    },
     follow: { type: "boolean", help: "keep running, and show new events" },
     refusals: {
       type: "boolean",
@@ -137,7 +143,7 @@ await runTask({
     if (values.refusals) {
       if (
         values.artifact !== undefined || values.type !== undefined || values.follow ||
-        until !== null
+        values.endings || until !== null
       ) {
         throw new CommandError(
           "--refusals shows counts: combine it only with --agent and --since.",
@@ -161,6 +167,9 @@ await runTask({
     if (values.follow && (until !== null || values.sort !== undefined)) {
       throw new CommandError("--follow keeps running: leave --until and --sort out.");
     }
+    if (values.endings && values.type !== undefined) {
+      throw new CommandError("--endings chooses the types: leave --type out.");
+    }
     if (values.type?.some((type) => !EVENT_TYPES.includes(type))) {
       throw new CommandError(
         `--type takes a type of events, such as artifact.opened. There are: ${
@@ -181,13 +190,14 @@ await runTask({
       until,
       agent_id,
       artifact_id: values.artifact ?? null,
-      types: values.type ?? null,
+      types: values.endings ? ENDING_TYPES : values.type ?? null,
       after: values.after ?? null,
     };
-    const found = eventsOf(question, {
+    const events = eventsOf(question, {
       limit: sorting === null || areNewest ? limit : Infinity,
       isFollowing,
     });
+    const found = values.endings ? withSources(events) : events;
     await output.rows(sorting === null ? found : sorted(found, { ...sorting, limit }), {
       ...columns,
       isEndless: isFollowing || (values.all === true && sorting === null),

@@ -10,6 +10,7 @@ interface Tried {
     readonly enrolment_id: string | null;
     readonly reason: string;
     readonly claim?: string;
+    readonly detail?: string;
   }[];
 }
 
@@ -46,8 +47,11 @@ await runTask({
     await output.value(tried, ({ matches, refused }) =>
       [
         ...matches.map((enrolment_id) => `${enrolment_id}  accepts it`),
-        ...refused.map(({ enrolment_id, reason, claim }) =>
-          `${enrolment_id ?? "every enrolment"}  refuses it: ${reason}${claim ? ` (${claim})` : ""}`
+        ...refused.map(({ enrolment_id, reason, claim, detail }) =>
+          `${enrolment_id ?? "every enrolment"}  refuses it: ${reason}${
+            claim ? ` (${claim})` : ""
+          }` +
+          (detail ? `\n  ${detail}` : "")
         ),
         ...(matches.length + refused.length === 0 ? ["No enrolment trusts this issuer."] : []),
       ].join("\n"));

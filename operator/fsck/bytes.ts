@@ -19,6 +19,8 @@ interface BytesOptions {
   readonly perSecond: number;
   /** Begin after this artifact. */
   readonly after: string;
+  /** Whether to mark what Storage cannot read, even if it can read nothing at all. */
+  readonly isBucketLost: boolean;
 }
 
 /** How many objects Storage is asked for at the same time. */
@@ -35,7 +37,7 @@ export async function checkBytes(output: Output, options: BytesOptions): Promise
    * Artifacts that Storage fails to read, until it has read another one and so shown that it works.
    */
   let undecided: SealedArtifact[] = [];
-  let [checked, faults, isReadable] = [0, 0, false];
+  let [checked, faults, isReadable] = [0, 0, options.isBucketLost];
   /** Everything up to this artifact has been marked and printed. */
   let reached = options.after;
   const pages = pagesOf<SealedArtifact>("list_sealed_artifacts", { after: reached });
@@ -46,15 +48,21 @@ export async function checkBytes(output: Output, options: BytesOptions): Promise
       await forEachAtOnce(found, async (artifact) => {
         await paced();
         const whole = artifact.is_lost || Math.random() < options.digestShare;
-        const stored = await readStoredBytes(artifact.path, { whole });
-        if (stored.kind === "unreadable") return void undecided.push(artifact);
+        // Whoever says that the bucket is lost does not wait for Storage to recover.
+        const isOnce = options.isBucketLost || artifact.is_lost;
+        const stored = await readStoredBytes(artifact.path, { whole, isOnce });
+        if (stored.kind === "unreadable") {
+          if (artifact.is_lost) lost.push([artifact, UNREADABLE]);
+          else undecided.push(artifact);
+          return;
+        }
         if (stored.kind === "there") isReadable = true;
         const why = whatIsWrong(stored, artifact);
         if (why !== null) lost.push([artifact, why]);
         else if (artifact.is_lost) back.push(artifact);
       });
       if (isReadable) {
-        lost.push(...undecided.map((artifact): Lost => [artifact, "Storage cannot read it"]));
+        lost.push(...undecided.map((artifact): Lost => [artifact, UNREADABLE]));
         undecided = [];
       }
       faults += await settle(output, lost, back);
@@ -70,8 +78,13 @@ export async function checkBytes(output: Output, options: BytesOptions): Promise
   }
   // Storage could read no object at all, so Storage itself fails: its disk may be missing.
   for (const artifact of undecided) await tellUnreadable(output, artifact);
+  if (undecided.length > 0) {
+    note("Repair Storage. If its bytes are gone for good: deno task fsck --bucket-is-lost");
+  }
   return faults + undecided.length;
 }
+
+const UNREADABLE = "Storage cannot read it";
 
 /** An artifact without its bytes, and why. */
 type Lost = readonly [artifact: SealedArtifact, why: string];

@@ -16,19 +16,19 @@ const PAUSE_MILLISECONDS = 300;
 
 /**
  * Reads an object's first byte, whose answer tells the size, or the whole object. Storage's own
- * description proves nothing: it comes from a database row, which stays when the bytes go. Throws
- * CommandError.
+ * description proves nothing: it comes from a database row, which stays when the bytes go. With
+ * `isOnce`, an object that cannot be read is not asked for again. Throws CommandError.
  */
 export async function readStoredBytes(
   path: string,
-  { whole }: { readonly whole: boolean },
+  { whole, isOnce }: { readonly whole: boolean; readonly isOnce: boolean },
 ): Promise<StoredBytes> {
   for (let tried = 1;; tried++) {
     const outcome = await tryOnce(path, whole).catch((cause: unknown) => {
       if (cause instanceof CommandError) throw cause;
       return String(cause instanceof Error ? cause.message : cause);
     });
-    if (typeof outcome === "object" && outcome.kind !== "unreadable") return outcome;
+    if (typeof outcome === "object" && (isOnce || outcome.kind !== "unreadable")) return outcome;
     if (tried === TRIES) {
       if (typeof outcome === "object") return outcome;
       throw new CommandError(`Storage cannot be asked for ${path}: ${outcome}.`);
@@ -64,7 +64,9 @@ async function tryOnce(path: string, whole: boolean): Promise<StoredBytes | stri
   // Range Not Satisfiable: the object is empty, so it has no first byte.
   if (!whole && response.status === 416) return { kind: "there", size: 0, sha256: null };
   if (body?.code === "NoSuchBucket") {
-    throw new CommandError(`Storage has no bucket ${BUCKET}.`);
+    throw new CommandError(
+      `Storage has no bucket ${BUCKET}. Make it first: deno task doctor prints how.`,
+    );
   }
   if (body?.code === "NoSuchKey" || String(body?.statusCode) === "404") return { kind: "gone" };
   // A Storage that keeps its files in a directory answers 500 for a lost file.

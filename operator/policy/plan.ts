@@ -1,3 +1,4 @@
+import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { instantCell } from "../output/cells.ts";
 import { callAsOperator } from "../operator_call.ts";
 import type { Policy } from "./policy_file.ts";
@@ -53,6 +54,31 @@ export async function planPolicy(
     max_entries: mostEntries,
   }) as Plan;
   return { plan, tests: runTests(policy, plan.tags) };
+}
+
+interface Applied {
+  readonly fingerprint: string;
+  readonly added: number;
+  readonly removed: number;
+  readonly remaining: number;
+}
+
+/** Applies a policy, step by step, until nothing remains. Throws CommandError. */
+export async function applyWhole(
+  policy: Policy,
+  expect: string,
+): Promise<Omit<Applied, "remaining">> {
+  const sums = { fingerprint: expect, added: 0, removed: 0 };
+  for (;;) {
+    const step = await callAsOperator("apply_policy", {
+      policy: asArgument(policy),
+      expect,
+    }) as Applied;
+    sums.added += step.added;
+    sums.removed += step.removed;
+    if (step.remaining === 0) return sums;
+    note(`${sums.removed} rules removed, ${sums.added} added, ${step.remaining} changes remain.`);
+  }
 }
 
 /** What agents gain and lose, in a line: `gains 3 rules and 1 pair of peers, loses …`. */

@@ -1,34 +1,10 @@
 import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../../local/command/command_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { confirm } from "../endings/confirmation.ts";
-import { callAsOperator } from "../operator_call.ts";
-import { asArgument, planPolicy, summaryOf } from "./plan.ts";
-import { type Policy, readPolicyFile } from "./policy_file.ts";
+import { applyWhole, planPolicy, summaryOf } from "./plan.ts";
+import { readPolicyFile } from "./policy_file.ts";
 import { refuseFailed } from "./policy_tests.ts";
-
-interface Applied {
-  readonly fingerprint: string;
-  readonly added: number;
-  readonly removed: number;
-  readonly remaining: number;
-}
-
-/** Applies a policy, step by step, until nothing remains. Throws CommandError. */
-async function applyWhole(policy: Policy, expect: string): Promise<Omit<Applied, "remaining">> {
-  const sums = { fingerprint: expect, added: 0, removed: 0 };
-  for (;;) {
-    const step = await callAsOperator("apply_policy", {
-      policy: asArgument(policy),
-      expect,
-    }) as Applied;
-    sums.added += step.added;
-    sums.removed += step.removed;
-    if (step.remaining === 0) return sums;
-    note(`${sums.removed} rules removed, ${sums.added} added, ${step.remaining} changes remain.`);
-  }
-}
 
 await runTask({
   task: "policy:apply",

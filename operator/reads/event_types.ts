@@ -13,6 +13,7 @@ export const EVENT_TYPES: readonly string[] = [
   "agent.tagged",
   "agent.readmitted",
   "agent.removed",
+  "ending.replayed",
   "enrolment.created",
   "enrolment.keys_replaced",
   "enrolment.refused",
@@ -22,5 +23,8 @@ export const EVENT_TYPES: readonly string[] = [
   "key.created",
   "key.revoked",
   "key.superseded",
+  "name.erased",
   "policy.applied",
+  "sender.blocked",
+  "sender.unblocked",
 ];

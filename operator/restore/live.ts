@@ -18,20 +18,9 @@ export function liveKeys(): AsyncGenerator<LiveKey> {
 }
 
 /** Throws CommandError. */
-export async function revokeKey({ key_id }: LiveKey): Promise<void> {
-  await callAsOperator("revoke_agent_key", { key_id });
-}
-
-/**
- * The open enrolments, and those in `revoked` that have merely expired: their agents are still
- * active. Throws CommandError.
- */
-export async function* liveEnrolments(
-  revoked: ReadonlySet<string>,
-): AsyncGenerator<Enrolment> {
+export async function* liveEnrolments(): AsyncGenerator<Enrolment> {
   for await (const enrolment of allEnrolments()) {
-    const isInList = revoked.has(enrolment.enrolment_id) && enrolment.revoked_at === null;
-    if (isInList || endOf(enrolment) === null) yield enrolment;
+    if (endOf(enrolment) === null) yield enrolment;
   }
 }
 

@@ -115,10 +115,17 @@ end
 $$;
 
 -- `public` may also have functions of others. These are ours, each in one of two lists. None is
--- overloaded, so its name is enough.
-do $$
+-- overloaded, so its name is enough. pg_restore creates functions with the default privileges of
+-- the project, which may let everybody execute them. So the operator can call this again.
+create function agents.close_functions() returns integer
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
 declare
   operation regproc;
+  open_count integer := 0;
   -- Functions that are called for agents, or that only read. A call that waits for a lock holds a
   -- connection that others need. So these give up after a second (55P03), and the caller is told to
   -- retry.
@@ -196,6 +203,8 @@ declare
     'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
+    'public.find_lost_events',
+    'public.find_hashed_names',
     'public.list_live_keys',
     'public.list_enrolments',
     'public.list_trusts',
@@ -236,12 +245,18 @@ declare
     'public.erase_agent',
     'public.readmit_agent',
     'public.after_restore',
+    'public.note_replayed_event',
     'public.mark_lost_artifacts',
     'public.repair_totals',
     'public.repair_project_totals'
   ];
 begin
   foreach operation in array impatient || patient loop
+    open_count := open_count + case
+      when has_function_privilege('anon', operation, 'execute')
+        or has_function_privilege('authenticated', operation, 'execute')
+      then 1 else 0
+    end;
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);
     -- A function that is not volatile takes no lock that another could hold against it.
@@ -251,6 +266,17 @@ begin
       execute format('alter function %s set lock_timeout = %L', operation, '1s');
     end if;
   end loop;
+  return open_count;
+end
+$$;
+comment on function agents.close_functions() is
+  'Lets only service_role execute our functions in public, whatever the project''s default '
+  'privileges are; returns how many others could execute. The owner calls it after pg_restore.';
+revoke all on function agents.close_functions() from public, anon, authenticated, service_role;
+
+do $$
+begin
+  perform agents.close_functions();
 end
 $$;
 

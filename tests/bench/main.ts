@@ -8,7 +8,7 @@
  *   --only=<part>  one of throughput, fairness, strangers, waiting, many-waits, growth, operator,
  *                  maps, metrics, bytes, cold, sizes, bucket, sandbox; only prints. `operator`
  *                  measures only the growth of the operator's commands. `sandbox` runs only on
- *                  request: it needs root, WireGuard's programs, clang-14 and `deno task mesh:build`
+ *                  request: it needs root, WireGuard's programs, gcc and `deno task mesh:build`
  *
  * Every figure is appended to a file in the state directory as soon as it is measured.
  */

@@ -9,15 +9,7 @@ import {
   post,
   send,
 } from "./client.ts";
-import {
-  artifactTest,
-  inbox,
-  listed,
-  publish,
-  register,
-  tryGrant,
-  tryRegister,
-} from "./artifacts.ts";
+import { artifactTest, inbox, listed, publish, register, tryGrant } from "./artifacts.ts";
 import { OPERATIONS } from "./operations.ts";
 
 /** Paths of GET requests, on both functions. */
@@ -192,8 +184,8 @@ artifactTest(
 artifactTest(
   "a body over 64 KiB, its length announced or not → 413 body_too_large; one of 64 KiB → 200",
   async ({ planner }) => {
-    const start = `{"agent_id": ${JSON.stringify(planner.id)}, "filler": "`;
-    const fill = (bytes: number) => start + "x".repeat(bytes - start.length - 2) + '"}';
+    const start = `{"agent_id": ${JSON.stringify(planner.id)}`;
+    const fill = (bytes: number) => `${start}${" ".repeat(bytes - start.length - 1)}}`;
     const request = { method: "POST", headers: headersOf(planner) };
 
     const atLimit = await send("/agent-artifacts/list", { ...request, body: fill(64 * 1024) });
@@ -210,22 +202,6 @@ artifactTest(
     assertError(chunked, 413, "body_too_large");
   },
 );
-
-artifactTest("/register with unknown fields → 200, they are ignored", async ({ planner }) => {
-  const answer = await tryRegister(planner, {
-    agent_id: planner.id,
-    key: "k",
-    mime: "text/plain",
-    size: 1,
-    ttl_days: 1,
-    state: "committed",
-    colour: ["blue"],
-    ["__proto__"]: { admin: true },
-  });
-  assert.equal(answer.status, 200);
-  assert.equal(answer.body.state, "pending");
-  assert.equal("colour" in answer.body, false);
-});
 
 artifactTest(
   "/commit, /register, /grant, /inbox → timestamps in UTC with milliseconds and Z",

@@ -27,8 +27,8 @@ async function assertEndedForOwner(owner: Agent, artifact: Named): Promise<void>
   const expires_at = secondsFromNow(60);
   assertError(await commit(owner, artifact, sha256("hello")), 410, "artifact_expired");
   assertError(await open(owner, artifact), 410, "artifact_expired");
-  for (const path of ["/grant", "/delete"]) {
-    const body = { artifact_id, to_agent, expires_at };
+  const bodies = { "/grant": { artifact_id, to_agent, expires_at }, "/delete": { artifact_id } };
+  for (const [path, body] of Object.entries(bodies)) {
     const answer = await post(`/agent-artifacts${path}`, { as: owner, body });
     assertError(answer, 410, "artifact_expired");
   }

@@ -193,6 +193,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "forget_paths",
     "forget_usage",
     "mark_lost_artifacts",
+    "note_replayed_event",
     "put_enrolment",
     "readmit_agent",
     "record_surplus_uploads",

@@ -150,7 +150,8 @@ artifactTest(
     );
     await using owner = await connect("agent-artifacts", planner);
     await using reader = await connect("agent-artifacts", builder);
-    const { artifact_id } = await callShown<Artifact>(owner, put);
+    const to = [builder.id];
+    const { artifact_id } = await callShown<Artifact>(owner, put, { to });
     await grantAsShown(owner, { artifact_id, to_agent: builder.id });
     const { text } = await callShown<{ text: string }>(reader, inline, { artifact_id });
     assert.equal(text, put.arguments["text"]);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stateFiles } from "../../local/state/state_files.ts";
 import { artifactTest, grant, open, publish } from "../conformance/artifacts.ts";
 import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
 import { publish as publishInto } from "../database/own_artifacts.ts";
@@ -104,6 +105,27 @@ function withBothFunctions(run: (own: OwnStack) => Promise<void>): Promise<void>
   return withOwnStack(run, { functionNames: ["agent-artifacts", "agent-mesh"] });
 }
 
+Deno.test("docs/runbook.md, Storage has lost the bucket → files without bytes are marked as lost, and others are published under their names", async () => {
+  await withBothFunctions(async (own) => {
+    const lost = await publishInto(own, "plan.txt");
+    await rename(
+      join(stateFiles(own.stack.stateDir).storage, "objects"),
+      join(own.stack.stateDir, "lost"),
+    );
+    await mkdir(join(stateFiles(own.stack.stateDir).storage, "objects"));
+    const printed = await pastedInto(
+      own,
+      await documentedBlock("docs/runbook.md, Storage has lost the bucket, 1"),
+    );
+    assert.match(printed, new RegExp(`^lost bytes: ${lost} `, "m"));
+    const [row] = await own.sql`
+      select lost_at is not null as is_lost from artifacts.artifacts where artifact_id = ${lost}`;
+    assert.equal(row!["is_lost"], true);
+    const again = await publishInto(own, "plan.txt");
+    await own.ask("/open", { artifact_id: again });
+  });
+});
+
 // Not tested: deploying an earlier release and copying a bucket need a hosted platform.
 Deno.test("docs/runbook.md, Roll back a release and Move to another project → doctor compares the schema, fsck is silent; with a file whose bytes are not there, fsck names it, and the block ends", async () => {
   await withBothFunctions(async (own) => {
@@ -129,7 +151,7 @@ Deno.test("docs/runbook.md, Roll back a release and Move to another project → 
   });
 });
 
-Deno.test("docs/runbook.md, Restore a backup → another epoch, what is lost, what was revoked is revoked again, and the bytes are looked for", async () => {
+Deno.test("docs/runbook.md, Restore a backup → another epoch, what is lost, what had ended ends again, and the bytes are looked for", async () => {
   await withBothFunctions(async (own) => {
     await publishInto(own, "plan.txt");
     const keyOf = async (agent_id: string): Promise<string> => {
@@ -146,14 +168,14 @@ Deno.test("docs/runbook.md, Restore a backup → another epoch, what is lost, wh
         environment: { BACKUP_TIME: new Date(Date.now() - 3_600_000).toISOString() },
         files: {
           "functions.log": JSON.stringify({ ...request, time: new Date().toISOString() }),
-          "revoked.jsonl": JSON.stringify({ type: "key.revoked", key_id: leaked }),
+          "record.jsonl": JSON.stringify({ type: "key.revoked", key_id: leaked }),
         },
       },
     );
     assert.match(printed, /^Epoch [0-9a-f]{12} has begun: /m);
     assert.match(printed, /^look at: \S+ \/grant by planner: to_agent builder$/m);
-    assert.match(printed, new RegExp(`^revoked again: ${leaked} of planner, `, "m"));
-    assert.match(printed, new RegExp(`^live, unless it was revoked.*: ${inUse} of planner, `, "m"));
+    assert.match(printed, new RegExp(`^ended again: revoked ${leaked}$`, "m"));
+    assert.match(printed, new RegExp(`^live: ${inUse} of planner, `, "m"));
     assert.match(printed, /^fsck found 0 faults\./m);
     assert.match(printed, /^ok +restore +/m);
     const live = await own.sql`select key_id from agents.keys where revoked_at is null`;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PACKAGES } from "../../dev/mesh/build_lwip.ts";
 import { PROJECT } from "../../local/command/project.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 
@@ -33,10 +32,4 @@ Deno.test("docs/sandbox.md, In TypeScript → compiles", async () => {
 
 Deno.test("clients/typescript/README.md, The mesh → compiles", async () => {
   await assertCompiles(await documentedBlock("clients/typescript/README.md, The mesh, 1"));
-});
-
-Deno.test("docs/sandbox.md, Build it → the packages that `deno task mesh:build` asks for", async () => {
-  const block = await documentedBlock("docs/sandbox.md, Build it, 1");
-  assert.ok(block.includes(` ${PACKAGES}\n`));
-  assert.match(block, /deno@[\d.]+ task mesh:build$/m);
 });

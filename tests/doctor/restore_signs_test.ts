@@ -21,7 +21,7 @@ Deno.test("doctor of a database that hosts and Storage are ahead of → says so 
   ]);
   assert.match(
     complaints[0]!.message,
-    /^1 hosts run a later configuration than this database knows, such as ahead \(config_version 99, /,
+    /^1 hosts have run a later configuration than this database knows, such as ahead \(config_version 99, /,
   );
   assert.match(complaints[1]!.message, /^Storage has 1 objects that belong to no artifact /);
   for (const { remedy } of complaints) assert.match(remedy!, /deno task after-restore/);

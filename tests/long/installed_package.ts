@@ -6,7 +6,7 @@ import { runProgram } from "../../local/processes/run_program.ts";
 
 /** Packs the package and installs it into an empty project. Returns the path of its command. */
 export async function installPackage(folder: string): Promise<string> {
-  await using clone = await Clone.make();
+  await using clone = await Clone.make({ isBuilt: true });
   await run("npm", ["pack", "--pack-destination", folder], clone.package);
   return await installInto(folder, ["./agent-files-0.0.0.tgz"]);
 }
@@ -18,12 +18,17 @@ export async function installInto(folder: string, what: readonly string[]): Prom
   return join(folder, "node_modules/.bin/agentfiles");
 }
 
+/** Where `deno task mesh:build` puts the TCP/IP stack, which git ignores. */
+const BUILT = "clients/typescript/src/ip/built";
+
 /** A copy of the work tree as a clean clone would be: all files that git does not ignore. */
 export class Clone implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
-  static async make(): Promise<Clone> {
+  /** With `isBuilt`, the TCP/IP stack is there, too. Otherwise, each clone compiles it again. */
+  static async make({ isBuilt = false } = {}): Promise<Clone> {
     const path = await Deno.makeTempDir();
+    if (isBuilt) await cp(join(PROJECT, BUILT), join(path, BUILT), { recursive: true });
     const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     for (const file of (await run("git", list, PROJECT)).split("\0").filter(Boolean)) {
       // Git still lists a deleted file until the deletion is committed.

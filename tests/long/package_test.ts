@@ -51,12 +51,14 @@ Deno.test("npm pack in a clean clone, npm install of what it made → command an
 
 Deno.test("npm install --install-links of a clean clone's folder → command and module work", () =>
   inEmptyFolder(async (folder) => {
-    await using clone = await Clone.make();
+    await using clone = await Clone.make({ isBuilt: true });
     await assertWorks(await installInto(folder, ["--install-links", clone.package]), folder);
   }));
 
-Deno.test("npm install of a clean clone's folder, which npm links → command and module work", () =>
+Deno.test("npm install of a clean clone's folder, which npm links → command, module and sandbox peer work", () =>
   inEmptyFolder(async (folder) => {
     await using clone = await Clone.make();
     await assertWorks(await installInto(folder, [clone.package]), folder);
+    const worker = join(folder, "node_modules/agent-files/dist/mesh/worker.js");
+    assert.ok(!(await readFile(worker, "utf8")).includes("has not been built"));
   }));

@@ -1,21 +1,16 @@
 import assert from "node:assert/strict";
-import { copyFile, cp, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { PROJECT } from "../../local/command/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { Clone } from "./installed_package.ts";
+import { openFolder, succeed } from "./narrow_path.ts";
 
 const TEXT = "First the cellar, then the roof.\n";
 
 Deno.test("deno task release in a clean clone → agents on machines with only Node or Python hand over a file", async (t) => {
-  await using clone = await Clone.make();
-  // Copy the built files as the release job gets them: `deno task mesh:build` compiles them on
-  // Debian.
-  const built = "clients/typescript/src/ip/built";
-  await cp(join(PROJECT, built), join(clone.path, built), { recursive: true });
+  await using clone = await Clone.make({ isBuilt: true });
   const dist = join(clone.path, "dist");
   await release(clone);
 
@@ -156,29 +151,6 @@ async function assertReceived(folder: string): Promise<void> {
   assert.equal(await readFile(join(folder, "received", sender!, "plan.txt"), "utf8"), TEXT);
 }
 
-/** Creates an empty folder, and beside it a folder with only these programs. */
-async function openFolder(programs: string[]) {
-  const root = await Deno.makeTempDir();
-  const folder = { path: join(root, "work"), programs: join(root, "programs") };
-  await mkdir(folder.path);
-  await mkdir(folder.programs);
-  for (const program of programs) {
-    const path = (await succeed("sh", ["-c", 'command -v "$0"', program])).trim();
-    await symlink(path, join(folder.programs, program));
-  }
-  return { ...folder, [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }) };
-}
-
 async function release(clone: Clone): Promise<void> {
   await succeed(Deno.execPath(), ["task", "release"], { cwd: clone.path });
-}
-
-async function succeed(
-  program: string,
-  args: string[],
-  options: { cwd?: string; env?: Record<string, string> } = {},
-): Promise<string> {
-  const { code, output, errors } = await runProgram(program, { args, ...options });
-  assert.equal(code, 0, `${program}: ${errors}${output}`);
-  return output;
 }

@@ -18,9 +18,15 @@ export async function agentSettings(
     AGENT_ID: agent.id,
     AGENT_KEY_FILE: keyFile,
     INTERFACE: interfaceName,
+    RUN_DIR: runDirectoryOf(host),
     HOSTS_FILE: await hostsFile(host),
     ...(endpoint === null ? {} : { ENDPOINT: endpoint }),
   };
+}
+
+/** Instead of /run/mesh-agent, which all hosts of a test would share. */
+export function runDirectoryOf(host: Host): string {
+  return `${host.directory}/run`;
 }
 
 /** The content of a host's hosts file before an agent writes to it. */

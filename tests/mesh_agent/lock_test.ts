@@ -83,7 +83,7 @@ tunnelTest(
 tunnelTest("hidden files of somebody else beside the agent's → they stay", async () => {
   await using mesh = await Mesh.create();
   const { alice } = await joinWithAgents(mesh);
-  const { directory } = alice.host;
+  const directory = alice.meshAgent.runDirectory;
   const names = ["backup", "conf.d", "mesh-agent-too"].map((end) =>
     `.${alice.interfaceName}.${end}`
   );

@@ -47,7 +47,7 @@ Deno.test("it forwards one peer more → that one is greeted again; another endp
   const folder = await Deno.makeTempDir({ prefix: "path-file-" });
   const program = `
 set -euo pipefail
-INTERFACE=mesh0 CONFIG_DIR=$PWD FIREWALL=none
+INTERFACE=mesh0 CONFIG_DIR=$PWD RUN_DIR=$PWD FIREWALL=none
 source "$0/host/tunnel.sh"
 source "$0/host/endpoints.sh"
 mkdir "$WORK"

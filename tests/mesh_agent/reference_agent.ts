@@ -3,7 +3,7 @@ import type { Host } from "../wireguard/hosts/host.ts";
 import { type Member, type Mesh, putRule, TCP_443 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { ServiceDoor } from "../wireguard/hosts/service_door.ts";
-import { agentSettings, EXAMPLES } from "./agent_settings.ts";
+import { agentSettings, EXAMPLES, runDirectoryOf } from "./agent_settings.ts";
 
 const SCRIPT = `${EXAMPLES}/mesh-agent/mesh-agent.sh`;
 const LOG = "agent.log";
@@ -30,11 +30,15 @@ export class ReferenceAgent {
    */
   static async start(
     member: Member,
-    { mesh, pollSeconds = 2 }: { mesh: Mesh; pollSeconds?: number | null },
+    { mesh, pollSeconds = 2, configDir = member.host.directory }: {
+      mesh: Mesh;
+      pollSeconds?: number | null;
+      configDir?: string;
+    },
   ): Promise<ReferenceAgent> {
     const { origin } = mesh.deployment;
     const door = mesh.attach(await ServiceDoor.open(member.host, { origin }));
-    const settings = { ...await agentSettings(member), CONFIG_DIR: member.host.directory };
+    const settings = { ...await agentSettings(member), CONFIG_DIR: configDir };
     const meshAgent = new ReferenceAgent(member, door, { mesh, settings, pollSeconds });
     meshAgent.restart();
     await meshAgent.untilApplied();
@@ -151,11 +155,19 @@ export class ReferenceAgent {
     });
   }
 
-  /**
-   * Files beside the configuration whose names begin with a dot, like the agent's working files.
-   */
+  /** The folder of the agent's working files. */
+  get runDirectory(): string {
+    return runDirectoryOf(this.member.host);
+  }
+
+  /** The configuration that runs. */
+  get configurationFile(): string {
+    return `${this.runDirectory}/${this.member.interfaceName}.conf`;
+  }
+
+  /** Files in the agent's folder whose names begin with a dot, like its working files. */
   hiddenFiles(): string[] {
-    return [...Deno.readDirSync(this.member.host.directory)].map(({ name }) => name)
+    return [...Deno.readDirSync(this.runDirectory)].map(({ name }) => name)
       .filter((name) => name.startsWith(".")).toSorted();
   }
 }

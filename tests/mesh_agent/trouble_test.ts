@@ -24,7 +24,7 @@ tunnelTest(
 tunnelTest("a firewall that is gone and cannot be loaded → the tunnel goes down", async () => {
   await using mesh = await Mesh.create();
   const { bob } = await joinWithAgents(mesh);
-  const path = `${bob.host.directory}/${bob.interfaceName}.conf`;
+  const path = bob.meshAgent.configurationFile;
   const text = await Deno.readTextFile(path);
   // Make the service refuse, too: with its configuration, the tunnel would be up again at once.
   bob.meshAgent.door.failWith("", () => new Response("", { status: 401 }));
@@ -61,7 +61,7 @@ tunnelTest("SIGKILL and a restart → what the killed agent left over is removed
   await alice.meshAgent.stop("SIGKILL");
   const [left, ...more] = alice.meshAgent.hiddenFiles();
   assert.deepEqual(more, []);
-  const leftOver = `${alice.host.directory}/${left}/left-over`;
+  const leftOver = `${alice.meshAgent.runDirectory}/${left}/left-over`;
   await Deno.writeTextFile(leftOver, "");
   alice.meshAgent.restart();
   await eventually("the restarted agent has removed it, and has a directory of its own again", {

@@ -12,8 +12,7 @@ async function epoch(): Promise<string> {
 
 for (
   const [options, sentence] of [
-    [["--revoke"], /^--revoke needs --revoked-list\.$/],
-    [["--revoked-list", "/nowhere/revoked"], /^\/nowhere\/revoked cannot be read\.$/],
+    [["--record", "/nowhere/record"], /^\/nowhere\/record cannot be read\.$/],
     [["--log", "/nowhere/log", "--since", "1h"], /^\/nowhere\/log cannot be read\.$/],
     [["--log", "/dev/null"], /^--log needs --since: when the backup was made\.$/],
     [["--since", "yesterday"], /^--since takes how long ago/],
@@ -28,19 +27,29 @@ for (
   });
 }
 
-/** Runs the task on a test's own stack. Returns the entries of one step. */
-async function stepsOf<Step>({ stack }: OwnStack, step: string, ...args: string[]) {
+/** Runs the task on a test's own stack. */
+async function afterRestore({ stack }: OwnStack, ...args: string[]) {
   const { code, output, errors } = await runTask("operator/after_restore.ts", {
     args: [...args, "--json"],
     environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
   });
-  assert.equal(code, 0, errors);
-  return output.split("\n")
-    .map((line) => JSON.parse(line) as Step & { readonly step: string })
-    .filter((one) => one.step === step);
+  const steps = output === "" ? [] : output.split("\n").map((line) => JSON.parse(line));
+  return {
+    ...{ code, errors },
+    of: (step: string) => steps.filter((one) => one.step === step),
+  };
 }
 
-Deno.test("after_restore --revoked-list of all events --revoke → ends what was revoked, and no key or enrolment that is in use; again → lists the same requests", async () => {
+async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await run(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("after_restore --record with lines of every earlier form and lines that nobody can use → each of these is named, all others are replayed, exit code 1; once they are gone, 0", async () => {
   await withOwnStack(async (own) => {
     const { sql } = own;
     const keyOf = async (agent_id: string): Promise<string> => {
@@ -50,55 +59,119 @@ Deno.test("after_restore --revoked-list of all events --revoke → ends what was
     const enrolmentOf = async (label: string): Promise<string> =>
       (await own.ask<{ enrolment_id: string }>("/enrolment/put", { kind: "key", label }))
         .enrolment_id;
-    const [inUse, leaked] = [await keyOf("planner"), await keyOf("planner")];
-    const [kept, withdrawn] = [await enrolmentOf("kept"), await enrolmentOf("withdrawn")];
-    const events = (await sql`select event_id, action, object_id from agents.events`)
-      .map(({ action, object_id }) => ({ type: action, key_id: object_id }));
-    const folder = await Deno.makeTempDir();
-    try {
-      const list = `${folder}/revoked.jsonl`;
-      const revoked = [
-        { type: "key.revoked", key_id: leaked },
-        { type: "enrolment.revoked", enrolment_id: withdrawn },
-      ];
-      const lines = [...events, ...revoked].map((event) => JSON.stringify(event));
-      await Deno.writeTextFile(list, lines.join("\n"));
-      const log = `${folder}/functions.log`;
-      const request = { time: new Date().toISOString(), path: "/enroll", status: 200 };
-      await Deno.writeTextFile(log, JSON.stringify(request));
-      const window = ["--since", "1h", "--log", log, "--revoked-list", list];
-
-      const keys = await stepsOf<{ key_id: string; was_revoked: boolean }>(
-        own,
-        "live_key",
-        ...window,
-      );
+    const [inUse, leaked, bare] = [
+      await keyOf("planner"),
+      await keyOf("planner"),
+      await keyOf("planner"),
+    ];
+    const [kept, withdrawn, withdrawnBare] = [
+      await enrolmentOf("kept"),
+      await enrolmentOf("withdrawn"),
+      await enrolmentOf("bare"),
+    ];
+    await sql`select public.set_agent_quota('planner', 5000)`;
+    const pseudonym = `erased-${"0".repeat(32)}`;
+    const at = new Date().toISOString();
+    let number = 1_000_000;
+    const lost = (type: string, fields: object) =>
+      JSON.stringify({ event_id: `evt_${number++}`, type, at, actor_kind: "operator", ...fields });
+    const unusable = [
+      // An erased agent of a record that does not say which it was.
+      lost("key.revoked", { agent_id: pseudonym }),
+      lost("agent.erased", { agent_id: pseudonym }),
+      // Exports of before did not say the quota.
+      lost("agent.limited", { agent_id: "planner" }),
+      lost("policy.applied", { agent_id: null }),
+      lost("rule.revoked", { from_agent: "a", to_agent: "b", proto: "tcp" }),
+      lost("agent.tagged", { agent_id: "planner", added: "tag:x" }),
+      "neither an id nor an event",
+      "null",
+      '{"key_id": "of no type"}',
+    ];
+    const failing = lost("agent.tagged", { agent_id: "planner", added: ["not a tag"] });
+    const right = [
+      bare,
+      withdrawnBare,
+      JSON.stringify({ type: "key.revoked", key_id: leaked }),
+      lost("enrolment.revoked", { enrolment_id: withdrawn }),
+      lost("grant.revoked", { grant_id: `grant_${"0".repeat(32)}` }),
+      lost("key.created", { agent_id: "planner", key_id: inUse }),
+      lost("agent.limited", { agent_id: "planner", quota_bytes: null }),
+      lost("agent.limited", { agent_id: "planner", quota_bytes: 7000 }),
+    ];
+    const middle = 4;
+    const lines = [
+      ...unusable.slice(0, middle),
+      ...right,
+      failing,
+      ...unusable.slice(middle),
+    ];
+    await withFolder(async (folder) => {
+      const record = `${folder}/record.jsonl`;
+      await Deno.writeTextFile(record, lines.join("\n"));
+      const { code, errors, of } = await afterRestore(own, "--record", record);
+      assert.equal(code, 1, errors);
+      const named = of("replay").filter(({ outcome }) => outcome !== "replayed");
       assert.deepEqual(
-        keys.map(({ key_id, was_revoked }) => [key_id, was_revoked]).sort(),
-        [[inUse, false], [leaked, true]].sort(),
+        named.map(({ line }) => line).sort((one, other) => one - other),
+        lines.flatMap((text, index) =>
+          unusable.includes(text) || text === failing ? [index + 1] : []
+        ),
       );
-      const enrolments = await stepsOf<{ enrolment_id: string; revoked: boolean }>(
-        own,
-        "live_enrolment",
-        ...window,
-        "--revoke",
-      );
-      assert.deepEqual(
-        enrolments.map(({ enrolment_id, revoked }) => [enrolment_id, revoked]).sort(),
-        [[kept, false], [withdrawn, true]].sort(),
-      );
+      for (const { what } of named) assert.match(what, /\w/);
       const live = await sql`
         select key_id as id from agents.keys where revoked_at is null
         union all select enrolment_id from agents.enrolments where revoked_at is null`;
       assert.deepEqual(live.map(({ id }) => id).sort(), [inUse, kept].sort());
+      const quotas = await sql`select quota_bytes::int from artifacts.agent_limits`;
+      assert.deepEqual([...quotas], [{ quota_bytes: 7000 }]);
 
-      const [ignored] = await stepsOf<{ ignored_events: number }>(own, "revoked_list", ...window);
-      assert.equal(ignored!.ignored_events, events.length);
-      // Earlier runs of the task began new epochs; these do not change what is listed.
-      const requests = await stepsOf<{ path: string }>(own, "lost_request", ...window);
-      assert.deepEqual(requests.map(({ path }) => path), ["/enroll"]);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+      // What the operator decides after the restore counts more than the record.
+      await sql`select public.set_agent_quota('planner', 9000)`;
+      await Deno.writeTextFile(record, right.join("\n"));
+      const again = await afterRestore(own, "--record", record);
+      assert.equal(again.code, 0, again.errors);
+      assert.deepEqual(again.of("replay"), []);
+      const [kept9000] = await sql`select quota_bytes::int from artifacts.agent_limits`;
+      assert.equal(kept9000!["quota_bytes"], 9000);
+    });
+  });
+});
+
+Deno.test("after_restore --record of events that the database has → replays none of them", async () => {
+  await withOwnStack(async (own) => {
+    const { sql, stack } = own;
+    await sql`select public.create_agent_key('planner')`;
+    await sql`select public.remove_agent('planner')`;
+    await sql`select public.readmit_agent('planner')`;
+    await sql`select public.create_agent_key('planner')`;
+    await withFolder(async (folder) => {
+      const exported = await runTask("operator/commands/events.ts", {
+        args: ["--endings", "--all", "--json"],
+        environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
+      });
+      const record = `${folder}/record.jsonl`;
+      await Deno.writeTextFile(record, exported.output);
+      const { code, of } = await afterRestore(own, "--record", record);
+      assert.equal(code, 0);
+      const [counts] = of("record");
+      assert.deepEqual([counts.lines > 2, counts.lost, of("replay")], [true, 0, []]);
+      assert.equal((await sql`select from agents.keys where revoked_at is null`).length, 1);
+    });
+  });
+});
+
+Deno.test("after_restore --log → lists the same requests each time", async () => {
+  await withOwnStack(async (own) => {
+    await withFolder(async (folder) => {
+      const log = `${folder}/functions.log`;
+      const request = { time: new Date().toISOString(), path: "/enroll", status: 200 };
+      await Deno.writeTextFile(log, JSON.stringify(request));
+      // Each run begins a new epoch, which does not change what is listed.
+      for (let run = 0; run < 2; run++) {
+        const { of } = await afterRestore(own, "--since", "1h", "--log", log);
+        assert.deepEqual(of("lost_request").map(({ path }) => path), ["/enroll"]);
+      }
+    });
   });
 });

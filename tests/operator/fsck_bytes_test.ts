@@ -111,6 +111,76 @@ Deno.test("fsck --bytes where Storage can read nothing → says so, marks nothin
   });
 });
 
+Deno.test("fsck --bucket-is-lost → without --yes says what it would do and changes nothing; with it, marks what Storage cannot read, although it can read nothing; what is published since stays", async () => {
+  await withOwnStack(async (own) => {
+    const { ask, sql } = own;
+    const ids = [await publish(own, "one"), await publish(own, "two")].sort();
+    for (const id of ids) {
+      const file = await fileOf(own, id);
+      await rename(file, `${file}.gone`);
+    }
+    const rows = () => sql`select a::text from artifacts.artifacts a order by 1`;
+    const before = await rows();
+    const asked = await fsck(own, "--bucket-is-lost");
+    assert.deepEqual([asked.code === 0, asked.lines], [false, []]);
+    assert.match(asked.errors, /the bytes of 2 artifacts, .* Nothing was changed: pass --yes/);
+    const [first] = ids;
+    assert.equal(await codeOf(own, "/open", { artifact_id: first }), "200");
+    assert.deepEqual(await rows(), before);
+    assert.match((await fsck(own, "--bytes")).errors, /fsck --bucket-is-lost/);
+    assert.deepEqual(await rows(), before);
+
+    const line = (id: string) => `lost bytes: ${id} sealed/${id}/1: Storage cannot read it`;
+    const marked = await fsck(own, "--bucket-is-lost", "--yes");
+    assert.deepEqual([marked.code, marked.lines], [0, ids.map(line)]);
+    assert.match(marked.errors, /the bytes of 2 artifacts/);
+    for (const artifact_id of ids) {
+      assert.equal(await codeOf(own, "/open", { artifact_id }), "410 artifact_lost");
+    }
+    assert.equal((await fatesOf(own)).length, 2);
+    const checked = await fsck(own, "--bytes");
+    assert.deepEqual([checked.code, checked.lines], [1, ids.map(line)]);
+
+    const since = await publish(own, "one");
+    assert.equal(await codeOf(own, "/open", { artifact_id: since }), "200");
+    assert.equal(await codeOf(own, "/open", { agent_id: "planner", key: "one" }), "200");
+    const again = await fsck(own, "--bucket-is-lost", "--yes");
+    assert.deepEqual([again.code, again.lines], [0, ids.map(line)]);
+    assert.equal(await codeOf(own, "/open", { artifact_id: since }), "200");
+    for (const artifact_id of ids) await ask("/delete", { artifact_id });
+    await ask("/sweep");
+    assert.deepEqual((await fsck(own, "--bytes")).lines, []);
+  });
+});
+
+Deno.test("fsck --bucket-is-lost where the bucket itself is missing → says how to make it, and marks nothing", async () => {
+  await withOwnStack(async (own) => {
+    const { sql } = own;
+    const artifact_id = await publish(own, "one");
+    await sql.begin(async (transaction) => {
+      await transaction`set local storage.allow_delete_query = 'true'`;
+      await transaction`delete from storage.objects`;
+      await transaction`delete from storage.buckets`;
+    });
+    const rows = () => sql`select a::text from artifacts.artifacts a order by 1`;
+    const before = await rows();
+    const refused = await fsck(own, "--bucket-is-lost", "--yes");
+    assert.equal(refused.code, 1);
+    assert.match(refused.errors, /no bucket agent-artifacts\. Make it first: deno task doctor/);
+    assert.deepEqual(await rows(), before);
+    await sql`
+      insert into storage.buckets (id, name, public)
+      values ('agent-artifacts', 'agent-artifacts', false)`;
+    const marked = await fsck(own, "--bucket-is-lost", "--yes");
+    assert.ok(
+      marked.lines.includes(
+        `lost bytes: ${artifact_id} sealed/${artifact_id}/1: Storage has no such object`,
+      ),
+    );
+    assert.equal(await codeOf(own, "/open", { artifact_id }), "410 artifact_lost");
+  });
+});
+
 Deno.test("fsck --repair of totals changed by hand, an agent's and the project's → they are what the rows come to", async () => {
   await withOwnStack(async (own) => {
     const { sql } = own;
@@ -135,7 +205,12 @@ Deno.test("fsck --repair of totals changed by hand, an agent's and the project's
 Deno.test("fsck with options that do not fit → one sentence", async () => {
   await withOwnStack(async (own) => {
     for (
-      const args of [["--rate", "5"], ["--bytes", "--rate", "0"], ["--bytes", "--digests", "101%"]]
+      const args of [
+        ["--rate", "5"],
+        ["--bytes", "--rate", "0"],
+        ["--bytes", "--digests", "101%"],
+        ["--yes"],
+      ]
     ) {
       const { code, lines, errors } = await fsck(own, ...args);
       assert.deepEqual([code, lines, errors.trim().split("\n").length], [1, [], 1]);

@@ -5,7 +5,7 @@ import { OPERATIONS, UNLISTED } from "../conformance/operations.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { startOwnFunction } from "./own_function.ts";
 
-/** Of paths that both functions have: the ways in that need no agent key, and those that people open. */
+/** Paths of both functions that are no operations. */
 const OTHER_PATHS = ["/whoami", "/metrics", "/openapi.json", "/mcp", "/no/such/path"];
 
 for (const name of ["agent-artifacts", "agent-mesh"] as const) {

@@ -18,7 +18,7 @@ const READERS: Readonly<Record<string, string>> = {
   "dev/checks/conformance_run.ts": "all, for the tests",
   "dev/deploy/hosted_deno.ts": "DENO_TLS_CA_STORE",
   "dev/deploy/supabase_cli.ts": "PATH",
-  "dev/mesh/build_lwip.ts": "PATH",
+  "dev/mesh/apt_source.ts": "PATH",
   "dev/release/main.ts": "which repository",
 };
 

@@ -37,6 +37,18 @@ Deno.test("withTestFiles() → files in the place of folders, without those to i
   assert.deepEqual(files.filter((file) => file.includes("/points/")), []);
 });
 
+Deno.test("withTestFiles() of a folder without test files → throws, because `deno test` would run all", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await assert.rejects(
+      withTestFiles(["tests/unit", folder]),
+      { message: `There are no test files in ${folder}.` },
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("unitsOf() → the files of each folder, in the order of the first of each; or each file", () => {
   const files = ["tests/b/one_test.ts", "tests/a/two_test.ts", "tests/b/three_test.ts"];
   assert.deepEqual(unitsOf(files, { each: false }), [

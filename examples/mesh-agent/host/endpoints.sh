@@ -74,7 +74,7 @@ find_own_endpoint() {
   elif [[ ! $host =~ ^([0-9.]+|\[[0-9a-f:.]+\])$ ]]; then
     return 0
   elif [[ -n $(ip -o address show to "${host//[][]/}" 2>/dev/null) ]]; then
-    has_own_endpoint || echo "$ENDPOINT" >"$ENDPOINT_NOTE"
+    has_own_endpoint || { echo "$ENDPOINT" >"$ENDPOINT_NOTE"; } 2>/dev/null || true
     return 0
   elif ! has_own_endpoint; then
     return 0

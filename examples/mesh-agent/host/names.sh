@@ -15,7 +15,7 @@ take_in_names() {
   jq -r '.peers[] | select(.self | not) | "\(.agent_id) \(.name)"' "$1" 2>/dev/null |
     grep -xE '[A-Za-z0-9][A-Za-z0-9._:@-]{0,127} [a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?' |
     grep -vE ' (null|[0-9]+|0x[0-9a-f]*)$' >"$WORK/names-of-peers" || true
-  mv "$WORK/names-of-peers" "$NAMES"
+  replace_stored "$WORK/names-of-peers" "$NAMES" || log "the names of the peers cannot be stored"
 }
 
 # Whether the configuration has a peer whose name is unknown.

@@ -2,19 +2,26 @@
 # The tunnel of one interface: checks the configuration from the service, brings the tunnel up, and
 # changes it in place. It does not talk to the service. Source this file. It only defines functions.
 #
-# The caller sets INTERFACE, CONFIG_DIR and FIREWALL, sources configuration.sh and the other files
+# The caller sets INTERFACE, CONFIG_DIR, RUN_DIR and FIREWALL, sources configuration.sh and the other files
 # in this folder, defines `log`, and makes the directory WORK.
 
-readonly CONFIG=$CONFIG_DIR/$INTERFACE.conf
+# The configuration that runs. RUN_DIR is in memory: a full disk must not keep a rule open that was
+# revoked.
+readonly CONFIG=$RUN_DIR/$INTERFACE.conf
+# Its copy, for the next start of the host.
+readonly STORED=$CONFIG_DIR/$INTERFACE.conf
 readonly PRIVATE_KEY=$CONFIG_DIR/$INTERFACE.key
 # The same path, as a hook writes it.
 # shellcheck disable=SC2034 # configuration.sh reads it
 readonly PRIVATE_KEY_FILE=$CONFIG_DIR/%i.key
-# In the same directory as the configuration, so that a rename can replace that in one step.
-readonly WORK=$CONFIG_DIR/.$INTERFACE.mesh-agent
+# In the same directory as CONFIG, so that a rename can replace that in one step.
+readonly WORK=$RUN_DIR/.$INTERFACE.mesh-agent
 
 # The process that greets silent peers again, if one was started.
 greeting=
+# Set if STORED is a copy of CONFIG.
+is_stored=
+store_failed=
 
 # --- up, down, and changes ----------------------------------------------------------------------
 
@@ -53,16 +60,46 @@ apply_again() {
   cp "$CONFIG" "$WORK/new" && has_same_interface && change_in_place
 }
 
-# Somebody may have put a served file at CONFIG by hand, or an earlier agent may have written it.
-# From here on, CONFIG is this agent's own configuration, or it is not used.
+# Somebody may have put a served file at STORED by hand, or an earlier agent may have written it.
+# From here on, CONFIG is this agent's own configuration, or it does not exist. An agent that was
+# killed left a CONFIG that is newer than STORED if it could not store it.
 adopt_configuration() {
-  [[ -e $CONFIG ]] || return 0
-  if own_configuration "$CONFIG" mark >"$WORK/new" 2>"$WORK/errors"; then
-    mv "$WORK/new" "$CONFIG"
+  local last=$STORED
+  [[ ! -e $CONFIG || $STORED -nt $CONFIG ]] || last=$CONFIG
+  [[ -e $last ]] || return 0
+  if own_configuration "$last" mark >"$WORK/new" 2>"$WORK/errors"; then
+    mv "$WORK/new" "$CONFIG" && store_configuration
   else
-    log "$(tail -n 1 "$WORK/errors"); the file is kept as $CONFIG.refused"
-    mv "$CONFIG" "$CONFIG.refused"
+    log "$(tail -n 1 "$WORK/errors"); the file is kept as $last.refused"
+    mv "$last" "$last.refused"
+    rm -f "$CONFIG"
   fi
+}
+
+# Stores the configuration that runs. If that fails, removes what was stored before, which may make
+# room: rules that have been revoked must not come back when the host starts.
+store_configuration() {
+  if replace_stored "$CONFIG" "$STORED" ||
+    { rm -f "$STORED" 2>/dev/null && replace_stored "$CONFIG" "$STORED"; }; then
+    [[ -z $store_failed ]] || log "the configuration is stored again"
+    is_stored=yes store_failed=
+    return
+  fi
+  is_stored=
+  [[ -n $store_failed ]] ||
+    log "the configuration cannot be written to $STORED: is the disk full? It is applied all the same"
+  store_failed=yes
+}
+
+store_again() {
+  [[ -n $is_stored || ! -e $CONFIG ]] || store_configuration
+}
+
+# replace_stored <file> <target>: copies the file in one step. If that fails, the target stays.
+replace_stored() {
+  { cp "$1" "$2.part" && sync "$2.part" && mv -f "$2.part" "$2"; } 2>/dev/null && return
+  rm -f "$2.part"
+  return 1
 }
 
 # Uses the file with which the tunnel came up, because that file's PostDown belongs to it.
@@ -82,6 +119,7 @@ take_in() {
 
 bring_up() {
   mv "$WORK/new" "$CONFIG" || return
+  store_configuration
   forget_paths
   wg-quick up "$CONFIG" 2>"$WORK/errors" || { log "$(errors_without_keys | tail -n 3)"; return 1; }
   : >"$WORK/known"
@@ -98,10 +136,10 @@ has_same_interface() {
     ${port:-any} =~ ^(any|$(wg show "$INTERFACE" listen-port))$ ]]
 }
 
-# Changes the firewall before the peers, and computes every change before making the first one.
-# Keeps the private key, the port and the endpoints of known peers.
+# Changes the firewall first, whatever happens then. Computes every change of the peers before making
+# the first one. Keeps the private key, the port and the endpoints of known peers.
 change_in_place() {
-  find_changes && load_firewall "$WORK/new" || return
+  load_firewall "$WORK/new" && find_changes || return
   # Run in $WORK, because the changes name files there. 100 peers at a time.
   (cd "$WORK" && xargs -r -n 300 wg set "$INTERFACE" <removals &&
     xargs -r -n 400 wg set "$INTERFACE" <changes) 2>"$WORK/errors" || {
@@ -110,7 +148,9 @@ change_in_place() {
   }
   rm -rf "$WORK/psks"
   note_moves "$CONFIG" "$WORK/new" || return
-  mv "$WORK/new" "$CONFIG" && greet_new_peers && greet_moved_peers
+  mv "$WORK/new" "$CONFIG" || return
+  store_configuration
+  greet_new_peers && greet_moved_peers
 }
 
 # Leaves in $WORK how the peers of $WORK/new differ from those of the tunnel. changes.awk says how.

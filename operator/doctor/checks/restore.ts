@@ -7,7 +7,7 @@ interface RestoreSigns {
   readonly is_ahead_of_its_transactions: boolean;
   readonly peers_ahead: readonly {
     readonly agent_id: string;
-    readonly config_version_applied: number;
+    readonly config_version_highest: number;
     readonly config_version: number;
   }[];
   readonly unknown_objects: readonly { readonly path: string; readonly stored_at: string }[];
@@ -34,7 +34,7 @@ export function checkRestore({ restoreSigns }: Facts): Finding[] {
   if (peer !== undefined) {
     findings.push(fault(
       "restore",
-      `${peers_ahead.length} hosts run a later configuration than this database knows, such as ${peer.agent_id} (config_version ${peer.config_version_applied}, here ${peer.config_version}).`,
+      `${peers_ahead.length} hosts have run a later configuration than this database knows, such as ${peer.agent_id} (config_version ${peer.config_version_highest}, here ${peer.config_version}).`,
       `${REMEDY} Otherwise the host reports a config_version that it never received.`,
     ));
   }

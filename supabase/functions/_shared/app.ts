@@ -39,7 +39,8 @@ export function createApp<Settings extends PlatformSettings>(
   if (settings.maintenance) addMaintenance(app, settings);
   const check = description.laterCheck?.(settings);
   if (check) addCheck(app, madeOnce(check));
-  const admission = { settings, rateLimits: new RateLimits(settings) };
+  const { identityOf } = counting;
+  const admission = { settings, rateLimits: new RateLimits(settings, { identityOf }) };
   const platform = { settings, ...createDatabase(settings) };
   const operations = eachMadeOnce(
     description.operations,

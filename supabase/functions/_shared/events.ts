@@ -70,7 +70,7 @@ export function createEventsOperation(
     callers: "the agent itself",
     effect: "reads",
     identification: "required",
-    request: z.object({
+    request: z.strictObject({
       agent_id: agentId.optional()
         .meta({ description: "The agent whose events to list." }),
       after: z.string().regex(SENT_EVENTS_POSITION, POSITION_RULE).optional()

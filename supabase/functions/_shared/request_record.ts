@@ -14,6 +14,8 @@ export interface UpstreamCall {
 export interface Identity {
   readonly agentId: string;
   readonly keyId: string;
+  /** The enrolment that the key is from. Null: the operator made the key, or it is not known. */
+  readonly enrolmentId: string | null;
 }
 
 /** What is learned about a request while it is served, for its log line and for counting. */
@@ -49,9 +51,18 @@ export function noteUpstreamCall(call: UpstreamCall): void {
  * refusal cannot have this header.
  */
 export function noteIdentity(headers: Headers): void {
-  const [agentId, keyId] = headers.get("x-caller")?.split(" ") ?? [];
+  const [agentId, keyId, cameBy] = headers.get("x-caller")?.split(" ") ?? [];
   const record = recordOfRequest.getStore();
-  if (record && agentId && keyId) record.identity = { agentId, keyId };
+  if (!record || !agentId || !keyId) return;
+  record.identity = {
+    ...{ agentId, keyId },
+    enrolmentId: cameBy?.startsWith("enr_") ? cameBy : null,
+  };
+}
+
+/** Who the database said is calling. Null: it has not said it yet, or there is no agent key. */
+export function notedIdentity(): Identity | null {
+  return recordOfRequest.getStore()?.identity ?? null;
 }
 
 /** Notes that a request told its caller nothing new. */

@@ -99,6 +99,10 @@ export const grantToken = nameOf(GRANT_TOKEN, {
   examples: [GRANT_TOKEN_EXAMPLE],
 });
 
+const MAX_DOWNLOADS_RULE = "Must be a whole number from 1 to 1000.";
+export const maxDownloads = z.int(MAX_DOWNLOADS_RULE).min(1, MAX_DOWNLOADS_RULE)
+  .max(1000, MAX_DOWNLOADS_RULE);
+
 /** The fields of an answer that several operations have. */
 export const sentArtifactId = z.string().regex(ARTIFACT_ID).meta({
   description: "Identifies the artifact. An artifact's content never changes.",

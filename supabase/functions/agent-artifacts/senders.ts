@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { agentId, sentAgentId, subject } from "../_shared/fields.ts";
 
-export const namesSender = z.object({
+export const namesSender = z.strictObject({
   agent_id: subject,
   from_agent: agentId.meta({
     description: "The agent whose grants to hide or show.",

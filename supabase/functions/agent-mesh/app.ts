@@ -36,7 +36,7 @@ export function meshApp(environment: Environment, log?: LogRequest) {
     }, //                                                               the operator: everything
     loadMetrics: () => import("./metrics.ts"),
     loadDocumentation: () => import("./documentation.ts"),
-    loadMcp: () => import("./mcp.ts"),
+    loadMcp: () => import("./mcp/definition.ts"),
     log,
   }, environment);
 }

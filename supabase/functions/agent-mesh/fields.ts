@@ -36,7 +36,7 @@ const FROM_AGENT = { description: "The agent that may connect.", examples: ["pla
 const TO_AGENT = { description: "The agent whose port may be reached.", examples: ["builder"] };
 
 /** The fields that identify an access rule. */
-const namesRule = z.object({
+const namesRule = z.strictObject({
   from_agent: agentId.meta(FROM_AGENT),
   to_agent: agentId.meta(TO_AGENT),
   port,

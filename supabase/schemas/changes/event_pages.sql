@@ -64,8 +64,21 @@ return jsonb_strip_nulls(jsonb_build_object(
   'instance', event.details -> 'instance',
   'tags', event.details -> 'tags',
   'added', event.details -> 'added',
-  'removed', event.details -> 'removed'
-));
+  'removed', event.details -> 'removed',
+  'keep_artifacts', event.details -> 'keep_artifacts',
+  'fingerprint', event.details -> 'fingerprint',
+  'origin', event.details -> 'origin',
+  'name_hash', event.details -> 'name_hash',
+  'pseudonym', event.details -> 'pseudonym',
+  'replayed', case when event.action = 'ending.replayed' then event.object_id end,
+  'recorded_at', event.details -> 'recorded_at'
+))
+  -- Null is a value here: the project's quota applies.
+  || case
+    when event.action = 'agent.limited'
+    then jsonb_build_object('quota_bytes', event.details -> 'quota_bytes')
+    else '{}'
+  end;
 comment on function agents.facts_for_operator(agents.events) is
   'The fields of an event that only the operator sees. request_id is the request''s name in the '
   'request log.';

@@ -18,7 +18,8 @@ create function agents.record_enrolment_refusal(
   caller jsonb,
   enrolment_id text,
   reason text,
-  claim text default null
+  claim text default null,
+  detail text default null
 ) returns void
 language plpgsql
 volatile
@@ -54,12 +55,13 @@ begin
     jsonb_strip_nulls(jsonb_build_object(
       'reason', record_enrolment_refusal.reason,
       'claim', record_enrolment_refusal.claim,
+      'detail', record_enrolment_refusal.detail,
       'untold', nullif(missed, 0)
     ))
   );
 end
 $$;
-comment on function agents.record_enrolment_refusal(jsonb, text, text, text) is
+comment on function agents.record_enrolment_refusal(jsonb, text, text, text, text) is
   'Writes why an enrolment was refused, for the operator: up to 20 events a minute for each reason '
   'of an enrolment. `untold` is how many more there were in the previous minute with a refusal.';
 
@@ -95,15 +97,16 @@ declare
 begin
   for refusal in
     -- A stranger can name any enrolment, so events name only existing ones.
-    select e.enrolment_id, r.reason, r.claim
-    from jsonb_to_recordset(refuse_token.refusals) as r (enrolment_id text, reason text, claim text)
+    select e.enrolment_id, r.reason, r.claim, r.detail
+    from jsonb_to_recordset(refuse_token.refusals)
+      as r (enrolment_id text, reason text, claim text, detail text)
     left join agents.enrolments e on e.enrolment_id = r.enrolment_id
     -- The same order in every transaction prevents deadlocks: each refusal locks the row that
     -- counts it.
     order by e.enrolment_id nulls first, r.reason collate "C"
   loop
     perform agents.record_enrolment_refusal(
-      refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim
+      refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim, refusal.detail
     );
   end loop;
   return json_build_object('refused', refuse_token.refusals -> 0 ->> 'reason');
@@ -111,5 +114,5 @@ end
 $$;
 comment on function public.refuse_token(jsonb, jsonb) is
   'Records that the function refused a token, and why: refusals are [{enrolment_id, reason, '
-  'claim}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
+  'claim, detail}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
   '20 events a minute for each reason of an enrolment.';

@@ -25,6 +25,8 @@ begin
   set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
       paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
       config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
+      -- Ignores nulls.
+      config_version_highest = greatest(note_sign_of_life.config_version, l.config_version_highest),
       waits_until = case
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)

@@ -86,6 +86,7 @@ create table mesh.liveness (
   agent_id agents.agent_id primary key,
   last_seen timestamptz,
   config_version_applied bigint,
+  config_version_highest bigint,
   waits_until timestamptz,
   paths_reported_at timestamptz,
 
@@ -99,6 +100,10 @@ comment on table mesh.liveness is
   'What heartbeats write. Separate from peers, so that a heartbeat is as cheap as possible.';
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
+comment on column mesh.liveness.config_version_highest is
+  'The highest config_version that the agent ever reported, until after_restore. If it is higher '
+  'than the current one, the database was restored: a host applies the older configuration within '
+  'seconds, and then reports that.';
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.waits_until is

@@ -24,6 +24,19 @@ interface HostOptions {
   readonly command?: readonly [string, ...string[]];
 }
 
+/** How a host runs the server for an agent. */
+export function serverOf(
+  agent: Named,
+  url: string,
+  [program, ...args]: readonly [string, ...string[]] = BY_DENO,
+) {
+  return {
+    command: program,
+    args: [...args, "mcp"],
+    env: { ...Deno.env.toObject(), AGENT_URL: url, AGENT_KEY: agent.key, AGENT_ID: "" },
+  };
+}
+
 export class AgentHost implements AsyncDisposable {
   constructor(readonly agent: Named, readonly folder: string, readonly client: McpClient) {}
 
@@ -37,13 +50,7 @@ export class AgentHost implements AsyncDisposable {
     { dialect = "2026-07-28", url = SUPABASE_URL, command = BY_DENO }: HostOptions = {},
   ): Promise<AgentHost> {
     const folder = await Deno.realPath(await Deno.makeTempDir());
-    const [program, ...args] = command;
-    const server = {
-      command: program,
-      args: [...args, "mcp"],
-      cwd: folder,
-      env: { ...Deno.env.toObject(), AGENT_URL: url, AGENT_KEY: agent.key, AGENT_ID: "" },
-    };
+    const server = { ...serverOf(agent, url, command), cwd: folder };
     const client = await connectBy(dialect, {
       transport: () => new StdioClientTransport(server),
       oldTransport: () => new OldStdioTransport(server),

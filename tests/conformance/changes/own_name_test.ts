@@ -49,8 +49,12 @@ meshTest(
     const beat = await ask<{ agent_id: string }>(alice, "peer/heartbeat");
     assert.equal(beat.agent_id, alice.id);
     await leavesUnchanged([alice, bob], async () => {
-      for (const path of ["peer/register", "peer/heartbeat", "peer/remove"]) {
-        const body = { pubkey: newPubkey() };
+      const bodies = {
+        "peer/register": { pubkey: newPubkey() },
+        "peer/heartbeat": {},
+        "peer/remove": {},
+      };
+      for (const [path, body] of Object.entries(bodies)) {
         assertInvalid(await post(`/agent-mesh/${path}`, { as: "operator", body }), "agent_id");
       }
     });

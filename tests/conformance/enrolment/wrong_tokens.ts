@@ -103,7 +103,6 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
     const mac = createHmac("sha256", secret).update(signing).digest("base64url");
     add(`HS256 with the public key's ${form}`, `${signing}.${mac}`, "algorithm");
   }
-  add("no kid", await sign("RS256", { kid: undefined }), "unknown_key");
   add("an unknown kid", await sign("RS256", { kid: "other" }), "unknown_key");
   add("a kid that is a number", withHeader({ kid: 1 }), "unknown_key");
   add("a kid that no row can hold", await sign("RS256", { kid: "a\0\ud83d" }), "unknown_key");
@@ -134,6 +133,8 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
     "signature",
   );
   add("a stranger's kid", await byStranger({}), "unknown_key");
+  // Only one key of the set is for RS256.
+  add("a stranger's signature, and no kid", await byStranger({ kid: undefined }), "signature");
   add("no signature", `${header}.${claims}.`, "signature");
   add("half a signature", token.slice(0, -102), "signature");
   // A signature has 342 characters. No bytes have a base64url text of 341 characters.

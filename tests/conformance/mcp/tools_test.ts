@@ -12,9 +12,9 @@ const OWN_NAMES: Readonly<Record<string, string>> = { "/register": "put", "/open
 const HIDDEN: Readonly<Record<string, readonly string[]>> = {
   // Here `agent_id` names another agent, so the tool keeps it.
   "/open": [],
-  // A grant to a tag is revoked by its `grant_id`. The operation ignores `expires_at` as well.
+  // A grant to a tag is revoked by its `grant_id`. The operation ignores the others.
   "/grants": ["agent_id", "to_tag"],
-  "/revoke": ["to_tag", "expires_at"],
+  "/revoke": ["to_tag", "expires_at", "max_downloads", "token"],
   // `format` is for programs that are peers themselves.
   "/wg_config": ["agent_id", "format"],
 };

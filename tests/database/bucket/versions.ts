@@ -24,7 +24,7 @@ export async function addVersionColumns(sql: postgres.Sql): Promise<void> {
     drop index storage.bucketid_objname`);
 }
 
-/** Sets the bucket's versioning, also to values that Storage does not allow after the present one. */
+/** Sets the bucket's versioning, even to what Storage does not allow after the present value. */
 export async function setVersioning(sql: postgres.Sql, status: string): Promise<void> {
   await sql.begin(async (transaction) => {
     await transaction`set local session_replication_role = replica`;

@@ -114,8 +114,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: "examples/mesh-agent/README.md, Run it, 1",
     test: "tests/mesh_agent/installation_test.ts",
   },
+  ...["docs/backup.md, From a dump, 1", "docs/backup.md, From a dump, 2"]
+    .map((what) => ({ what, test: "tests/long/restore/dump_test.ts" })),
   ...[
-    "docs/backup.md, What to back up, 1",
+    "docs/backup.md, The record of endings, 1",
     "docs/backup.md, After a restore, 1",
     "docs/backup.md, After a restore, 2",
     "docs/retention.md, What this cannot see, 1",

@@ -10,12 +10,13 @@ const PORT = 443;
 export function meshClient(options: ClientOptions, pubkeys: readonly string[]): Client {
   const { agent, agents, random } = options;
   const others = agents.filter(({ id }) => id !== agent.id);
-  const ask = (path: string, request: JsonObject = {}) =>
-    askAs(options, `/agent-mesh${path}`, { agent_id: agent.id, ...request });
+  const ask = (path: string, request: JsonObject) => askAs(options, `/agent-mesh${path}`, request);
+  const askForSelf = (path: string, request: JsonObject = {}) =>
+    ask(path, { agent_id: agent.id, ...request });
   let version: number | null = null;
 
   function register(): Promise<Entry> {
-    return ask("/peer/register", { pubkey: random.pick(pubkeys) });
+    return askForSelf("/peer/register", { pubkey: random.pick(pubkeys) });
   }
 
   function rule(): JsonObject {
@@ -25,11 +26,11 @@ export function meshClient(options: ClientOptions, pubkeys: readonly string[]): 
   }
 
   async function heartbeat(): Promise<void> {
-    await ask("/peer/heartbeat", version === null ? {} : { config_version: version });
+    await askForSelf("/peer/heartbeat", version === null ? {} : { config_version: version });
   }
 
   async function configure(): Promise<void> {
-    const { status, answer } = await ask("/wg_config");
+    const { status, answer } = await askForSelf("/wg_config");
     if (status === 200) version = Number(answer!["config_version"]);
   }
 
@@ -37,9 +38,9 @@ export function meshClient(options: ClientOptions, pubkeys: readonly string[]): 
     async act() {
       await pickAction([
         [2, register],
-        [1, () => random.isOneIn(4) ? ask("/peer/remove") : heartbeat()],
+        [1, () => random.isOneIn(4) ? askForSelf("/peer/remove") : heartbeat()],
         [4, heartbeat],
-        [4, () => ask("/netmap")],
+        [4, () => askForSelf("/netmap")],
         [6, () => ask("/acl/put", rule())],
         [2, () => ask("/acl/revoke", rule())],
         [6, configure],
@@ -47,7 +48,7 @@ export function meshClient(options: ClientOptions, pubkeys: readonly string[]): 
       ], random)();
     },
     async look() {
-      await ask("/netmap");
+      await askForSelf("/netmap");
       await configure();
     },
   };

@@ -44,12 +44,14 @@ export class RestorableStack implements AsyncDisposable {
     });
   }
 
-  /** POSTs with an agent key, or as the operator if `key` is null. */
+  /** POSTs with an agent key, as the operator if `key` is null, or without a credential. */
   async post(path: string, body: object, key: string | null = null) {
     const response = await fetch(`${this.stack.url}${path}`, {
       method: "POST",
       headers: key === null
         ? { apikey: this.stack.secretKey, "content-type": "application/json" }
+        : key === "nobody"
+        ? {}
         : { authorization: `Bearer ${key}` },
       body: JSON.stringify(body),
     });

@@ -1,8 +1,13 @@
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { OWN_SOURCES, prepareLwip, SOURCES } from "../../../dev/mesh/build_lwip.ts";
+import {
+  OWN_SOURCES,
+  prepareSources,
+  readArchive,
+  SOURCES,
+} from "../../../dev/mesh/lwip_source.ts";
 import { run } from "../../wireguard/hosts/command.ts";
 
 const REPLAY = fileURLToPath(new URL("./replay.c", import.meta.url));
@@ -26,15 +31,18 @@ export interface Line {
  * errors that WebAssembly's sandbox would hide.
  */
 export class NativeStack implements AsyncDisposable {
-  private constructor(readonly folder: string, readonly source: string) {}
+  private constructor(readonly folder: string) {}
 
   static async compile(): Promise<NativeStack> {
     const folder = await mkdtemp(join(tmpdir(), "agent-mesh-native-"));
-    const source = await prepareLwip(folder);
-    await copyFile(REPLAY, join(source, "own/replay.c"));
+    for (const [path, bytes] of await prepareSources(await readArchive(null))) {
+      await mkdir(join(folder, dirname(path)), { recursive: true });
+      await writeFile(join(folder, path), bytes);
+    }
+    await copyFile(REPLAY, join(folder, "own/replay.c"));
     const files = [...OWN_SOURCES, "own/replay.c", ...SOURCES];
-    await run(["sh", "-c", `cd ${source} && gcc ${[...FLAGS, ...files].join(" ")} -o replay`]);
-    return new NativeStack(folder, source);
+    await run(["sh", "-c", `cd ${folder} && gcc ${[...FLAGS, ...files].join(" ")} -o replay`]);
+    return new NativeStack(folder);
   }
 
   /**
@@ -44,7 +52,7 @@ export class NativeStack implements AsyncDisposable {
     // Memory that is still in use at the end of a recording is never freed, so leaks are not
     // checked.
     const options = ["ASAN_OPTIONS=detect_leaks=0", "UBSAN_OPTIONS=print_stacktrace=1"];
-    return Number(await run(["env", ...options, join(this.source, "replay"), recording]));
+    return Number(await run(["env", ...options, join(this.folder, "replay"), recording]));
   }
 
   /** The lines of a source file that contain code, with their counts after all replays. */
@@ -52,7 +60,7 @@ export class NativeStack implements AsyncDisposable {
     const name = file.split("/").at(-1)!;
     const counts = `replay-${name.replace(/\.c$/, "")}.gcda`;
     const report = await run([
-      ...["sh", "-c", `cd ${this.source} && gcov --stdout ${counts}`],
+      ...["sh", "-c", `cd ${this.folder} && gcov --stdout ${counts}`],
     ]);
     return report.split("\n").flatMap((row) => {
       const [, count, number, text] = /^ *([^:]+): *(\d+):(.*)$/.exec(row) ?? [];

@@ -1,7 +1,7 @@
 /** How much of lwIP's parser damaged packets run, and what sanitizers find. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { LWIP } from "../../../dev/mesh/build_lwip.ts";
+import { LWIP } from "../../../dev/mesh/lwip_source.ts";
 import { type Line, NativeStack } from "./native_stack.ts";
 import { Storm } from "./storm.ts";
 

@@ -87,8 +87,9 @@ artifactTest(
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     proxy.passed.length = 0;
-    for (const path of ["/list", "/inbox", "/open"]) {
-      const answer = await own.post(path, { as: planner, body: { artifact_id: "art_" } });
+    const bodies = { "/list": {}, "/inbox": {}, "/open": { artifact_id: "art_" } };
+    for (const [path, body] of Object.entries(bodies)) {
+      const answer = await own.post(path, { as: planner, body });
       assert.equal(answer.headers.get("x-caller"), null);
     }
     assert.equal(proxy.passed.length, 3);

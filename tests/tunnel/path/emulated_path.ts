@@ -79,6 +79,6 @@ async function compile(): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "emulated-path-" });
   globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
   const program = `${folder}/emulated_path`;
-  await run(["clang-14", "-fuse-ld=lld-14", "-O2", "-Wall", "-Werror", "-o", program, SOURCE]);
+  await run(["gcc", "-O2", "-Wall", "-Werror", "-o", program, SOURCE]);
   return program;
 }

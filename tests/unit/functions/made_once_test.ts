@@ -3,7 +3,7 @@ import type { AppDescription } from "../../../supabase/functions/_shared/app_des
 import { createApp } from "../../../supabase/functions/_shared/app.ts";
 import { listTools } from "../../../supabase/functions/_shared/mcp/tools.ts";
 import { eachMadeOnce } from "../../../supabase/functions/_shared/operations/made_once.ts";
-import { mcp } from "../../../supabase/functions/agent-mesh/mcp.ts";
+import { mcp } from "../../../supabase/functions/agent-mesh/mcp/definition.ts";
 import {
   MESH_VARIABLES,
   type MeshSettings,

@@ -138,6 +138,9 @@ Deno.test("what is not the issuer's document and keys → none, and nobody else 
         "http://issuer.example.com/keys",
         "http://127.0.0.2:1/keys",
         "https://user:password@issuer.example.com/keys",
+        "https://user@issuer.example.com/keys?p=1",
+        "http://10.0.0.1/keys?p=1",
+        "https://localhost/keys?p=1",
         "file:///etc/hostname",
         7,
       ].map((jwks_uri) => [
@@ -184,4 +187,77 @@ Deno.test("more issuers than are kept → those that were asked for last", async
   assert.equal(server.count(), 0);
   await kidsOf(issuers[0]!);
   assert.equal(server.count(), 2);
+});
+
+Deno.test("keys at an address with a query, and JSON after a byte order mark → the keys", async () => {
+  await using server = new Server();
+  const { issuer } = server;
+  const jwks_uri = `${issuer}/keys?p=b2c_1_x&q=a%20b`;
+  server.answers = {
+    "/.well-known/openid-configuration": () =>
+      new Response(`\ufeff${JSON.stringify({ issuer, jwks_uri })}`),
+  };
+  assert.deepEqual(await keysByClock().kidsOf(issuer), ["a", "b"]);
+});
+
+Deno.test("keys that cannot be had → the operator is told which URL was asked, and what came", async (t) => {
+  const DOCUMENT = "/.well-known/openid-configuration";
+  const many = { keys: Array.from({ length: 110 }, (_, n) => ({ kty: "RSA", kid: `${n}` })) };
+  const cases: Record<string, [(server: Server) => Record<string, () => Answer>, RegExp]> = {
+    "no document": [
+      () => ({ [DOCUMENT]: () => new Response("", { status: 404 }) }),
+      /^Its document, http:\S+\/openid-configuration: answered with status 404\.$/,
+    ],
+    "a page": [
+      () => ({
+        [DOCUMENT]: () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+      }),
+      /^Its document, http:\S+: answered no JSON \(text\/html\)\.$/,
+    ],
+    "another issuer": [
+      () => ({ [DOCUMENT]: () => Response.json({ issuer: "https://other.example.com" }) }),
+      /^Its document, http:\S+, is of the issuer "https:\/\/other\.example\.com"\.$/,
+    ],
+    "no issuer": [
+      () => ({ [DOCUMENT]: () => Response.json([]) }),
+      /, is of the issuer undefined\.$/,
+    ],
+    "no jwks_uri": [
+      ({ issuer }) => ({ [DOCUMENT]: () => Response.json({ issuer }) }),
+      /^Its document, http:\S+, has no jwks_uri\.$/,
+    ],
+    "keys inside": [
+      ({ issuer }) => ({
+        [DOCUMENT]: () => Response.json({ issuer, jwks_uri: "https://localhost/keys" }),
+      }),
+      /^Its keys, https:\/\/localhost\/keys: Must be a public DNS name\.$/,
+    ],
+    "110 keys": [
+      () => ({ "/keys": () => Response.json(many) }),
+      /^Its keys, http:\S+\/keys, are 110: at most 100\.$/,
+    ],
+    "no set": [
+      () => ({ "/keys": () => Response.json({}) }),
+      /^Its keys, http:\S+\/keys, are no set of keys\.$/,
+    ],
+    "a redirect": [
+      () => ({ "/keys": () => Response.redirect("http://127.0.0.1/elsewhere") }),
+      /^Its keys, http:\S+\/keys: answered with status 302\.$/,
+    ],
+    "hostile text": [
+      () => ({
+        [DOCUMENT]: () => Response.json({ issuer: `\u202e\n\0${"x".repeat(100_000)}` }),
+      }),
+      /^Its document, http:\S+, is of the issuer "[^\p{C}]{10,300}$/u,
+    ],
+  };
+  for (const [what, [answersOf, told]] of Object.entries(cases)) {
+    await t.step(what, async () => {
+      await using server = new Server();
+      server.answers = answersOf(server);
+      const keys = new IssuerKeys({ allowLoopback: true });
+      assert.equal(await keys.keysOf(server.issuer, undefined), null);
+      assert.match(keys.failureOf(server.issuer), told);
+    });
+  }
 });

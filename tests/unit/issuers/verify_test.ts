@@ -24,7 +24,10 @@ async function verify(token: string, trust: Trust) {
     keys: new IssuerKeys({ allowLoopback: false }),
     now: Date.now() / 1000,
   });
-  if ("refusal" in verification) return verification.refusal;
+  if ("refusal" in verification) {
+    const { detail: _, ...refusal } = verification.refusal;
+    return refusal;
+  }
   const [refusal] = verification.refused;
   return refusal ?? { tokenId: verification.verified.tokenId };
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { ServiceError } from "../../../supabase/functions/_shared/errors.ts";
+import type { Caller } from "../../../supabase/functions/_shared/request/caller.ts";
+import type { Identity } from "../../../supabase/functions/_shared/request_record.ts";
 import { RateLimits, type Slot } from "../../../supabase/functions/_shared/request/rate_limits.ts";
 
 /** A clock that only the test moves. */
@@ -9,16 +11,28 @@ class Clock {
 }
 
 function limits(
-  { perMinute = 0, atOnce = 0, clock = new Clock() }: {
+  { perMinute = 0, atOnce = 0, ofEnrolment = {}, clock = new Clock() }: {
     perMinute?: number;
     atOnce?: number;
+    ofEnrolment?: { perMinute?: number; atOnce?: number };
     clock?: Clock;
   },
 ): RateLimits {
-  return new RateLimits(
-    { rateLimitRequestsPerMinute: perMinute, rateLimitRequestsAtOnce: atOnce },
-    clock.now,
-  );
+  return new RateLimits({
+    rateLimitRequestsPerMinute: perMinute,
+    rateLimitRequestsAtOnce: atOnce,
+    rateLimitEnrolmentPerMinute: ofEnrolment.perMinute ?? 0,
+    rateLimitEnrolmentAtOnce: ofEnrolment.atOnce ?? 0,
+  }, { now: clock.now, identityOf });
+}
+
+/** The hash of a key of enrolment `enr_1` is `enr_1 …` here. */
+function identityOf(caller: Caller): Identity | null {
+  if (caller.kind !== "agent") return null;
+  const [enrolmentId, name] = caller.keyHash.split(" ");
+  return name === undefined
+    ? null
+    : { agentId: name, keyId: caller.keyHash, enrolmentId: enrolmentId! };
 }
 
 /** Sends requests that end at once. Returns how many were let in. */
@@ -166,4 +180,37 @@ Deno.test("the operator → is not counted; an agent is, by the hash of its key;
   rateLimits.enter(user);
   refusalOf(() => rateLimits.enter({ ...user, userId: "2" }));
   rateLimits.enter({ ...user, agentId: "0a" });
+});
+
+Deno.test("many agents of one enrolment → together within its limits; others, and agents of none, are let in, and a refusal counts nowhere", async () => {
+  const agent = (keyHash: string): Caller => ({ kind: "agent", keyHash });
+  const clock = new Clock();
+  const rateLimits = limits({
+    ...{ perMinute: 4, atOnce: 2, clock },
+    ofEnrolment: { perMinute: 10, atOnce: 3 },
+  });
+  const slots = ["a", "b", "c"].map((name) => rateLimits.enter(agent(`enr_1 ${name}`)));
+  const atOnce = refusalOf(() => rateLimits.enter(agent("enr_1 d")));
+  assert.deepEqual(atOnce.details, { limit: "requests_at_once_of_enrolment", maximum: 3 });
+  for (const other of ["enr_2 a", "alone"]) rateLimits.enter(agent(other)).leave();
+  await slots[0]!.whileFree(() => {
+    rateLimits.enter(agent("enr_1 d")).leave();
+    return Promise.resolve();
+  });
+  for (const slot of slots) slot.leave();
+
+  for (let request = 0; request < 6; request++) {
+    rateLimits.enter(agent(`enr_1 ${request}`)).leave();
+  }
+  const perMinute = refusalOf(() => rateLimits.enter(agent("enr_1 new")));
+  assert.deepEqual(perMinute.details, { limit: "requests_per_minute_of_enrolment", maximum: 10 });
+  rateLimits.enter(agent("enr_2 a")).leave();
+  clock.seconds += 60;
+  for (let request = 0; request < 4; request++) rateLimits.enter(agent("enr_1 new")).leave();
+  const own = refusalOf(() => rateLimits.enter(agent("enr_1 new")));
+  assert.deepEqual(own.details, { limit: "requests_per_minute", maximum: 4 });
+  for (let request = 0; request < 6; request++) {
+    rateLimits.enter(agent(`enr_1 ${request}`)).leave();
+  }
+  refusalOf(() => rateLimits.enter(agent("enr_1 7")));
 });

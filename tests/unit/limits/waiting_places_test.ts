@@ -9,11 +9,17 @@ function agent(name: string): CallerArgument {
 }
 
 /** Takes a place and keeps it. `isLost` is set as soon as another wait takes the place. */
-function takePlace(places: Places, caller: CallerArgument) {
+function takePlace(places: Places, caller: CallerArgument, enrolmentId: string | null = null) {
   const place = places.enter(caller);
   const taken = { place, isLost: false };
-  taken.isLost = !place.keep(() => taken.isLost = true);
+  const agentId = caller.key_hash ?? "";
+  const identity = enrolmentId === null ? null : { agentId, keyId: agentId, enrolmentId };
+  taken.isLost = !place.keep(() => taken.isLost = true, identity);
   return taken;
+}
+
+function lostOf(taken: readonly { readonly isLost: boolean }[]): number {
+  return taken.filter(({ isLost }) => isLost).length;
 }
 
 function assertNoRoom(enter: () => Place, maximum: number): void {
@@ -81,6 +87,48 @@ Deno.test("a place that is lost before it is kept → not kept, and free for oth
   for (let number = 0; number < 32; number++) takePlace(places, agent("own"));
   assert.equal(early.keep(() => assert.fail("nobody waits here")), false);
   early.leave();
+});
+
+Deno.test("all places taken by many agents of one enrolment, each with one → it loses its oldest to others, who lose none; one more of it is refused", () => {
+  const places = new Places(6);
+  const fleet = Array.from(
+    { length: 6 },
+    (_, index) => takePlace(places, agent(`fleet ${index}`), "enr_1"),
+  );
+  // Its enrolment is known only once the database has answered.
+  assertNoRoom(() => takePlace(places, agent("fleet 6"), "enr_1").place, 6);
+  assert.equal(lostOf(fleet), 0);
+  const others = ["a", "b"].map((name) => takePlace(places, agent(name)));
+  assert.deepEqual(fleet.map(({ isLost }) => isLost), [true, true, false, false, false, false]);
+  const second = [0, 1].map((index) => takePlace(places, agent(`second ${index}`), "enr_2"));
+  assert.equal(lostOf(fleet), 4);
+  assert.equal(lostOf([...others, ...second]), 0);
+  assertNoRoom(() => takePlace(places, agent("fleet 7"), "enr_1").place, 6);
+  assertNoRoom(() => takePlace(places, agent("second 2"), "enr_2").place, 6);
+  // The greediest party cannot take from another, and nobody has two more than a newcomer of it.
+  for (const { place } of [...others, ...second]) place.leave();
+  assert.equal(
+    lostOf([2, 3, 4].map((index) => takePlace(places, agent(`second ${index}`), "enr_2"))),
+    0,
+  );
+});
+
+Deno.test("all places taken by one enrolment, most of them by one of its agents → that agent loses its oldest to the others of it", () => {
+  const places = new Places(4);
+  const greedy = Array.from({ length: 4 }, () => takePlace(places, agent("greedy"), "enr_1"));
+  takePlace(places, agent("modest"), "enr_1");
+  assert.deepEqual(greedy.map(({ isLost }) => isLost), [true, false, false, false]);
+});
+
+Deno.test("an agent with several keys of an enrolment → its places count together", () => {
+  const places = new Places(1000);
+  const identity = { agentId: "one", keyId: "key_1", enrolmentId: "enr_1" };
+  let lost = 0;
+  for (let number = 0; number < 34; number++) {
+    const place = places.enter(agent(`key ${number % 2}`));
+    assert.ok(place.keep(() => lost++, identity));
+  }
+  assert.equal(lost, 2);
 });
 
 Deno.test("forty questions at once → sixteen are asked, the others in order as these end, however they end", async () => {

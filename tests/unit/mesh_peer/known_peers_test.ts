@@ -36,6 +36,7 @@ function state(via: PeerState["via"]): PeerState {
     endpoint,
     handshakeAgeSeconds: 1,
     receivedBytes: 2,
+    use: { connections: 1, heldBytes: 0, refused: 0 },
     sentBytes: 3,
   };
 }

@@ -565,6 +565,10 @@ export interface operations {
            * @description Ignored.
            */
           expires_at?: string;
+          /** @description Ignored. */
+          max_downloads?: number;
+          /** @description Ignored. */
+          token?: string;
         };
       };
     };

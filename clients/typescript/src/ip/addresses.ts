@@ -5,6 +5,13 @@ export function parseAddress(text: string): Uint8Array | null {
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text);
 }
 
+/** Throws TypeError instead. */
+export function bytesOf(address: string): Uint8Array {
+  const bytes = parseAddress(address);
+  if (bytes === null) throw new TypeError(`${address} is not an IP address.`);
+  return bytes;
+}
+
 function parseIpv4(text: string): Uint8Array | null {
   const parts = text.split(".");
   if (

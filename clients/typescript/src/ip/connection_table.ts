@@ -1,10 +1,16 @@
 import type { Block } from "./lwip.ts";
 import type { TcpConnection } from "./tcp_connection.ts";
 import type { TcpError } from "./tcp_error.ts";
+import type { Watch } from "./shares/watch.ts";
 
-interface Entry {
-  readonly connection: TcpConnection;
+/** A connection's block, and who is told about the connection. */
+export interface WatchedBlock {
   readonly block: Block;
+  readonly watch: Watch;
+}
+
+interface Entry extends WatchedBlock {
+  readonly connection: TcpConnection;
 }
 
 /** The connections of lwIP, by their numbers in lwIP. */
@@ -29,11 +35,20 @@ export class ConnectionTable {
     return this.#entries.get(id)?.block;
   }
 
+  get(id: number): TcpConnection | undefined {
+    return this.#entries.get(id)?.connection;
+  }
+
+  watchOf(id: number): Watch | undefined {
+    return this.#entries.get(id)?.watch;
+  }
+
   /** Returns the connection if it was in the table. */
   remove(id: number): TcpConnection | undefined {
-    const connection = this.#entries.get(id)?.connection;
+    const entry = this.#entries.get(id);
     this.#entries.delete(id);
-    return connection;
+    entry?.watch.closed();
+    return entry?.connection;
   }
 
   /** Remembers that the connection has something to process. */
@@ -53,6 +68,7 @@ export class ConnectionTable {
 
   finishAll(error: TcpError): void {
     const connections = this.all();
+    for (const { watch } of this.#entries.values()) watch.closed();
     this.#entries.clear();
     for (const connection of connections) connection.finish(error);
   }

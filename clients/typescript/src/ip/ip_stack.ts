@@ -1,15 +1,18 @@
-import { formatAddress, parseAddress } from "./addresses.ts";
-import { ConnectionTable } from "./connection_table.ts";
+import { bytesOf, formatAddress } from "./addresses.ts";
+import { ConnectionTable, type WatchedBlock } from "./connection_table.ts";
 import type { ConnectOptions, IpStackOptions } from "./ip_stack_options.ts";
 import {
   type Block,
+  bytesAt,
   type Host,
   instantiate,
   type Lwip,
   readRemote,
   SCRATCH_BYTES,
   splitPackets,
+  writeScratch,
 } from "./lwip.ts";
+import { countingWatcher, type Watcher } from "./shares/watch.ts";
 import { type ConnectionFacts, TcpConnection } from "./tcp_connection.ts";
 import { errorOfNumber, TcpError } from "./tcp_error.ts";
 import { type Accept, accept, TcpListener } from "./tcp_listener.ts";
@@ -28,6 +31,7 @@ const BACKLOG = 255;
 export class IpStack {
   #lwip!: Lwip;
   #options: IpStackOptions;
+  #watcher: Watcher;
   #connections = new ConnectionTable();
   #connecting = new Map<number, (error: TcpError | null) => void>();
   #listeners = new Map<number, Accept>();
@@ -40,6 +44,7 @@ export class IpStack {
 
   private constructor(options: IpStackOptions) {
     this.#options = options;
+    this.#watcher = options.watcher ?? countingWatcher(4096);
   }
 
   static async create(options: IpStackOptions): Promise<IpStack> {
@@ -49,7 +54,7 @@ export class IpStack {
     stack.#lwip = lwip;
     lwip.start(options.mtu ?? 1280);
     for (const address of addresses) {
-      stack.#writeScratch(address);
+      writeScratch(lwip, address);
       lwip.set_address(address.length);
     }
     return stack;
@@ -87,17 +92,18 @@ export class IpStack {
     if (this.#isClosed) throw new TcpError("ECONNABORTED");
     const id = this.#nextId++;
     const block = this.#enter(() => {
-      this.#writeScratch(bytes);
+      writeScratch(this.#lwip, bytes);
       return this.#lwip.connect(id, bytes.length, port);
     });
     if (!block) {
       throw new TcpError(this.#isClosed ? "ECONNABORTED" : "ENETUNREACH");
     }
-    const connection = this.#add(id, block, {
+    const facts = {
       remoteAddress: formatAddress(bytes),
       remotePort: port,
       localPort: this.#lwip.local_port(block),
-    });
+    };
+    const connection = this.#add(id, { block, watch: this.#watcher.opens(facts) }, facts);
     const giveUp = () => connection.abort();
     signal?.addEventListener("abort", giveUp, { once: true });
     try {
@@ -150,26 +156,32 @@ export class IpStack {
     this.#listeners.clear();
   }
 
-  #add(id: number, block: Block, facts: ConnectionFacts): TcpConnection {
+  #add(id: number, { block, watch }: WatchedBlock, facts: ConnectionFacts): TcpConnection {
     const leave = (how: "close" | "abort") => {
       this.#call(id, (block) => this.#lwip[how](block));
       this.#connections.remove(id);
     };
     const connection: TcpConnection = new TcpConnection({
-      write: (bytes) => this.#call(id, (block) => this.#write(block, bytes)) ?? 0,
-      taken: (length) => void this.#call(id, (block) => this.#lwip.taken(block, length)),
+      write: (bytes) => this.#call(id, (block) => this.#write({ block, watch }, bytes)) ?? 0,
+      taken: (length) =>
+        void this.#call(id, (block) => {
+          watch.taken(length);
+          this.#lwip.taken(block, length);
+        }),
       end: () => void this.#call(id, (block) => this.#lwip.end(block)),
       close: () => leave("close"),
       abort: () => leave("abort"),
     }, facts);
-    this.#connections.add(id, { connection, block });
+    this.#connections.add(id, { connection, block, watch });
     return connection;
   }
 
-  #write(block: Block, bytes: Uint8Array): number {
-    const length = Math.min(bytes.length, SCRATCH_BYTES - 1);
-    this.#writeScratch(bytes.subarray(0, length));
-    return this.#lwip.write(block, length);
+  #write({ block, watch }: WatchedBlock, bytes: Uint8Array): number {
+    const length = Math.min(bytes.length, SCRATCH_BYTES - 1, watch.room());
+    writeScratch(this.#lwip, bytes.subarray(0, length));
+    const written = this.#lwip.write(block, length);
+    watch.queued(written);
+    return written;
   }
 
   /** Calls lwIP for a connection, if lwIP still has it. */
@@ -243,35 +255,26 @@ export class IpStack {
     }
   }
 
-  #writeScratch(bytes: Uint8Array): void {
-    new Uint8Array(
-      this.#lwip.memory.buffer,
-      this.#lwip.scratch(),
-      SCRATCH_BYTES,
-    ).set(bytes);
-  }
-
-  #bytes(position: number, length: number): Uint8Array {
-    return new Uint8Array(this.#lwip.memory.buffer).slice(
-      position,
-      position + length,
-    );
-  }
-
   #host(): Host {
     return {
       random: randomNumbers(),
       clock: () => performance.now(),
-      output: (position, length) => splitPackets(this.#bytes(position, length), this.#packets),
+      output: (position, length) =>
+        splitPackets(bytesAt(this.#lwip, position, length), this.#packets),
       connected: (id) => this.#connecting.get(id)?.(null),
       accepted: (listenerId, block) => this.#accept(listenerId, block),
-      received: (id, position, length) =>
-        this.#connections.touch(id)?.receive(this.#bytes(position, length)),
+      received: (id, position, length) => {
+        this.#connections.watchOf(id)?.received(length);
+        this.#connections.touch(id)?.receive(bytesAt(this.#lwip, position, length));
+      },
       ended: (id, isOver) => {
         this.#connections.touch(id)?.endRemote();
         if (isOver !== 0) this.#connections.remove(id)?.finish(null);
       },
-      sent: (id) => void this.#connections.touch(id),
+      sent: (id, length) => {
+        this.#connections.watchOf(id)?.acknowledged(length);
+        this.#connections.touch(id);
+      },
       failed: (id, number) => {
         const error = errorOfNumber(number, this.#connecting.has(id));
         this.#connections.remove(id)?.finish(error);
@@ -281,19 +284,16 @@ export class IpStack {
 
   #accept(listenerId: number, block: Block): number {
     const take = this.#listeners.get(listenerId);
-    const most = this.#options.maxConnections ?? 4096;
-    if (take === undefined || this.#connections.size >= most) return 0;
-    const id = this.#nextId++;
-    const remote = readRemote(this.#bytes(this.#lwip.scratch(), 19));
+    if (take === undefined) return 0;
+    const remote = readRemote(bytesAt(this.#lwip, this.#lwip.scratch(), 19));
     const facts = { ...remote, localPort: this.#lwip.local_port(block) };
-    const connection = this.#add(id, block, facts);
+    const id = this.#nextId++;
+    // Not now: lwIP is running.
+    const drop = () => queueMicrotask(() => this.#connections.get(id)?.abort());
+    const watch = this.#watcher.accepts(facts, drop);
+    if (watch === null) return 0;
+    const connection = this.#add(id, { block, watch }, facts);
     this.#accepted.push([connection, take]);
     return id;
   }
-}
-
-function bytesOf(address: string): Uint8Array {
-  const bytes = parseAddress(address);
-  if (bytes === null) throw new TypeError(`${address} is not an IP address.`);
-  return bytes;
 }

@@ -1,3 +1,5 @@
+import type { Watcher } from "./shares/watch.ts";
+
 export interface IpStackOptions {
   /** lwIP: see `readLwip`. */
   readonly wasm: BufferSource | WebAssembly.Module;
@@ -11,8 +13,8 @@ export interface IpStackOptions {
   readonly onFailure?: (error: Error) => void;
   /** The largest packet, in bytes. Default: 1280. */
   readonly mtu?: number;
-  /** More connections than this are reset. Default: 4096. */
-  readonly maxConnections?: number;
+  /** Decides which connections are accepted. Default: 4096, whoever opens them. */
+  readonly watcher?: Watcher;
 }
 
 export interface ConnectOptions {

@@ -59,6 +59,16 @@ export async function instantiate(
   return instance.exports as unknown as Lwip;
 }
 
+/** Puts bytes into the scratch. */
+export function writeScratch(lwip: Lwip, bytes: Uint8Array): void {
+  new Uint8Array(lwip.memory.buffer, lwip.scratch(), SCRATCH_BYTES).set(bytes);
+}
+
+/** A copy of bytes in lwIP's memory. */
+export function bytesAt(lwip: Lwip, position: number, length: number): Uint8Array {
+  return new Uint8Array(lwip.memory.buffer).slice(position, position + length);
+}
+
 /** Adds the packets of a batch, each preceded by its length in two bytes, to a list. */
 export function splitPackets(batch: Uint8Array, packets: Uint8Array[]): void {
   for (let at = 0; at < batch.length;) {

@@ -14,8 +14,8 @@ export async function readLwip(): Promise<WebAssembly.Module> {
     bytes = new Uint8Array(await files.readFile(FILE));
   } catch (cause) {
     throw new Error(
-      "The TCP/IP stack of the mesh has not been built: on Debian 12, install clang-14, lld-14, " +
-        "wasi-libc, libclang-rt-14-dev-wasm32 and dpkg-dev, and run `deno task mesh:build`.",
+      "The TCP/IP stack of the mesh has not been built. In the clone that this comes from, run " +
+        "`npx -y deno@2.9.6 task mesh:build`, and build or install the package again.",
       { cause },
     );
   }

@@ -20,6 +20,12 @@ export interface MeshPeer {
   readonly handshakeAgeSeconds: number | null;
   readonly receivedBytes: number;
   readonly sentBytes: number;
+  /** Connections that the peer has opened to this agent, and that are open. */
+  readonly connections: number;
+  /** Bytes of the peer's connections that wait here: to be read, sent or put in order. */
+  readonly heldBytes: number;
+  /** Packets and connections beyond the peer's share of this agent's stack. */
+  readonly refused: number;
 }
 
 export interface ConnectOptions {
@@ -134,7 +140,8 @@ export class Mesh implements AsyncDisposable {
 
   /** The visible peers, and how each is reached. It may be a second old. */
   peers(): MeshPeer[] {
-    return this.#member.peers().map(({ via, publicKey: _, ...peer }) => ({ ...peer, path: via }));
+    return this.#member.peers()
+      .map(({ via, publicKey: _, use, ...peer }) => ({ ...peer, ...use, path: via }));
   }
 
   /**

@@ -21,6 +21,7 @@ interface TokenRefusal {
   readonly enrolment_id?: string | undefined;
   readonly reason: string;
   readonly claim?: string;
+  readonly detail?: string;
 }
 
 /** The process has one cache of issuers' keys, for all paths. */

@@ -5,7 +5,7 @@ import { sha256Hex } from "../secrets.ts";
 import { enrol } from "./enrol.ts";
 import { agentName, agentTag, enrolmentId, enrolmentKey, instance, issuerToken } from "./fields.ts";
 
-const request = z.object({
+const request = z.strictObject({
   enrolment_key: enrolmentKey.optional(),
   token: issuerToken.optional(),
   enrolment_id: enrolmentId.optional()

@@ -18,7 +18,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     effect: "replaces",
     identification: "required",
     isForPrograms: true,
-    request: z.object({ agent_id: subject }),
+    request: z.strictObject({ agent_id: subject }),
     response,
     errors: [],
     handle({ input, caller }) {

@@ -21,7 +21,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     identification: "required",
     // Only the operator's tasks call it.
     isUnlisted: true,
-    request: z.object({
+    request: z.strictObject({
       limit,
       cursor: enrolmentId.optional()
         .meta({ description: "`next_cursor` of the page before." }),

@@ -48,7 +48,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     identification: "required",
     // Only the operator's tasks call it.
     isUnlisted: true,
-    request: z.object({
+    request: z.strictObject({
       enrolment_id: enrolmentId,
       undo_grants: z.boolean().default(false)
         .meta({ description: "Also end the grants that these agents gave." }),

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
 import { enrolmentId, issuer, issuerToken } from "./fields.ts";
 
-const request = z.object({
+const request = z.strictObject({
   token: issuerToken.optional(),
   issuer: issuer.optional(),
   claims: z.record(z.string(), z.unknown()).optional()
@@ -20,6 +20,10 @@ const response = z.object({
       .meta({ description: "Null: refused before any enrolment was looked at." }),
     reason: z.string().meta({ examples: ["claim_differs"] }),
     claim: z.string().optional().meta({ examples: ["ref"] }),
+    detail: z.string().optional().meta({
+      description: "Which URL was asked and what came, or which keys the issuer has.",
+      examples: ["Its keys, https://issuer.example.com/keys: answered with status 404."],
+    }),
   })),
 });
 

@@ -6,7 +6,12 @@ import { verifyToken } from "../issuers/verify.ts";
 /** Which enrolments take a proof, and why others do not. */
 interface Tested {
   readonly matches: string[];
-  readonly refused: { enrolment_id: string | null; reason: string; claim?: string }[];
+  readonly refused: {
+    enrolment_id: string | null;
+    reason: string;
+    claim?: string;
+    detail?: string;
+  }[];
 }
 
 /** Verifies the token as /enroll does. */

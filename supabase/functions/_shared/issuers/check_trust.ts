@@ -1,7 +1,7 @@
 import { parseTemplate } from "./agent_name.ts";
 import { CLAIM_PATH } from "./claims.ts";
 import { urlComplaint } from "./fetch_json.ts";
-import { fitOf } from "./key_types.ts";
+import { ALGORITHMS, fitOf } from "./key_types.ts";
 import { tenantClaimsOf } from "./shared_issuers.ts";
 import type { KeySet, PublicKey, Trust } from "./trust.ts";
 
@@ -25,12 +25,18 @@ export function checkTrust(
   const complain = (path: string, message: string) => issues.push({ path, message });
 
   if (jwks === null) {
-    const complaint = urlComplaint(issuer, options);
+    const complaint = issuer.startsWith("spiffe:")
+      ? "The keys of a trust domain cannot be fetched: give its bundle as jwks."
+      : urlComplaint(issuer, options);
     if (complaint !== null) complain("issuer", complaint);
   } else issues.push(...checkKeys(jwks));
 
-  if (conditions.some(({ claim }) => !CLAIM_PATH.test(claim))) {
-    complain("conditions", "A claim must be a name, or a path such as /kubernetes.io/namespace.");
+  const wrong = conditions.find(({ claim }) => !CLAIM_PATH.test(claim));
+  if (wrong !== undefined) {
+    complain(
+      "conditions",
+      `A claim must be a name, or a path such as /kubernetes.io/namespace. ${pathFor(wrong.claim)}`,
+    );
   }
   const tenantClaims = tenantClaimsOf(issuer);
   if (
@@ -47,30 +53,50 @@ export function checkTrust(
   if (agent_template !== null && parseTemplate(agent_template) === null) {
     complain(
       "agent_template",
-      "Must be of A-Z a-z 0-9 . _ : @ - with at least one claim in braces, such as ci-{run_id}.",
+      "Must be of A-Z a-z 0-9 . _ : @ - with at least one claim in braces, such as ci-{run_id}. " +
+        pathFor(claimsIn(agent_template).find((claim) => !CLAIM_PATH.test(claim)), "{", "}"),
     );
   }
   return issues;
 }
 
-/** What is wrong with the keys of an issuer, by field. */
-export function checkKeys(jwks: KeySet): Issue[] {
-  const message = !jwks.keys.every(isPublicKey)
-    ? "Must be public keys for RS256 (2048 bits or more), ES256 or EdDSA (Ed25519) alone."
-    : hasTwice(jwks)
-    ? "Every key must have a kid of its own."
+/** How to name a claim whose name has a slash: in a JSON Pointer (RFC 6901). */
+function pathFor(claim: string | undefined, before = "", after = ""): string {
+  if (claim === undefined || !/[/~]/.test(claim)) return "";
+  const escaped = claim.replaceAll("~", "~0").replaceAll("/", "~1");
+  return `If this is one claim's name, write it as ${before}/${escaped}${after}.`;
+}
+
+function claimsIn(template: string): string[] {
+  return Array.from(template.matchAll(/\{([^{}]*)\}/g), ([, claim]) => claim!);
+}
+
+/** What is wrong with the keys of an issuer, by field. Keys that nothing here uses are ignored. */
+export function checkKeys({ keys }: KeySet): Issue[] {
+  const usable = keys.filter((key) => fitting(key).length > 0);
+  const message = keys.some((key) => SECRET_MEMBERS.some((member) => member in key))
+    ? "Must not have a private or shared key."
+    : usable.length === 0
+    ? "Must have at least one public key for RS256, ES256 or EdDSA (Ed25519)."
+    : usable.some(isWeak)
+    ? "An RSA key must have 2048 bits or more."
+    : ALGORITHMS.some((alg) => hasTwice(usable.filter((key) => fitting(key).includes(alg))))
+    ? "Every key for one algorithm must have a kid of its own."
     : null;
   return message === null ? [] : [{ path: "jwks", message }];
 }
 
-function isPublicKey(key: PublicKey): boolean {
-  if (SECRET_MEMBERS.some((member) => member in key)) return false;
-  if (!["RS256", "ES256", "EdDSA"].some((alg) => fitOf(key, alg))) return false;
-  return key.kty !== "RSA" ||
-    typeof key["n"] === "string" && Math.floor(key["n"].length * 3 / 4) >= LEAST_RSA_BYTES;
+/** The algorithms of tokens that a key can verify. */
+function fitting(key: PublicKey): unknown[] {
+  return ALGORITHMS.filter((alg) => fitOf(key, alg as string, { isSvid: true }));
 }
 
-function hasTwice({ keys }: KeySet): boolean {
+function isWeak({ kty, n }: PublicKey): boolean {
+  return kty === "RSA" &&
+    !(typeof n === "string" && Math.floor(n.length * 3 / 4) >= LEAST_RSA_BYTES);
+}
+
+function hasTwice(keys: readonly PublicKey[]): boolean {
   const kids = keys.map(({ kid }) => kid);
   return keys.length > 1 && (new Set(kids).size < keys.length || kids.includes(undefined));
 }

@@ -41,14 +41,22 @@ for (
 
 const NAMES_INSIDE = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|onion)$/;
 
+export interface UrlOptions {
+  /** Whether http://127.0.0.1 is allowed. */
+  readonly allowLoopback: boolean;
+  /** An issuer has no query (OpenID Connect Discovery 1.0, 3). The address of its keys may. */
+  readonly allowQuery?: boolean;
+}
+
 /** What is wrong with the URL of an issuer or of its keys; null: nothing. */
 export function urlComplaint(
   text: string,
-  { allowLoopback }: { readonly allowLoopback: boolean },
+  { allowLoopback, allowQuery = false }: UrlOptions,
 ): string | null {
   const url = URL.parse(text);
-  if (url === null || url.username || url.password || /[?#\s\\]/.test(text)) {
-    return "Must be a URL without user, query or fragment.";
+  const forbidden = allowQuery ? /[#\s\\]/ : /[?#\s\\]/;
+  if (url === null || url.username || url.password || forbidden.test(text)) {
+    return `Must be a URL without user${allowQuery ? "" : ", query"} or fragment.`;
   }
   if (![url.href, url.href.slice(0, -1)].includes(text)) {
     return `Must be spelled as ${url.href}.`;
@@ -83,7 +91,7 @@ export function isPublic(address: string): boolean {
 /** Fetches JSON. Throws unless the answer is a 200 of at most MOST_BYTES. */
 export async function fetchJson(
   address: string,
-  options: { readonly allowLoopback: boolean; readonly signal: AbortSignal },
+  options: UrlOptions & { readonly signal: AbortSignal },
 ): Promise<unknown> {
   const complaint = urlComplaint(address, options);
   if (complaint !== null) throw new Error(complaint);
@@ -91,13 +99,15 @@ export async function fetchJson(
   const { signal } = options;
   if (url.protocol === "https:") {
     const addresses = await resolve(url.hostname, signal);
-    if (addresses !== null && !addresses.every(isPublic)) throw new Error("an address inside");
+    if (addresses !== null && !addresses.every(isPublic)) {
+      throw new Error("has an address inside a private network.");
+    }
   }
   const headers = { accept: "application/json" };
   const response = await fetch(url, { redirect: "manual", signal, headers });
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`status ${response.status}`);
+    throw new Error(`answered with status ${response.status}.`);
   }
   return await readJson(response, MOST_BYTES);
 }
@@ -109,8 +119,15 @@ export async function readJson(response: Response, mostBytes: number): Promise<u
   // Leaving the loop early cancels the body.
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > mostBytes) throw new Error(`more than ${mostBytes} bytes`);
+    if (size > mostBytes) throw new Error(`answered more than ${mostBytes} bytes.`);
     chunks.push(chunk);
   }
-  return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  // Without a byte order mark, which a parser may ignore (RFC 8259, 8.1).
+  const text = new TextDecoder().decode(Buffer.concat(chunks));
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message would quote the text.
+    throw new Error(`answered no JSON (${response.headers.get("content-type") ?? "no type"}).`);
+  }
 }

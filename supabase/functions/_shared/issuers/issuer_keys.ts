@@ -1,3 +1,4 @@
+import { detailOf } from "./detail.ts";
 import { fetchJson } from "./fetch_json.ts";
 import type { PublicKey } from "./trust.ts";
 
@@ -17,7 +18,8 @@ interface Known {
   keys: readonly PublicKey[] | null;
   fetchedAt: number;
   askedAt: number;
-  hasFailed: boolean;
+  /** Why the last fetch failed, for the operator; null: it did not. */
+  failure: string | null;
   /** The fetch that is under way. All who need the keys meanwhile wait for it. */
   underWay: Promise<void> | null;
 }
@@ -50,12 +52,17 @@ export class IssuerKeys {
     return isUsable ? known.keys : null;
   }
 
+  /** Why the last fetch of an issuer's keys failed: which URL was asked, and what came. */
+  failureOf(issuer: string): string {
+    return this.#known.get(issuer)?.failure ?? "The last keys are more than an hour old.";
+  }
+
   #remember(issuer: string): Known {
     const known = this.#known.get(issuer) ?? {
       keys: null,
       fetchedAt: -Infinity,
       askedAt: -Infinity,
-      hasFailed: false,
+      failure: null,
       underWay: null,
     };
     // Keeps the map in the order of last use, so that its first entry can be dropped.
@@ -70,9 +77,9 @@ export class IssuerKeys {
     return known;
   }
 
-  #shouldAsk({ keys, fetchedAt, askedAt, hasFailed }: Known, kid: string | undefined): boolean {
+  #shouldAsk({ keys, fetchedAt, askedAt, failure }: Known, kid: string | undefined): boolean {
     const now = this.#now();
-    if (hasFailed && now - askedAt < FAILURE_MILLISECONDS) return false;
+    if (failure !== null && now - askedAt < FAILURE_MILLISECONDS) return false;
     if (keys === null || now - fetchedAt >= FRESH_MILLISECONDS) return true;
     const isUnknown = kid !== undefined && !keys.some((key) => key.kid === kid);
     return isUnknown && now - askedAt >= UNKNOWN_KEY_MILLISECONDS;
@@ -83,10 +90,9 @@ export class IssuerKeys {
     try {
       known.keys = await this.#fetchKeys(issuer);
       known.fetchedAt = this.#now();
-      known.hasFailed = false;
-    } catch {
-      // The reason is dropped: the operator's event says that the issuer could not be reached.
-      known.hasFailed = true;
+      known.failure = null;
+    } catch (error) {
+      known.failure = failureIn(error);
     } finally {
       known.underWay = null;
     }
@@ -95,13 +101,41 @@ export class IssuerKeys {
   async #fetchKeys(issuer: string): Promise<readonly PublicKey[]> {
     const { allowLoopback } = this.options;
     const options = { allowLoopback, signal: AbortSignal.timeout(DEADLINE_MILLISECONDS) };
-    const base = issuer.replace(/\/$/, "");
-    const found = await fetchJson(`${base}/.well-known/openid-configuration`, options);
+    const document = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+    const found = await asked("Its document", document, fetchJson(document, options));
     const { issuer: named, jwks_uri } = Object(found) as Record<string, unknown>;
-    if (named !== issuer) throw new Error("the document is another issuer's");
-    if (typeof jwks_uri !== "string") throw new Error("the document names no keys");
-    const { keys } = Object(await fetchJson(jwks_uri, options)) as Record<string, unknown>;
-    if (!Array.isArray(keys) || keys.length > MOST_KEYS) throw new Error("that is no set of keys");
+    if (named !== issuer) {
+      throw new StepError(`Its document, ${document}, is of the issuer ${quoted(named)}.`);
+    }
+    if (typeof jwks_uri !== "string") {
+      throw new StepError(`Its document, ${document}, has no jwks_uri.`);
+    }
+    const ofKeys = { ...options, allowQuery: true };
+    const set = await asked("Its keys", jwks_uri, fetchJson(jwks_uri, ofKeys));
+    const { keys } = Object(set) as Record<string, unknown>;
+    if (!Array.isArray(keys)) throw new StepError(`Its keys, ${jwks_uri}, are no set of keys.`);
+    if (keys.length > MOST_KEYS) {
+      throw new StepError(`Its keys, ${jwks_uri}, are ${keys.length}: at most ${MOST_KEYS}.`);
+    }
     return keys.filter((key) => typeof key === "object" && key !== null);
   }
+}
+
+/** A step that failed, as a sentence for the operator. */
+class StepError extends Error {}
+
+async function asked(what: string, url: string, fetching: Promise<unknown>): Promise<unknown> {
+  try {
+    return await fetching;
+  } catch (error) {
+    throw new StepError(`${what}, ${url}: ${String((error as Error)?.message ?? error)}`);
+  }
+}
+
+function failureIn(error: unknown): string {
+  return detailOf(error instanceof StepError ? error.message : "Something else failed.");
+}
+
+function quoted(value: unknown): string {
+  return JSON.stringify(value)?.slice(0, 200) ?? "undefined";
 }

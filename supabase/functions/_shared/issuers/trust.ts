@@ -46,6 +46,7 @@ export type RefusalReason =
   | "unknown_issuer"
   | "algorithm"
   | "unknown_key"
+  | "several_keys"
   | "key_type"
   | "signature"
   | "issuer_unreachable"
@@ -62,4 +63,6 @@ export interface Refusal {
   readonly reason: RefusalReason;
   /** The claim that is refused. */
   readonly claim?: string;
+  /** What was asked of the issuer, and what came; or which keys it has. */
+  readonly detail?: string;
 }

@@ -4,15 +4,15 @@ import { compactVerify, importJWK } from "jose";
 import { isStorable } from "../fields.ts";
 import { sha256Hex } from "../secrets.ts";
 import { refusalOf } from "./claims.ts";
+import { detailOf } from "./detail.ts";
 import type { IssuerKeys } from "./issuer_keys.ts";
-import { fitOf } from "./key_types.ts";
+import { ALGORITHMS, describeKey, keyFor, workloadDomainOf } from "./key_types.ts";
 import type { Claims, PublicKey, Refusal, Trust } from "./trust.ts";
 
 const MOST_CHARACTERS = 16_384;
 /** How far clocks may differ. */
 const LEEWAY_SECONDS = 30;
 const LAST_SECOND_OF_YEAR_9999 = 253_402_300_799;
-const ALGORITHMS: readonly unknown[] = ["RS256", "ES256", "EdDSA"];
 
 /** JWS Compact Serialization, RFC 7515, 7.1. A token without a signature is refused later. */
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/;
@@ -66,8 +66,9 @@ export async function verifyToken(
   const form = readForm(token);
   if (form === null) return refused("malformed");
   const { header, claims } = form;
-  if (typeof claims["iss"] !== "string") return refused("claim_missing", "iss");
-  const trusts = await trustsOf(claims["iss"]);
+  const issuer = issuerOf(claims);
+  if (issuer === null) return refused("claim_missing", "iss");
+  const trusts = await trustsOf(issuer);
   if (trusts.length === 0) return refused("unknown_issuer");
   if (!ALGORITHMS.includes(header["alg"])) return refused("algorithm");
 
@@ -150,18 +151,29 @@ function readObject(part: string): Claims | null {
   }
 }
 
+/** A JWT-SVID may have no `iss` (JWT-SVID, 3): its issuer is the workload's trust domain. */
+function issuerOf(claims: Claims): string | null {
+  const { iss } = claims;
+  if (iss === undefined) return workloadDomainOf(claims);
+  return typeof iss === "string" ? iss : null;
+}
+
 async function checkSignature(
   token: string,
-  { header: { alg, kid }, claims }: Form,
-  { jwks }: Trust,
+  form: Form,
+  { issuer, jwks }: Trust,
   issuerKeys: IssuerKeys,
 ): Promise<Refusal | null> {
+  const { alg, kid } = form.header;
   const named = typeof kid === "string" ? kid : undefined;
-  const keys = jwks?.keys ?? await issuerKeys.keysOf(claims["iss"] as string, named);
-  if (keys === null) return { reason: "issuer_unreachable" };
-  const key = keyFor(keys, kid);
-  if (key === undefined) return { reason: "unknown_key" };
-  if (!fitOf(key, alg as string)) return { reason: "key_type" };
+  const keys = jwks?.keys ?? await issuerKeys.keysOf(issuer, named);
+  if (keys === null) {
+    return { reason: "issuer_unreachable", detail: issuerKeys.failureOf(issuer) };
+  }
+  const key = keyFor(keys, form);
+  if (typeof key === "string") {
+    return { reason: key, detail: detailOf(`The issuer's keys: ${listed(keys)}.`) };
+  }
   try {
     const imported = await importJWK(key as Parameters<typeof importJWK>[0], alg as string);
     await compactVerify(token, imported, { algorithms: [alg as string] });
@@ -173,10 +185,11 @@ async function checkSignature(
   }
 }
 
-/** The key that the header names by `kid`; without a `kid`, the only key. */
-function keyFor(keys: readonly PublicKey[], kid: unknown): PublicKey | undefined {
-  const named = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
-  return named.length === 1 ? named[0] : undefined;
+const MOST_LISTED = 8;
+
+function listed(keys: readonly PublicKey[]): string {
+  const first = keys.slice(0, MOST_LISTED).map(describeKey).join("; ") || "none";
+  return keys.length > MOST_LISTED ? `${first}; and ${keys.length - MOST_LISTED} more` : first;
 }
 
 /** RFC 7519, 4.1.4 to 4.1.6. */

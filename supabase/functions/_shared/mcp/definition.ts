@@ -43,8 +43,10 @@ export interface ToolDefinition {
   readonly dispensable?: readonly string[];
   /** Fields of the operation that the tool's schema leaves out. */
   readonly hidden?: readonly string[];
+  /** Fields of the operation that the tool's description explains instead. */
+  readonly undescribed?: readonly string[];
   /**
-   * `given` has all arguments as they were sent; `added` has those that `additions` has parsed.
+   * `given` has the operation's fields, not parsed yet; `added` has what `additions` has parsed.
    * Default: calls the operation.
    */
   readonly call?: (

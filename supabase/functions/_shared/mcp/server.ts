@@ -17,6 +17,8 @@ import type {
   ToolAnswer,
 } from "./definition.ts";
 import { escapedJson, visible } from "./escapes.ts";
+import { refuseVersion, settleHeaders } from "./headers.ts";
+import { settleMessage } from "./message.ts";
 import { callTool, listTools, type LoadOperations } from "./tools.ts";
 
 /** What the answer to one message needs. */
@@ -37,10 +39,14 @@ export interface McpService {
  * so that the request's log line has everything that was done.
  */
 export async function serveMessage(
-  request: Request,
-  message: object,
+  received: Request,
+  sent: object,
   service: McpService,
 ): Promise<Response> {
+  const message = settleMessage(sent);
+  const request = settleHeaders(received, message);
+  const refusal = refuseVersion(request, message);
+  if (refusal !== null) return refusal;
   const server = createServer(service);
   if (!await isLegacyRequest(request, message)) {
     const handler = createMcpHandler(() => server, {

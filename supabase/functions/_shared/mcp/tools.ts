@@ -1,9 +1,11 @@
 import type { JSONObject } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { madeOnce } from "../operations/made_once.ts";
-import { subject } from "../fields.ts";
+import { agentId, subject } from "../fields.ts";
 import type { Effect, Operation } from "../operations/operation.ts";
+import { refusalOf, unknownFields } from "../request/invalid_request.ts";
 import { parseBody } from "../request/request_body.ts";
+import { type ArgumentSchema, settleArguments } from "./arguments.ts";
 import type { McpCall, McpDefinition, ToolAnswer, ToolDefinition } from "./definition.ts";
 
 /** The operations of a function, by path. */
@@ -94,9 +96,43 @@ export async function callTool(
     .find(([path, tool]) => nameOf(path, tool) === name) ?? [];
   const operation = path && await operations.get(path)?.();
   if (!path || !operation || !isForModels(operation)) return null;
-  if (tool?.call === undefined) return { body: await mcp.run(path, given) };
-  const added = parseBody(tool.additions ?? z.object({}), given) as Record<string, unknown>;
-  return await tool.call(mcp, { given, added });
+  const { schema, additions } = argumentsOf(operation, tool);
+  const settled = settleArguments(given, schema);
+  const unknown = unknownFields(settled, { known: Object.keys(schema.properties ?? {}) });
+  if (unknown.length > 0) throw refusalOf(unknown);
+  if (tool?.call === undefined) return { body: await mcp.run(path, settled) };
+  const isAdded = ([field]: [string, unknown]) => Object.hasOwn(additions.shape, field);
+  const all = Object.entries(settled);
+  const added = await parseBody(additions, Object.fromEntries(all.filter(isAdded)));
+  return await tool.call(mcp, {
+    given: Object.fromEntries(all.filter((field) => !isAdded(field))),
+    added: added as Record<string, unknown>,
+  });
+}
+
+/** What a tool takes. */
+interface Arguments {
+  readonly schema: ArgumentSchema;
+  readonly additions: z.ZodObject;
+}
+
+/** By operation, and by the tool's name: made once, because that takes as long as a call. */
+const argumentsByTool = new WeakMap<Operation, Map<string | undefined, Arguments>>();
+
+function argumentsOf(operation: Operation, tool: ToolDefinition | undefined): Arguments {
+  const known = argumentsByTool.get(operation) ?? new Map<string | undefined, Arguments>();
+  argumentsByTool.set(operation, known);
+  const made = known.get(tool?.name) ?? describeArguments(operation, tool);
+  known.set(tool?.name, made);
+  return made;
+}
+
+function describeArguments({ request }: Operation, tool: ToolDefinition | undefined): Arguments {
+  const additions = tool?.additions ?? z.object({});
+  const whole = z.object({ ...(request as z.ZodObject).shape, ...additions.shape });
+  const schema = z.toJSONSchema(whole, { io: "input", unrepresentable: "any" }) as ArgumentSchema;
+  const required = schema.required?.filter((field) => !tool?.dispensable?.includes(field)) ?? [];
+  return { schema: { ...schema, required }, additions };
 }
 
 /** Models cannot call the operator's operations, nor those that are for programs. */
@@ -139,6 +175,9 @@ function inputSchemaOf({ request }: Operation, tool: ToolDefinition | undefined)
     unrepresentable: "any",
     override: ({ jsonSchema, path }) => shorten(jsonSchema, String(path.at(-1))),
   });
+  for (const field of tool?.undescribed ?? []) {
+    delete (properties[field] as z.core.JSONSchema.BaseSchema).description;
+  }
   return {
     type: "object",
     properties: properties as JSONObject,
@@ -161,6 +200,7 @@ const LEFT_OUT = ["pattern", "examples", "format", "minLength", "maxLength", "mi
  */
 function shorten(schema: z.core.JSONSchema.BaseSchema, field: string): void {
   const isClear = SELF_EXPLANATORY.includes(field);
+  if (schema.description === agentId.meta()?.description) delete schema.description;
   for (const rule of [...LEFT_OUT, ...(isClear ? ["description", "minimum", "maximum"] : [])]) {
     delete schema[rule];
   }

@@ -25,7 +25,7 @@ export async function runOperation(
   { identification, limitedBy, request: schema, handle }: Operation,
   { body, caller, requestId, request, slot, rateLimits }: OperationCall,
 ): Promise<object> {
-  const input = parseBody(schema, body);
+  const input = await parseBody(schema, body);
   noteIds(input as object);
   const ownSlot = limitedBy && rateLimits.enterAs(limitedBy(input));
   try {

@@ -100,16 +100,14 @@ async function readBodyOfAnyLength({ body }: Request): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** Parses `body` by `schema`. Throws invalid_request, with one issue for every bad field. */
-export function parseBody(schema: z.ZodType, body: object): unknown {
+/**
+ * Parses `body` by `schema`. Throws invalid_request, with one issue for every bad field. A field
+ * that the schema does not know is bad: it may be a mistyped one that was to limit something.
+ */
+export async function parseBody(schema: z.ZodType, body: object): Promise<unknown> {
   const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  const messages = new Map<string, string>();
-  for (const issue of parsed.error.issues) {
-    const path = issue.path.join(".");
-    if (!messages.has(path)) messages.set(path, issue.message);
-  }
-  throw new ServiceError("invalid_request", {
-    details: { issues: Array.from(messages, ([path, message]) => ({ path, message })) },
-  });
+  // zod passes over a field of this name.
+  if (parsed.success && !Object.hasOwn(body, "__proto__")) return parsed.data;
+  const { invalidRequest } = await import("./invalid_request.ts");
+  throw invalidRequest(schema, body);
 }

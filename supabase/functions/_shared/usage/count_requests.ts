@@ -20,7 +20,7 @@ export function countRequests(settings: PlatformSettings, functionName: string):
       const activity = counts === null ? null : { function_name: functionName, ...counts };
       const { callers } = await callDatabase<Recorded>("record_usage", { entries, activity });
       for (const [keyHash, { agent_id, key_id }] of Object.entries(callers)) {
-        identities.learn(keyHash, { agentId: agent_id, keyId: key_id });
+        identities.learn(keyHash, { agentId: agent_id, keyId: key_id, enrolmentId: null });
       }
     },
   });

@@ -11,7 +11,11 @@ export class Identities {
   readonly #byKeyHash = new Map<string, Identity>();
 
   learn(keyHash: string, identity: Identity): void {
-    if (this.#byKeyHash.has(keyHash)) return;
+    const known = this.#byKeyHash.get(keyHash);
+    // Not everything that names the agent of a key names its enrolment, too.
+    if (known !== undefined && (known.enrolmentId !== null || identity.enrolmentId === null)) {
+      return;
+    }
     this.#byKeyHash.set(keyHash, identity);
     if (this.#byKeyHash.size > MAX_KEYS) {
       const [first] = this.#byKeyHash.keys();

@@ -52,7 +52,7 @@ export async function answerWithNews<Answer>(
   };
   roomOf.set(callDatabase, { places, questions, waits });
 
-  const place = places.enter(caller);
+  const place = places.enter(caller, slot.identity);
   try {
     let answer = await questions.ask(ask);
     while (!hasNews(answer)) {

@@ -28,7 +28,7 @@ const observedAddress = z.string()
     return parsed.ok && parsed.value.kind !== "name" ? parsed.value : null;
   });
 
-const path = z.object({
+const path = z.strictObject({
   agent_id: agentId.meta({ description: "The neighbour.", examples: ["builder"] }),
   handshake_age_seconds: z.int(AGE_RULE).min(0, AGE_RULE).max(MAX_AGE_SECONDS, AGE_RULE).nullable()
     .meta({

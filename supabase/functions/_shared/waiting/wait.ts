@@ -25,7 +25,7 @@ function newsOf(position: RegExp, example: string) {
   });
 }
 
-const request = z.object({
+const request = z.strictObject({
   agent_id: subject,
   config_version: z.int(VERSION_RULE).min(0, VERSION_RULE).optional().meta({
     description: "The `config_version` of the configuration that the agent runs now.",

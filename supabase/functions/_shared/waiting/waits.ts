@@ -1,6 +1,6 @@
 import { onProcessEnd } from "../process_end.ts";
 import type { CallerArgument } from "../request/caller.ts";
-import { recordInto, RequestRecord } from "../request_record.ts";
+import { notedIdentity, recordInto, RequestRecord } from "../request_record.ts";
 import type { CallDatabase } from "../upstream/database.ts";
 import type { Place } from "./places.ts";
 
@@ -45,7 +45,11 @@ interface Changes {
   readonly events_position: string;
 }
 
+/** From the beginning of one poll to the beginning of the next. */
 const POLL_MILLISECONDS = 1000;
+
+/** The shortest pause after a poll, however long it took: the database also has other work. */
+const PAUSE_MILLISECONDS = 250;
 
 /** How long a process that ends waits for its answers to be sent. */
 const ANSWERING_MILLISECONDS = 1000;
@@ -66,7 +70,7 @@ export class Waits {
     onProcessEnd(() => this.#dismissAll() ? pause(ANSWERING_MILLISECONDS) : null);
   }
 
-  /** Resolves when the wait ends. Later polls do not ask for it. */
+  /** Resolves when the wait ends. Later polls do not ask for it. Throws as `place.keep` does. */
   wait(
     wait: Wait,
     { milliseconds, listener, place }: {
@@ -78,7 +82,7 @@ export class Waits {
   ): Promise<WaitEnd> {
     if (listener.aborted) return Promise.resolve("gone");
     if (this.#isOver) return Promise.resolve("dismissed");
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const onGone = () => waiter.end("gone");
       const timer = setTimeout(() => waiter.end("over"), milliseconds);
       const waiter: Waiter = {
@@ -92,17 +96,29 @@ export class Waits {
       };
       listener.addEventListener("abort", onGone);
       this.#waiters.add(waiter);
-      if (!place.keep(() => waiter.end("dismissed"))) waiter.end("dismissed");
-      else if (!this.#isPolling) this.#poll();
+      try {
+        const isKept = place.keep(() => waiter.end("dismissed"), notedIdentity());
+        if (!isKept) waiter.end("dismissed");
+        else if (!this.#isPolling) this.#poll();
+      } catch (error) {
+        reject(error);
+        waiter.end("dismissed");
+      }
     });
   }
 
   async #poll(): Promise<void> {
     this.#isPolling = true;
     // Every waiting request has just asked by itself, so the first poll comes after a pause.
-    while (await pause(POLL_MILLISECONDS), this.#waiters.size > 0) {
+    let polledFor = 0;
+    while (
+      await pause(Math.max(POLL_MILLISECONDS - polledFor, PAUSE_MILLISECONDS)),
+        this.#waiters.size > 0
+    ) {
+      const began = performance.now();
       // A new record: the call must not be in the log line of the request that started the poll.
       await recordInto(new RequestRecord(), () => this.#ask());
+      polledFor = performance.now() - began;
     }
     this.#isPolling = false;
   }

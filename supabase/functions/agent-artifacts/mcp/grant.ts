@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { ServiceError } from "../../_shared/errors.ts";
 import { defineTool } from "../../_shared/mcp/definition.ts";
+import { refusalOf } from "../../_shared/request/invalid_request.ts";
 
 interface Granted {
   readonly token: string;
@@ -16,12 +16,13 @@ const expiresInDays = z.int(DAYS_RULE).min(1, DAYS_RULE).max(365, DAYS_RULE).opt
 
 /** `given` with the `expires_at` that `expires_in_days` means. Throws invalid_request. */
 function withEnd(given: object, expires_in_days: number | undefined): object {
-  if (expires_in_days === undefined) return given;
+  const path = "expires_in_days";
+  if (expires_in_days === undefined) {
+    if ("expires_at" in given) return given;
+    throw refusalOf([{ path, message: "Required, unless expires_at is sent." }]);
+  }
   if ("expires_at" in given) {
-    const message = "Must not be sent with expires_at.";
-    throw new ServiceError("invalid_request", {
-      details: { issues: [{ path: "expires_in_days", message }] },
-    });
+    throw refusalOf([{ path, message: "Must not be sent with expires_at." }]);
   }
   return {
     ...given,
@@ -33,7 +34,8 @@ function withEnd(given: object, expires_in_days: number | undefined): object {
 export const grantTool = defineTool({
   name: "grant",
   summary: "Give an agent, or all with a tag, access to an artifact, through their inboxes.",
-  description: "",
+  description: "Needs `to_agent` or `to_tag` (or `show_token`), and an end.",
+  undescribed: ["to_agent", "to_tag"],
   additions: z.object({
     expires_in_days: expiresInDays,
     show_token: z.boolean().default(false).meta({
@@ -44,9 +46,7 @@ export const grantTool = defineTool({
   async call({ run }, { given, added: { show_token, expires_in_days } }) {
     if (!show_token && !("to_agent" in given) && !("to_tag" in given)) {
       const message = "Required, unless to_tag is sent or show_token is true.";
-      throw new ServiceError("invalid_request", {
-        details: { issues: [{ path: "to_agent", message }] },
-      });
+      throw refusalOf([{ path: "to_agent", message }]);
     }
     const { token, ...granted } = await run<Granted>("/grant", withEnd(given, expires_in_days));
     return { body: show_token ? { ...granted, token } : granted };
@@ -57,7 +57,7 @@ export const grantTool = defineTool({
 export const linkTool = defineTool({
   name: "link",
   summary: "Make a URL with which a person downloads an artifact.",
-  description: "Anyone who has the URL, or reads this conversation, has the file.",
+  description: "Anyone who has the URL or reads this conversation has the file.",
   additions: z.object({ expires_in_days: expiresInDays }),
   dispensable: ["expires_at"],
   hidden: ["to_agent", "to_tag"],
@@ -65,7 +65,7 @@ export const linkTool = defineTool({
     const path = ["to_agent", "to_tag"].find((field) => field in given);
     if (path !== undefined) {
       const message = "A link is for a person. Use grant for an agent.";
-      throw new ServiceError("invalid_request", { details: { issues: [{ path, message }] } });
+      throw refusalOf([{ path, message }]);
     }
     const { token, grant_id, expires_at } = await run<Granted>(
       "/grant",

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { defineTool } from "../../_shared/mcp/definition.ts";
 import { wellFormedText } from "../../_shared/fields.ts";
+import { refusalOf } from "../../_shared/request/invalid_request.ts";
 import type { Artifact } from "../fields.ts";
+import { type Committed, grantees, handOver } from "./hand_over.ts";
 import { sandboxPath, uploadCommand } from "./shell.ts";
 import { MAX_TEXT_BYTES, sha256Of, uploadBytes } from "./small_text.ts";
 
@@ -22,10 +24,17 @@ const additions = z.object({
       description: "The whole content, up to 16 KiB.",
     }),
   file: sandboxPath.default("FILE")
-    .meta({ description: "The file's path, for the `command`." }),
+    .meta({ description: "Its path, for the `command`." }),
+  to: grantees.meta({ description: "With `text`: agents to grant it to." }),
 });
 
-/** /register. For a text, also the upload and /commit. */
+/** A file that is not uploaded yet cannot be granted, and the tool must not seem to do it. */
+function refuseTo(to: readonly string[]): void {
+  if (to.length === 0) return;
+  throw refusalOf([{ path: "to", message: "Only with text. Without it, send `to` to commit." }]);
+}
+
+/** /register. For a text, also the upload, /commit and /grant. */
 export const putTool = defineTool({
   name: "put",
   summary:
@@ -38,8 +47,9 @@ export const putTool = defineTool({
   effect: "renews",
   additions,
   dispensable: ["mime", "size", "ttl_days"],
-  async call({ run, settings }, { given, added: { text, file } }) {
+  async call({ run, settings }, { given, added: { text, file, to } }) {
     if (text === undefined) {
+      refuseTo(to);
       const { artifact_id, upload_url } = await run<Registered>("/register", {
         mime: "application/octet-stream",
         ttl_days: DEFAULT_TTL_DAYS,
@@ -63,6 +73,11 @@ export const putTool = defineTool({
       await run("/delete", { artifact_id }).catch(() => {});
       throw error;
     }
-    return { body: await run("/commit", { artifact_id, sha256: sha256Of(bytes) }) };
+    const sha256 = sha256Of(bytes);
+    const committed = await run<Committed>("/commit", { artifact_id, sha256 });
+    // Not verified yet: commit has to be called, with the digest and the agents.
+    if (committed.state === "verifying") return { body: { ...committed, sha256 } };
+    await handOver(run, committed, to);
+    return { body: { ...committed, ...(to.length > 0 && { granted_to: to }) } };
   },
 });

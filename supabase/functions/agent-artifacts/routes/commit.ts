@@ -80,7 +80,7 @@ export function createOperation(
     callers: "the owner",
     effect: "replaces",
     identification: "required",
-    request: z.object({ artifact_id: artifactId, sha256 }),
+    request: z.strictObject({ artifact_id: artifactId, sha256 }),
     response: artifact,
     accepted: verifyingArtifact,
     errors: [

@@ -21,7 +21,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     callers: "the owner",
     effect: "replaces",
     identification: "required",
-    request: z.object({ artifact_id: artifactId }),
+    request: z.strictObject({ artifact_id: artifactId }),
     response: deletedArtifact,
     errors: ["artifact_not_found", "artifact_expired"],
     handle({ input, caller }) {

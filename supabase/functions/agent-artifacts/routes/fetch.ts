@@ -22,7 +22,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
     effect: "adds",
     identification: "none",
     limitedBy: ({ grant_token }) => sha256Hex(grant_token),
-    request: z.object({ grant_token: grantToken }),
+    request: z.strictObject({ grant_token: grantToken }),
     response: download,
     errors: GRANT_TOKEN_ERRORS,
     handle: ({ input, ...asking }) => redeem(input.grant_token, asking),

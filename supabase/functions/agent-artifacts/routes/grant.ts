@@ -8,6 +8,7 @@ import {
 import { newGrantToken, newIdentifier, sha256Hex } from "../../_shared/secrets.ts";
 import {
   artifactId,
+  maxDownloads,
   namesOneGrantee,
   ONE_GRANTEE,
   sentArtifactId,
@@ -35,10 +36,6 @@ const response = grantWithoutToken.extend({
   }),
 }).meta({ id: "Grant" });
 
-const MAX_DOWNLOADS_RULE = "Must be a whole number from 1 to 1000.";
-const maxDownloads = z.int(MAX_DOWNLOADS_RULE).min(1, MAX_DOWNLOADS_RULE)
-  .max(1000, MAX_DOWNLOADS_RULE);
-
 export function createOperation(
   { callDatabase, settings }: Platform<ArtifactsSettings>,
 ): Operation {
@@ -55,7 +52,7 @@ export function createOperation(
     callers: "the owner",
     effect: "adds",
     identification: "required",
-    request: z.object({
+    request: z.strictObject({
       artifact_id: artifactId,
       to_agent: agentId.optional().meta({
         description: "The agent that gets access. Default: anyone with the token.",

@@ -47,7 +47,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     callers: "the agent itself",
     effect: "reads",
     identification: "required",
-    request: z.object({
+    request: z.strictObject({
       agent_id: subject,
       artifact_id: artifactId.optional()
         .meta({ description: "Only grants of this artifact." }),

@@ -63,7 +63,7 @@ export function createOperation(platform: Platform): Operation {
     callers: "the agent itself",
     effect: "reads",
     identification: "required",
-    request: z.object({
+    request: z.strictObject({
       agent_id: subject.meta({ examples: ["builder"] }),
       from_agent: agentId.optional()
         .meta({ description: "Only grants from this agent.", examples: ["planner"] }),

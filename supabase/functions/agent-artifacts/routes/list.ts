@@ -35,7 +35,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     callers: "the agent itself",
     effect: "reads",
     identification: "required",
-    request: z.object({
+    request: z.strictObject({
       agent_id: subject,
       prefix: prefix.default(""),
       limit,

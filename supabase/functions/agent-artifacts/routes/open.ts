@@ -9,7 +9,7 @@ import { createDownloads, download } from "../download.ts";
 import { ARTIFACT_ID_EXAMPLE, artifactId, key } from "../fields.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
-const request = z.object({
+const request = z.strictObject({
   artifact_id: artifactId.optional(),
   key: key.optional(),
   agent_id: agentId.optional()

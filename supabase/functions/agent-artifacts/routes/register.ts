@@ -45,7 +45,7 @@ export function createOperation(
   { callDatabase, settings }: Platform<ArtifactsSettings>,
 ): Operation {
   const store = createObjectStore(settings);
-  const request = z.object({
+  const request = z.strictObject({
     agent_id: subject,
     key,
     mime,

@@ -9,6 +9,7 @@ import {
   ARTIFACT_ID_EXAMPLE,
   artifactId,
   grantId,
+  maxDownloads,
   namesOneGrantee,
   ONE_GRANTEE,
   sentGrantId,
@@ -20,14 +21,17 @@ const REQUIRED_WITHOUT_GRANT_ID = {
   when: () => true,
 };
 
-const request = z.object({
+const request = z.strictObject({
   artifact_id: artifactId.optional(),
   // Null is accepted, because /grant answers with null for anyone with the token.
   to_agent: agentId.nullish().meta({ description: "The agent whose access ends." }),
   to_tag: tag.nullish().meta({ description: "The tag whose agents lose this access." }),
   grant_id: grantId.optional(),
-  // Accepted, so that the request of /grant can be sent unchanged. It narrows nothing.
+  // Accepted, so that the request of /grant and its answer can be sent unchanged. They narrow
+  // nothing.
   expires_at: timestamp.optional().meta({ description: "Ignored." }),
+  max_downloads: maxDownloads.optional().meta({ description: "Ignored." }),
+  token: z.string().min(1).max(16_384).optional().meta({ description: "Ignored." }),
 })
   .refine((input) => input.grant_id !== undefined || input.artifact_id !== undefined, {
     path: ["artifact_id"],

@@ -81,7 +81,7 @@ export function createOperation(
     callers: "the operator",
     effect: "replaces",
     identification: "required",
-    request: z.object({
+    request: z.strictObject({
       limit: limit.meta({
         description: "The largest number of artifacts to end and of objects to remove.",
         examples: [1000],

@@ -11,7 +11,7 @@ export class AskingLimit {
   /** `now` is a clock in milliseconds that never goes back. */
   constructor(now?: () => number) {
     const settings = { rateLimitRequestsPerMinute: MOST_A_MINUTE, rateLimitRequestsAtOnce: 0 };
-    this.#limits = new RateLimits(settings, now);
+    this.#limits = new RateLimits(settings, now === undefined ? {} : { now });
   }
 
   /** Counts a request of the agent with this name. Throws limit_exceeded. */

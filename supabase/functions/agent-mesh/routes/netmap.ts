@@ -86,7 +86,7 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
     callers: "the agent itself",
     effect: "reads",
     identification: "required",
-    request: z.object({ agent_id: subject }),
+    request: z.strictObject({ agent_id: subject }),
     response,
     errors: ["peer_not_found"],
     handle({ input, caller }) {

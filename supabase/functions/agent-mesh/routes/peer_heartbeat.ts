@@ -13,7 +13,7 @@ import type { MeshSettings } from "../settings.ts";
 
 const VERSION_RULE = "Must be the config_version of an answer of /wg_config.";
 
-const request = z.object({
+const request = z.strictObject({
   agent_id: subject,
   config_version: z.int(VERSION_RULE).min(0, VERSION_RULE).optional()
     .meta({

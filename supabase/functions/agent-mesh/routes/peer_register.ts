@@ -35,7 +35,7 @@ const endpoint = parsedBy((text) => parseEndpoint(text, []), {
 /** Including the first, which is `endpoint`. */
 const MAX_ENDPOINTS = 4;
 
-const request = z.object({
+const request = z.strictObject({
   agent_id: subject,
   pubkey,
   endpoint: endpoint.nullish().meta({

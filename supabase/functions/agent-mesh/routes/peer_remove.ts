@@ -19,7 +19,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     callers: "the agent itself",
     effect: "replaces",
     identification: "required",
-    request: z.object({ agent_id: subject }),
+    request: z.strictObject({ agent_id: subject }),
     response,
     errors: [],
     handle({ input, caller }) {

@@ -21,7 +21,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     identification: "required",
     // Only `deno task psk:reencrypt` calls it.
     isUnlisted: true,
-    request: z.object({}),
+    request: z.strictObject({}),
     response,
     errors: [],
     async handle({ caller }) {

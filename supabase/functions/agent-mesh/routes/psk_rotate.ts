@@ -25,7 +25,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     callers: "either agent of the pair",
     effect: "renews",
     identification: "required",
-    request: z.object({ a: agentId.meta(A), b: agentId.meta(B) }),
+    request: z.strictObject({ a: agentId.meta(A), b: agentId.meta(B) }),
     response,
     errors: ["peer_not_found"],
     handle({ input, caller }) {

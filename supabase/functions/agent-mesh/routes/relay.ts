@@ -49,7 +49,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     identification: "required",
     // A conversation has no use for credentials of a relay.
     isForPrograms: true,
-    request: z.object({
+    request: z.strictObject({
       agent_id: agentId.optional().meta({
         description: "An agent may only name itself. The operator may name an agent, or try the " +
           "relay without.",

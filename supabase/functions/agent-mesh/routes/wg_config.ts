@@ -26,7 +26,7 @@ const privateKeyFile = parsedBy(parsePrivateKeyFile, {
   examples: ["/etc/wireguard/%i.key"],
 });
 
-const request = z.object({
+const request = z.strictObject({
   agent_id: subject,
   private_key_file: privateKeyFile.optional(),
   firewall: z.enum(["nftables", "none"], "Must be nftables or none.").default("nftables").meta({

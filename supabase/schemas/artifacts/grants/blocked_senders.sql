@@ -47,9 +47,11 @@ security invoker
 set search_path = ''
 as $$
 declare
+  caller_agent text;
   subject text;
 begin
-  subject := agents.require_self(agents.admit(block_sender.caller), block_sender.agent_id);
+  caller_agent := agents.admit(block_sender.caller);
+  subject := agents.require_self(caller_agent, block_sender.agent_id);
   -- Blocks by one agent run one at a time, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   if not artifacts.is_blocked(subject, block_sender.from_agent) then
@@ -59,6 +61,10 @@ begin
         detail = json_build_object('limit', 'blocked_senders', 'maximum', block_sender.max_blocked);
     end if;
     insert into artifacts.blocked_senders (agent_id, from_agent) values (subject, block_sender.from_agent);
+    perform agents.record_change(
+      block_sender.caller, caller_agent, 'sender.blocked', subject,
+      other_agent_id => block_sender.from_agent
+    );
   end if;
   return json_build_object('from_agent', block_sender.from_agent, 'blocked', true);
 end
@@ -74,11 +80,20 @@ security invoker
 set search_path = ''
 as $$
 declare
+  caller_agent text;
   subject text;
 begin
-  subject := agents.require_self(agents.admit(unblock_sender.caller), unblock_sender.agent_id);
+  caller_agent := agents.admit(unblock_sender.caller);
+  subject := agents.require_self(caller_agent, unblock_sender.agent_id);
+  perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   delete from artifacts.blocked_senders b
   where b.agent_id = subject and b.from_agent = unblock_sender.from_agent;
+  if found then
+    perform agents.record_change(
+      unblock_sender.caller, caller_agent, 'sender.unblocked', subject,
+      other_agent_id => unblock_sender.from_agent
+    );
+  end if;
   return json_build_object('from_agent', unblock_sender.from_agent, 'blocked', false);
 end
 $$;

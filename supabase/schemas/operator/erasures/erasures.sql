@@ -191,6 +191,15 @@ begin
       message = 'policy_rule',
       hint = 'The policy names this agent. Apply one that does not, then erase it.';
   end if;
+  if erase_agent.pseudonym is null then
+    -- For a record outside the database: after a restore, the agent is erased again by it.
+    perform agents.record_event(
+      '{"kind": "operator"}', null, 'name.erased', null, null,
+      jsonb_build_object(
+        'name_hash', encode(agents.hash_of_name(erase_agent.agent_id), 'hex'), 'pseudonym', chosen
+      )
+    );
+  end if;
   perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
   perform agents.erase_few(erase_agent.agent_id, chosen);

@@ -8,11 +8,11 @@ security invoker
 set search_path = ''
 as $$
   with ahead as (
-    select l.agent_id, l.config_version_applied,
+    select l.agent_id, l.config_version_highest,
       v.version + find_restore_signs.rendering_revision as config_version
     from mesh.liveness l
     join mesh.config_versions v on v.agent_id = l.agent_id
-    where l.config_version_applied > v.version + find_restore_signs.rendering_revision
+    where l.config_version_highest > v.version + find_restore_signs.rendering_revision
     order by l.agent_id
     limit find_restore_signs.max_entries
   ), found as (
@@ -57,7 +57,7 @@ as $$
         json_agg(
           json_build_object(
             'agent_id', a.agent_id,
-            'config_version_applied', a.config_version_applied,
+            'config_version_highest', a.config_version_highest,
             'config_version', a.config_version
           )
           order by a.agent_id
@@ -82,8 +82,8 @@ $$;
 comment on function public.find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
   'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions in the '
-  'future, peers_ahead: [{agent_id, config_version_applied, config_version}] of hosts that report '
-  'a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
+  'future, peers_ahead: [{agent_id, config_version_highest, config_version}] of hosts that have '
+  'reported a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
   'no artifact}, at most max_entries of each.';
 
 create function public.list_live_keys(max_entries integer, after text default '') returns json

@@ -41,6 +41,10 @@ begin
   update mesh.config_versions v
   set version = begun.first_config_version
   where v.version < begun.first_config_version;
+  -- Otherwise, a host that once reported a version it never received would stay a sign.
+  update mesh.liveness l
+  set config_version_highest = null
+  where l.config_version_highest is not null;
 
   perform agents.record_event(
     '{"kind": "operator"}', null, 'epoch.begun', null, null,

@@ -6,11 +6,11 @@ import { UsageError } from "../command/usage_error.ts";
 export const path: z.ZodString = z.string().min(1)
   .meta({ description: "Inside this server's folder." });
 
-export const agents: z.ZodArray<z.ZodString> = z.array(z.string()).min(1).max(
+export const agents: z.ZodArray<z.ZodString> = z.array(z.string().min(1)).min(1).max(
   100,
 );
 
-export const tags: z.ZodOptional<z.ZodArray<z.ZodString>> = z.array(z.string())
+export const tags: z.ZodOptional<z.ZodArray<z.ZodString>> = z.array(z.string().min(1))
   .min(1).max(32).optional().meta({
     description: "Tags, such as tag:builder: every agent that has one, now or later.",
   });
@@ -21,8 +21,8 @@ export const waitSeconds: z.ZodDefault<z.ZodNumber> = z.number().int().min(0)
 
 /** Names one artifact, by its id or its key. */
 export const artifactFields: ArtifactFields = {
-  artifact_id: z.string().optional(),
-  key: z.string().optional()
+  artifact_id: z.string().min(1).optional(),
+  key: z.string().min(1).optional()
     .meta({
       description: "Instead of artifact_id: the name that its owner gave it.",
     }),

@@ -7,7 +7,7 @@ import { defineTool, type Tool } from "./tool.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 
-const after = z.string().optional()
+const after = z.string().min(1).optional()
   .meta({
     description: "The `latest` of an earlier answer: return only what is newer.",
   });
@@ -55,7 +55,7 @@ export const FILE_TOOLS: readonly Tool[] = [
       "answers as soon as there is one. To wait for the next one, give `after`.",
     effect: "reads",
     input: z.object({
-      from_agent: z.string().optional().meta({
+      from_agent: z.string().min(1).optional().meta({
         description: "Only files granted by this agent.",
       }),
       after,
@@ -181,7 +181,7 @@ export const FILE_TOOLS: readonly Tool[] = [
         ? "Hide an agent's grants from your inbox. The agent is not told."
         : "Show an agent's grants in your inbox again.",
       effect: "sets",
-      input: z.object({ from_agent: z.string() }),
+      input: z.object({ from_agent: z.string().min(1) }),
       async call({ from_agent }, { files, signal }) {
         return isBlocked
           ? await files.block({ from_agent }, { signal })

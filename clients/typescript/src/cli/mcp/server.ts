@@ -1,11 +1,20 @@
 import process from "node:process";
-import { type CallToolResult, McpServer, type ServerContext } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  type JSONRPCMessage,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Progress } from "../../transfer/put.ts";
 import type { Context } from "../context.ts";
 import { errorJson } from "../error_json.ts";
 import { note } from "../terminal/output.ts";
 import { escapedJson } from "./escapes.ts";
+import { settleMessage } from "./message.ts";
+import { inputSchemaOf, parseArguments } from "./parse.ts";
 import { Root } from "./root.ts";
 import type { ToolCall } from "./tool.ts";
 import { FILE_TOOLS } from "./file_tools.ts";
@@ -53,10 +62,22 @@ export async function serveTools(
   context.signal.throwIfAborted();
 }
 
-/** Tells when the host has closed the connection. */
+/**
+ * Tells when the host has closed the connection. Messages are in the form in which they are meant.
+ */
 class EndingTransport extends StdioServerTransport {
   #end = () => {};
   readonly ended: Promise<void> = new Promise((resolve) => this.#end = resolve);
+
+  constructor() {
+    super();
+    let deliver: this["onmessage"];
+    // The SDK reads and sets a field of its class, which no method of a subclass can replace.
+    Object.defineProperty(this, "onmessage", {
+      get: () => deliver && ((message: JSONRPCMessage) => deliver!(settleMessage(message))),
+      set: (onmessage: this["onmessage"]) => deliver = onmessage,
+    });
+  }
 
   override async close(): Promise<void> {
     await super.close();
@@ -64,29 +85,34 @@ class EndingTransport extends StdioServerTransport {
   }
 }
 
-function createServer(
-  served: Pick<ToolCall, "files" | "mesh" | "root">,
-): McpServer {
-  const server = new McpServer({
-    name: "agentfiles",
-    title: "Agent files",
-    version: "1",
-  }, {
+/**
+ * The lower of the SDK's two layers: the higher one would check the arguments before they are in
+ * the form in which they are meant.
+ */
+function createServer(served: Pick<ToolCall, "files" | "mesh" | "root">): Server {
+  const server = new Server({ name: "agentfiles", title: "Agent files", version: "1" }, {
+    capabilities: { tools: {} },
     instructions: INSTRUCTIONS,
   });
-  for (const { name, description, annotations, input, call } of TOOLS) {
-    const config = { description, annotations, inputSchema: input };
-    server.registerTool(name, config, async (given, { mcpReq }) => {
-      const onProgress = progressNotices(mcpReq);
-      try {
-        return result(
-          await call(given, { ...served, signal: mcpReq.signal, onProgress }),
-        );
-      } catch (error) {
-        return { ...result(errorJson(error)), isError: true };
-      }
-    });
-  }
+  server.setRequestHandler("tools/list", () => ({
+    tools: TOOLS.map(({ name, description, annotations, input }) => ({
+      ...{ name, description, annotations },
+      inputSchema: inputSchemaOf(input),
+    })),
+  }));
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+    const tool = TOOLS.find(({ name }) => name === params.name);
+    if (tool === undefined) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name}.`);
+    }
+    const onProgress = progressNotices(mcpReq);
+    try {
+      const given = parseArguments(params.arguments ?? {}, tool.input);
+      return result(await tool.call(given, { ...served, signal: mcpReq.signal, onProgress }));
+    } catch (error) {
+      return { ...result(errorJson(error)), isError: true };
+    }
+  });
   return server;
 }
 

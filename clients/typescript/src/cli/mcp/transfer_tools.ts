@@ -22,12 +22,12 @@ export const putFile: Tool = defineTool({
   effect: "renews",
   input: z.object({
     path,
-    key: z.string().optional().meta({
+    key: z.string().min(1).optional().meta({
       description: "Default: the file's name; of a folder, with .tar.",
     }),
     to: agents.optional().meta({ description: "Agents that get access." }),
     to_tags: tags,
-    mime: z.string().optional().meta({
+    mime: z.string().min(1).optional().meta({
       description: "Default: by the file extension.",
     }),
     ttl_days: z.number().int().optional().meta({ description: "Default: 7." }),
@@ -98,7 +98,7 @@ export const getFile: Tool = defineTool({
   effect: "renews",
   input: z.object({
     ...artifactFields,
-    from_agent: z.string().optional()
+    from_agent: z.string().min(1).optional()
       .meta({ description: "The owner of the `key`. Default: you." }),
     path,
     overwrite: z.boolean().default(false)

@@ -12,6 +12,9 @@ export interface TcpPacket extends Endpoints {
   readonly kind: "tcp";
   readonly sourcePort: number;
   readonly destinationPort: number;
+  readonly sequence: number;
+  /** How many bytes of data. */
+  readonly payload: number;
   readonly isSyn: boolean;
   readonly isAck: boolean;
 }
@@ -92,6 +95,8 @@ function parseTcp(
     kind: "tcp",
     sourcePort,
     destinationPort,
+    sequence: (word(bytes, at + 4) << 16) | word(bytes, at + 6),
+    payload: length - headerLength,
     isSyn: (flags & SYN) !== 0,
     isAck: (flags & ACK) !== 0,
   };

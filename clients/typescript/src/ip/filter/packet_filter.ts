@@ -1,6 +1,6 @@
 import { parseAddress } from "../addresses.ts";
 import type { ConnectionFacts } from "../tcp_connection.ts";
-import { hex, parsePacket, type TcpPacket } from "./packet.ts";
+import { hex, type Packet, parsePacket, type TcpPacket } from "./packet.ts";
 
 /** A visible neighbour, and the TCP ports of the active rules in each direction. */
 export interface FilterPeer {
@@ -91,12 +91,18 @@ export class PacketFilter {
 
   /** Whether a packet that came from the tunnel may go to the stack. */
   allows(bytes: Uint8Array): boolean {
+    return this.allowed(bytes) !== null;
+  }
+
+  /** The parts of a packet that may go to the stack; null if it may not. */
+  allowed(bytes: Uint8Array): Packet | null {
     const packet = parsePacket(bytes);
-    if (packet === null || !this.#own.has(packet.destination)) return false;
+    if (packet === null || !this.#own.has(packet.destination)) return null;
     const peer = this.#peers.get(packet.source);
-    if (peer === undefined) return false;
-    return packet.kind !== "tcp" || peer.inbound.has(packet.destinationPort) ||
+    if (peer === undefined) return null;
+    const isAllowed = packet.kind !== "tcp" || peer.inbound.has(packet.destinationPort) ||
       this.#isAnswer(packet);
+    return isAllowed ? packet : null;
   }
 
   #isAnswer(packet: TcpPacket): boolean {

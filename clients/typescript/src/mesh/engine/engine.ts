@@ -4,6 +4,7 @@
  */
 import type { MeshConfiguration } from "../../contract/types.ts";
 import type { RelayAnswer } from "../../paths/paths.ts";
+import type { NeighbourUse } from "../../ip/shares/neighbour_shares.ts";
 import type { ByteStream, RemotePort } from "../byte_stream.ts";
 
 export interface EngineOptions {
@@ -35,6 +36,8 @@ export interface PeerState {
   readonly handshakeAgeSeconds: number | null;
   readonly receivedBytes: number;
   readonly sentBytes: number;
+  /** How much of this stack the peer uses. */
+  readonly use: NeighbourUse;
 }
 
 export type Accept = (stream: ByteStream, remote: RemotePort) => void;

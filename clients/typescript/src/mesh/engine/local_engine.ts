@@ -2,6 +2,7 @@ import type { MeshConfiguration } from "../../contract/types.ts";
 import { PacketFilter } from "../../ip/filter/packet_filter.ts";
 import { IpStack } from "../../ip/ip_stack.ts";
 import { readLwip } from "../../ip/read_lwip.ts";
+import { NeighbourShares } from "../../ip/shares/neighbour_shares.ts";
 import type { TcpConnection } from "../../ip/tcp_connection.ts";
 import { TcpError } from "../../ip/tcp_error.ts";
 import { Paths } from "../../paths/paths.ts";
@@ -9,7 +10,7 @@ import type { ByteStream } from "../byte_stream.ts";
 import { systemSurroundings } from "../../wireguard/system_surroundings.ts";
 import { Tunnel } from "../../wireguard/tunnel.ts";
 import type { Accept, ConnectTo, Engine, EngineHooks, EngineOptions, PeerState } from "./engine.ts";
-import { addressOf, filterRules } from "./rules.ts";
+import { addressesByPeer, addressOf, filterRules } from "./rules.ts";
 import { RuledStream } from "./ruled_stream.ts";
 
 /**
@@ -59,6 +60,7 @@ class LocalEngine implements Engine {
   /** Null until the first configuration tells the addresses. */
   #stack: IpStack | null = null;
   #addresses: readonly string[] = [];
+  readonly #shares = new NeighbourShares();
   #listening = new Set<Listening>();
   #streams = new WeakMap<TcpConnection, RuledStream>();
   /** True while resets of revoked connections may leave, although no rule allows them any more. */
@@ -95,7 +97,8 @@ class LocalEngine implements Engine {
 
   /** Takes a packet of the tunnel, which has checked that its source address is the peer's. */
   receive(packet: Uint8Array): void {
-    if (this.#filter.allows(packet)) this.#stack?.input(packet);
+    const allowed = this.#filter.allowed(packet);
+    if (allowed !== null && this.#shares.admits(allowed)) this.#stack?.input(packet);
   }
 
   async connect({ address, port, signal }: ConnectTo): Promise<ByteStream> {
@@ -123,6 +126,7 @@ class LocalEngine implements Engine {
       ...report,
       receivedBytes: bytes.get(report.publicKey)?.receivedBytes ?? 0,
       sentBytes: bytes.get(report.publicKey)?.sentBytes ?? 0,
+      use: this.#shares.useOf(report.publicKey),
     }));
   }
 
@@ -140,6 +144,7 @@ class LocalEngine implements Engine {
     await this.#useAddresses(configuration);
     const stack = this.#stack!;
     this.#filter.update(filterRules(configuration));
+    this.#shares.update(addressesByPeer(configuration));
     this.#isResetting = true;
     const isRevoked = (connection: TcpConnection) => !this.#filter.allowsConnection(connection);
     const revoked = stack.reset((connection) => {
@@ -170,6 +175,7 @@ class LocalEngine implements Engine {
       wasm: this.#wasm,
       addresses: addresses.map(addressOf),
       mtu,
+      watcher: this.#shares,
       onOutput: (packets) => this.#send(packets),
       onFailure: (error) => this.#hooks.onFailure(error),
     });

@@ -6,6 +6,11 @@ export function addressOf(network: string): string {
   return network.slice(0, network.lastIndexOf("/"));
 }
 
+/** The tunnel addresses of each peer, by its public key. */
+export function addressesByPeer({ peers }: MeshConfiguration): Map<string, string[]> {
+  return new Map(peers.map((peer) => [peer.public_key, peer.allowed_ips.map(addressOf)]));
+}
+
 /** The rules of a configuration, in the form of the packet filter. */
 export function filterRules(
   { agent_id, interface: { addresses }, peers, rules }: MeshConfiguration,

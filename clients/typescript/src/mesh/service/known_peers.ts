@@ -34,6 +34,13 @@ export function knownPeers(
 }
 
 function unknown(publicKey: string): PeerState {
-  const bytes = { receivedBytes: 0, sentBytes: 0 };
-  return { publicKey, via: "none", endpoint: null, handshakeAgeSeconds: null, ...bytes };
+  return {
+    publicKey,
+    via: "none",
+    endpoint: null,
+    handshakeAgeSeconds: null,
+    receivedBytes: 0,
+    sentBytes: 0,
+    use: { connections: 0, heldBytes: 0, refused: 0 },
+  };
 }

@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
 import { CommandError } from "../../local/command/command_error.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 
@@ -10,18 +11,35 @@ export interface SourcePackage {
 }
 
 /**
- * Downloads a source package to a folder, and extracts it to `source/` there, with Debian's patches
- * applied. apt verifies the package by Debian's signatures. The machine's own apt configuration may
- * lack such sources and is not changed: apt gets a separate list with the same mirrors. Returns the
- * path of the sources. Throws CommandError.
+ * Downloads the upstream archive (`.orig.tar.xz`) of a source package. Needs apt, but no root: apt
+ * gets its own folder for its state. The machine's configuration may lack source lists and is not
+ * changed: apt gets a separate list with the same mirrors. Throws CommandError.
  */
-export async function extractSource(folder: string, source: SourcePackage): Promise<string> {
+export async function downloadOriginal(source: SourcePackage): Promise<Uint8Array> {
+  if (!await isOnPath("apt-get")) throw new CommandError("This machine has no apt-get.");
+  const folder = await mkdtemp(join(tmpdir(), "agent-mesh-apt-"));
+  try {
+    const options = await prepareApt(folder);
+    await run("apt-get", [...options, "-qq", "update"], folder);
+    const exact = `${source.name}=${source.version}`;
+    const download = ["source", "--download-only", "--tar-only"];
+    await run("apt-get", [...options, "-qq", ...download, exact], folder);
+    const archive = (await readdir(folder)).find((file) => file.endsWith(".orig.tar.xz"));
+    if (archive === undefined) throw new CommandError(`apt-get found no source of ${exact}.`);
+    return await readFile(join(folder, archive));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Makes the folders that apt writes to. Resolves to the options that name them. */
+async function prepareApt(folder: string): Promise<string[]> {
   const apt = join(folder, "apt");
   for (const path of ["parts", "lists/partial", "cache/archives/partial"]) {
     await mkdir(join(apt, path), { recursive: true });
   }
   await copySourceLists(join(apt, "parts"));
-  const options = [
+  return [
     "Dir::Etc::sourcelist=/dev/null",
     `Dir::Etc::sourceparts=${join(apt, "parts")}`,
     `Dir::State::lists=${join(apt, "lists")}`,
@@ -29,13 +47,13 @@ export async function extractSource(folder: string, source: SourcePackage): Prom
     // apt's own user cannot read files below a private folder.
     "APT::Sandbox::User=root",
   ].flatMap((option) => ["-o", option]);
-  await run("apt-get", [...options, "-qq", "update"], folder);
-  const exact = `${source.name}=${source.version}`;
-  await run("apt-get", [...options, "-qq", "source", "--download-only", exact], folder);
-  const description = (await readdir(folder)).find((file) => file.endsWith(".dsc"));
-  if (description === undefined) throw new CommandError(`apt-get found no source of ${exact}.`);
-  await run("dpkg-source", ["--no-check", "-x", description, "source"], folder);
-  return join(folder, "source");
+}
+
+async function isOnPath(program: string): Promise<boolean> {
+  for (const folder of (Deno.env.get("PATH") ?? "").split(delimiter).filter(Boolean)) {
+    if (await access(join(folder, program)).then(() => true, () => false)) return true;
+  }
+  return false;
 }
 
 /** Writes the machine's list of mirrors as source lists, in both formats that apt reads. */
@@ -67,7 +85,7 @@ export function sourcesOfDeb822(text: string): string {
 }
 
 /** Runs a program that must succeed. Throws CommandError with the last line of its output. */
-export async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
+async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
   const { code, errors, output } = await runProgram(program, { args: [...args], cwd });
   if (code === 0) return;
   const reason = `${output}\n${errors}`.trim().split("\n").at(-1);

@@ -1,0 +1,93 @@
+import { CommandError } from "../../local/command/command_error.ts";
+import { callAsOperator } from "../operator_call.ts";
+import { eraseAgent } from "../endings/erasing.ts";
+import { inCounts } from "../endings/confirmation.ts";
+import type { DescribedAgent } from "../reads/rows.ts";
+import { firstNameOf } from "./erased_names.ts";
+import { listed, named, nothing, OPERATOR, type Replay, replayed, UnusableLine } from "./ending.ts";
+
+interface Removal {
+  readonly keys: number;
+  readonly peer: boolean;
+  readonly grants: number;
+  readonly artifacts: number;
+  readonly remaining: boolean;
+}
+
+const removeAgent: Replay = async (event) => {
+  const agent_id = named(event, "agent_id");
+  const keep_artifacts = event["keep_artifacts"] === true;
+  const ended = { agent_keys: 0, peer: 0, grants: 0, files: 0 };
+  let removal: Removal;
+  do {
+    removal = await callAsOperator("remove_agent", { agent_id, keep_artifacts }) as Removal;
+    ended.agent_keys += removal.keys;
+    ended.peer += removal.peer ? 1 : 0;
+    ended.grants += removal.grants;
+    ended.files += removal.artifacts;
+  } while (removal.remaining);
+  return replayed(`removed ${agent_id}: ${inCounts(ended)}`);
+};
+
+const readmitAgent: Replay = async (event) => {
+  const agent_id = named(event, "agent_id");
+  const { readmitted } = await callAsOperator("readmit_agent", { agent_id }) as {
+    readonly readmitted: boolean;
+  };
+  return readmitted ? replayed(`readmitted ${agent_id}`) : nothing(`${agent_id} is not removed`);
+};
+
+const leave: Replay = async (event) => {
+  const agent_id = named(event, "agent_id");
+  await callAsOperator("leave", { caller: OPERATOR, agent_id });
+  return replayed(`${agent_id} has left: its agent keys, its peer and its rules have ended`);
+};
+
+/** The record has no name of an erased agent, only a keyed hash of it. */
+const eraseName: Replay = async (event) => {
+  const agent_id = await firstNameOf(named(event, "name_hash"));
+  if (agent_id === null) return nothing("nothing names the erased agent");
+  const { pseudonym, complete } = await eraseAgent(agent_id);
+  if (!complete) {
+    throw new CommandError(`the erasure is not complete: deno task agent:erase ${agent_id}`);
+  }
+  return replayed(`erased an agent: records that had to stay name ${pseudonym}`);
+};
+
+const setQuota: Replay = async (event) => {
+  const agent_id = named(event, "agent_id");
+  const { quota_bytes } = event;
+  if (quota_bytes !== null && typeof quota_bytes !== "number") {
+    throw new UnusableLine("agent.limited without quota_bytes");
+  }
+  await callAsOperator("set_agent_quota", { agent_id, quota_bytes });
+  return replayed(`quota of ${agent_id}: ${quota_bytes ?? "the project's"}`);
+};
+
+/**
+ * Tags that an enrolment gave come back with the agent's next enrolment: only those that the
+ * operator gave are given again. Whoever took a tag away, it goes.
+ */
+const setTags: Replay = async (event) => {
+  const agent_id = named(event, "agent_id");
+  const agent = await callAsOperator("read_agent", { agent_id }) as DescribedAgent | null;
+  const before = agent?.tags ?? [];
+  const gone = listed(event, "removed");
+  const given = event["actor_kind"] === "operator" ? listed(event, "added") : [];
+  const tags = [...new Set([...before, ...given])].filter((tag) => !gone.includes(tag));
+  if (tags.length === before.length && tags.every((tag) => before.includes(tag))) {
+    return nothing(`${agent_id} has these tags`);
+  }
+  await callAsOperator("set_agent_tags", { agent_id, tags });
+  return replayed(`tags of ${agent_id}: ${tags.join(", ") || "none"}`);
+};
+
+/** Endings of agents, by the type of the event that records them. */
+export const AGENT_ENDINGS: Readonly<Record<string, Replay>> = {
+  "agent.removed": removeAgent,
+  "agent.readmitted": readmitAgent,
+  "agent.left": leave,
+  "name.erased": eraseName,
+  "agent.limited": setQuota,
+  "agent.tagged": setTags,
+};

@@ -1,0 +1,129 @@
+import type { Output } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { reasonOf } from "../../local/command/command_error.ts";
+import { callAsOperator } from "../operator_call.ts";
+import { ACCESS_ENDINGS } from "./access_endings.ts";
+import { AGENT_ENDINGS } from "./agent_endings.ts";
+import { type LaterEvents, nothing, type Outcome, type Replay, UnusableLine } from "./ending.ts";
+import { MESH_ENDINGS } from "./mesh_endings.ts";
+import { lostOf, type RecordedEvent, type RecordedLine } from "./record.ts";
+
+/** By the type of event. */
+export const REPLAYS: Readonly<Record<string, Replay>> = {
+  ...AGENT_ENDINGS,
+  ...ACCESS_ENDINGS,
+  ...MESH_ENDINGS,
+  // Only decides about other lines.
+  "rule.activated": () => Promise.resolve(nothing("agents agree to rules themselves")),
+};
+
+/** How the line ends in the output: what cannot be used or fails needs a person. */
+type Result = Outcome | { readonly outcome: "failed"; readonly what: string };
+
+/**
+ * Makes again, in order, what the lost events of a record say. A line that cannot be used, and one
+ * whose call fails, is named, and the others go on. Returns the number of such lines. Throws
+ * CommandError.
+ */
+export async function replayRecord(
+  lines: readonly RecordedLine[],
+  output: Output,
+): Promise<number> {
+  const lost = await lostOf(lines);
+  const later = laterEvents(lost);
+  const erased = new Set(
+    lines.filter(({ event }) => event?.type === "name.erased")
+      .map(({ event }) => event!["pseudonym"]),
+  );
+  let [faults, ended] = [0, 0];
+  for (const { number, event } of lost) {
+    const result = await resultOf(event, { later, erased });
+    const isDone = result.outcome === "replayed" || result.outcome === "nothing";
+    if (!isDone) faults++;
+    if (result.outcome === "replayed") ended++;
+    if (isDone && event?.event_id !== undefined) {
+      const { event_id, at: recorded_at } = event;
+      await callAsOperator("note_replayed_event", { event_id, recorded_at });
+    }
+    if (result.outcome === "nothing") continue;
+    const { type = null, event_id = null, at = null } = event ?? {};
+    await output.value(
+      { step: "replay", line: number, event_id, type, at, ...result },
+      () => sentenceOf(result, { number, at }),
+    );
+  }
+  const counts = { lines: lines.length, lost: lost.length, replayed: ended, faults };
+  await output.value(
+    { step: "record", ...counts },
+    () =>
+      `Of ${counts.lines} lines of the record, the backup lacks ${counts.lost}: ` +
+      `${counts.replayed} changed something again${
+        faults === 0 ? "." : `, ${faults} need you (above).`
+      }`,
+  );
+  return faults;
+}
+
+/** `erased`: the pseudonyms of agents that another line erases again. */
+async function resultOf(
+  event: RecordedEvent | null,
+  { later, erased }: { readonly later: LaterEvents; readonly erased: ReadonlySet<unknown> },
+): Promise<Result> {
+  if (event === null) return { outcome: "unusable", what: "it is neither an id nor an event" };
+  if (event.type !== "name.erased" && Object.values(event).some((value) => erased.has(value))) {
+    return nothing("the agent is erased again");
+  }
+  if (event.type === "agent.erased") {
+    return { outcome: "unusable", what: "it does not say whom: deno task agent:erase again" };
+  }
+  const replay = REPLAYS[event.type];
+  // A record may have events of other types.
+  if (replay === undefined) return nothing(`${event.type} ends nothing`);
+  if (isPseudonym(event["agent_id"])) {
+    return { outcome: "unusable", what: "its agent was erased, and no line says which it was" };
+  }
+  try {
+    return await replay(event, later);
+  } catch (error) {
+    if (error instanceof UnusableLine) return { outcome: "unusable", what: error.message };
+    return { outcome: "failed", what: reasonOf(error) };
+  }
+}
+
+function isPseudonym(value: unknown): boolean {
+  return typeof value === "string" && /^erased-[0-9a-f]{32}$/.test(value);
+}
+
+function sentenceOf(
+  { outcome, what }: Result,
+  { number, at }: { readonly number: number; readonly at: string | null },
+): string {
+  if (outcome === "replayed") return `ended again: ${at === null ? "" : `${at} `}${what}`;
+  return outcome === "failed"
+    ? `line ${number} failed: ${what}`
+    : `line ${number} cannot be used: ${what}`;
+}
+
+function laterEvents(lines: readonly RecordedLine[]): LaterEvents {
+  const lastByThing = new Map<string, RecordedEvent>();
+  for (const { event } of lines) if (event !== null) lastByThing.set(thingOf(event), event);
+  return {
+    isActivatedAgain: (rule) => lastByThing.get(thingOf(rule))?.type === "rule.activated",
+    isLast: (event) => lastByThing.get(thingOf(event)) === event,
+  };
+}
+
+/** What an event is about, among events that replace each other. */
+function thingOf(event: RecordedEvent): string {
+  const [kind] = event.type.split(".");
+  const field = (name: string) => event[name] ?? "";
+  switch (kind) {
+    case "rule":
+      return ["rule", ...["from_agent", "to_agent", "proto", "port"].map(field)].join(" ");
+    case "psk":
+      return ["psk", field("a"), field("b")].join(" ");
+    case "peer":
+      return `peer ${field("agent_id")}`;
+    default:
+      return event.type;
+  }
+}

@@ -1,0 +1,107 @@
+-- The record of endings: events that the operator keeps outside the database. After a restore,
+-- `deno task after-restore --record` makes again what they say. An event of the record is found
+-- here by its number and its time, because a restore gives the numbers of lost events out again.
+
+create index events_by_replayed on agents.events (object_id) where action = 'ending.replayed';
+comment on index agents.events_by_replayed is
+  'Finds the events of a record that were replayed. Only a restore adds entries.';
+
+create function public.find_lost_events(recorded jsonb) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  oldest_kept constant bigint := (select min(e.event_id) from agents.events e);
+begin
+  return json_build_object('lost', (
+    select coalesce(json_agg(r.place order by r.place), '[]')
+    from (
+      select
+        l.line ->> 'event_id' as event_id,
+        substr(l.line ->> 'event_id', 5)::bigint as number,
+        l.line ->> 'at' as recorded_at,
+        l.place - 1 as place
+      from jsonb_array_elements(find_lost_events.recorded) with ordinality as l (line, place)
+    ) r
+    -- Older events were in the backup, and have been deleted since.
+    where coalesce(r.number >= oldest_kept, true)
+      and not exists (
+        select from agents.events e
+        where e.event_id = r.number and agents.iso_timestamp(e.occurred_at) = r.recorded_at
+      )
+      and not exists (
+        select from agents.events m
+        where m.action = 'ending.replayed'
+          and m.object_id = r.event_id
+          and m.details ->> 'recorded_at' = r.recorded_at
+      )
+  ));
+end
+$$;
+comment on function public.find_lost_events(jsonb) is
+  'Which events of a record a restore has lost: recorded is [{event_id, at}], at most a thousand. '
+  '{lost: [place in recorded, from 0]}: those that the log does not have, and that '
+  'note_replayed_event was not called for.';
+
+create function public.note_replayed_event(event_id text, recorded_at text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'ending.replayed', null, note_replayed_event.event_id,
+    jsonb_build_object('recorded_at', note_replayed_event.recorded_at)
+  );
+  return json_build_object('event_id', note_replayed_event.event_id);
+end
+$$;
+comment on function public.note_replayed_event(text, text) is
+  'Records that what an event of a record says was made again, so that find_lost_events leaves it '
+  'out from now on.';
+
+create function agents.next_erasable_name(after text) returns text
+language sql
+stable
+set search_path = ''
+-- One index lookup per table, like next_name.
+as $$
+  select least(
+    agents.next_name(next_erasable_name.after),
+    (select min(e.subject_agent_id) from agents.events e where e.subject_agent_id > next_erasable_name.after),
+    (select min(e.other_agent_id) from agents.events e where e.other_agent_id > next_erasable_name.after),
+    (select min(r.agent_id) from agents.removed_agents r where r.agent_id > next_erasable_name.after),
+    (select min(a.agent_id) from agents.enrolled_agents a where a.agent_id > next_erasable_name.after)
+  )
+$$;
+comment on function agents.next_erasable_name(text) is
+  'The first agent after a name that anything names, events too, in byte order; null: none.';
+
+create function public.find_hashed_names(name_hash text, max_entries integer, after text default '')
+returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  wanted constant bytea := decode(find_hashed_names.name_hash, 'hex');
+  name text := find_hashed_names.after;
+  found_names text[] := '{}';
+begin
+  for step in 1..find_hashed_names.max_entries loop
+    name := agents.next_erasable_name(name);
+    exit when name is null;
+    if agents.hash_of_name(name) = wanted then
+      found_names := found_names || name;
+    end if;
+  end loop;
+  return json_build_object('found', to_json(found_names), 'next', name);
+end
+$$;
+comment on function public.find_hashed_names(text, integer, text) is
+  'The names that have this keyed hash among the max_entries names after the given one: {found: '
+  '[agent_id], next: where the next page begins | null}. For an erasure that a restore has undone.';

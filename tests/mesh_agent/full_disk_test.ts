@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { eventually, run } from "../wireguard/hosts/command.ts";
+import { untilListening } from "../wireguard/hosts/host.ts";
+import {
+  bringUp,
+  type Member,
+  Mesh,
+  putRule,
+  revokeRule,
+  TCP_443,
+  TCP_80,
+} from "../wireguard/hosts/mesh_of_hosts.ts";
+import { reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { ReferenceAgent } from "./reference_agent.ts";
+
+/** A disk of a host, 1 MiB, which can be full. */
+class Disk implements AsyncDisposable {
+  private constructor(readonly path: string) {}
+
+  /** With the member's private key, whose public key is registered. */
+  static async mountOn({ host, interfaceName }: Member): Promise<Disk> {
+    const path = `${host.directory}/disk`;
+    await Deno.mkdir(path);
+    await run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path]);
+    await run(["cp", `${host.directory}/${interfaceName}.key`, path]);
+    return new Disk(path);
+  }
+
+  /** Leaves no room, not even for one byte in a new file. */
+  async fill(): Promise<void> {
+    await run(["sh", "-c", `cat /dev/zero >"$0" 2>/dev/null || true`, `${this.path}/fill`]);
+  }
+
+  async free(): Promise<void> {
+    await Deno.remove(`${this.path}/fill`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await run(["umount", "--lazy", this.path]);
+  }
+}
+
+async function aliceAndBob(mesh: Mesh): Promise<{ alice: Member; bob: Member }> {
+  const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+  for (const target of [TCP_80, TCP_443]) await putRule({ from: alice, to: bob, ...target });
+  await bringUp(alice, { firewall: "none" });
+  return { alice, bob };
+}
+
+tunnelTest(
+  "a rule that is revoked while the disk of the agent is full → closed, also after the firewall was flushed; the stored configuration does not have it",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await aliceAndBob(mesh);
+    await using disk = await Disk.mountOn(bob);
+    const meshAgent = await ReferenceAgent.start(bob, { mesh, configDir: disk.path });
+    const stored = `${disk.path}/${bob.interfaceName}.conf`;
+    assert.equal(
+      await Deno.readTextFile(stored),
+      await Deno.readTextFile(meshAgent.configurationFile),
+    );
+    for (const { proto, port } of [TCP_80, TCP_443]) {
+      bob.host.start(["socat", `TCP-LISTEN:${port},fork`, "PIPE"], { logName: `serve-${port}` });
+      await untilListening(bob.host, { proto, port });
+    }
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    assert.ok(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }));
+
+    await disk.fill();
+    await revokeRule({ from: alice, to: bob, ...TCP_443 });
+    await meshAgent.untilApplied();
+    assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
+    assert.ok(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }));
+    // It may be missing, but it must not be older.
+    const left = await Deno.readTextFile(stored).catch(() => "");
+    assert.doesNotMatch(left, /tcp \. 443/);
+    await bob.host.run(["nft", "flush", "ruleset"]);
+    await eventually("bob's firewall is back", {
+      condition: async () => await bob.host.run(["nft", "list", "tables"]) !== "",
+    });
+    assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
+
+    // A killed agent starts with what ran, not with what was stored before.
+    await meshAgent.stop("SIGKILL");
+    meshAgent.door.failWith("", () => new Response("", { status: 503 }));
+    meshAgent.restart();
+    await eventually("the agent was told 503 again", {
+      condition: () => Promise.resolve(meshAgent.door.failuresGiven > 1),
+    });
+    assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
+    assert.ok(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }));
+
+    await disk.free();
+    await eventually("the configuration is stored", {
+      condition: () => Deno.stat(stored).then(() => true, () => false),
+    });
+    assert.doesNotMatch(await Deno.readTextFile(stored), /tcp \. 443/);
+  },
+);
+
+tunnelTest(
+  "an empty key file, and a full disk → the agent says so, and registers a new key as soon as there is room",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { bob } = await aliceAndBob(mesh);
+    await using disk = await Disk.mountOn(bob);
+    const meshAgent = await ReferenceAgent.start(bob, { mesh, configDir: disk.path });
+    const keyFile = `${disk.path}/${bob.interfaceName}.key`;
+    const before = await Deno.readTextFile(keyFile);
+    await meshAgent.stop("SIGTERM");
+    await Deno.truncate(keyFile);
+    await disk.fill();
+    meshAgent.restart();
+    await eventually("the agent says that it cannot write a key", {
+      condition: async () =>
+        /no private key can be written to .*: is the disk full\?/.test(await meshAgent.readLog()),
+    });
+    assert.equal((await Deno.stat(keyFile)).size, 0);
+
+    await disk.free();
+    await eventually("the agent has a new key", {
+      condition: async () => (await Deno.stat(keyFile)).size === 45,
+    });
+    assert.notEqual(await Deno.readTextFile(keyFile), before);
+    await eventually("the tunnel runs with it", {
+      condition: async () =>
+        (await bob.host.runAnyhow(["wg", "show", bob.interfaceName, "public-key"])).output ===
+          (await bob.host.run(["wg", "pubkey"], { input: await Deno.readTextFile(keyFile) })),
+    });
+  },
+);
