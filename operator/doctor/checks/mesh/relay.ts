@@ -1,14 +1,21 @@
 import type { Facts } from "../../facts/facts.ts";
-import { isOwnRelay, type RelayFacts } from "../../facts/relay.ts";
-import { fieldOf, wordsOf } from "../../facts/reply.ts";
+import { isOwnRelay, type RelayFacts, serversIn } from "../../facts/relay.ts";
+import { fieldOf, type Reply, wordsOf } from "../../facts/reply.ts";
+import { unmadeByFunction } from "../unmade.ts";
 import type { TurnTrial } from "../../facts/turn_trial.ts";
 import { fault, type Finding, orOk, type Paste } from "../../findings/finding.ts";
 import { ENTER_TURN_SECRET, setText, unsetVariables } from "../../findings/remedies.ts";
 
 /** If a relay is set: whether each of its TURN servers gives an allocation. */
-export function checkRelay({ relay }: Facts): Finding[] {
+export function checkRelay(facts: Facts): Finding[] {
+  const { relay } = facts;
   const { reply, trials } = relay;
-  if (reply.status !== 200) return isRelayTrouble(relay) ? [faultOfService(relay)] : [];
+  if (serversIn(reply) === null) {
+    if (isRelayTrouble(relay)) return [faultOfService(relay)];
+    return codeOf(reply) === "misconfigured"
+      ? []
+      : unmadeByFunction("relay", reply, { name: "agent-mesh", facts });
+  }
   const failed = trials.filter(({ failure }) => failure !== null);
   const working = trials.filter(({ failure }) => failure === null).map(({ url }) => url);
   return orOk(
@@ -16,6 +23,10 @@ export function checkRelay({ relay }: Facts): Finding[] {
     "relay",
     `The relay gives allocations: ${working.join(", ")}.`,
   );
+}
+
+function codeOf(reply: Reply): unknown {
+  return Object(fieldOf(reply, "error")).code;
 }
 
 /**
