@@ -106,7 +106,9 @@ await runTask({
       help: "the functions' log since the backup; needs --since",
     },
   },
-  async run({ values }, output) {
+  async run({ values }, terminal) {
+    // `| head` must not stop it halfway.
+    const output = terminal.outlivingReader();
     const { log, record } = values;
     const since = sinceOf(values.since);
     // Do not guess the backup's time from the newest event: that event may come from an earlier run

@@ -1,3 +1,4 @@
+import process from "node:process";
 import { note } from "../clients/typescript/src/cli/terminal/output.ts";
 import { runTask } from "../local/command/run_task.ts";
 import { CommandError } from "../local/command/command_error.ts";
@@ -10,6 +11,9 @@ import { rowsOf } from "./pages.ts";
 
 /** How many objects per second Storage is asked for, unless `--rate` says otherwise. */
 const OBJECTS_PER_SECOND = 100;
+
+/** The exit code after Ctrl-C, as shells have it. */
+const INTERRUPTED = 130;
 
 await runTask({
   task: "fsck",
@@ -68,12 +72,16 @@ await runTask({
       faults += await checkObjects(output);
       faults += await checkTotals(output, { repair });
     }
-    if (bytes) {
-      const lost = await checkBytes(output, options);
-      // Who says that the bucket is lost has been told what to expect.
-      if (!isBucketLost) faults += lost;
-    }
-    return faults > 0 ? 1 : 0;
+    if (!bytes) return faults > 0 ? 1 : 0;
+    const interruption = new AbortController();
+    // The first Ctrl-C lets the checks under way end, so that their findings are told and the
+    // position is right. The second one ends the process.
+    process.once("SIGINT", () => interruption.abort());
+    const { signal } = interruption;
+    const lost = await checkBytes(output, { ...options, signal });
+    // Who says that the bucket is lost has been told what to expect.
+    if (!isBucketLost) faults += lost;
+    return signal.aborted ? INTERRUPTED : faults > 0 ? 1 : 0;
   },
 });
 

@@ -5,7 +5,7 @@ import { eventCells } from "../output/event_cells.ts";
 import { limitOf, LIST_OPTIONS, showList } from "../output/list.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { sorted, sortingOf } from "../output/sorted.ts";
-import { sinceOf } from "../output/since.ts";
+import { sinceOf, untilOf } from "../output/since.ts";
 import { EVENT_TYPES } from "../reads/event_types.ts";
 import { ENDING_TYPES } from "../restore/ending_types.ts";
 import { withSources } from "../restore/exported.ts";
@@ -118,12 +118,12 @@ await runTask({
     since: {
       type: "string",
       value: "WHEN",
-      help: "only events since: 90m, 2h, 7d ago, or a timestamp",
+      help: "only events since: 90m, 2h, 7d ago, a date or a timestamp, in UTC",
     },
     until: {
       type: "string",
       value: "WHEN",
-      help: "only events until: 90m, 2h, 7d ago, or a timestamp",
+      help: "only events until: 90m, 2h, 7d ago, a date (its end) or a timestamp",
     },
     endings: {
       type: "boolean",
@@ -138,7 +138,7 @@ await runTask({
   },
   async run({ values }, output) {
     const since = sinceOf(values.since);
-    const until = sinceOf(values.until, { option: "--until" });
+    const until = untilOf(values.until);
     const agent_id = values.agent ?? null;
     if (values.refusals) {
       if (

@@ -15,7 +15,7 @@ await runTask({
     since: {
       type: "string",
       value: "WHEN",
-      help: "from this day (UTC) on: 7d, or a timestamp; default: today",
+      help: "from this day (UTC) on: 7d, a date or a timestamp; default: today",
     },
     ...LIST_OPTIONS,
   },

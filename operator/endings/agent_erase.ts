@@ -2,7 +2,7 @@ import { UsageError } from "../../clients/typescript/src/cli/command/usage_error
 import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../../local/command/command_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
-import { inCounts } from "./confirmation.ts";
+import { inCounts, namedDeployment } from "./confirmation.ts";
 import { countMentions, eraseAgent, type Receipt, sumOf } from "./erasing.ts";
 import { writerText } from "../reads/held_log.ts";
 import { nothingNames } from "../reads/known_agent.ts";
@@ -77,7 +77,7 @@ await runTask({
       throw new UsageError(
         `This erases ${
           inCounts(mentions)
-        } permanently. Nothing was changed: pass --confirm ${agentId}.`,
+        } permanently. Nothing was changed: pass --confirm ${agentId} to do it ${await namedDeployment()}.`,
       );
     }
     const receipt = await eraseAgent(agentId!);

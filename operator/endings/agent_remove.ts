@@ -14,13 +14,13 @@ interface Removal {
 }
 
 /**
- * Removes an agent, in as many calls as that takes, and prints what was ended. If there is nothing
+ * Removes an agent, in as many calls as that takes. Returns what was ended. If there is nothing
  * to end, it fails: a mistyped name must show.
  */
 async function removeAgent(
   agentId: string,
   { keepArtifacts }: { readonly keepArtifacts: boolean },
-): Promise<void> {
+): Promise<Omit<Removal, "remaining">> {
   const ended = { keys: 0, peer: false, grants: 0, artifacts: 0 };
   let removal: Removal;
   do {
@@ -38,7 +38,7 @@ async function removeAgent(
       "Nothing was removed: nothing in the project belongs to this agent_id. Its users' tokens are refused from now on.",
     );
   }
-  console.log(JSON.stringify(ended));
+  return ended;
 }
 
 await runTask({
@@ -65,6 +65,6 @@ await runTask({
       );
     }
     await confirm(`This ends ${what}.`, values);
-    await removeAgent(agentId!, { keepArtifacts });
+    await output.value(await removeAgent(agentId!, { keepArtifacts }), JSON.stringify);
   },
 });

@@ -2,6 +2,7 @@ import process from "node:process";
 import { createInterface } from "node:readline/promises";
 import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
 import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { readConnection } from "../operator_call.ts";
 
 /** The options of every task that deletes something. */
 export const DELETION_OPTIONS = {
@@ -10,25 +11,32 @@ export const DELETION_OPTIONS = {
 } as const;
 
 /**
- * Asks a person whether to go on. Without a terminal, `--yes` is required. Throws UsageError unless
- * the answer is yes; nothing has changed then.
+ * Asks a person whether to go on, and names the deployment: the environment may be that of another
+ * one. Without a terminal, `--yes` is required. Throws UsageError unless the answer is yes; nothing
+ * has changed then.
  */
 export async function confirm(
   what: string,
   { yes }: { readonly yes?: boolean | undefined },
 ): Promise<void> {
   if (yes === true) return;
+  const deployment = await namedDeployment();
   if (!process.stdin.isTTY) {
-    throw new UsageError(`${what} Nothing was changed: pass --yes to do it.`);
+    throw new UsageError(`${what} Nothing was changed: pass --yes to do it ${deployment}.`);
   }
   note(what);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await terminal.question("Go on? Type yes: ");
+    const answer = await terminal.question(`Go on ${deployment}? Type yes: `);
     if (answer.trim() !== "yes") throw new UsageError("Nothing was changed.");
   } finally {
     terminal.close();
   }
+}
+
+/** `at https://abc.supabase.co`, for a question or a refusal. Throws CommandError. */
+export async function namedDeployment(): Promise<string> {
+  return `at ${(await readConnection()).SUPABASE_URL}`;
 }
 
 /** `3 agent keys, 1 peer`: zero counts are left out. */

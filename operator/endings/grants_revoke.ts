@@ -19,7 +19,7 @@ await runTask({
     since: {
       type: "string",
       value: "WHEN",
-      help: "only those given since: 90m, 2h, 7d ago, or a timestamp",
+      help: "only those given since: 90m, 2h, 7d ago, a date or a timestamp",
     },
     ...DELETION_OPTIONS,
   },

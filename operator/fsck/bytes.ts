@@ -19,6 +19,8 @@ interface BytesOptions {
   readonly perSecond: number;
   /** Begin after this artifact. */
   readonly after: string;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
   /** Whether to mark what Storage cannot read, even if it can read nothing at all. */
   readonly isBucketLost: boolean;
 }
@@ -41,11 +43,12 @@ export async function checkBytes(output: Output, options: BytesOptions): Promise
   /** Everything up to this artifact has been marked and printed. */
   let reached = options.after;
   const pages = pagesOf<SealedArtifact>("list_sealed_artifacts", { after: reached });
+  const { signal } = options;
   try {
     for await (const { found, next } of pages) {
       const lost: Lost[] = [];
       const back: SealedArtifact[] = [];
-      await forEachAtOnce(found, async (artifact) => {
+      const begun = await forEachAtOnce(found, signal, async (artifact) => {
         await paced();
         const whole = artifact.is_lost || Math.random() < options.digestShare;
         // Whoever says that the bucket is lost does not wait for Storage to recover.
@@ -66,11 +69,13 @@ export async function checkBytes(output: Output, options: BytesOptions): Promise
         undecided = [];
       }
       faults += await settle(output, lost, back);
-      checked += found.length;
-      if (next !== null && undecided.length === 0) {
-        reached = next;
+      checked += begun;
+      const isInterrupted = begun < found.length;
+      if ((next !== null || isInterrupted) && undecided.length === 0) {
+        reached = isInterrupted ? found[begun - 1]?.artifact_id ?? reached : next!;
         note(`${checked} artifacts checked. To go on from here: --from ${reached}`);
       }
+      if (signal.aborted) break;
     }
   } catch (error) {
     if (!(error instanceof CommandError) || reached === "") throw error;
@@ -168,18 +173,27 @@ function paceOf(perSecond: number): () => Promise<void> {
   };
 }
 
-/** Stops at the first error, and throws it once the actions under way have ended. */
+/**
+ * Stops at the first error, and throws it once the actions under way have ended. Also stops when
+ * the signal is aborted. Resolves to the number of items for which the action was done: the first
+ * ones.
+ */
 async function forEachAtOnce<Item>(
   items: readonly Item[],
+  signal: AbortSignal,
   act: (item: Item) => Promise<void>,
-): Promise<void> {
+): Promise<number> {
   const left = items.values();
   const errors: unknown[] = [];
+  let begun = 0;
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (const item of left) {
-      if (errors.length > 0) return;
-      await act(item).catch((error) => errors.push(error));
+    while (errors.length === 0 && !signal.aborted) {
+      const { done, value } = left.next();
+      if (done) return;
+      begun++;
+      await act(value).catch((error) => errors.push(error));
     }
   }));
   if (errors.length > 0) throw errors[0];
+  return begun;
 }

@@ -3,6 +3,7 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stateFiles } from "../../local/state/state_files.ts";
 import { artifactTest, grant, open, publish } from "../conformance/artifacts.ts";
+import { operatorRpc, succeed } from "../conformance/client.ts";
 import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
 import { publish as publishInto } from "../database/own_artifacts.ts";
 import { type OwnStack, withOwnStack } from "../database/own_stack.ts";
@@ -36,10 +37,21 @@ artifactTest(
 );
 
 artifactTest(
-  "docs/runbook.md, The secret key leaked → what the operator did",
+  "docs/runbook.md, The secret key leaked → what the operator did: an agent key, and an enrolment that gives new ones",
   async ({ planner }) => {
-    const block = await documentedBlock("docs/runbook.md, The secret key leaked, 1");
-    assert.ok((await pasted(block, {})).includes(planner.keyId));
+    const { enrolment_id } = await succeed<{ enrolment_id: string }>(
+      "/agent-artifacts/enrolment/put",
+      { as: "operator", body: { kind: "key", uses_left: 1 } },
+    );
+    try {
+      const block = await documentedBlock("docs/runbook.md, The secret key leaked, 1");
+      const printed = await pasted(block, {});
+      assert.ok(printed.includes(planner.keyId), printed);
+      assert.match(printed, new RegExp(`enrolment\\.created\t.*${enrolment_id}`));
+      assert.match(printed, new RegExp(`^${enrolment_id}\t`, "m"));
+    } finally {
+      await operatorRpc("revoke_enrolment", { caller: { kind: "operator" }, enrolment_id });
+    }
   },
 );
 

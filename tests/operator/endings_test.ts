@@ -50,7 +50,7 @@ artifactTest(
     assert.deepEqual([refused.code, refused.output], [2, ""]);
     assert.match(
       refused.errors,
-      /This ends 1 live grants by .*, to 1 readers\. Nothing was changed/,
+      /This ends 1 live grants by .*, to 1 readers\. Nothing was changed: pass --yes to do it at http:\/\/127\.0\.0\.1:\d+\./,
     );
     assert.match((await task("--dry-run")).output, /^Would end: 2 live grants by /);
     assert.deepEqual(await live(), [older.grant_id, newer.grant_id].sort());

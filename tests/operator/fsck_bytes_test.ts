@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { PROJECT } from "../../local/command/project.ts";
 import { stateFiles } from "../../local/state/state_files.ts";
 import { publish } from "../database/own_artifacts.ts";
 import { type OwnStack, withOwnStack } from "../database/own_stack.ts";
+import { startProxy } from "../own_function/proxy.ts";
 import { codeOf, fsck } from "./fsck.ts";
 
 interface Event {
@@ -18,6 +20,11 @@ async function fileOf({ sql, stack }: OwnStack, artifactId: string): Promise<str
   const [row] = await sql`
     select version from storage.objects where name = ${`sealed/${artifactId}/1`}`;
   return join(stateFiles(stack.stateDir).storage, "objects", row!["version"]);
+}
+
+/** The artifacts whose lost bytes were told. */
+function lostIn(output: string): string[] {
+  return Array.from(output.matchAll(/^lost bytes: (\w+) /gm), ([, id]) => id!);
 }
 
 async function fatesOf({ ask }: OwnStack): Promise<string[]> {
@@ -215,5 +222,42 @@ Deno.test("fsck with options that do not fit → one sentence", async () => {
       const { code, lines, errors } = await fsck(own, ...args);
       assert.deepEqual([code, lines, errors.trim().split("\n").length], [1, [], 1]);
     }
+  });
+});
+
+Deno.test("fsck --bytes, Ctrl-C → the findings until then, where to go on, exit code 130; from there → every artifact once", async () => {
+  await withOwnStack(async (own) => {
+    const { sql, stack } = own;
+    const published: string[] = [];
+    for (let number = 0; number < 12; number++) {
+      published.push(await publish(own, `file-${number}`));
+    }
+    // Each has lost its row, so each is told when it has been checked.
+    await sql`update storage.objects set name = 'elsewhere/' || name`;
+    await using proxy = startProxy(stack.url);
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--allow-all", "operator/fsck.ts", "--bytes", "--rate", "4"],
+      cwd: PROJECT,
+      env: { SUPABASE_URL: proxy.url, SUPABASE_SECRET_KEY: stack.secretKey },
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    let asked = 0;
+    proxy.intercept(({ path }) => {
+      if (path.includes("/storage/v1/object/") && ++asked === 2) child.kill("SIGINT");
+    });
+    const output = child.output();
+    const { code, stdout, stderr } = await output;
+    assert.equal(code, 130);
+    const [told, notes] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+    const from = /(\d+) artifacts checked\. To go on from here: --from (art_\w+)/.exec(notes!);
+    assert.ok(from !== null, notes!);
+    const first = lostIn(told!);
+    assert.equal(first.length, Number(from[1]));
+    assert.ok(first.length > 0 && first.length < published.length, `${first.length}`);
+
+    const rest = await fsck(own, "--bytes", "--from", from[2]!);
+    const second = lostIn(rest.lines.join("\n"));
+    assert.deepEqual([...first, ...second].sort(), published.toSorted());
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { grant, publish } from "../conformance/artifacts.ts";
-import { createAgent, endCreatedAgents, operatorRpc } from "../conformance/client.ts";
+import { createAgent, endCreatedAgents, operatorRpc, SUPABASE_URL } from "../conformance/client.ts";
 import { withPolicyRules } from "../conformance/policy/in_force.ts";
 import { inboxIds, newTag, setTags } from "../conformance/tags/tagged.ts";
 import { runTask } from "../stack/stack_process.ts";
@@ -72,7 +72,7 @@ Deno.test("agent:tag that takes tags away, without --yes and without a terminal 
       code: 2,
       output: "",
       errors:
-        `deno task agent:tag: This takes ${what}. Nothing was changed: pass --yes to do it. See: deno task agent:tag --help`,
+        `deno task agent:tag: This takes ${what}. Nothing was changed: pass --yes to do it at ${SUPABASE_URL}. See: deno task agent:tag --help`,
     });
     assert.equal((await tag(reader.id, "--none")).code, 2);
     assert.equal((await tag(reader.id)).output, before);

@@ -73,7 +73,10 @@ castTest(
     for (const wrong of [[], ["--confirm", "someone-else"]]) {
       const refused = await erase(agent.id, ...wrong);
       assert.deepEqual([refused.code, refused.output], [2, ""]);
-      assert.match(refused.errors, /Nothing was changed: pass --confirm Erasable/);
+      assert.match(
+        refused.errors,
+        /Nothing was changed: pass --confirm Erasable\S* to do it at http:\/\/127\.0\.0\.1:\d+\./,
+      );
     }
     assert.deepEqual(await logOf(), before);
     assert.deepEqual(await columnsWith(agent.id), named);

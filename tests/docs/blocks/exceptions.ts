@@ -136,6 +136,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: "clients/typescript/README.md, Proxies, 1",
     test: "tests/long/runtimes/proxy_test.ts",
   },
+  {
+    what: "clients/python/README.md, Waiting in asyncio, 1",
+    test: "tests/clients/python/asyncio_test.ts",
+  },
 ];
 
 /** Commands within sentences that are neither a task nor one of the Supabase CLI. */

@@ -3,8 +3,6 @@ import process from "node:process";
 import { EXIT } from "./exit_codes.ts";
 import { runAgentFiles } from "./run.ts";
 
-// If the reader of the output goes away, the write reports it. The event would crash the process.
-process.stdout.on("error", () => {});
 process.exitCode = await runAgentFiles(process.argv.slice(2));
 // A pending read of standard input would keep the process alive.
 if (process.exitCode === EXIT.interrupted) process.exit();

@@ -28,6 +28,7 @@ export async function runCommand<Context>(
   program: Program<Context>,
 ): Promise<number> {
   let { name } = whole;
+  surviveClosedPipes();
   try {
     const part = await partOf(whole, { help });
     name = part.name;
@@ -43,6 +44,16 @@ export async function runCommand<Context>(
     // The reader of the output, such as `head`, has closed the pipe: not an error.
     if ((error as NodeJS.ErrnoException)?.code === "EPIPE") return 0;
     return reportError(error, { name, json }, program);
+  }
+}
+
+/**
+ * If the reader of the output goes away, the write that fails reports it. The stream's event would
+ * end the process with a stack trace.
+ */
+function surviveClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    if (stream.listenerCount("error") === 0) stream.on("error", () => {});
   }
 }
 

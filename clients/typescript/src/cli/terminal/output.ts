@@ -4,9 +4,19 @@ import { inBands } from "./bands.ts";
 /** Standard output: JSON when asked for, a table for a person, tab-separated fields for a pipe. */
 export class Output {
   readonly json: boolean;
+  readonly #write: typeof write;
 
-  constructor({ json }: { readonly json: boolean }) {
+  constructor({ json }: { readonly json: boolean }, to: typeof write = write) {
     this.json = json;
+    this.#write = to;
+  }
+
+  /** For a command that changes something: it goes on after the reader of the output has gone. */
+  outlivingReader(): Output {
+    return new Output(this, (text) =>
+      write(text).catch((error) => {
+        if (error?.code !== "EPIPE") throw error;
+      }));
   }
 
   /** One value: a line of JSON, or what `text` makes of it. */
@@ -14,7 +24,7 @@ export class Output {
     value: Value,
     text: (value: Value) => string,
   ): Promise<void> {
-    await write(this.json ? `${JSON.stringify(value)}\n` : `${text(value)}\n`);
+    await this.#write(this.json ? `${JSON.stringify(value)}\n` : `${text(value)}\n`);
   }
 
   /** Prints rows as they arrive, or as an aligned table if a person reads a finite list. */
@@ -26,7 +36,7 @@ export class Output {
       return await this.#table(rows, { heads, cells });
     }
     for await (const row of rows) {
-      await write(
+      await this.#write(
         this.json ? `${JSON.stringify(row)}\n` : `${cells(row).map(plain).join("\t")}\n`,
       );
     }
@@ -38,7 +48,7 @@ export class Output {
   ): Promise<void> {
     const lines: string[][] = [];
     for await (const row of rows) lines.push(cells(row).map(plain));
-    await write(`${table(heads, lines, widthOfTerminal())}\n`);
+    await this.#write(`${table(heads, lines, widthOfTerminal())}\n`);
   }
 }
 

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { PROJECT } from "../../local/command/project.ts";
+import { createAgent, operatorRpc, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
+import { withOwnStack } from "../database/own_stack.ts";
+
+/** Runs a task whose output nobody reads, or whose reader stops after the first line. */
+async function piped(reader: "true" | "head -1", args: readonly string[], environment = {}) {
+  // The pipe is closed before Deno has started, or while it writes.
+  const script = `"$@" | ${reader} >/dev/null; echo "\${PIPESTATUS[0]}"`;
+  const { stdout, stderr } = await new Deno.Command("bash", {
+    args: ["-c", script, "bash", Deno.execPath(), "run", "--allow-all", ...args],
+    cwd: PROJECT,
+    env: { SUPABASE_URL, SUPABASE_SECRET_KEY: SECRET_KEY, ...environment },
+  }).output();
+  return {
+    code: Number(new TextDecoder().decode(stdout)),
+    errors: new TextDecoder().decode(stderr),
+  };
+}
+
+Deno.test("every task that reads, whose reader goes away → ends by itself, with no stack trace", async () => {
+  const { id } = await createAgent("piped");
+  try {
+    const tasks = [
+      ["operator/commands/events.ts", "--all", "--json"],
+      ["operator/commands/events.ts", "--since", "1h"],
+      ["operator/commands/events.ts", "--endings", "--all"],
+      ["operator/commands/agent_list.ts"],
+      ["operator/commands/agent_show.ts", id],
+      ["operator/commands/usage.ts"],
+      ["operator/commands/trace.ts", id, "--agent"],
+      ["operator/commands/grants.ts"],
+      ["operator/commands/mesh.ts"],
+      ["operator/commands/mesh.ts", "--mermaid"],
+      ["operator/enrolment/enrolment_list.ts"],
+      ["operator/fsck.ts", "--help"],
+      ["operator/endings/agent_revoke.ts", id, "--dry-run"],
+    ];
+    for (const args of tasks) {
+      const { code, errors } = await piped("true", args);
+      assert.equal(code, 0, `${args}: ${errors}`);
+      assert.doesNotMatch(errors, /EPIPE|at .*\.ts:|Uncaught/, args.join(" "));
+    }
+    const { code, errors } = await piped("head -1", tasks[0]!);
+    assert.deepEqual([code, errors], [0, ""]);
+  } finally {
+    await operatorRpc("remove_agent", { agent_id: id });
+  }
+});
+
+Deno.test("after-restore whose reader goes away → does all of its work: the record is replayed to its end", async () => {
+  await withOwnStack(async ({ sql, stack }) => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const ids: string[] = [];
+      for (let number = 0; number < 3; number++) {
+        const [row] = await sql`select public.create_agent_key('planner') as made`;
+        ids.push(row!["made"].key_id);
+      }
+      const record = `${folder}/record.jsonl`;
+      await Deno.writeTextFile(record, ids.join("\n"));
+      const { code, errors } = await piped(
+        "true",
+        ["operator/after_restore.ts", "--record", record],
+        { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
+      );
+      assert.deepEqual([code, errors], [0, ""]);
+      const live = await sql`select from agents.keys where revoked_at is null`;
+      assert.equal(live.length, 0);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+});
