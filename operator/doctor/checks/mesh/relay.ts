@@ -19,7 +19,12 @@ export function checkRelay(facts: Facts): Finding[] {
   const failed = trials.filter(({ failure }) => failure !== null);
   const working = trials.filter(({ failure }) => failure === null).map(({ url }) => url);
   return orOk(
-    failed.map((trial) => faultOf(trial, { working, isOwn: isOwnRelay(relay) })),
+    [
+      ...failed.map((trial) => faultOf(trial, { working, isOwn: isOwnRelay(relay) })),
+      ...trials.filter(({ permits }) => permits.length > 0).map((trial) =>
+        faultOfOpenness(trial, { isOwn: isOwnRelay(relay) })
+      ),
+    ],
     "relay",
     `The relay gives allocations: ${working.join(", ")}.`,
   );
@@ -65,6 +70,22 @@ function faultOf(
     );
   }
   return fault("relay", message, remedyFor(url), withoutServer({ working, isOwn }));
+}
+
+/** Through such a server, every agent reaches what only its machine or its network should. */
+function faultOfOpenness(
+  { url, permits }: TurnTrial,
+  { isOwn }: { readonly isOwn: boolean },
+): Finding {
+  return fault(
+    "relay",
+    `${url} relays where it must not: ${
+      permits.join(", ")
+    }. An agent may reach services of the server itself, or its network.`,
+    isOwn
+      ? "Put no-tcp-relay and every denied-peer-ip of docs/relay.md into its turnserver.conf, remove allow-loopback-peers, and restart it."
+      : "Tell the service, and use another one until it refuses that (docs/relay.md).",
+  );
 }
 
 function remedyFor(url: string): string {
