@@ -1,8 +1,8 @@
 import { checkClocks } from "./checks/clocks.ts";
-import { checkDatabase } from "./checks/database.ts";
+import { checkDatabase } from "./checks/database/database.ts";
 import { checkEnrolments } from "./checks/enrolments.ts";
 import { checkFunctions } from "./checks/functions.ts";
-import { checkHeldLog } from "./checks/held_log.ts";
+import { checkHeldLog } from "./checks/database/held_log.ts";
 import { checkLegacyKey } from "./checks/legacy_key.ts";
 import { checkLimits } from "./checks/limits.ts";
 import { checkPolicies } from "./checks/policies.ts";

@@ -1,6 +1,9 @@
-import { ENTER_SECRET_KEY, grantToService, LOCALLY, PUSH } from "../findings/remedies.ts";
-import { isSameMigration, type MigrationRecord } from "../../../local/postgres/migration_files.ts";
-import type { Checkout } from "../facts/checkout.ts";
+import { ENTER_SECRET_KEY, grantToService, LOCALLY, PUSH } from "../../findings/remedies.ts";
+import {
+  isSameMigration,
+  type MigrationRecord,
+} from "../../../../local/postgres/migration_files.ts";
+import type { Checkout } from "../../facts/checkout.ts";
 import {
   type DatabaseFacts,
   type Facts,
@@ -8,9 +11,9 @@ import {
   mayNotInspect,
   type OpenObject,
   refusesSecretKey,
-} from "../facts/facts.ts";
-import { fieldOf, wordsOf } from "../facts/reply.ts";
-import { fault, type Finding, note, ok, orOk, sql } from "../findings/finding.ts";
+} from "../../facts/facts.ts";
+import { fieldOf, wordsOf } from "../../facts/reply.ts";
+import { fault, type Finding, note, ok, orOk, sql } from "../../findings/finding.ts";
 import { checkStructure } from "./structure.ts";
 
 /**

@@ -1,7 +1,7 @@
-import type { SchemaFunction } from "../facts/schema_functions.ts";
-import { type DatabaseFacts, type Facts, inspected, type StrangePart } from "../facts/facts.ts";
-import { fault, type Finding, note, orOk, sql } from "../findings/finding.ts";
-import { DEPLOY, PUSH } from "../findings/remedies.ts";
+import type { SchemaFunction } from "../../facts/schema_functions.ts";
+import { type DatabaseFacts, type Facts, inspected, type StrangePart } from "../../facts/facts.ts";
+import { fault, type Finding, note, orOk, sql } from "../../findings/finding.ts";
+import { DEPLOY, PUSH } from "../../findings/remedies.ts";
 
 /** If more functions than this differ, another release of the schema is the likelier reason. */
 const MOST_FUNCTIONS = 5;
