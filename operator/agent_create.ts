@@ -1,12 +1,25 @@
 import { note, type Output } from "../clients/typescript/src/cli/terminal/output.ts";
 import { UsageError } from "../clients/typescript/src/cli/command/usage_error.ts";
+import { CommandError } from "../local/command/command_error.ts";
 import { runTask } from "../local/command/run_task.ts";
 import { type KeyRequest, readExpiry, readKeyRequests } from "./key_requests.ts";
 import { type MadeKey, makeKeys } from "./many_keys.ts";
+import { readWays, takeOver, waysInWords } from "./names/take_over.ts";
 import { callAsOperator } from "./operator_call.ts";
 
 /** Prints the agent key alone on standard output, and a note about it on standard error. */
-async function createAgentKey(request: KeyRequest, output: Output): Promise<void> {
+async function createAgentKey(
+  request: KeyRequest & { readonly share: boolean },
+  output: Output,
+): Promise<void> {
+  const held = request.share ? null : await readWays(request.agent_id);
+  if (held !== null && held.ways !== null && !held.ways.includes("operator")) {
+    throw new CommandError(
+      `${request.agent_id} belongs to ${
+        waysInWords(held)
+      }. No agent key was made. With --share, both are this agent. With --take-over, everything that the other one has is ended first.`,
+    );
+  }
   const created = await callAsOperator("create_agent_key", { ...request }) as MadeKey;
   await output.value(created, ({ key }) => key);
   note(
@@ -37,14 +50,30 @@ await runTask({
       value: "TIMESTAMP",
       help: "when it ends, such as 2027-01-31T09:30:00Z; default: never",
     },
+    share: {
+      type: "boolean",
+      help: "if the name belongs to an enrolment or to users, be the same agent",
+    },
+    "take-over": {
+      type: "boolean",
+      help:
+        "if the name belongs to an enrolment or to users, end everything that they have under it",
+    },
+    yes: { type: "boolean", help: "with --take-over: do not ask" },
   },
   async run({ positionals: [agentId], values }, output) {
     const defaults = { label: values.label ?? null, expires_at: readExpiry(values["expires-at"]) };
     if ((agentId === undefined) === (values.file === undefined)) {
       throw new UsageError("Name one agent, or a file of agents.");
     }
+    const [share, takesOver] = [values.share === true, values["take-over"] === true];
+    if (share && takesOver) throw new UsageError("Give --share or --take-over, not both.");
     if (agentId !== undefined) {
-      return await createAgentKey({ agent_id: agentId, ...defaults }, output);
+      if (takesOver) await takeOver(agentId, values);
+      return await createAgentKey({ agent_id: agentId, share, ...defaults }, output);
+    }
+    if (share || takesOver) {
+      throw new UsageError("--share and --take-over are for one agent, not for a file.");
     }
     const requests = await readKeyRequests(values.file!, defaults);
     await output.rows(makeKeys(requests), {

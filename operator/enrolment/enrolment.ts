@@ -11,6 +11,7 @@ export interface Enrolment {
   readonly jwks: { readonly keys: readonly PublicKey[] } | null;
   readonly agent_id: string | null;
   readonly agent_template: string | null;
+  readonly agent_prefix?: string | null;
   readonly tags: readonly string[];
   readonly uses_left: number | null;
   readonly max_agents: number;

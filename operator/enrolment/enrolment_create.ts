@@ -18,13 +18,23 @@ await runTask({
     wrong: "Name one file.",
     completes: "file",
   },
-  example: "deno task enrolment:create --label 'builders in eu' --tag tag:builder --uses 20",
+  example: "deno task enrolment:create --label 'builders in eu' --prefix builder- --uses 20",
   options: {
     label: { type: "string", value: "TEXT", help: "what it is for" },
     "agent-id": {
       type: "string",
       value: "AGENT",
       help: "the agent that enrols with it; default: each names itself",
+    },
+    prefix: {
+      type: "string",
+      value: "TEXT",
+      help: "what the names of its agents begin with, such as builder-; needed for several uses",
+    },
+    template: {
+      type: "string",
+      value: "TEXT",
+      help: "instead of a prefix: what {agent_name} becomes, such as vm-{agent_name}-eu",
     },
     tag: { type: "string", value: "TAG", multiple: true, help: "a tag that its agents have" },
     uses: {
@@ -68,6 +78,8 @@ await runTask({
         tags: values.tag ?? [],
         ...(values.label !== undefined && { label: values.label }),
         ...(values["agent-id"] !== undefined && { agent_id: values["agent-id"] }),
+        ...(values.prefix !== undefined && { agent_prefix: values.prefix }),
+        ...(values.template !== undefined && { agent_template: values.template }),
         ...(values.uses !== undefined &&
           { uses_left: values.uses === "any" ? null : wholeNumber("uses", values.uses) }),
         ...(values["expires-at"] !== undefined && {

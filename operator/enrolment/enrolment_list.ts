@@ -35,7 +35,8 @@ await runTask({
         `up to ${enrolment.max_agents}`,
         String(enrolment.max_instances),
         endOf(enrolment) ?? (instantCell(enrolment.expires_at) || "never"),
-        enrolment.agent_id ?? enrolment.agent_template ?? "",
+        enrolment.agent_id ?? enrolment.agent_template ??
+          (enrolment.agent_prefix ? `${enrolment.agent_prefix}…` : ""),
         enrolment.tags.join(" "),
         enrolment.label ?? "",
       ],

@@ -13,6 +13,8 @@ export const EVENT_TYPES: readonly string[] = [
   "agent.tagged",
   "agent.readmitted",
   "agent.removed",
+  "agent.shared",
+  "agent.taken_over",
   "ending.replayed",
   "enrolment.created",
   "enrolment.keys_replaced",

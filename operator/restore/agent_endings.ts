@@ -29,6 +29,28 @@ const removeAgent: Replay = async (event) => {
   return replayed(`removed ${agent_id}: ${inCounts(ended)}`);
 };
 
+/** The former holder had the name again. Nobody can come in from the first call on. */
+const takeOver: Replay = async (event) => {
+  const agent_id = named(event, "agent_id");
+  const ended = { agent_keys: 0, peer: 0, grants: 0, files: 0 };
+  let taken: Removal;
+  do {
+    taken = await callAsOperator("take_over_agent", { agent_id }) as Removal;
+    ended.agent_keys += taken.keys;
+    ended.peer += taken.peer ? 1 : 0;
+    ended.grants += taken.grants;
+    ended.files += taken.artifacts;
+  } while (taken.remaining);
+  return replayed(`took ${agent_id} over from its former holder: ${inCounts(ended)}`);
+};
+
+/** An enrolment takes the place of an earlier one, which would have the name again. */
+const share: Replay = async (event) => {
+  const [agent_id, way] = [named(event, "agent_id"), named(event, "way")];
+  await callAsOperator("share_agent", { agent_id, way });
+  return replayed(`shared ${agent_id} with ${way}`);
+};
+
 const readmitAgent: Replay = async (event) => {
   const agent_id = named(event, "agent_id");
   const { readmitted } = await callAsOperator("readmit_agent", { agent_id }) as {
@@ -45,8 +67,16 @@ const leave: Replay = async (event) => {
 
 /** The record has no name of an erased agent, only a keyed hash of it. */
 const eraseName: Replay = async (event) => {
-  const agent_id = await firstNameOf(named(event, "name_hash"));
-  if (agent_id === null) return nothing("nothing names the erased agent");
+  const name_hash = named(event, "name_hash");
+  const agent_id = await firstNameOf(name_hash);
+  if (agent_id === null) {
+    const { kept_out } = await callAsOperator("keep_out_erased", { name_hash }) as {
+      readonly kept_out: boolean;
+    };
+    return kept_out
+      ? replayed("an erased agent, which nothing names, stays out again")
+      : nothing("nothing names the erased agent, and it stays out");
+  }
   const { pseudonym, complete } = await eraseAgent(agent_id);
   if (!complete) {
     throw new CommandError(`the erasure is not complete: deno task agent:erase ${agent_id}`);
@@ -85,6 +115,8 @@ const setTags: Replay = async (event) => {
 /** Endings of agents, by the type of the event that records them. */
 export const AGENT_ENDINGS: Readonly<Record<string, Replay>> = {
   "agent.removed": removeAgent,
+  "agent.taken_over": takeOver,
+  "agent.shared": share,
   "agent.readmitted": readmitAgent,
   "agent.left": leave,
   "name.erased": eraseName,

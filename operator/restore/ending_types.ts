@@ -4,11 +4,25 @@
  */
 export const ENDING_TYPES: readonly string[] = [
   // Access that ended.
-  ...["agent.removed", "agent.left", "name.erased", "key.revoked", "key.superseded"],
+  ...[
+    "agent.removed",
+    "agent.taken_over",
+    "agent.left",
+    "name.erased",
+    "key.revoked",
+    "key.superseded",
+  ],
   ...["enrolment.revoked", "enrolment.keys_replaced", "grant.revoked", "artifact.deleted"],
   ...["rule.revoked", "peer.removed", "psk.rotated"],
   // Decisions of the operator and of recipients, which the backup has in an older form.
-  ...["agent.limited", "agent.tagged", "policy.applied", "sender.blocked", "sender.unblocked"],
+  ...[
+    "agent.limited",
+    "agent.tagged",
+    "agent.shared",
+    "policy.applied",
+    "sender.blocked",
+    "sender.unblocked",
+  ],
   // A host that has replaced its key pair.
   ...["peer.registered", "peer.updated"],
   // These say that an earlier ending no longer holds.

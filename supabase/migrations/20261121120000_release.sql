@@ -914,6 +914,118 @@ $$;
 comment on function agents.hash_of_name(text) is
   'A hash of a name that only this database can compute.';
 
+-- schemas/agents/names/names.sql
+
+-- Whose a name is. A name belongs to the way by which its agent first came: the operator, one
+-- enrolment, or the project's users. Other ways in are refused until the operator hands the name
+-- over (operator/names/).
+
+create table agents.names (
+  agent_id agents.agent_id primary key,
+  ways text[] collate "C" not null,
+  taken_at timestamptz not null default clock_timestamp(),
+  held_since xid8,
+
+  constraint there_are_three_ways check (
+    array_to_string(ways, ' ') ~ '^((operator|users|enr_[0-9a-f]{32})( |$))*$'
+  )
+);
+comment on table agents.names is
+  'The ways by which somebody can become an agent. The row stays as long as anything names the '
+  'agent, so that nobody else gets what it had.';
+comment on column agents.names.ways is
+  'operator, users, or enrolment ids. Empty: the name is being taken over, and nobody can come in.';
+comment on column agents.names.held_since is
+  'The transaction in which the present holder took the name over from another one, whose events '
+  'it does not see; null: there was no other one.';
+
+create function agents.has_way(agent_id text, way text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return coalesce(
+    (
+      select has_way.way = any (n.ways)
+      from agents.names n
+      where n.agent_id = has_way.agent_id
+    ),
+    false
+  );
+end
+$$;
+comment on function agents.has_way(text, text) is
+  'Whether a name belongs to a way in. False for a free name.';
+
+create function agents.claim_name(agent_id text, way text) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  if agents.has_way(claim_name.agent_id, claim_name.way) then
+    return true;
+  end if;
+  -- Of two ways that come at the same time, the second waits here until the first has committed.
+  insert into agents.names (agent_id, ways)
+  values (claim_name.agent_id, array[claim_name.way])
+  on conflict do nothing;
+  return found or agents.has_way(claim_name.agent_id, claim_name.way);
+end
+$$;
+comment on function agents.claim_name(text, text) is
+  'Gives a free name to a way in. Returns whether the name now belongs to that way.';
+
+create function agents.refuse_taken_name(agent_id text) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  raise sqlstate 'PT409' using
+    message = 'agent_name_taken',
+    detail = json_build_object('held_by', (
+      select case when n.ways = '{}' then 'a take-over that is not finished' else array_to_string(n.ways, ', ') end
+      from agents.names n
+      where n.agent_id = refuse_taken_name.agent_id
+    ));
+end
+$$;
+comment on function agents.refuse_taken_name(text) is
+  'Refuses the operator, who learns whose the name is. Raises agent_name_taken.';
+
+create function agents.add_way(agent_id text, way text) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  if agents.claim_name(add_way.agent_id, add_way.way) then
+    return false;
+  end if;
+  update agents.names n
+  -- An agent has one enrolment at a time.
+  set ways = array(
+    select w from unnest(n.ways) w
+    where not (starts_with(add_way.way, 'enr_') and starts_with(w, 'enr_'))
+  ) || add_way.way
+  where n.agent_id = add_way.agent_id and n.ways <> '{}';
+  if not found then
+    perform agents.refuse_taken_name(add_way.agent_id);
+  end if;
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'agent.shared', add_way.agent_id, null,
+    jsonb_build_object('way', add_way.way)
+  );
+  return true;
+end
+$$;
+comment on function agents.add_way(text, text) is
+  'Hands a name over to another way in, which then shares it with the others; a free name belongs '
+  'to it alone. An enrolment takes the place of an earlier one. Returns whether the name had '
+  'another holder. Raises agent_name_taken while the name is being taken over.';
+
 -- schemas/agents/names/removed_agents.sql
 
 -- Agents that the operator removed or erased. A revoked agent key stays revoked, but a signed-in
@@ -949,18 +1061,25 @@ language plpgsql
 stable
 set search_path = ''
 as $$
-begin
-  return case
-    when caller ->> 'kind' = 'user'
-      and (caller ->> 'expires_at')::timestamptz > now()
-      and not agents.is_kept_out(caller ->> 'agent_id')
+declare
+  named constant text := case
+    when caller ->> 'kind' = 'user' and (caller ->> 'expires_at')::timestamptz > now()
     then caller ->> 'agent_id'
   end;
+begin
+  if named is null or agents.is_kept_out(named) then
+    return null;
+  end if;
+  if exists (select from agents.names n where n.agent_id = named and 'users' <> all (n.ways)) then
+    raise sqlstate 'PT409' using message = 'agent_name_taken';
+  end if;
+  return named;
 end
 $$;
 comment on function agents.agent_of_user(jsonb) is
-  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
-  'or the agent was removed or erased.';
+  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, or '
+  'the agent was removed or erased. Raises agent_name_taken if the name does not belong to the '
+  'project''s users.';
 
 create function public.readmit_agent(agent_id text) returns json
 language plpgsql
@@ -993,7 +1112,8 @@ create function public.create_agent_key(
   agent_id text,
   label text default null,
   expires_at timestamptz default null,
-  max_live_keys integer default 100
+  max_live_keys integer default 100,
+  share boolean default false
 ) returns json
 language plpgsql
 volatile
@@ -1018,6 +1138,12 @@ begin
   end if;
 
   perform pg_advisory_xact_lock(hashtextextended('keys of ' || create_agent_key.agent_id, 0));
+  if create_agent_key.share then
+    perform agents.add_way(create_agent_key.agent_id, 'operator');
+  end if;
+  if not agents.claim_name(create_agent_key.agent_id, 'operator') then
+    perform agents.refuse_taken_name(create_agent_key.agent_id);
+  end if;
   if (
     select count(*)
     from agents.keys k
@@ -1052,9 +1178,10 @@ begin
   );
 end
 $$;
-comment on function public.create_agent_key(text, text, timestamptz, integer) is
+comment on function public.create_agent_key(text, text, timestamptz, integer, boolean) is
   'Creates an agent key and returns it with its id, once: only its hash is stored. An agent may '
-  'have up to max_live_keys live keys. Raises invalid_request, limit_exceeded.';
+  'have up to max_live_keys live keys. With share, the operator joins the ways that the name '
+  'belongs to. Raises invalid_request, agent_name_taken, limit_exceeded.';
 
 create function public.revoke_agent_key(key_id text) returns json
 language plpgsql
@@ -1174,6 +1301,7 @@ create table agents.enrolments (
   conditions jsonb,
   agent_id agents.agent_id,
   agent_template text,
+  agent_prefix text collate "C",
   tags text[] not null default '{}',
   uses_left integer,
   session_seconds integer not null,
@@ -1192,12 +1320,13 @@ create table agents.enrolments (
   constraint there_are_two_kinds check (
     case kind
       when 'key' then key_hash is not null
-        and num_nulls(issuer, audience, jwks, conditions, agent_template, max_token_age_seconds) = 6
+        and num_nulls(issuer, audience, jwks, conditions, max_token_age_seconds) = 5
+        and num_nonnulls(agent_id, agent_template, agent_prefix) <= 1
         and not single_use_tokens
       when 'trust' then key_hash is null
         and num_nulls(issuer, audience, conditions) = 0
         and num_nonnulls(agent_id, agent_template) = 1
-        and uses_left is null
+        and num_nulls(agent_prefix, uses_left) = 2
       else false
     end
   ),
@@ -1226,7 +1355,10 @@ comment on table agents.enrolments is
 comment on column agents.enrolments.conditions is
   'The conditions that a token''s claims must meet: [{claim, equals | prefix}].';
 comment on column agents.enrolments.agent_template is
-  'A template for the agent''s name, with claims in braces.';
+  'A template for the agent''s name, with claims in braces. Of an enrolment key: with {agent_name}, '
+  'the name that the agent asks for.';
+comment on column agents.enrolments.agent_prefix is
+  'What the name that an agent asks for must begin with.';
 comment on column agents.enrolments.uses_left is
   'How many more times the enrolment can be used; null: any number of times.';
 comment on column agents.enrolments.ephemeral_seconds is
@@ -1249,7 +1381,10 @@ create table agents.enrolled_agents (
   enrolled_at timestamptz not null,
   due_at timestamptz,
   ended_at timestamptz,
+  kept_until timestamptz,
+  cut smallint not null default 0,
 
+  constraint cut_is_nothing_access_or_grants check (cut between 0 and 2),
   constraint an_agent_came_by_an_enrolment
     foreign key (enrolment_id) references agents.enrolments (enrolment_id)
 );
@@ -1265,10 +1400,18 @@ comment on column agents.enrolled_agents.ended_at is
   'When its keys last ended because it left, was removed, or its enrolment was revoked; null: the '
   'agent has not ended.';
 
-create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, ended_at, agent_id);
+comment on column agents.enrolled_agents.kept_until is
+  'The sweep found that the ended agent had left something. It looks again 30 days after this; '
+  'null: it has not looked.';
+comment on column agents.enrolled_agents.cut is
+  'What a revocation of the enrolment has ended: 0: nothing; 1: peer, rules and tags; 2: the grants '
+  'that the agent gave, too, or there were none.';
+
+create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, cut, ended_at, agent_id);
 create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
   where due_at is not null and ended_at is null;
-create index enrolled_agents_by_end on agents.enrolled_agents (ended_at) where ended_at is not null;
+create index enrolled_agents_by_end on agents.enrolled_agents (greatest(ended_at, kept_until))
+  where ended_at is not null;
 
 create table agents.used_tokens (
   enrolment_id text collate "C" not null,
@@ -1308,6 +1451,7 @@ return jsonb_build_object(
   'conditions', enrolment.conditions,
   'agent_id', enrolment.agent_id,
   'agent_template', enrolment.agent_template,
+  'agent_prefix', enrolment.agent_prefix,
   'tags', enrolment.tags,
   'uses_left', enrolment.uses_left,
   'session_seconds', enrolment.session_seconds,
@@ -1355,6 +1499,11 @@ begin
 
   if caller ->> 'kind' = 'user' then
     caller_agent := agents.agent_of_user(caller);
+    if caller_agent is not null
+      and not exists (select from agents.names n where n.agent_id = caller_agent)
+    then
+      perform set_config('response.headers', '[{"x-caller": "first"}]', true);
+    end if;
   else
     select k.agent_id, k.key_id, k.enrolment_id, k.first_used_at is null
     into caller_agent, caller_key, came_by, is_first_use
@@ -1409,7 +1558,9 @@ comment on function agents.authenticate(jsonb) is
   'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
   'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by the enrolment that '
   'the key is from, and by ` first` if note_first_use must be called. Raises first_use if it must '
-  'be called first, and the request repeated: the proof was for one use. Raises superseded for a key that a newer generation ended. '
+  'be called first, and the request repeated: the proof was for one use. For the '
+  'first user of a name, the header is `first`. Raises agent_name_taken for a user whose name '
+  'belongs to another way in. Raises superseded for a key that a newer generation ended. '
   'Raises unauthenticated for any other key that is unknown, expired or revoked, and for a user '
   'whose token has expired or whose agent was removed.';
 
@@ -1450,6 +1601,22 @@ $$;
 comment on function agents.require_one_of(text, text, text) is
   'The caller_agent, or null for the operator. Raises forbidden for an agent that is neither of '
   'the two.';
+
+create function agents.claim_for_operator(caller_agent text, agent_id text) returns text
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  if claim_for_operator.caller_agent is null then
+    perform agents.claim_name(claim_for_operator.agent_id, 'operator');
+  end if;
+  return claim_for_operator.agent_id;
+end
+$$;
+comment on function agents.claim_for_operator(text, text) is
+  'Returns agent_id. If the operator acts for an agent whose name is free (caller_agent is null), '
+  'the name is the operator''s from now on.';
 
 create function agents.subject_of(caller jsonb, agent_id text) returns text
 language sql
@@ -1500,17 +1667,23 @@ language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  admitted text;
 begin
   -- For the operator, and for an unknown key, this locks nothing.
   perform pg_advisory_xact_lock_shared(agents.access_lock(agents.actor_of(admit.caller)));
   -- A separate statement, so that it sees what was committed while this transaction waited for the
   -- lock.
-  return agents.authenticate(admit.caller);
+  admitted := agents.authenticate(admit.caller);
+  if admit.caller ->> 'kind' = 'user' and not agents.claim_name(admitted, 'users') then
+    raise sqlstate 'PT409' using message = 'agent_name_taken';
+  end if;
+  return admitted;
 end
 $$;
 comment on function agents.admit(jsonb) is
   'Like authenticate, for an operation that writes: the caller''s access cannot end before the '
-  'transaction does.';
+  'transaction does. A free name belongs to the users from their first change on.';
 
 create function public.describe_caller(caller jsonb) returns json
 language plpgsql
@@ -2691,6 +2864,7 @@ declare
 begin
   caller_agent := agents.admit(register_artifact.caller);
   register_artifact.agent_id := agents.require_self(caller_agent, register_artifact.agent_id);
+  perform agents.claim_for_operator(caller_agent, register_artifact.agent_id);
   perform artifacts.refuse_beyond_limits(
     register_artifact.agent_id, register_artifact.size,
     artifacts.quota_of(register_artifact.agent_id, register_artifact.quota_bytes),
@@ -7377,6 +7551,7 @@ declare
 begin
   caller_agent := agents.admit(register_peer.caller);
   register_peer.agent_id := agents.require_self(caller_agent, register_peer.agent_id);
+  perform agents.claim_for_operator(caller_agent, register_peer.agent_id);
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[register_peer.agent_id]);
   perform mesh.start_config_versions(array[register_peer.agent_id]);
@@ -10265,6 +10440,7 @@ return jsonb_strip_nulls(jsonb_build_object(
     else event.details -> 'enrolment_id'
   end,
   'reason', event.details -> 'reason',
+  'way', event.details -> 'way',
   'claim', event.details -> 'claim',
   'untold', event.details -> 'untold',
   'generation', event.details -> 'generation',
@@ -10322,6 +10498,12 @@ declare
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
+  -- An agent that took its name over from another one does not see the other one's events.
+  held_since constant xid8 := case
+    when not events_page.is_for_operator then (
+      select n.held_since from agents.names n where n.agent_id = events_page.agent_id
+    )
+  end;
   horizon constant xid8 := agents.horizon();
   -- The operator also sees what is committed beyond the horizon. It is not final: older
   -- transactions may still add events before it.
@@ -10393,6 +10575,7 @@ begin
         )
       )
       and (events_page.is_for_operator or agents.is_shown(w.event, events_page.agent_id))
+      and (held_since is null or (w.event).transaction_id > held_since)
     order by case when goes_backwards then -w.place else w.place end
     -- One more than asked for tells whether there is a next page.
     limit events_page.max_entries + 1
@@ -13014,6 +13197,7 @@ return coalesce(
     enrolment.issuer,
     enrolment.audience,
     enrolment.agent_template,
+    enrolment.agent_prefix,
     jsonb_path_query_array(enrolment.conditions, '$[*].equals', silent => true),
     jsonb_path_query_array(enrolment.conditions, '$[*].prefix', silent => true),
     jsonb_path_query_array(enrolment.jwks, '$.keys[*].kid', silent => true)
@@ -13099,6 +13283,7 @@ as $$
       + (select count(*) from mesh.config_versions v where v.agent_id = name)
       + (select count(*) from mesh.censuses c where c.after_agent = name)
       + (select count(*) from agents.removed_agents r where r.agent_id = name)
+      + (select count(*) from agents.names n where n.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
       + (
@@ -13265,6 +13450,7 @@ begin
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
+  delete from agents.names n where n.agent_id = name;
   -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;
   update agents.enrolments e
@@ -13276,6 +13462,7 @@ begin
   set issuer = regexp_replace(e.issuer, agents.pattern_of_name(name), pseudonym, 'g'),
     audience = regexp_replace(e.audience, agents.pattern_of_name(name), pseudonym, 'g'),
     agent_template = regexp_replace(e.agent_template, agents.pattern_of_name(name), pseudonym, 'g'),
+    agent_prefix = regexp_replace(e.agent_prefix, agents.pattern_of_name(name), pseudonym, 'g'),
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
   where agents.has_ended(e) and agents.proofs_name(e, name);
@@ -13383,6 +13570,323 @@ comment on function public.erase_agent(text, text, integer) is
   'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
   'invalid_request, policy_rule while the policy names the agent, and misconfigured while the '
   'bucket keeps versions: no sweep can remove the bytes.';
+
+-- schemas/operator/names/holders.sql
+
+-- What an agent that has ended leaves under its name, and how a name gets another holder, who
+-- inherits nothing.
+
+create function agents.leads_until(agent_id text) returns timestamptz
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  last_end timestamptz;
+begin
+  -- The end of what is farthest away: one index lookup each.
+  last_end := greatest(
+    (
+      select max(g.live_until)
+      from artifacts.grants g
+      where g.from_agent = leads_until.agent_id
+    ),
+    (
+      select max(g.live_until)
+      from artifacts.grants g
+      where g.grantee = leads_until.agent_id
+    ),
+    (
+      select max(a.expires_at)
+      from artifacts.artifacts a
+      where a.agent_id = leads_until.agent_id and a.state <> 'deleted' and a.ended_at is null
+    )
+  );
+  if last_end is null and (
+    agents.holds_something(leads_until.agent_id)
+    or exists (
+      select
+      from artifacts.artifacts a
+      where a.agent_id = leads_until.agent_id and (a.state = 'deleted' or a.ended_at is not null)
+    )
+    or exists (
+      select from artifacts.agent_limits l where l.agent_id = leads_until.agent_id
+    )
+    or exists (
+      select
+      from agents.keys k
+      where k.agent_id = leads_until.agent_id and k.revoked_at is null
+    )
+  ) then
+    last_end := now();
+  end if;
+  return last_end;
+end
+$$;
+comment on function agents.leads_until(text) is
+  'When the last thing ends that an agent left, as far as is known: artifacts and their tombstones, '
+  'grants that it gave or received, keys, tags, limits, a peer, rules, lines of the policy. Null: it '
+  'has left nothing.';
+
+create function agents.is_remembered(agent_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (select from agents.events e where e.subject_agent_id = is_remembered.agent_id)
+    or exists (select from agents.events e where e.other_agent_id = is_remembered.agent_id)
+    or exists (
+      select
+      from agents.events e
+      where e.actor_agent_id = is_remembered.agent_id and e.actor_agent_id <> e.subject_agent_id
+    )
+    or exists (select from agents.usage u where u.agent_id = is_remembered.agent_id);
+end
+$$;
+comment on function agents.is_remembered(text) is
+  'Whether the log of events or the counts still name an agent.';
+
+create function agents.forget_holder(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from artifacts.blocked_senders b
+  where forget_holder.agent_id in (b.agent_id, b.from_agent);
+  delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
+  delete from mesh.declined_requests d where forget_holder.agent_id in (d.from_agent, d.to_agent);
+  -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
+  -- not take the next holder for the former one. The public key may return.
+  update mesh.address_leases l
+  set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
+  where l.agent_id = forget_holder.agent_id and l.released_at is not null;
+  delete from agents.enrolled_agents a where a.agent_id = forget_holder.agent_id;
+end
+$$;
+comment on function agents.forget_holder(text) is
+  'Deletes what would pass from one holder of a name to the next, after everything else has ended. '
+  'Call it under end_access(agent_id).';
+
+-- schemas/operator/names/take_overs.sql
+
+-- Handing a name over: shared with its holder, or taken from it.
+
+create function public.share_agent(agent_id text, way text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  if agents.is_agent_id(share_agent.agent_id) is not true then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
+  end if;
+  if share_agent.way is null
+    or share_agent.way not in ('operator', 'users') and not exists (
+      select
+      from agents.enrolments e
+      where e.enrolment_id = share_agent.way and not agents.has_ended(e)
+    )
+  then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "way", "message": "Must be operator, users, or the id of an enrolment that has not ended."}]}';
+  end if;
+  perform agents.end_access(share_agent.agent_id);
+  perform agents.add_way(share_agent.agent_id, share_agent.way);
+  return json_build_object(
+    'agent_id', share_agent.agent_id,
+    'ways', (select to_json(n.ways) from agents.names n where n.agent_id = share_agent.agent_id)
+  );
+end
+$$;
+comment on function public.share_agent(text, text) is
+  'Lets another way in become an agent: operator, users, or an enrolment, which takes the place of '
+  'an earlier one. It shares all that the agent has: {agent_id, ways}. Idempotent. Raises '
+  'invalid_request, agent_name_taken.';
+
+create function public.take_over_agent(agent_id text, max_entries integer default 2000) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  operator constant jsonb := jsonb_build_object('kind', 'operator');
+  holder agents.names;
+  revoked_keys integer;
+  peer_removed boolean;
+  revoked_grants integer;
+  deleted_artifacts integer;
+  is_done boolean;
+begin
+  perform agents.end_access(take_over_agent.agent_id);
+  select * into holder from agents.names n where n.agent_id = take_over_agent.agent_id for update;
+  if holder.agent_id is null or holder.ways = '{operator}' then
+    return json_build_object(
+      'agent_id', take_over_agent.agent_id,
+      'keys', 0, 'peer', false, 'grants', 0, 'artifacts', 0, 'remaining', false
+    );
+  end if;
+  perform mesh.enter_policy(agents.tags_of(take_over_agent.agent_id));
+  if holder.ways <> '{}' then
+    -- From here on, nobody can come in, even if the next calls never come.
+    update agents.names n set ways = '{}' where n.agent_id = take_over_agent.agent_id;
+    perform agents.record_event(
+      operator, null, 'agent.taken_over', take_over_agent.agent_id, null,
+      jsonb_build_object('ways', holder.ways)
+    );
+  end if;
+  revoked_keys := (public.revoke_agent_keys(take_over_agent.agent_id) ->> 'revoked')::integer;
+  update agents.enrolled_agents a
+  set ended_at = clock_timestamp()
+  where a.agent_id = take_over_agent.agent_id and a.ended_at is null;
+  peer_removed := (public.remove_peer(operator, take_over_agent.agent_id) ->> 'removed')::boolean;
+  -- The grants may belong to artifacts of many agents.
+  perform artifacts.lock_sweep();
+  revoked_grants := agents.end_grants(take_over_agent.agent_id, take_over_agent.max_entries);
+  deleted_artifacts := agents.end_artifacts(
+    take_over_agent.agent_id, false, take_over_agent.max_entries
+  );
+  perform agents.replace_tags(operator, take_over_agent.agent_id, '{}');
+  -- What was counted about the former holder is written to the log now, before the next one reads.
+  perform agents.erase_counted(take_over_agent.agent_id, take_over_agent.max_entries);
+
+  is_done := greatest(revoked_grants, deleted_artifacts) < take_over_agent.max_entries
+    and not exists (select from agents.reads r where r.reader = take_over_agent.agent_id);
+  if is_done then
+    perform agents.forget_holder(take_over_agent.agent_id);
+    update agents.names n
+    set ways = '{operator}',
+      taken_at = clock_timestamp(),
+      held_since = agents.present_transaction()
+    where n.agent_id = take_over_agent.agent_id;
+  end if;
+  return json_build_object(
+    'agent_id', take_over_agent.agent_id,
+    'keys', revoked_keys,
+    'peer', peer_removed,
+    'grants', revoked_grants,
+    'artifacts', deleted_artifacts,
+    'remaining', not is_done
+  );
+end
+$$;
+comment on function public.take_over_agent(text, integer) is
+  'Takes a name from its holder for the operator: ends the holder''s keys, peer, rules, requests, '
+  'tags, limits, the grants from and to it and its artifacts, at most max_entries grants and as many '
+  'artifacts per call: {agent_id, keys, peer, grants, artifacts, remaining}. While remaining is '
+  'true, call it again; nobody can come in meanwhile. Changes nothing if the name is free or the '
+  'operator''s alone.';
+
+-- schemas/operator/names/ways.sql
+
+-- Who can become an agent, as the operator sees it.
+
+create function agents.can_name(enrolment agents.enrolments, name text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select case
+    when enrolment.agent_id is not null then enrolment.agent_id = name
+    when enrolment.agent_prefix is not null
+      then starts_with(name, enrolment.agent_prefix) and name <> enrolment.agent_prefix
+    when enrolment.agent_template is not null
+      -- Every character that is special in a pattern and that a template may have.
+      then name ~ (
+        '^' || regexp_replace(replace(enrolment.agent_template, '.', '\.'), '\{[^}]*\}', '.+', 'g')
+        -- A name that loses a part of the claims ends in a digest.
+        || '(\.[0-9a-f]{20})?$'
+      )
+    else true
+  end
+$$;
+comment on function agents.can_name(agents.enrolments, text) is
+  'Whether an agent that enrols could get a name, for some proof.';
+
+create function public.read_ways(agent_id text, max_entries integer default 1000) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  holder agents.names;
+begin
+  select * into holder from agents.names n where n.agent_id = read_ways.agent_id;
+  return json_build_object(
+    'agent_id', read_ways.agent_id,
+    'ways', to_json(holder.ways),
+    'taken_at', agents.iso_timestamp(holder.taken_at),
+    'kept_out', case
+      when exists (
+        select from agents.removed_agents r where r.agent_id = read_ways.agent_id
+      ) then 'removed'
+      when agents.is_kept_out(read_ways.agent_id) then 'erased'
+    end,
+    'live_keys', (
+      select coalesce(json_agg(json_build_object(
+        'key_id', k.key_id,
+        'enrolment_id', k.enrolment_id,
+        'expires_at', agents.iso_timestamp(k.expires_at)
+      ) order by k.created_at), '[]')
+      from (
+        select *
+        from agents.keys i
+        where i.agent_id = read_ways.agent_id
+          and i.revoked_at is null
+          and (i.expires_at is null or i.expires_at > now())
+        order by i.created_at desc
+        limit 100
+      ) k
+    ),
+    'enrolments', (
+      select coalesce(json_agg(json_build_object(
+        'enrolment_id', e.enrolment_id,
+        'label', e.label,
+        'kind', e.kind,
+        'by', case
+          when e.agent_id is not null then 'agent_id'
+          when e.agent_prefix is not null then 'agent_prefix'
+          when e.agent_template is not null then 'agent_template'
+          else 'any name'
+        end,
+        'may_enter', coalesce(
+          e.enrolment_id = any (holder.ways) or e.agent_id is not null and 'operator' = any (holder.ways),
+          true
+        )
+      ) order by e.created_at, e.enrolment_id), '[]')
+      from (
+        select *
+        from agents.enrolments i
+        where not agents.has_ended(i)
+          and i.uses_left is distinct from 0
+          and agents.can_name(i, read_ways.agent_id)
+        order by i.created_at, i.enrolment_id
+        limit read_ways.max_entries
+      ) e
+    ),
+    'users', coalesce('users' = any (holder.ways), true)
+      and not agents.is_kept_out(read_ways.agent_id),
+    'policy_lines', (
+      select count(*)
+      from mesh.policy_lines l
+      where read_ways.agent_id in (l.from_name, l.to_name)
+    )
+  );
+end
+$$;
+comment on function public.read_ways(text, integer) is
+  'Who can become an agent: {agent_id, ways: [operator | users | enrolment_id] | null (the name is '
+  'free), taken_at | null, kept_out: removed | erased | null, live_keys: [{key_id, enrolment_id | '
+  'null, expires_at | null}], enrolments: the live ones that could give this name, [{enrolment_id, '
+  'label | null, kind, by, may_enter}], users: whether a user with this agent_id is accepted, '
+  'policy_lines: how many lines of the policy name the agent}.';
 
 -- schemas/operator/deployment/structure.sql
 
@@ -13972,6 +14476,23 @@ comment on function public.find_hashed_names(text, integer, text) is
   'The names that have this keyed hash among the max_entries names after the given one: {found: '
   '[agent_id], next: where the next page begins | null}. For an erasure that a restore has undone.';
 
+create function public.keep_out_erased(name_hash text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  insert into agents.erased_names (name_hash)
+  values (decode(keep_out_erased.name_hash, 'hex'))
+  on conflict do nothing;
+  return json_build_object('kept_out', found);
+end
+$$;
+comment on function public.keep_out_erased(text) is
+  'Keeps out an erased agent, by the keyed hash of its name, if a restore has lost that: '
+  '{kept_out: whether it was not kept out before}.';
+
 -- schemas/enrolment/enrolments.sql
 
 -- The operator creates and lists enrolments. agents/enrolments.sql has the tables.
@@ -14019,6 +14540,16 @@ declare
   made agents.enrolments;
 begin
   perform agents.authenticate_operator(put_enrolment.caller);
+  if has_key and coalesce(put_enrolment.enrolment ->> 'uses_left', 'any') <> '1' and num_nulls(
+    put_enrolment.enrolment ->> 'agent_id',
+    put_enrolment.enrolment ->> 'agent_template',
+    put_enrolment.enrolment ->> 'agent_prefix'
+  ) = 3 then
+    -- Whoever has the key could take any name that is free.
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_prefix", "message": "An enrolment key for more than one use needs agent_prefix, agent_template or agent_id."}]}';
+  end if;
   if put_enrolment.enrolment ->> 'enrolment_id' is not null then
     return agents.enrolment_json(agents.replace_keys_of_trust(
       put_enrolment.caller,
@@ -14028,8 +14559,8 @@ begin
   end if;
   insert into agents.enrolments (
     enrolment_id, kind, label, key_hash, issuer, audience, jwks, conditions, agent_id,
-    agent_template, tags, uses_left, session_seconds, ephemeral_seconds, single_use_tokens,
-    max_token_age_seconds, max_agents, max_instances, expires_at
+    agent_template, agent_prefix, tags, uses_left, session_seconds, ephemeral_seconds,
+    single_use_tokens, max_token_age_seconds, max_agents, max_instances, expires_at
   )
   select
     'enr_' || replace(gen_random_uuid()::text, '-', ''),
@@ -14042,6 +14573,7 @@ begin
     e.conditions,
     e.agent_id,
     e.agent_template,
+    e.agent_prefix,
     coalesce(e.tags, '{}'),
     e.uses_left,
     e.session_seconds,
@@ -14060,6 +14592,7 @@ begin
     conditions jsonb,
     agent_id text,
     agent_template text,
+    agent_prefix text,
     tags text[],
     uses_left integer,
     session_seconds integer,
@@ -14346,8 +14879,10 @@ begin
     from (
       select
       from agents.enrolled_agents a
-      where a.enrolment_id = has_all_agents.enrolment.enrolment_id and a.ended_at is null
-      order by a.enrolment_id, a.ended_at, a.agent_id
+      where a.enrolment_id = has_all_agents.enrolment.enrolment_id
+        and a.cut = 0
+        and a.ended_at is null
+      order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
       limit has_all_agents.enrolment.max_agents
     ) live
   ) = has_all_agents.enrolment.max_agents;
@@ -14402,11 +14937,9 @@ $$;
 comment on function agents.next_generation(text, agents.enrolled_agents, text) is
   'The generation of an instance''s next key: higher than that of each key which it replaces.';
 
--- schemas/enrolment/enrolling.sql
+-- schemas/enrolment/entering.sql
 
--- Enrolling: a proof of origin becomes an ordinary agent key.
--- If an event tells the operator the reason of a refusal, the refusal is returned, not raised: an
--- exception would roll back the event.
+-- Which enrolment may take which name. agents/names/ has whose a name is.
 
 create function agents.is_taken(agent_id text, enrolment agents.enrolments) returns boolean
 language plpgsql
@@ -14424,38 +14957,190 @@ begin
     return agents.holds_something(is_taken.agent_id)
       or exists (select from agents.usage u where u.agent_id = is_taken.agent_id);
   end if;
-  -- The name comes from the claims. So the agent takes over what an agent of an earlier enrolment
-  -- left under this name; that agent's peer has already ended. An operator's key keeps the name
-  -- taken until the key is revoked, even after it has expired.
+  -- The name comes from the claims, so others may have named this agent before it came.
   return exists (
+      select from agents.keys k where k.agent_id = is_taken.agent_id and k.revoked_at is null
+    )
+    or exists (
       select
-      from agents.keys k
-      where k.agent_id = is_taken.agent_id
-        and k.revoked_at is null
-        and (k.enrolment_id is null or k.expires_at > now())
+      from artifacts.totals t
+      where t.agent_id = is_taken.agent_id and t.pending + t.committed + t.superseded > 0
     )
     or exists (select from mesh.peers p where p.agent_id = is_taken.agent_id);
 end
 $$;
 comment on function agents.is_taken(text, agents.enrolments) is
-  'Whether a name that no enrolment holds belongs to an agent that this enrolment is not for.';
+  'Whether a name that belongs to nobody is nevertheless used, by an agent that this enrolment is '
+  'not for.';
 
-create function agents.can_take_over(enrolment agents.enrolments, holder_id text) returns boolean
-language sql
+create function agents.is_abandoned(holder agents.names) returns boolean
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select can_take_over.enrolment.agent_id is not null and exists (
-    select
-    from agents.enrolments e
-    where e.enrolment_id = can_take_over.holder_id
-      and e.revoked_at is null
-      and (e.uses_left = 0 or e.expires_at <= clock_timestamp())
-  )
+begin
+  return (is_abandoned.holder).ways <> '{}'
+    and not exists (
+      select
+      from unnest((is_abandoned.holder).ways) w
+      where not exists (
+        select
+        from agents.enrolments e
+        where e.enrolment_id = w and (agents.has_ended(e) or e.uses_left = 0)
+      )
+    )
+    and not exists (
+      select
+      from agents.enrolled_agents a
+      where a.agent_id = (is_abandoned.holder).agent_id and a.ended_at is null
+    )
+    and agents.leads_until((is_abandoned.holder).agent_id) is null;
+end
 $$;
-comment on function agents.can_take_over(agents.enrolments, text) is
-  'Whether this enrolment may take over an agent from the enrolment holder_id: the operator has '
-  'named the agent here, and nobody can enrol with the other one any more.';
+comment on function agents.is_abandoned(agents.names) is
+  'Whether the holder of a name can never come back, and has left nothing.';
+
+create function agents.can_take_over(enrolment agents.enrolments, holder agents.names) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if (can_take_over.enrolment).agent_id is null then
+    return false;
+  end if;
+  return 'operator' = any ((can_take_over.holder).ways)
+    or (
+      (can_take_over.holder).ways <> '{}'
+      and not exists (
+        select
+        from unnest((can_take_over.holder).ways) w
+        where not exists (
+          select
+          from agents.enrolments e
+          where e.enrolment_id = w
+            -- The operator has named the agent there, too.
+            and e.agent_id = (can_take_over.enrolment).agent_id
+            and (agents.has_ended(e) or e.uses_left = 0)
+        )
+      )
+      -- A revocation that is not done still has to end what that enrolment gave.
+      and not exists (
+        select
+        from agents.enrolled_agents a
+        join agents.enrolments e on e.enrolment_id = a.enrolment_id
+        where a.agent_id = (can_take_over.enrolment).agent_id
+          and e.revoked_at is not null
+          and a.cut = 0
+      )
+    );
+end
+$$;
+comment on function agents.can_take_over(agents.enrolments, agents.names) is
+  'Whether the operator has named this agent in the enrolment, and the name is the operator''s, or '
+  'belongs to enrolments for this agent alone with which nobody can enrol any more.';
+
+create function agents.may_enter(agent_id text, enrolment agents.enrolments) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  holder agents.names;
+begin
+  select * into holder from agents.names n where n.agent_id = may_enter.agent_id;
+  if holder.agent_id is null then
+    return not agents.is_taken(may_enter.agent_id, enrolment);
+  end if;
+  return enrolment.enrolment_id = any (holder.ways)
+    or agents.can_take_over(enrolment, holder)
+    or agents.is_abandoned(holder);
+end
+$$;
+comment on function agents.may_enter(text, agents.enrolments) is
+  'Whether this enrolment may enrol an agent of this name, or could have the name.';
+
+create function agents.enter_name(agent_id text, enrolment agents.enrolments) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  holder agents.names;
+begin
+  -- False also if the operator came first, while this transaction waited.
+  if agents.claim_name(enter_name.agent_id, enrolment.enrolment_id) then
+    return true;
+  end if;
+  -- Locked, so that nobody shares or takes over the name meanwhile.
+  select * into holder from agents.names n where n.agent_id = enter_name.agent_id for update;
+  if not agents.may_enter(enter_name.agent_id, enrolment) then
+    return false;
+  end if;
+  if agents.can_take_over(enrolment, holder) then
+    update agents.names n
+    set ways = array(
+      select w from unnest(n.ways) w where not starts_with(w, 'enr_')
+    ) || enrolment.enrolment_id
+    where n.agent_id = enter_name.agent_id;
+    return true;
+  end if;
+  perform agents.forget_holder(enter_name.agent_id);
+  update agents.names n
+  set ways = array[enrolment.enrolment_id],
+    taken_at = clock_timestamp(),
+    held_since = agents.present_transaction()
+  where n.agent_id = enter_name.agent_id;
+  return true;
+end
+$$;
+comment on function agents.enter_name(text, agents.enrolments) is
+  'Gives a name to this enrolment if may_enter says so, under end_access(agent_id). Returns '
+  'whether it has the name.';
+
+create function agents.name_by_key(enrolment agents.enrolments, agent_name text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  named constant text := case
+    when enrolment.agent_template is null then agent_name
+    else replace(enrolment.agent_template, '{agent_name}', agent_name)
+  end;
+begin
+  if enrolment.agent_id is not null then
+    return enrolment.agent_id;
+  end if;
+  if starts_with(named, enrolment.agent_prefix) and length(named) = length(enrolment.agent_prefix) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_name", "message": "Must have something after the prefix."}]}';
+  end if;
+  if not starts_with(named, enrolment.agent_prefix) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = json_build_object('issues', json_build_array(json_build_object(
+        'path', 'agent_name', 'message', 'Must begin with ' || enrolment.agent_prefix || '.'
+      )));
+  end if;
+  if not agents.is_agent_id(named) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_name", "message": "Must be shorter: the enrolment adds to it."}]}';
+  end if;
+  return named;
+end
+$$;
+comment on function agents.name_by_key(agents.enrolments, text) is
+  'Who an agent becomes that enrols by this enrolment key and asks for agent_name. Raises '
+  'invalid_request.';
+
+-- schemas/enrolment/enrolling.sql
+
+-- Enrolling: a proof of origin becomes an ordinary agent key.
+-- If an event tells the operator the reason of a refusal, the refusal is returned, not raised: an
+-- exception would roll back the event.
 
 create function agents.enrol(
   caller jsonb,
@@ -14479,11 +15164,11 @@ declare
   is_repeated boolean;
   is_taken_over boolean;
   refusal text;
+  tells_why boolean;
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
-  is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
   select * into newest
   from agents.keys k
   where k.agent_id = enrol.agent_id
@@ -14508,14 +15193,13 @@ begin
   end if;
   if agents.is_kept_out(enrol.agent_id) then
     refusal := 'agent_removed';
-  elsif is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
-    or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
-  then
+  elsif not agents.may_enter(enrol.agent_id, enrolment) then
     refusal := 'agent_name_taken';
   end if;
   -- If the agent chose the name, and uses are limited, a refused name costs a use, and the answer
   -- does not say why. Otherwise, one enrolment key would tell about any number of names.
-  if enrolment.agent_id is not null or enrolment.uses_left is null then
+  tells_why := enrolment.agent_id is not null or enrolment.uses_left is null;
+  if tells_why then
     if refusal = 'agent_removed' then
       return agents.refuse_enrolment(caller, enrolment.enrolment_id, refusal);
     end if;
@@ -14542,9 +15226,19 @@ begin
       return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'used_up');
     end if;
   end if;
+  -- Of two ways in that come at the same time, only the first gets the name.
+  if refusal is null and not agents.enter_name(enrol.agent_id, enrolment) then
+    refusal := 'agent_name_taken';
+    if tells_why then
+      raise sqlstate 'PT409' using message = refusal;
+    end if;
+  end if;
   if refusal is not null then
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, refusal);
   end if;
+  -- A holder that has left nothing is forgotten now.
+  select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
+  is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
 
   update agents.keys k
   set revoked_at = enrolled_at, superseded_at = enrolled_at
@@ -14588,7 +15282,9 @@ begin
     generation = excluded.generation,
     enrolled_at = excluded.enrolled_at,
     due_at = excluded.due_at,
-    ended_at = null;
+    ended_at = null,
+    kept_until = null,
+    cut = 0;
   perform agents.record_event(
     caller, null, 'agent.enrolled', made.agent_id, made.key_id,
     jsonb_strip_nulls(jsonb_build_object(
@@ -14651,7 +15347,8 @@ begin
       detail = '{"issues": [{"path": "agent_name", "message": "This enrolment is for another agent. Leave the name out."}]}';
   end if;
   return agents.enrol(
-    enrol_with_key.caller, enrolment, coalesce(enrolment.agent_id, enrol_with_key.agent_name),
+    enrol_with_key.caller, enrolment,
+    agents.name_by_key(enrolment, enrol_with_key.agent_name),
     enrol_with_key.instance
   );
 end
@@ -14694,7 +15391,8 @@ comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz
 
 -- schemas/enrolment/first_use.sql
 
--- The first use of a key from an enrolment, which ends the keys of the generations before it.
+-- The first use of a key from an enrolment, which ends the keys of the generations before it, and
+-- of a name by a user.
 
 create function public.note_first_use(caller jsonb) returns json
 language plpgsql
@@ -14706,6 +15404,11 @@ declare
   used agents.keys;
   superseded agents.keys;
 begin
+  if note_first_use.caller ->> 'kind' = 'user' then
+    -- Gives the name to the project's users.
+    perform agents.admit(note_first_use.caller);
+    return json_build_object('superseded', 0);
+  end if;
   select * into used
   from agents.keys k
   where k.key_hash = note_first_use.caller ->> 'key_hash';
@@ -14740,7 +15443,7 @@ end
 $$;
 comment on function public.note_first_use(jsonb) is
   'Records that the calling key from an enrolment was used, and ends the keys of earlier '
-  'generations of this instance. Idempotent.';
+  'generations of this instance; or that a user was the first to use a name. Idempotent.';
 
 -- schemas/enrolment/ends.sql
 
@@ -14802,14 +15505,20 @@ comment on function public.leave(jsonb, text) is
   'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants '
   'stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
 
-create function public.revoke_enrolment(caller jsonb, enrolment_id text, max_agents integer default 200)
-returns json
+create function public.revoke_enrolment(
+  caller jsonb,
+  enrolment_id text,
+  max_agents integer default 200,
+  undo_grants boolean default false
+) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
+  -- What a call before this one may have ended: see enrolled_agents.cut.
+  wanted_cut constant smallint := case when revoke_enrolment.undo_grants then 2 else 1 end;
   live_ids text[];
   ended_id text;
   lock_key bigint;
@@ -14838,7 +15547,7 @@ begin
   live_ids := array(
     select a.agent_id
     from agents.enrolled_agents a
-    where a.enrolment_id = revoke_enrolment.enrolment_id and a.ended_at is null
+    where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut = 0 and a.ended_at is null
     order by a.agent_id
     limit revoke_enrolment.max_agents
   );
@@ -14866,8 +15575,10 @@ begin
       from (
         select a.agent_id
         from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id and a.ended_at is not null
-        order by a.ended_at, a.agent_id
+        where a.enrolment_id = revoke_enrolment.enrolment_id
+          and a.cut < wanted_cut
+          and a.ended_at is not null
+        order by a.cut, a.ended_at, a.agent_id
         limit revoke_enrolment.max_agents
       ) e
     ),
@@ -14875,18 +15586,19 @@ begin
       select count(*)
       from (
         select from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id
-        order by a.ended_at, a.agent_id
+        where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut < wanted_cut
+        order by a.cut, a.ended_at, a.agent_id
         limit 10000
       ) r
     )
   );
 end
 $$;
-comment on function public.revoke_enrolment(jsonb, text, integer) is
+comment on function public.revoke_enrolment(jsonb, text, integer, boolean) is
   'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
   'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; end_enrolled_agent '
-  'ends what else they have. Repeat both until remaining is 0; it counts up to 10,000 agents. '
+  'ends what else they have. With undo_grants, these are also agents whose grants an earlier '
+  'revocation left. Repeat both until remaining is 0; it counts up to 10,000 agents. '
   'Raises invalid_request, and forbidden for an agent.';
 
 create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
@@ -14905,7 +15617,7 @@ as $$
     select a.agent_id, a.ended_at
     from agents.enrolled_agents a
     where a.enrolment_id = count_enrolled.enrolment_id
-    order by a.enrolment_id, a.ended_at, a.agent_id
+    order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
     limit count_enrolled.max_entries
   ) e
   -- A few index lookups per agent. A join might read whole tables.
@@ -14988,8 +15700,9 @@ begin
       end_enrolled_agent.agent_id, end_enrolled_agent.max_entries
     );
   end if;
-  -- The row is deleted last, because it says that the agent has something left.
-  delete from agents.enrolled_agents a
+  -- The row stays: a later call may still have to end the grants.
+  update agents.enrolled_agents a
+  set cut = greatest(a.cut, case when end_enrolled_agent.undo_grants then 2 else 1 end)
   where a.agent_id = end_enrolled_agent.agent_id
     and a.enrolment_id = end_enrolled_agent.enrolment_id
     and ended_grants < end_enrolled_agent.max_entries;
@@ -15068,6 +15781,57 @@ comment on function agents.is_idle(text, integer) is
   'Whether an ephemeral agent has been without contact for too long. Stores when to check it '
   'again. Call it under end_access(agent_id).';
 
+create function agents.forget_names(max_entries integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  ended_id text;
+  last_end timestamptz;
+begin
+  for ended_id in
+    select a.agent_id
+    from agents.enrolled_agents a
+    where a.ended_at is not null
+      and greatest(a.ended_at, a.kept_until) < now() - interval '30 days'
+    order by greatest(a.ended_at, a.kept_until)
+    limit forget_names.max_entries
+  loop
+    -- An agent that is enrolling, or whose access is ending, is not forgotten now.
+    continue when not pg_try_advisory_xact_lock(agents.access_lock(ended_id));
+    last_end := agents.leads_until(ended_id);
+    if last_end is not null or agents.is_remembered(ended_id) then
+      update agents.enrolled_agents a
+      -- What is far away may end earlier: a grant ends with its file.
+      set kept_until = least(greatest(last_end, now()), now() + interval '60 days'),
+        -- A revocation need not look at it.
+        cut = case when last_end is null then 2 else a.cut end
+      where a.agent_id = ended_id and a.ended_at is not null;
+      continue;
+    end if;
+    -- A name that the operator or users share stays theirs.
+    delete from agents.names n
+    where n.agent_id = ended_id
+      and not n.ways && '{operator,users}'
+      and n.ways <> '{}'
+      and exists (
+        select from agents.enrolled_agents a where a.agent_id = ended_id and a.ended_at is not null
+      );
+    if found then
+      perform agents.forget_holder(ended_id);
+    else
+      update agents.enrolled_agents a
+      set kept_until = now(), cut = 2
+      where a.agent_id = ended_id and a.ended_at is not null;
+    end if;
+  end loop;
+end
+$$;
+comment on function agents.forget_names(integer) is
+  'Forgets up to max_entries agents that ended 30 days ago, and to which nothing leads any more: no '
+  'artifact, grant, tag, rule, event or count. The others are looked at again after 30 to 90 days.';
+
 create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
@@ -15075,7 +15839,6 @@ security invoker
 set search_path = ''
 as $$
 declare
-  oldest constant timestamptz := now() - interval '30 days';
   most_idle constant integer := least(forget_enrolled.max_entries, 200);
 begin
   perform agents.authenticate_operator(forget_enrolled.caller);
@@ -15101,15 +15864,7 @@ begin
     limit forget_enrolled.max_entries
     for update skip locked
   ));
-  delete from agents.enrolled_agents a
-  where a.agent_id = any (array(
-    select o.agent_id
-    from agents.enrolled_agents o
-    where o.ended_at < oldest
-    order by o.ended_at
-    limit forget_enrolled.max_entries
-    for update skip locked
-  ));
+  perform agents.forget_names(most_idle);
   delete from agents.enrolment_refusals r where r.minute < now() - interval '1 day';
   return json_build_object(
     'idle', (
@@ -15153,7 +15908,7 @@ end
 $$;
 comment on function public.forget_enrolled(jsonb, integer) is
   'Deletes what enrolments leave behind: expired tokens and keys, and the names of agents that '
-  'ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are at most 200 ephemeral agents '
+  'ended 30 days ago and have left nothing. Returns {idle: [agent_id], remaining}: idle are at most 200 ephemeral agents '
   'that end_idle_agent must check. Raises forbidden for an agent.';
 
 create function public.end_idle_agent(
@@ -15202,6 +15957,7 @@ grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select on agents.name_secret to service_role;
+grant select, insert, update, delete on agents.names to service_role;
 grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
@@ -15247,6 +16003,7 @@ alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.name_secret enable row level security;
+alter table agents.names enable row level security;
 alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
@@ -15380,6 +16137,7 @@ declare
     'public.check_erasure',
     'public.list_agents',
     'public.read_agent',
+    'public.read_ways',
     'public.list_usage',
     'public.list_busiest',
     'public.list_refusals',
@@ -15432,8 +16190,11 @@ declare
     'public.forget_enrolled',
     'public.end_idle_agent',
     'public.remove_agent',
+    'public.share_agent',
+    'public.take_over_agent',
     'public.erase_agent',
     'public.readmit_agent',
+    'public.keep_out_erased',
     'public.after_restore',
     'public.note_replayed_event',
     'public.mark_lost_artifacts',

@@ -10,6 +10,7 @@ grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select on agents.name_secret to service_role;
+grant select, insert, update, delete on agents.names to service_role;
 grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
@@ -55,6 +56,7 @@ alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.name_secret enable row level security;
+alter table agents.names enable row level security;
 alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
@@ -188,6 +190,7 @@ declare
     'public.check_erasure',
     'public.list_agents',
     'public.read_agent',
+    'public.read_ways',
     'public.list_usage',
     'public.list_busiest',
     'public.list_refusals',
@@ -240,8 +243,11 @@ declare
     'public.forget_enrolled',
     'public.end_idle_agent',
     'public.remove_agent',
+    'public.share_agent',
+    'public.take_over_agent',
     'public.erase_agent',
     'public.readmit_agent',
+    'public.keep_out_erased',
     'public.after_restore',
     'public.note_replayed_event',
     'public.mark_lost_artifacts',

@@ -89,7 +89,7 @@ Deno.test("enrolment:create with every option → as they say", async () => {
   );
   assert.equal(made.ephemeral_seconds, 300);
   assert.deepEqual([made.max_agents, made.max_instances], [20, 3]);
-  const endless = await create("--uses", "20", "--expires-at", "never");
+  const endless = await create("--uses", "20", "--prefix", "new-", "--expires-at", "never");
   assert.deepEqual([endless.uses_left, endless.expires_at], [20, null]);
   const { output } = await task("list");
   assert.match(output, new RegExp(`^${made.enrolment_id}\t.*\tup to 20\t3\t`, "m"));
@@ -108,7 +108,7 @@ Deno.test("enrolment:create of what is no number, no time, no tag, a file with o
       const text = await Deno.readTextFile(file);
       await writeFile(
         github,
-        text.replace(/https:\/\/issuer[^"]*/, "https://token.actions.githubusercontent.com"),
+        text.replace(/https:\/\/new-issuer[^"]*/, "https://token.actions.githubusercontent.com"),
       );
       return github;
     });
@@ -119,6 +119,9 @@ Deno.test("enrolment:create of what is no number, no time, no tag, a file with o
     for (
       const [args, exit, said] of [
         [["--uses", "few"], 2, /--uses takes a whole number/],
+        [["--uses", "any"], 1, /agent_prefix: Required/],
+        [["--template", "always"], 1, /agent_template: Must/],
+        [["--prefix", "a-", "--agent-id", "a"], 1, /agent_id: Give one of/],
         [["--session-seconds", "0"], 2, /--session-seconds takes/],
         [["--session-seconds", "59"], 1, /session_seconds: Must be a whole number from 60/],
         [["--expires-at", "tomorrow"], 1, /--expires-at must be an ISO 8601 timestamp/],
@@ -163,7 +166,7 @@ Deno.test("a trust from a file: enrolment:test of a token and of claims → who 
 });
 
 Deno.test("enrolment:revoke → without --yes nothing; with it every agent's key, and with --undo-grants their grants; of no enrolment → refused", async () => {
-  const { enrolment_id, enrolment_key } = await create("--uses", "any");
+  const { enrolment_id, enrolment_key } = await create("--uses", "any", "--prefix", "new-");
   const agents = await Promise.all(
     Array.from({ length: 3 }, () => enrol({ enrolment_key, agent_name: newName("vm") })),
   );

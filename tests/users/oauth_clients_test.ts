@@ -3,6 +3,7 @@ import { artifactTest, leavesUnchanged, publish } from "../conformance/artifacts
 import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 import { jwtSecret } from "../storage/own_bucket.ts";
+import { shareWithUsers } from "./signed_in.ts";
 import { bySecret, claimsOf, written } from "./written_token.ts";
 
 const [LISTED, OTHER] = [crypto.randomUUID(), crypto.randomUUID()];
@@ -11,6 +12,7 @@ artifactTest(
   "the token of an OAuth client → 401, unless USER_OAUTH_CLIENT_IDS lists the client; nothing changes",
   async ({ planner }) => {
     const { artifact_id } = await publish(planner);
+    await shareWithUsers(planner.id);
     const tokens = async (client_id: unknown) => {
       const claims = { ...claimsOf(planner.id, SUPABASE_URL), client_id };
       const byLegacySecret = {

@@ -29,12 +29,18 @@ export const createEnrolment: Action = {
       inputs: [
         { name: "label", label: "Label", hint: "What it is for. May be empty." },
         { name: "agent_id", label: "Agent", hint: "Which agent enrols. Empty: each names itself." },
+        {
+          name: "prefix",
+          label: "Prefix",
+          hint:
+            "What the names of its agents begin with, such as builder-. Needed for several uses.",
+        },
         { name: "uses", label: "Uses", hint: "How many enrolments. Empty: one." },
         { name: "tags", label: "Tags", hint: "Such as tag:builder tag:eu. May be empty." },
       ],
     });
   },
-  async run(_target, { label = "", agent_id = "", uses = "", tags = "" }) {
+  async run(_target, { label = "", agent_id = "", prefix = "", uses = "", tags = "" }) {
     if (!/^(?:[1-9][0-9]{0,6})?$/.test(uses.trim())) {
       throw new InputError("Uses takes a whole number.");
     }
@@ -42,6 +48,7 @@ export const createEnrolment: Action = {
       kind: "key",
       label: label.trim() || null,
       agent_id: agent_id.trim() || null,
+      agent_prefix: prefix.trim() || null,
       uses_left: Number(uses.trim() || 1),
       tags: tags.split(/\s+/).filter(Boolean),
     })) as Created;

@@ -49,6 +49,8 @@ export function enrolmentsList(enrolments: readonly Enrolment[]): Markup {
   `;
 }
 
-function agentOf({ agent_id, agent_template }: Enrolment): Markup | string {
-  return agent_id === null ? agent_template ?? "names itself" : agent(agent_id);
+function agentOf({ agent_id, agent_template, agent_prefix }: Enrolment): Markup | string {
+  return agent_id === null
+    ? agent_template ?? (agent_prefix ? `${agent_prefix}…` : "names itself")
+    : agent(agent_id);
 }

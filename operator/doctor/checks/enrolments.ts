@@ -3,7 +3,7 @@ import { type Finding, note, ok } from "../findings/finding.ts";
 import { runOwnTask } from "../findings/remedies.ts";
 import { endOf, type Enrolment } from "../../enrolment/enrolment.ts";
 
-/** Which enrolment keys stay usable forever by anyone who finds them. */
+/** Which enrolment keys stay usable forever by anyone who finds them, or give any name. */
 export function checkEnrolments({ enrolments: { status, body }, inspection }: Facts): Finding[] {
   // An older deployment has no enrolments; another check reports its age.
   if (status !== 200) return [];
@@ -13,19 +13,37 @@ export function checkEnrolments({ enrolments: { status, body }, inspection }: Fa
   const endless = open.filter(({ kind, uses_left, expires_at }) =>
     kind === "key" && uses_left === null && expires_at === null
   );
+  const anyName = open.filter(({ kind, uses_left, agent_id, agent_prefix, agent_template }) =>
+    kind === "key" && uses_left !== 1 && (agent_id ?? agent_prefix ?? agent_template) === null
+  );
   if (open.length === 0) return [];
-  if (endless.length === 0) {
+  if (endless.length + anyName.length === 0) {
     return [ok("enrolments", `Open enrolments: ${open.length}; every enrolment key is limited.`)];
   }
-  return endless.map(({ enrolment_id, label }) =>
-    note(
-      "enrolments",
-      `Whoever finds the enrolment key of ${
-        label === null ? enrolment_id : `${enrolment_id} (${label})`
-      } can become an agent: it never expires, and can be used any number of times.`,
-      "Give its agents another enrolment: one that expires, or one for an issuer's tokens (docs/fleets.md). Then revoke this one, which also ends every agent that enrolled with it:",
-      runOwnTask(`enrolment:revoke ${enrolment_id}`),
-    )
+  return [
+    ...anyName.map(describeAnyName),
+    ...endless.map(({ enrolment_id, label }) =>
+      note(
+        "enrolments",
+        `Whoever finds the enrolment key of ${
+          label === null ? enrolment_id : `${enrolment_id} (${label})`
+        } can become an agent: it never expires, and can be used any number of times.`,
+        "Give its agents another enrolment: one that expires, or one for an issuer's tokens (docs/fleets.md). Then revoke this one, which also ends every agent that enrolled with it:",
+        runOwnTask(`enrolment:revoke ${enrolment_id}`),
+      )
+    ),
+  ];
+}
+
+/** Made before such enrolments needed a prefix. */
+function describeAnyName({ enrolment_id, label }: Enrolment): Finding {
+  return note(
+    "enrolments",
+    `With the enrolment key of ${
+      label === null ? enrolment_id : `${enrolment_id} (${label})`
+    }, an agent can take every name that is free, also one that you have in mind for another agent.`,
+    "Give its agents another enrolment, with a prefix (enrolment:create --prefix). Then revoke this one, which also ends every agent that enrolled with it:",
+    runOwnTask(`enrolment:revoke ${enrolment_id}`),
   );
 }
 

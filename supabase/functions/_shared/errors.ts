@@ -58,7 +58,8 @@ const CATALOGUE = {
   },
   agent_name_taken: {
     status: 409,
-    message: "This name belongs to another agent.",
+    message:
+      "This name belongs to another way in: to the operator, to another enrolment, or to the project's users. Only the operator can hand it over.",
   },
   policy_changed: {
     status: 409,

@@ -28,6 +28,11 @@ begin
 
   if caller ->> 'kind' = 'user' then
     caller_agent := agents.agent_of_user(caller);
+    if caller_agent is not null
+      and not exists (select from agents.names n where n.agent_id = caller_agent)
+    then
+      perform set_config('response.headers', '[{"x-caller": "first"}]', true);
+    end if;
   else
     select k.agent_id, k.key_id, k.enrolment_id, k.first_used_at is null
     into caller_agent, caller_key, came_by, is_first_use
@@ -82,7 +87,9 @@ comment on function agents.authenticate(jsonb) is
   'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
   'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by the enrolment that '
   'the key is from, and by ` first` if note_first_use must be called. Raises first_use if it must '
-  'be called first, and the request repeated: the proof was for one use. Raises superseded for a key that a newer generation ended. '
+  'be called first, and the request repeated: the proof was for one use. For the '
+  'first user of a name, the header is `first`. Raises agent_name_taken for a user whose name '
+  'belongs to another way in. Raises superseded for a key that a newer generation ended. '
   'Raises unauthenticated for any other key that is unknown, expired or revoked, and for a user '
   'whose token has expired or whose agent was removed.';
 
@@ -123,6 +130,22 @@ $$;
 comment on function agents.require_one_of(text, text, text) is
   'The caller_agent, or null for the operator. Raises forbidden for an agent that is neither of '
   'the two.';
+
+create function agents.claim_for_operator(caller_agent text, agent_id text) returns text
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  if claim_for_operator.caller_agent is null then
+    perform agents.claim_name(claim_for_operator.agent_id, 'operator');
+  end if;
+  return claim_for_operator.agent_id;
+end
+$$;
+comment on function agents.claim_for_operator(text, text) is
+  'Returns agent_id. If the operator acts for an agent whose name is free (caller_agent is null), '
+  'the name is the operator''s from now on.';
 
 create function agents.subject_of(caller jsonb, agent_id text) returns text
 language sql
@@ -173,17 +196,23 @@ language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  admitted text;
 begin
   -- For the operator, and for an unknown key, this locks nothing.
   perform pg_advisory_xact_lock_shared(agents.access_lock(agents.actor_of(admit.caller)));
   -- A separate statement, so that it sees what was committed while this transaction waited for the
   -- lock.
-  return agents.authenticate(admit.caller);
+  admitted := agents.authenticate(admit.caller);
+  if admit.caller ->> 'kind' = 'user' and not agents.claim_name(admitted, 'users') then
+    raise sqlstate 'PT409' using message = 'agent_name_taken';
+  end if;
+  return admitted;
 end
 $$;
 comment on function agents.admit(jsonb) is
   'Like authenticate, for an operation that writes: the caller''s access cannot end before the '
-  'transaction does.';
+  'transaction does. A free name belongs to the users from their first change on.';
 
 create function public.describe_caller(caller jsonb) returns json
 language plpgsql

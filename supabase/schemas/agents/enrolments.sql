@@ -13,6 +13,7 @@ create table agents.enrolments (
   conditions jsonb,
   agent_id agents.agent_id,
   agent_template text,
+  agent_prefix text collate "C",
   tags text[] not null default '{}',
   uses_left integer,
   session_seconds integer not null,
@@ -31,12 +32,13 @@ create table agents.enrolments (
   constraint there_are_two_kinds check (
     case kind
       when 'key' then key_hash is not null
-        and num_nulls(issuer, audience, jwks, conditions, agent_template, max_token_age_seconds) = 6
+        and num_nulls(issuer, audience, jwks, conditions, max_token_age_seconds) = 5
+        and num_nonnulls(agent_id, agent_template, agent_prefix) <= 1
         and not single_use_tokens
       when 'trust' then key_hash is null
         and num_nulls(issuer, audience, conditions) = 0
         and num_nonnulls(agent_id, agent_template) = 1
-        and uses_left is null
+        and num_nulls(agent_prefix, uses_left) = 2
       else false
     end
   ),
@@ -65,7 +67,10 @@ comment on table agents.enrolments is
 comment on column agents.enrolments.conditions is
   'The conditions that a token''s claims must meet: [{claim, equals | prefix}].';
 comment on column agents.enrolments.agent_template is
-  'A template for the agent''s name, with claims in braces.';
+  'A template for the agent''s name, with claims in braces. Of an enrolment key: with {agent_name}, '
+  'the name that the agent asks for.';
+comment on column agents.enrolments.agent_prefix is
+  'What the name that an agent asks for must begin with.';
 comment on column agents.enrolments.uses_left is
   'How many more times the enrolment can be used; null: any number of times.';
 comment on column agents.enrolments.ephemeral_seconds is
@@ -88,7 +93,10 @@ create table agents.enrolled_agents (
   enrolled_at timestamptz not null,
   due_at timestamptz,
   ended_at timestamptz,
+  kept_until timestamptz,
+  cut smallint not null default 0,
 
+  constraint cut_is_nothing_access_or_grants check (cut between 0 and 2),
   constraint an_agent_came_by_an_enrolment
     foreign key (enrolment_id) references agents.enrolments (enrolment_id)
 );
@@ -104,10 +112,18 @@ comment on column agents.enrolled_agents.ended_at is
   'When its keys last ended because it left, was removed, or its enrolment was revoked; null: the '
   'agent has not ended.';
 
-create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, ended_at, agent_id);
+comment on column agents.enrolled_agents.kept_until is
+  'The sweep found that the ended agent had left something. It looks again 30 days after this; '
+  'null: it has not looked.';
+comment on column agents.enrolled_agents.cut is
+  'What a revocation of the enrolment has ended: 0: nothing; 1: peer, rules and tags; 2: the grants '
+  'that the agent gave, too, or there were none.';
+
+create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, cut, ended_at, agent_id);
 create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
   where due_at is not null and ended_at is null;
-create index enrolled_agents_by_end on agents.enrolled_agents (ended_at) where ended_at is not null;
+create index enrolled_agents_by_end on agents.enrolled_agents (greatest(ended_at, kept_until))
+  where ended_at is not null;
 
 create table agents.used_tokens (
   enrolment_id text collate "C" not null,
@@ -147,6 +163,7 @@ return jsonb_build_object(
   'conditions', enrolment.conditions,
   'agent_id', enrolment.agent_id,
   'agent_template', enrolment.agent_template,
+  'agent_prefix', enrolment.agent_prefix,
   'tags', enrolment.tags,
   'uses_left', enrolment.uses_left,
   'session_seconds', enrolment.session_seconds,

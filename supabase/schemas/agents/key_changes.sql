@@ -4,7 +4,8 @@ create function public.create_agent_key(
   agent_id text,
   label text default null,
   expires_at timestamptz default null,
-  max_live_keys integer default 100
+  max_live_keys integer default 100,
+  share boolean default false
 ) returns json
 language plpgsql
 volatile
@@ -29,6 +30,12 @@ begin
   end if;
 
   perform pg_advisory_xact_lock(hashtextextended('keys of ' || create_agent_key.agent_id, 0));
+  if create_agent_key.share then
+    perform agents.add_way(create_agent_key.agent_id, 'operator');
+  end if;
+  if not agents.claim_name(create_agent_key.agent_id, 'operator') then
+    perform agents.refuse_taken_name(create_agent_key.agent_id);
+  end if;
   if (
     select count(*)
     from agents.keys k
@@ -63,9 +70,10 @@ begin
   );
 end
 $$;
-comment on function public.create_agent_key(text, text, timestamptz, integer) is
+comment on function public.create_agent_key(text, text, timestamptz, integer, boolean) is
   'Creates an agent key and returns it with its id, once: only its hash is stored. An agent may '
-  'have up to max_live_keys live keys. Raises invalid_request, limit_exceeded.';
+  'have up to max_live_keys live keys. With share, the operator joins the ways that the name '
+  'belongs to. Raises invalid_request, agent_name_taken, limit_exceeded.';
 
 create function public.revoke_agent_key(key_id text) returns json
 language plpgsql

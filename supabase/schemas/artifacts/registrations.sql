@@ -105,6 +105,7 @@ declare
 begin
   caller_agent := agents.admit(register_artifact.caller);
   register_artifact.agent_id := agents.require_self(caller_agent, register_artifact.agent_id);
+  perform agents.claim_for_operator(caller_agent, register_artifact.agent_id);
   perform artifacts.refuse_beyond_limits(
     register_artifact.agent_id, register_artifact.size,
     artifacts.quota_of(register_artifact.agent_id, register_artifact.quota_bytes),

@@ -58,6 +58,7 @@ return jsonb_strip_nulls(jsonb_build_object(
     else event.details -> 'enrolment_id'
   end,
   'reason', event.details -> 'reason',
+  'way', event.details -> 'way',
   'claim', event.details -> 'claim',
   'untold', event.details -> 'untold',
   'generation', event.details -> 'generation',
@@ -115,6 +116,12 @@ declare
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
+  -- An agent that took its name over from another one does not see the other one's events.
+  held_since constant xid8 := case
+    when not events_page.is_for_operator then (
+      select n.held_since from agents.names n where n.agent_id = events_page.agent_id
+    )
+  end;
   horizon constant xid8 := agents.horizon();
   -- The operator also sees what is committed beyond the horizon. It is not final: older
   -- transactions may still add events before it.
@@ -186,6 +193,7 @@ begin
         )
       )
       and (events_page.is_for_operator or agents.is_shown(w.event, events_page.agent_id))
+      and (held_since is null or (w.event).transaction_id > held_since)
     order by case when goes_backwards then -w.place else w.place end
     -- One more than asked for tells whether there is a next page.
     limit events_page.max_entries + 1

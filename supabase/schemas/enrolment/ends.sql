@@ -56,14 +56,20 @@ comment on function public.leave(jsonb, text) is
   'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants '
   'stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
 
-create function public.revoke_enrolment(caller jsonb, enrolment_id text, max_agents integer default 200)
-returns json
+create function public.revoke_enrolment(
+  caller jsonb,
+  enrolment_id text,
+  max_agents integer default 200,
+  undo_grants boolean default false
+) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
+  -- What a call before this one may have ended: see enrolled_agents.cut.
+  wanted_cut constant smallint := case when revoke_enrolment.undo_grants then 2 else 1 end;
   live_ids text[];
   ended_id text;
   lock_key bigint;
@@ -92,7 +98,7 @@ begin
   live_ids := array(
     select a.agent_id
     from agents.enrolled_agents a
-    where a.enrolment_id = revoke_enrolment.enrolment_id and a.ended_at is null
+    where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut = 0 and a.ended_at is null
     order by a.agent_id
     limit revoke_enrolment.max_agents
   );
@@ -120,8 +126,10 @@ begin
       from (
         select a.agent_id
         from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id and a.ended_at is not null
-        order by a.ended_at, a.agent_id
+        where a.enrolment_id = revoke_enrolment.enrolment_id
+          and a.cut < wanted_cut
+          and a.ended_at is not null
+        order by a.cut, a.ended_at, a.agent_id
         limit revoke_enrolment.max_agents
       ) e
     ),
@@ -129,18 +137,19 @@ begin
       select count(*)
       from (
         select from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id
-        order by a.ended_at, a.agent_id
+        where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut < wanted_cut
+        order by a.cut, a.ended_at, a.agent_id
         limit 10000
       ) r
     )
   );
 end
 $$;
-comment on function public.revoke_enrolment(jsonb, text, integer) is
+comment on function public.revoke_enrolment(jsonb, text, integer, boolean) is
   'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
   'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; end_enrolled_agent '
-  'ends what else they have. Repeat both until remaining is 0; it counts up to 10,000 agents. '
+  'ends what else they have. With undo_grants, these are also agents whose grants an earlier '
+  'revocation left. Repeat both until remaining is 0; it counts up to 10,000 agents. '
   'Raises invalid_request, and forbidden for an agent.';
 
 create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
@@ -159,7 +168,7 @@ as $$
     select a.agent_id, a.ended_at
     from agents.enrolled_agents a
     where a.enrolment_id = count_enrolled.enrolment_id
-    order by a.enrolment_id, a.ended_at, a.agent_id
+    order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
     limit count_enrolled.max_entries
   ) e
   -- A few index lookups per agent. A join might read whole tables.
@@ -242,8 +251,9 @@ begin
       end_enrolled_agent.agent_id, end_enrolled_agent.max_entries
     );
   end if;
-  -- The row is deleted last, because it says that the agent has something left.
-  delete from agents.enrolled_agents a
+  -- The row stays: a later call may still have to end the grants.
+  update agents.enrolled_agents a
+  set cut = greatest(a.cut, case when end_enrolled_agent.undo_grants then 2 else 1 end)
   where a.agent_id = end_enrolled_agent.agent_id
     and a.enrolment_id = end_enrolled_agent.enrolment_id
     and ended_grants < end_enrolled_agent.max_entries;

@@ -2,55 +2,6 @@
 -- If an event tells the operator the reason of a refusal, the refusal is returned, not raised: an
 -- exception would roll back the event.
 
-create function agents.is_taken(agent_id text, enrolment agents.enrolments) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  if enrolment.agent_id is not null then
-    -- The operator named this agent, whatever it was before.
-    return false;
-  end if;
-  if enrolment.kind = 'key' then
-    -- The agent chose the name. So it must be unused: without live keys, files, tags, a peer or
-    -- requests, and named by no live grant, rule or policy.
-    return agents.holds_something(is_taken.agent_id)
-      or exists (select from agents.usage u where u.agent_id = is_taken.agent_id);
-  end if;
-  -- The name comes from the claims. So the agent takes over what an agent of an earlier enrolment
-  -- left under this name; that agent's peer has already ended. An operator's key keeps the name
-  -- taken until the key is revoked, even after it has expired.
-  return exists (
-      select
-      from agents.keys k
-      where k.agent_id = is_taken.agent_id
-        and k.revoked_at is null
-        and (k.enrolment_id is null or k.expires_at > now())
-    )
-    or exists (select from mesh.peers p where p.agent_id = is_taken.agent_id);
-end
-$$;
-comment on function agents.is_taken(text, agents.enrolments) is
-  'Whether a name that no enrolment holds belongs to an agent that this enrolment is not for.';
-
-create function agents.can_take_over(enrolment agents.enrolments, holder_id text) returns boolean
-language sql
-stable
-set search_path = ''
-as $$
-  select can_take_over.enrolment.agent_id is not null and exists (
-    select
-    from agents.enrolments e
-    where e.enrolment_id = can_take_over.holder_id
-      and e.revoked_at is null
-      and (e.uses_left = 0 or e.expires_at <= clock_timestamp())
-  )
-$$;
-comment on function agents.can_take_over(agents.enrolments, text) is
-  'Whether this enrolment may take over an agent from the enrolment holder_id: the operator has '
-  'named the agent here, and nobody can enrol with the other one any more.';
-
 create function agents.enrol(
   caller jsonb,
   enrolment agents.enrolments,
@@ -73,11 +24,11 @@ declare
   is_repeated boolean;
   is_taken_over boolean;
   refusal text;
+  tells_why boolean;
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
-  is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
   select * into newest
   from agents.keys k
   where k.agent_id = enrol.agent_id
@@ -102,14 +53,13 @@ begin
   end if;
   if agents.is_kept_out(enrol.agent_id) then
     refusal := 'agent_removed';
-  elsif is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
-    or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
-  then
+  elsif not agents.may_enter(enrol.agent_id, enrolment) then
     refusal := 'agent_name_taken';
   end if;
   -- If the agent chose the name, and uses are limited, a refused name costs a use, and the answer
   -- does not say why. Otherwise, one enrolment key would tell about any number of names.
-  if enrolment.agent_id is not null or enrolment.uses_left is null then
+  tells_why := enrolment.agent_id is not null or enrolment.uses_left is null;
+  if tells_why then
     if refusal = 'agent_removed' then
       return agents.refuse_enrolment(caller, enrolment.enrolment_id, refusal);
     end if;
@@ -136,9 +86,19 @@ begin
       return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'used_up');
     end if;
   end if;
+  -- Of two ways in that come at the same time, only the first gets the name.
+  if refusal is null and not agents.enter_name(enrol.agent_id, enrolment) then
+    refusal := 'agent_name_taken';
+    if tells_why then
+      raise sqlstate 'PT409' using message = refusal;
+    end if;
+  end if;
   if refusal is not null then
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, refusal);
   end if;
+  -- A holder that has left nothing is forgotten now.
+  select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
+  is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
 
   update agents.keys k
   set revoked_at = enrolled_at, superseded_at = enrolled_at
@@ -182,7 +142,9 @@ begin
     generation = excluded.generation,
     enrolled_at = excluded.enrolled_at,
     due_at = excluded.due_at,
-    ended_at = null;
+    ended_at = null,
+    kept_until = null,
+    cut = 0;
   perform agents.record_event(
     caller, null, 'agent.enrolled', made.agent_id, made.key_id,
     jsonb_strip_nulls(jsonb_build_object(
@@ -245,7 +207,8 @@ begin
       detail = '{"issues": [{"path": "agent_name", "message": "This enrolment is for another agent. Leave the name out."}]}';
   end if;
   return agents.enrol(
-    enrol_with_key.caller, enrolment, coalesce(enrolment.agent_id, enrol_with_key.agent_name),
+    enrol_with_key.caller, enrolment,
+    agents.name_by_key(enrolment, enrol_with_key.agent_name),
     enrol_with_key.instance
   );
 end

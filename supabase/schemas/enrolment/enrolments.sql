@@ -43,6 +43,16 @@ declare
   made agents.enrolments;
 begin
   perform agents.authenticate_operator(put_enrolment.caller);
+  if has_key and coalesce(put_enrolment.enrolment ->> 'uses_left', 'any') <> '1' and num_nulls(
+    put_enrolment.enrolment ->> 'agent_id',
+    put_enrolment.enrolment ->> 'agent_template',
+    put_enrolment.enrolment ->> 'agent_prefix'
+  ) = 3 then
+    -- Whoever has the key could take any name that is free.
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_prefix", "message": "An enrolment key for more than one use needs agent_prefix, agent_template or agent_id."}]}';
+  end if;
   if put_enrolment.enrolment ->> 'enrolment_id' is not null then
     return agents.enrolment_json(agents.replace_keys_of_trust(
       put_enrolment.caller,
@@ -52,8 +62,8 @@ begin
   end if;
   insert into agents.enrolments (
     enrolment_id, kind, label, key_hash, issuer, audience, jwks, conditions, agent_id,
-    agent_template, tags, uses_left, session_seconds, ephemeral_seconds, single_use_tokens,
-    max_token_age_seconds, max_agents, max_instances, expires_at
+    agent_template, agent_prefix, tags, uses_left, session_seconds, ephemeral_seconds,
+    single_use_tokens, max_token_age_seconds, max_agents, max_instances, expires_at
   )
   select
     'enr_' || replace(gen_random_uuid()::text, '-', ''),
@@ -66,6 +76,7 @@ begin
     e.conditions,
     e.agent_id,
     e.agent_template,
+    e.agent_prefix,
     coalesce(e.tags, '{}'),
     e.uses_left,
     e.session_seconds,
@@ -84,6 +95,7 @@ begin
     conditions jsonb,
     agent_id text,
     agent_template text,
+    agent_prefix text,
     tags text[],
     uses_left integer,
     session_seconds integer,

@@ -1,4 +1,5 @@
--- The first use of a key from an enrolment, which ends the keys of the generations before it.
+-- The first use of a key from an enrolment, which ends the keys of the generations before it, and
+-- of a name by a user.
 
 create function public.note_first_use(caller jsonb) returns json
 language plpgsql
@@ -10,6 +11,11 @@ declare
   used agents.keys;
   superseded agents.keys;
 begin
+  if note_first_use.caller ->> 'kind' = 'user' then
+    -- Gives the name to the project's users.
+    perform agents.admit(note_first_use.caller);
+    return json_build_object('superseded', 0);
+  end if;
   select * into used
   from agents.keys k
   where k.key_hash = note_first_use.caller ->> 'key_hash';
@@ -44,4 +50,4 @@ end
 $$;
 comment on function public.note_first_use(jsonb) is
   'Records that the calling key from an enrolment was used, and ends the keys of earlier '
-  'generations of this instance. Idempotent.';
+  'generations of this instance; or that a user was the first to use a name. Idempotent.';

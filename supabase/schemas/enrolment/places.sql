@@ -34,8 +34,10 @@ begin
     from (
       select
       from agents.enrolled_agents a
-      where a.enrolment_id = has_all_agents.enrolment.enrolment_id and a.ended_at is null
-      order by a.enrolment_id, a.ended_at, a.agent_id
+      where a.enrolment_id = has_all_agents.enrolment.enrolment_id
+        and a.cut = 0
+        and a.ended_at is null
+      order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
       limit has_all_agents.enrolment.max_agents
     ) live
   ) = has_all_agents.enrolment.max_agents;

@@ -63,6 +63,57 @@ comment on function agents.is_idle(text, integer) is
   'Whether an ephemeral agent has been without contact for too long. Stores when to check it '
   'again. Call it under end_access(agent_id).';
 
+create function agents.forget_names(max_entries integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  ended_id text;
+  last_end timestamptz;
+begin
+  for ended_id in
+    select a.agent_id
+    from agents.enrolled_agents a
+    where a.ended_at is not null
+      and greatest(a.ended_at, a.kept_until) < now() - interval '30 days'
+    order by greatest(a.ended_at, a.kept_until)
+    limit forget_names.max_entries
+  loop
+    -- An agent that is enrolling, or whose access is ending, is not forgotten now.
+    continue when not pg_try_advisory_xact_lock(agents.access_lock(ended_id));
+    last_end := agents.leads_until(ended_id);
+    if last_end is not null or agents.is_remembered(ended_id) then
+      update agents.enrolled_agents a
+      -- What is far away may end earlier: a grant ends with its file.
+      set kept_until = least(greatest(last_end, now()), now() + interval '60 days'),
+        -- A revocation need not look at it.
+        cut = case when last_end is null then 2 else a.cut end
+      where a.agent_id = ended_id and a.ended_at is not null;
+      continue;
+    end if;
+    -- A name that the operator or users share stays theirs.
+    delete from agents.names n
+    where n.agent_id = ended_id
+      and not n.ways && '{operator,users}'
+      and n.ways <> '{}'
+      and exists (
+        select from agents.enrolled_agents a where a.agent_id = ended_id and a.ended_at is not null
+      );
+    if found then
+      perform agents.forget_holder(ended_id);
+    else
+      update agents.enrolled_agents a
+      set kept_until = now(), cut = 2
+      where a.agent_id = ended_id and a.ended_at is not null;
+    end if;
+  end loop;
+end
+$$;
+comment on function agents.forget_names(integer) is
+  'Forgets up to max_entries agents that ended 30 days ago, and to which nothing leads any more: no '
+  'artifact, grant, tag, rule, event or count. The others are looked at again after 30 to 90 days.';
+
 create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
@@ -70,7 +121,6 @@ security invoker
 set search_path = ''
 as $$
 declare
-  oldest constant timestamptz := now() - interval '30 days';
   most_idle constant integer := least(forget_enrolled.max_entries, 200);
 begin
   perform agents.authenticate_operator(forget_enrolled.caller);
@@ -96,15 +146,7 @@ begin
     limit forget_enrolled.max_entries
     for update skip locked
   ));
-  delete from agents.enrolled_agents a
-  where a.agent_id = any (array(
-    select o.agent_id
-    from agents.enrolled_agents o
-    where o.ended_at < oldest
-    order by o.ended_at
-    limit forget_enrolled.max_entries
-    for update skip locked
-  ));
+  perform agents.forget_names(most_idle);
   delete from agents.enrolment_refusals r where r.minute < now() - interval '1 day';
   return json_build_object(
     'idle', (
@@ -148,7 +190,7 @@ end
 $$;
 comment on function public.forget_enrolled(jsonb, integer) is
   'Deletes what enrolments leave behind: expired tokens and keys, and the names of agents that '
-  'ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are at most 200 ephemeral agents '
+  'ended 30 days ago and have left nothing. Returns {idle: [agent_id], remaining}: idle are at most 200 ephemeral agents '
   'that end_idle_agent must check. Raises forbidden for an agent.';
 
 create function public.end_idle_agent(

@@ -141,6 +141,7 @@ declare
 begin
   caller_agent := agents.admit(register_peer.caller);
   register_peer.agent_id := agents.require_self(caller_agent, register_peer.agent_id);
+  perform agents.claim_for_operator(caller_agent, register_peer.agent_id);
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[register_peer.agent_id]);
   perform mesh.start_config_versions(array[register_peer.agent_id]);

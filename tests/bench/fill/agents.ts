@@ -83,6 +83,11 @@ async function fillEnrolled(sql: postgres.Sql, agents: number): Promise<void> {
       insert into agents.enrolled_agents (agent_id, enrolment_id, generation, enrolled_at, due_at)
       select 'enrolled-' || i, ${FLEET}, 1, now(), now() + i * interval '1 second'
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
+  await fillInChunks(sql, agents, (transaction, { from, to }) =>
+    transaction`
+      insert into agents.names (agent_id, ways)
+      select 'enrolled-' || i, array[${FLEET}]
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
   await fillInChunks(
     sql,
     agents,

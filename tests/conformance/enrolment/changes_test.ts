@@ -130,7 +130,7 @@ Deno.test("/enrolment/put with an enrolment_id and anything but public keys → 
   assert.equal((await tryEnrol({ token: await tokenOf(newName("run")) })).status, 200);
 });
 
-Deno.test("a token that two live trusts take → refused, and the agent works on; the first revoked → the same name by the second, with its files", async () => {
+Deno.test("a token that two live trusts take → refused, and the agent works on; the first revoked → the name stays taken while it has files, until the operator shares it", async () => {
   const first = await trusted();
   const sub = newName("run");
   const agent = await enrol({ token: await first.tokenOf(sub) });
@@ -142,7 +142,7 @@ Deno.test("a token that two live trusts take → refused, and the agent works on
   const second = await put({
     ...{ kind: "trust", issuer: first.issuer.url, audience: AUDIENCE },
     ...{ jwks: first.issuer.jwks as never, agent_template: "{sub}" },
-    conditions: [{ claim: "sub", prefix: "run-" }],
+    conditions: [{ claim: "sub", prefix: "new-run-" }],
   });
   const token = await first.tokenOf(sub);
   assertError(await tryEnrol({ token }), 401, "enrolment_refused");
@@ -153,6 +153,8 @@ Deno.test("a token that two live trusts take → refused, and the agent works on
   );
   assert.equal((await whoami(agent)).status, 200);
   await revokeAll(first.enrolment_id);
+  assertError(await tryEnrol({ token }), 409, "agent_name_taken");
+  await operatorRpc("share_agent", { agent_id: sub, way: second.enrolment_id });
   const again = await enrol({ token });
   assert.equal(again.agent_id, sub);
   const { status } = await post("/agent-artifacts/delete", {
@@ -162,16 +164,18 @@ Deno.test("a token that two live trusts take → refused, and the agent works on
   assert.equal(status, 200);
 });
 
-/** Ways in which a name is taken, and how the operator frees it. */
+/** What an agent of the operator can be. Its name stays the operator's. */
 const HOLDERS: readonly {
   readonly what: string;
   readonly make: (agent: Agent) => Promise<unknown>;
-  readonly handOver: (agent: Agent) => Promise<unknown>;
 }[] = [
   {
     what: "an agent whose key the operator made",
     make: () => Promise.resolve(),
-    handOver: ({ id }) => operatorRpc("revoke_agent_keys", { agent_id: id }),
+  },
+  {
+    what: "an agent whose key from the operator is revoked",
+    make: ({ id }) => operatorRpc("revoke_agent_keys", { agent_id: id }),
   },
   {
     what: "an agent whose key from the operator has expired",
@@ -182,7 +186,6 @@ const HOLDERS: readonly {
       });
       while ((await whoami({ ...agent, key: body.key })).status === 200);
     },
-    handOver: ({ id }) => operatorRpc("revoke_agent_keys", { agent_id: id }),
   },
   {
     what: "an agent without a key that has a peer",
@@ -190,21 +193,19 @@ const HOLDERS: readonly {
       await join(agent);
       await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
     },
-    handOver: ({ id }) =>
-      succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id: id } }),
   },
 ];
 
-for (const { what, make, handOver } of HOLDERS) {
-  Deno.test(`a token whose claims spell the name of ${what} → agent_name_taken, until the operator hands it over`, async () => {
+for (const { what, make } of HOLDERS) {
+  Deno.test(`a token whose claims spell the name of ${what} → agent_name_taken, until the operator shares it`, async () => {
     const planner = await createAgent("planner");
     await make(planner);
-    const { tokenOf } = await trusted();
+    const { tokenOf, enrolment_id } = await trusted();
     const token = await tokenOf(planner.id);
     const before = (await whoami(planner)).status;
     assertError(await tryEnrol({ token }), 409, "agent_name_taken");
     assert.equal((await whoami(planner)).status, before);
-    await handOver(planner);
+    await operatorRpc("share_agent", { agent_id: planner.id, way: enrolment_id });
     assert.equal((await enrol({ token })).agent_id, planner.id);
   });
 }

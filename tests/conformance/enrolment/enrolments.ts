@@ -59,9 +59,17 @@ export function tryPut(fields: JsonObject): Promise<Answer<EnrolmentWithKey>> {
   return post("/agent-artifacts/enrolment/put", { as: "operator", body: fields });
 }
 
-/** Creates an enrolment with these fields, by default of kind `key`. */
+/** The prefix of every `newName`. */
+const PREFIX = "new-";
+
+/**
+ * Creates an enrolment with these fields, by default of kind `key`. With an enrolment key for more
+ * than one use, agents can take each `newName`, if the fields do not say which names.
+ */
 export async function put(fields: JsonObject = {}): Promise<EnrolmentWithKey> {
-  const answer = await tryPut({ kind: "key", ...fields });
+  const { kind = "key", uses_left = 1, agent_id, agent_template } = fields;
+  const needsPrefix = kind === "key" && uses_left !== 1 && !agent_id && !agent_template;
+  const answer = await tryPut({ kind, ...(needsPrefix && { agent_prefix: PREFIX }), ...fields });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   made.add(answer.body.enrolment_id);
   return answer.body;
@@ -82,7 +90,7 @@ export async function enrol(proof: JsonObject, options?: { by: string }): Promis
 
 /** A unique name. */
 export function newName(name: string): string {
-  return `${name}-${crypto.randomUUID().slice(0, 13)}`;
+  return `${PREFIX}${name}-${crypto.randomUUID().slice(0, 13)}`;
 }
 
 export function agentOf({ agent_id, key, key_id }: Enrolled): Agent {

@@ -133,7 +133,7 @@ Deno.test("/enroll with a name of another agent → agent_name_taken, and that a
   const agent_name = newName("vm");
   const holder = await enrol({ enrolment_key: one.enrolment_key, agent_name });
   await use(holder);
-  const planner = await createAgent("planner");
+  const planner = await createAgent("new-planner");
   for (const name of [agent_name, planner.id]) {
     assertError(
       await tryEnrol({ enrolment_key: other.enrolment_key, agent_name: name }),

@@ -16,7 +16,7 @@ async function trusted(fields: JsonObject = {}) {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const { enrolment_id } = await put({
     ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "run-" }], agent_template: "{sub}" },
+    ...{ conditions: [{ claim: "sub", prefix: "new-run-" }], agent_template: "{sub}" },
     session_seconds: 600,
     ...fields,
   });

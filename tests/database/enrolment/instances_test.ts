@@ -111,7 +111,7 @@ Deno.test("a single-use token, sent again by another instance → token_replayed
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   await put({
     ...{ kind: "trust", issuer: issuer.url, audience: "us", jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "run-" }], agent_template: "{sub}" },
+    ...{ conditions: [{ claim: "sub", prefix: "new-run-" }], agent_template: "{sub}" },
     ...{ single_use_tokens: true, max_instances: 2 },
   });
   const token = await issuer.sign({ aud: "us", sub: newName("run") });

@@ -19,7 +19,7 @@ Deno.test.afterEach(async () => {
   await endCreatedAgents();
 });
 
-/** How many agents of an enrolment have not ended, and how often it was refused for their number. */
+/** How many agents of an enrolment have not ended, and how many uses it has left. */
 async function countOf(enrolment_id: string) {
   const [row] = await withStackDatabase((sql) =>
     sql<{ agents: number; uses_left: number | null }[]>`
@@ -95,7 +95,7 @@ Deno.test("a refusal for the number of agents → uses_left and every agent as b
   const one = await enrol({ enrolment_key, agent_name: newName("vm") });
   await use(one);
   const before = await countOf(enrolment_id);
-  const taken = await createAgent("planner");
+  const taken = await createAgent("new-planner");
   // The same answer for a free and a taken name.
   for (const agent_name of [newName("vm"), taken.id]) {
     assertError(await tryEnrol({ enrolment_key, agent_name }), 409, "limit_exceeded");

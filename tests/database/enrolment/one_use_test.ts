@@ -86,7 +86,7 @@ Deno.test("a used-up enrolment key → the same refusal for a taken and a free n
 
 Deno.test("an enrolment key of three uses and three taken names → three uses are spent", async () => {
   const { enrolment_key, enrolment_id } = await put({ uses_left: 3 });
-  const { id } = await createAgent("planner");
+  const { id } = await createAgent("new-planner");
   for (const left of [2, 1, 0]) {
     assertError(await tryEnrol({ enrolment_key, agent_name: id }), 401, "enrolment_refused");
     assert.equal(await usesLeft(enrolment_id), left);
@@ -112,7 +112,7 @@ async function proofsOfOneUse() {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   await put({
     ...{ kind: "trust", issuer: issuer.url, audience: "us", jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "run-" }], agent_template: "{sub}" },
+    ...{ conditions: [{ claim: "sub", prefix: "new-run-" }], agent_template: "{sub}" },
     single_use_tokens: true,
   });
   return {

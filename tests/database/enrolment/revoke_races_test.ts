@@ -29,7 +29,7 @@ async function leftOf(enrolment_id: string) {
         (select count(*)::int from agents.keys
           where enrolment_id = ${enrolment_id} and revoked_at is null) keys,
         (select count(*)::int from agents.enrolled_agents
-          where enrolment_id = ${enrolment_id}) agents,
+          where enrolment_id = ${enrolment_id} and cut = 0) agents,
         (select count(*)::int from mesh.peers p join agents.keys k using (agent_id)
           where k.enrolment_id = ${enrolment_id}) peers,
         (select count(*)::int from agents.agent_tags
@@ -94,13 +94,13 @@ Deno.test("agents that grant without a pause while the enrolment is revoked with
   assert.deepEqual((await inbox(reader)).length, 1);
 });
 
-Deno.test("an enrolment revoked without undo_grants, then with it → the grants stay: whoever repeats it has to decide before nothing remains", async () => {
+Deno.test("an enrolment revoked without undo_grants, then with it → the grants stay, then end", async () => {
   const { enrolment_key, enrolment_id } = await put({ uses_left: null });
   const reader = await createAgent("reader");
   const giver = agentOf(await enrol({ enrolment_key, agent_name: newName("giver") }));
   await grant(giver, await publish(giver), { to: reader });
   assert.equal((await revokeAll(enrolment_id)).grants, 0);
   assert.equal((await inbox(reader)).length, 1);
-  assert.equal((await revokeAll(enrolment_id, { undo_grants: true })).grants, 0);
-  assert.equal((await inbox(reader)).length, 1);
+  assert.equal((await revokeAll(enrolment_id, { undo_grants: true })).grants, 1);
+  assert.equal((await inbox(reader)).length, 0);
 });

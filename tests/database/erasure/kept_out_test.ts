@@ -91,7 +91,7 @@ Deno.test("erased, then made again by the operator → its new key works, and it
   const whoami = (key: string) =>
     send("/agent-artifacts/whoami", { headers: { authorization: `Bearer ${key}` } });
   assert.equal((await whoami(body.key)).status, 200);
-  assertUnauthenticated(await whoami((await signIn({ id })).key));
+  assertUnauthenticated(await whoami((await signIn({ id }, { shares: false })).key));
   await operatorRpc("remove_agent", { agent_id: id });
 });
 

@@ -89,6 +89,12 @@ export const CALLS: readonly PlannedCall[] = [
     bounds: { rows: 300, pages: 1000 },
   }),
   call("readmit_agent", { agent_id: HOARDER }),
+  call("keep_out_erased", { name_hash: "0".repeat(64) }),
+  call("share_agent", { agent_id: HOARDER, way: "users" }),
+  call("take_over_agent", { agent_id: "enrolled-7", max_entries: 100 }, {
+    bounds: { rows: 5_000, pages: 10_000 },
+  }),
+  call("read_ways", { agent_id: "enrolled-7" }),
   ...TAG_CALLS,
   ...MAINTENANCE_CALLS,
   ...MESH_CALLS,

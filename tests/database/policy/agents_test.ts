@@ -73,6 +73,7 @@ Deno.test("remove_agent, leave, end_idle_agent → the rules that came by tags g
     caller: OPERATOR,
     enrolment: {
       kind: "key",
+      agent_template: "{agent_name}",
       tags: ["tag:worker"],
       uses_left: null,
       session_seconds: 60,
@@ -124,7 +125,7 @@ Deno.test("a name that the policy has → no enrolment key may take it", async (
   await putInForce(mesh, [{ from: "boss", to: "tag:nobody-yet" }]);
   const { enrolment_key } = await mesh.call<{ enrolment_key: string }>("put_enrolment", {
     caller: OPERATOR,
-    enrolment: { kind: "key", session_seconds: 60 },
+    enrolment: { kind: "key", uses_left: 1, session_seconds: 60 },
   });
   const before = await stateOf(mesh);
   await assert.rejects(

@@ -101,5 +101,6 @@ export async function stateOf(mesh: MeshDatabase): Promise<unknown> {
 export async function startOver(mesh: MeshDatabase): Promise<void> {
   await mesh.startOver();
   await mesh
-    .owner`truncate mesh.policies, mesh.policy_lines, agents.agent_tags, agents.enrolled_agents`;
+    .owner`truncate mesh.policies, mesh.policy_lines, agents.agent_tags, agents.enrolled_agents,
+      agents.names`;
 }

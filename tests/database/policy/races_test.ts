@@ -140,7 +140,13 @@ Deno.test("32 agents enrol at once with tags that the policy connects → each s
   await putInForce(mesh, [{ from: "tag:fleet", to: "tag:fleet" }]);
   const { enrolment_key } = await mesh.call<{ enrolment_key: string }>("put_enrolment", {
     caller: { kind: "operator" },
-    enrolment: { kind: "key", tags: ["tag:fleet"], uses_left: null, session_seconds: 60 },
+    enrolment: {
+      kind: "key",
+      tags: ["tag:fleet"],
+      agent_template: "{agent_name}",
+      uses_left: null,
+      session_seconds: 60,
+    },
   });
   const fleet = Array.from({ length: 32 }, (_, index) => `fleet-${index}`);
   await Promise.all(fleet.map(async (agent_name) => {

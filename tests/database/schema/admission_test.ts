@@ -8,9 +8,8 @@ const OTHERS = [
   // The proof of origin is the credential: no agent is admitted before it has a key.
   "enrol_with_key",
   "enrol_with_token",
-  // They end the caller's access, or part of it, and lock out its writes by end_access().
+  // Ends the caller's access, and locks out its writes by end_access().
   "leave",
-  "note_first_use",
   // The grant token is the credential.
   "redeem_grant_token",
   // Only records why an enrolment was refused.

@@ -66,7 +66,7 @@ Deno.test("count_expiring → agents whose last live key ends within the time: n
     await callAsService(sql, "revoke_agent_keys", { agent_id: "revoked" });
     const enrolment = await callAsService<{ enrolment_id: string }>(sql, "put_enrolment", {
       caller: { kind: "operator", request_id: "test" },
-      enrolment: { kind: "key", tags: [], session_seconds: 3600, uses_left: null },
+      enrolment: { kind: "key", tags: [], session_seconds: 3600, uses_left: 1 },
     });
     await create("enrolled", 1);
     await sql`update agents.keys set enrolment_id = ${enrolment.enrolment_id}, generation = 1

@@ -29,7 +29,7 @@ export interface Way {
 
 async function byKey(service: Service, by: string): Promise<Proof> {
   const { enrolment_id, enrolment_key } = await putEnrolment(service, {
-    ...{ kind: "key", uses_left: 2 },
+    ...{ kind: "key", uses_left: 2, agent_prefix: "new-" },
   });
   const agent_name = newName("vm");
   const body = JSON.stringify({ enrolment_key, agent_name });

@@ -39,7 +39,9 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
       .config_version;
   for (const agent_id of ["alpha", "beta"]) await registerPeer(exercise, agent_id);
   await ruleAt(22);
-  const withdrawn = await exercise.ask(`${FILES}/enrolment/put`, { kind: "key", uses_left: null });
+  const withdrawn = await exercise.ask(`${FILES}/enrolment/put`, {
+    ...{ kind: "key", uses_left: null, agent_prefix: "un" },
+  });
   const enrol = (agent_name: string) =>
     exercise.post(`${FILES}/enroll`, { enrolment_key: withdrawn.enrolment_key, agent_name });
   await put("kept.txt", "kept");

@@ -85,8 +85,13 @@ const RULES = {
     description: "All must hold.",
   }),
   agent_template: text(512).meta({
-    description: "The agent's name, with claims in braces.",
+    description: "The agent's name, with claims in braces. Of an enrolment key: with " +
+      "`{agent_name}`, the name that the agent asks for.",
     examples: ["ci-{repository_id}-{run_id}"],
+  }),
+  agent_prefix: agentId.max(64, "Must have at most 64 characters.").meta({
+    description: "What the names of an enrolment key's agents begin with.",
+    examples: ["builder-"],
   }),
   session_seconds: between(60, 86_400).meta({
     description: "How long an agent key from this enrolment is valid.",
@@ -127,6 +132,10 @@ export const newEnrolment = z.strictObject({
   conditions: RULES.conditions.nullable().default(null),
   agent_id: agentId.nullable().default(null),
   agent_template: RULES.agent_template.nullable().default(null),
+  agent_prefix: RULES.agent_prefix.nullable().default(null).meta({
+    description: "What the names of an enrolment key's agents begin with. An enrolment key for " +
+      "more than one use needs it, or `agent_template`, or `agent_id`.",
+  }),
   tags: tags.default([]),
   uses_left: RULES.uses.nullable().optional().meta({
     description: "How many enrolments by an enrolment key. Null: any number. Default: 1.",
@@ -158,6 +167,7 @@ export const sentEnrolment = z.object({
   }),
   agent_id: sentAgentId.nullable(),
   agent_template: RULES.agent_template.nullable(),
+  agent_prefix: RULES.agent_prefix.nullable().optional(),
   tags,
   uses_left: z.int().min(0).nullable().meta({ examples: [null] }),
   session_seconds: RULES.session_seconds,

@@ -11,9 +11,12 @@ const OF_TRUST = [
   "audience",
   "jwks",
   "conditions",
-  "agent_template",
   "max_token_age_seconds",
 ] as const;
+
+/** An enrolment key proves no claims. So its template has only the name that the agent asks for. */
+const TEMPLATE_OF_KEY =
+  /^(?=.{14,64}$)(?:[A-Za-z0-9][A-Za-z0-9._:@-]*)\{agent_name\}[A-Za-z0-9._:@-]*$/;
 
 interface Issue {
   readonly path: string;
@@ -96,9 +99,31 @@ async function issuesOfReplacement(input: PutEnrolment): Promise<Issue[]> {
 
 function issuesOfKey(input: PutEnrolment): Issue[] {
   const message = "Only an enrolment of kind `trust` has it.";
-  const issues = OF_TRUST.filter((path) => input[path] !== null)
+  const issues: Issue[] = OF_TRUST.filter((path) => input[path] !== null)
     .map((path) => ({ path, message }));
-  return input.single_use_tokens ? [...issues, { path: "single_use_tokens", message }] : issues;
+  if (input.single_use_tokens) issues.push({ path: "single_use_tokens", message });
+  const { agent_id, agent_prefix, agent_template, uses_left } = input;
+  const names = [agent_id, agent_prefix, agent_template].filter((name) => name !== null);
+  if (names.length > 1) {
+    issues.push({
+      path: "agent_id",
+      message: "Give one of agent_id, agent_prefix and agent_template.",
+    });
+  } else if (names.length === 0 && uses_left !== undefined && uses_left !== 1) {
+    issues.push({
+      path: "agent_prefix",
+      message:
+        "Required: with an enrolment key for more than one use, an agent could take any free name.",
+    });
+  }
+  if (agent_template !== null && !TEMPLATE_OF_KEY.test(agent_template)) {
+    issues.push({
+      path: "agent_template",
+      message:
+        "Must be of A-Z a-z 0-9 . _ : @ - and contain {agent_name} once, such as builder-{agent_name}.",
+    });
+  }
+  return issues;
 }
 
 async function issuesOfTrust(input: PutEnrolment, platform: Platform): Promise<Issue[]> {
@@ -108,8 +133,10 @@ async function issuesOfTrust(input: PutEnrolment, platform: Platform): Promise<I
   if ((agent_id === null) === (agent_template === null)) {
     required.push({ path: "agent_id", message: "Give either agent_id or agent_template." });
   }
-  if (input.uses_left != null) {
-    required.push({ path: "uses_left", message: "Only an enrolment of kind `key` has it." });
+  for (const path of ["uses_left", "agent_prefix"] as const) {
+    if (input[path] != null) {
+      required.push({ path, message: "Only an enrolment of kind `key` has it." });
+    }
   }
   if (required.length > 0) return required;
   const [{ checkTrust }, { allowsLoopback }] = await Promise.all([

@@ -41,7 +41,9 @@ interface EndedAgent {
 export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End an enrolment, and the agent keys, peers and rules of the agents it enrolled.",
-    description: "The first call ends new enrolments. Repeat it until `remaining` is 0.",
+    description:
+      "The first call ends new enrolments. Repeat it until `remaining` is 0. A later revocation with " +
+      "`undo_grants` ends the grants that an earlier one left.",
     tag: "Enrolment",
     callers: "the operator",
     effect: "replaces",
@@ -62,7 +64,9 @@ export function createOperation({ callDatabase }: Platform): Operation {
       do {
         // End agent keys first, of many agents per call: the keys give access.
         do {
-          step = await callDatabase<Step>("revoke_enrolment", { caller, enrolment_id });
+          step = await callDatabase<Step>("revoke_enrolment", {
+            ...{ caller, enrolment_id, undo_grants },
+          });
           total.agents += step.agents;
           total.keys += step.keys;
         } while (step.agents > 0 && isEarly(startedAt));

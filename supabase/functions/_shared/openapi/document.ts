@@ -162,7 +162,9 @@ function describe(path: string, operation: Operation, components: Components): o
       ...(accepted && { "202": acceptedResponse(accepted, components) }),
       ...errorResponses([
         ...COMMON_ERRORS,
-        ...(isOpen ? [] : ["unauthenticated", "superseded", "forbidden"] as const),
+        ...(isOpen
+          ? []
+          : ["unauthenticated", "superseded", "forbidden", "agent_name_taken"] as const),
         ...operation.errors,
       ], components),
     },

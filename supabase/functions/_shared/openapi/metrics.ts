@@ -23,6 +23,7 @@ export function describeMetrics(components: Components): object {
       ...errorResponses([
         "unauthenticated",
         "superseded",
+        "agent_name_taken",
         "forbidden",
         "method_not_allowed",
         "rate_limited",

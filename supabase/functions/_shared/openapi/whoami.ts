@@ -42,6 +42,7 @@ export function describeWhoami(components: Components): object {
       ...errorResponses([
         "unauthenticated",
         "superseded",
+        "agent_name_taken",
         "method_not_allowed",
         "rate_limited",
         "internal",

@@ -119,9 +119,12 @@ function callerOnly({ caller }: Parameters): string {
   return JSON.stringify({ caller });
 }
 
-/** Whether an agent key from an enrolment was used for the first time: see agents.authenticate. */
+/**
+ * Whether an agent key from an enrolment, or a name by a user, was used for the first time: see
+ * agents.authenticate.
+ */
 function isFirstUse({ response }: Answer): boolean {
-  return response.headers.get("x-caller")?.endsWith(" first") ?? false;
+  return response.headers.get("x-caller")?.endsWith("first") ?? false;
 }
 
 function isJson({ response }: Answer): boolean {

@@ -31,18 +31,25 @@ language plpgsql
 stable
 set search_path = ''
 as $$
-begin
-  return case
-    when caller ->> 'kind' = 'user'
-      and (caller ->> 'expires_at')::timestamptz > now()
-      and not agents.is_kept_out(caller ->> 'agent_id')
+declare
+  named constant text := case
+    when caller ->> 'kind' = 'user' and (caller ->> 'expires_at')::timestamptz > now()
     then caller ->> 'agent_id'
   end;
+begin
+  if named is null or agents.is_kept_out(named) then
+    return null;
+  end if;
+  if exists (select from agents.names n where n.agent_id = named and 'users' <> all (n.ways)) then
+    raise sqlstate 'PT409' using message = 'agent_name_taken';
+  end if;
+  return named;
 end
 $$;
 comment on function agents.agent_of_user(jsonb) is
-  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
-  'or the agent was removed or erased.';
+  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, or '
+  'the agent was removed or erased. Raises agent_name_taken if the name does not belong to the '
+  'project''s users.';
 
 create function public.readmit_agent(agent_id text) returns json
 language plpgsql

@@ -124,6 +124,7 @@ begin
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
+  delete from agents.names n where n.agent_id = name;
   -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;
   update agents.enrolments e
@@ -135,6 +136,7 @@ begin
   set issuer = regexp_replace(e.issuer, agents.pattern_of_name(name), pseudonym, 'g'),
     audience = regexp_replace(e.audience, agents.pattern_of_name(name), pseudonym, 'g'),
     agent_template = regexp_replace(e.agent_template, agents.pattern_of_name(name), pseudonym, 'g'),
+    agent_prefix = regexp_replace(e.agent_prefix, agents.pattern_of_name(name), pseudonym, 'g'),
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
   where agents.has_ended(e) and agents.proofs_name(e, name);

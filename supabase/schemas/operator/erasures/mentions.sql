@@ -23,6 +23,7 @@ return coalesce(
     enrolment.issuer,
     enrolment.audience,
     enrolment.agent_template,
+    enrolment.agent_prefix,
     jsonb_path_query_array(enrolment.conditions, '$[*].equals', silent => true),
     jsonb_path_query_array(enrolment.conditions, '$[*].prefix', silent => true),
     jsonb_path_query_array(enrolment.jwks, '$.keys[*].kid', silent => true)
@@ -108,6 +109,7 @@ as $$
       + (select count(*) from mesh.config_versions v where v.agent_id = name)
       + (select count(*) from mesh.censuses c where c.after_agent = name)
       + (select count(*) from agents.removed_agents r where r.agent_id = name)
+      + (select count(*) from agents.names n where n.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
       + (

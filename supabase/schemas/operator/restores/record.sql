@@ -105,3 +105,20 @@ $$;
 comment on function public.find_hashed_names(text, integer, text) is
   'The names that have this keyed hash among the max_entries names after the given one: {found: '
   '[agent_id], next: where the next page begins | null}. For an erasure that a restore has undone.';
+
+create function public.keep_out_erased(name_hash text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  insert into agents.erased_names (name_hash)
+  values (decode(keep_out_erased.name_hash, 'hex'))
+  on conflict do nothing;
+  return json_build_object('kept_out', found);
+end
+$$;
+comment on function public.keep_out_erased(text) is
+  'Keeps out an erased agent, by the keyed hash of its name, if a restore has lost that: '
+  '{kept_out: whether it was not kept out before}.';

@@ -1,0 +1,95 @@
+-- What an agent that has ended leaves under its name, and how a name gets another holder, who
+-- inherits nothing.
+
+create function agents.leads_until(agent_id text) returns timestamptz
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  last_end timestamptz;
+begin
+  -- The end of what is farthest away: one index lookup each.
+  last_end := greatest(
+    (
+      select max(g.live_until)
+      from artifacts.grants g
+      where g.from_agent = leads_until.agent_id
+    ),
+    (
+      select max(g.live_until)
+      from artifacts.grants g
+      where g.grantee = leads_until.agent_id
+    ),
+    (
+      select max(a.expires_at)
+      from artifacts.artifacts a
+      where a.agent_id = leads_until.agent_id and a.state <> 'deleted' and a.ended_at is null
+    )
+  );
+  if last_end is null and (
+    agents.holds_something(leads_until.agent_id)
+    or exists (
+      select
+      from artifacts.artifacts a
+      where a.agent_id = leads_until.agent_id and (a.state = 'deleted' or a.ended_at is not null)
+    )
+    or exists (
+      select from artifacts.agent_limits l where l.agent_id = leads_until.agent_id
+    )
+    or exists (
+      select
+      from agents.keys k
+      where k.agent_id = leads_until.agent_id and k.revoked_at is null
+    )
+  ) then
+    last_end := now();
+  end if;
+  return last_end;
+end
+$$;
+comment on function agents.leads_until(text) is
+  'When the last thing ends that an agent left, as far as is known: artifacts and their tombstones, '
+  'grants that it gave or received, keys, tags, limits, a peer, rules, lines of the policy. Null: it '
+  'has left nothing.';
+
+create function agents.is_remembered(agent_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (select from agents.events e where e.subject_agent_id = is_remembered.agent_id)
+    or exists (select from agents.events e where e.other_agent_id = is_remembered.agent_id)
+    or exists (
+      select
+      from agents.events e
+      where e.actor_agent_id = is_remembered.agent_id and e.actor_agent_id <> e.subject_agent_id
+    )
+    or exists (select from agents.usage u where u.agent_id = is_remembered.agent_id);
+end
+$$;
+comment on function agents.is_remembered(text) is
+  'Whether the log of events or the counts still name an agent.';
+
+create function agents.forget_holder(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from artifacts.blocked_senders b
+  where forget_holder.agent_id in (b.agent_id, b.from_agent);
+  delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
+  delete from mesh.declined_requests d where forget_holder.agent_id in (d.from_agent, d.to_agent);
+  -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
+  -- not take the next holder for the former one. The public key may return.
+  update mesh.address_leases l
+  set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
+  where l.agent_id = forget_holder.agent_id and l.released_at is not null;
+  delete from agents.enrolled_agents a where a.agent_id = forget_holder.agent_id;
+end
+$$;
+comment on function agents.forget_holder(text) is
+  'Deletes what would pass from one holder of a name to the next, after everything else has ended. '
+  'Call it under end_access(agent_id).';
