@@ -7,17 +7,26 @@
         files.get(grant["artifact_id"], "received.txt")
 
 Methods return an operation's JSON answer as a dictionary. Errors are AgentError. Wrong arguments
-may also raise TypeError or ValueError, and local files OSError. HTTPS_PROXY, HTTP_PROXY, NO_PROXY
-and SSL_CERT_FILE are used.
+may also raise TypeError or ValueError. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and SSL_CERT_FILE are
+used.
 
-To wait in asyncio, run a step in a thread, and set `stop` when the task is cancelled:
+To wait in asyncio, give each inbox a thread of its own. `asyncio.to_thread` shares few threads, six
+on two cores: if as many inboxes wait in them, nothing else runs. It is right for calls that end
+soon, such as `get`.
 
-    stop = threading.Event()
-    inbox = files.inbox(wait=True, stop=stop)
-    try:
-        grant = await asyncio.to_thread(next, inbox, None)
-    finally:
-        stop.set()
+    async def new_grants(files):
+        stop = threading.Event()
+        inbox = files.inbox(wait=True, stop=stop)
+        thread = concurrent.futures.ThreadPoolExecutor(1)
+        loop = asyncio.get_running_loop()
+        step = functools.partial(loop.run_in_executor, thread, next, inbox, None)
+        try:
+            while (grant := await step()) is not None:
+                yield grant
+        finally:
+            # Also when the task is cancelled. The thread ends within a second.
+            stop.set()
+            thread.shutdown(wait=False)
 """
 
 import base64
@@ -54,6 +63,7 @@ from typing import (
     Dict,
     Iterator,
     List,
+    Mapping,
     NamedTuple,
     Optional,
     Sequence,
@@ -68,7 +78,7 @@ __all__ = ["AgentError", "AgentFiles"]
 Json = Dict[str, Any]
 Progress = Callable[[str, int, int], None]
 Key = Union[str, Callable[[], str]]
-Enrol = Dict[str, Union[str, Callable[[], str]]]
+Enrol = Mapping[str, Union[str, Callable[[], str], "os.PathLike[str]", None]]
 Path = Union[str, "os.PathLike[str]"]
 _Answer = TypeVar("_Answer")
 
@@ -117,9 +127,10 @@ _IS_PACKED_FOLDER = re.compile(
 
 class AgentError(Exception):
     """An error. `code` is the service's, or `network_error`, `unexpected_answer`,
-    `key_unavailable`, `upload_refused`, `source_size_mismatch`, `download_broken`,
-    `download_mismatch`, `archive_refused`, `target_exists`. `status` is the HTTP status, or 0 if
-    nothing answered. `retryable` says whether the same call can succeed later, unchanged."""
+    `key_unavailable`, `upload_refused`, `source_unreadable`, `source_size_mismatch`,
+    `download_broken`, `download_mismatch`, `archive_refused`, `target_exists`,
+    `target_unwritable`. If a local file cannot be read or written, `__cause__` is the OSError.
+    `status` is the HTTP status, or 0 if nothing answered. `retryable` says whether the same call can succeed later, unchanged."""
 
     def __init__(
         self,
@@ -149,8 +160,10 @@ class AgentFiles:
 
     Instead of `key`, `enrol` is a proof of origin, for which the service returns an agent key:
     `{"enrolment_key": …}` or `{"token": …}`, each a string or a function that is called at each
-    enrolment. It may also have `agent_name` and `enrolment_id`. All objects of a process with the
-    same proof share the key.
+    enrolment. It may also have `agent_name`, `enrolment_id` and, if the enrolment allows several
+    instances of one agent, `instance`. All processes of this host with the same proof share the key
+    by a file: `key_file`, by default one in a folder of this user below XDG_RUNTIME_DIR or the
+    temporary folder. If it is None, only the objects of one process share the key.
 
     Raises ValueError for an invalid URL, key or `enrol`."""
 
@@ -192,8 +205,10 @@ class AgentFiles:
             files.put("notes.txt", text="The cellar is done.")
         """
         _check_names(key, to, to_tags)
-        with _opened(source, path, text) as file:
-            size = file.seek(0, os.SEEK_END) or file.tell()
+        with contextlib.ExitStack() as stack:
+            with _local("source_unreadable"):
+                file = stack.enter_context(_opened(source, path, text))
+                size = file.seek(0, os.SEEK_END) or file.tell()
             registered = self.call("register", {
                 **self._own, "key": key, "mime": mime, "size": size, "ttl_days": ttl_days,
             })
@@ -212,24 +227,32 @@ class AgentFiles:
         to: Sequence[str] = (),
         to_tags: Sequence[str] = (),
         ttl_days: int = 7,
+        exclude: Sequence[str] = (),
+        gitignore: bool = False,
         on_progress: Optional[Progress] = None,
     ) -> Json:
         """Uploads a folder, packed as a tar while it is sent. Returns what `put` returns, with
         `entries` (`name` and `size` of everything in it) and `left_out` (`name` and `kind`): links,
-        fifos, sockets and devices are not sent.
+        fifos, sockets, devices and names that are not UTF-8 are not sent.
 
-            left_out = files.put_folder("drawings.tar", "drawings", to=["builder"])["left_out"]
+        Hidden files are sent, and named in `hidden`. `exclude` has patterns of what is not sent,
+        each like a line of a .gitignore, such as `.*`. With `gitignore`, `.git` is not sent, nor
+        what each .gitignore in the folder, and in the repository around it, lists.
+
+            sent = files.put_folder("drawings.tar", "drawings", to=["builder"], exclude=[".*"])
         """
         # Check before the folder is read, which may take long.
         _check_names(key, to, to_tags)
-        tar = _FolderTar(folder)
+        with _local("source_unreadable"):
+            tar = _FolderTar(folder, exclude, gitignore)
         with io.BufferedReader(tar, _CHUNK_BYTES) as file:
             artifact = self.put(
                 key, file, to=to, to_tags=to_tags, ttl_days=ttl_days, mime=_PACKED_FOLDER,
                 on_progress=on_progress,
             )
         entries = [{"name": entry.name, "size": entry.size} for entry in tar.entries]
-        return {**artifact, "entries": entries, "left_out": tar.left_out}
+        found = {"entries": entries, "left_out": tar.left_out, "hidden": tar.hidden}
+        return {**artifact, **found}
 
     def get(
         self,
@@ -247,13 +270,21 @@ class AgentFiles:
             self._receive(opened, again, destination, on_progress or _nobody)
         else:
             folder = os.path.dirname(os.path.abspath(destination))
-            temporary = os.path.join(folder, f".agent-{secrets.token_hex(8)}.part")
+            with _local("target_unwritable"):
+                _remove_stale(folder)
+            name = f".{opened['artifact_id']}.{os.getpid()}-{secrets.token_hex(8)}.part"
+            temporary = os.path.join(folder, name)
             try:
-                with open(temporary, "xb") as file:
+                with contextlib.ExitStack() as stack:
+                    with _local("target_unwritable"):
+                        file = stack.enter_context(open(temporary, "xb"))
                     self._receive(opened, again, file, on_progress or _nobody)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(temporary, destination)
+                    with _local("target_unwritable"):
+                        file.flush()
+                        os.fsync(file.fileno())
+                        stack.close()
+                with _local("target_unwritable"):
+                    os.replace(temporary, destination)
             except BaseException:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(temporary)
@@ -279,17 +310,20 @@ class AgentFiles:
         """
         _check_free(destination)
         parent = os.path.dirname(os.path.abspath(destination))
-        with tempfile.TemporaryFile(dir=parent) as file:
+        with contextlib.ExitStack() as stack:
+            with _local("target_unwritable"):
+                file = stack.enter_context(tempfile.TemporaryFile(dir=parent))
             opened, again = self._open_checked(target, from_agent)
             self._receive(opened, again, file, on_progress or _nobody)
-            file.seek(0)
-            entries = _extract(
-                file,
-                destination,
-                size=opened["size"],
-                is_packed=_IS_PACKED_FOLDER.match(opened["mime"]) is not None,
-                max_entries=max_entries,
-            )
+            with _local("target_unwritable"):
+                file.seek(0)
+                entries = _extract(
+                    file,
+                    destination,
+                    size=opened["size"],
+                    is_packed=_IS_PACKED_FOLDER.match(opened["mime"]) is not None,
+                    max_entries=max_entries,
+                )
         return {**_metadata(opened), "entries": entries}
 
     def inbox(
@@ -636,7 +670,7 @@ class AgentFiles:
                     lambda: _upload(registered["upload_url"], file, size, on_progress),
                     self._retry_seconds,
                 )
-            except (AgentError, OSError):
+            except AgentError:
                 self._give_up(artifact_id)
                 raise
             try:
@@ -682,7 +716,8 @@ class AgentFiles:
                         raise _mismatch(opened)
                     failures = 0
                     digest.update(chunk)
-                    file.write(chunk)
+                    with _local("target_unwritable"):
+                        file.write(chunk)
                     on_progress("download", received, size)
                 if received < size:
                     raise AgentError("download_broken", "The download ended early.", retryable=True)
@@ -897,7 +932,8 @@ def _proxy_of(parts: urllib.parse.SplitResult) -> Optional[urllib.parse.SplitRes
     proxy = urllib.request.getproxies().get(parts.scheme)
     if not proxy:
         return None
-    if urllib.request.getproxies_environment():
+    # Otherwise, the proxy is from the settings of macOS or Windows, and so are its exceptions.
+    if any(value for name, value in os.environ.items() if name.lower().endswith("_proxy")):
         no_proxy = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
         if _is_excepted(parts, no_proxy):
             return None
@@ -1026,7 +1062,9 @@ class _Enrolment:
 
     def __init__(self, base: str, enrol: Enrol) -> None:
         self._base = base
-        self._enrol = enrol
+        self._enrol = dict(enrol)
+        self._key_file = self._enrol.pop("key_file", "")
+        self._key = ""
         self._lock = threading.Lock()
         self._headers: Optional[Dict[str, str]] = None
         self._renew_at = 0.0
@@ -1053,10 +1091,13 @@ class _Enrolment:
         """Like `_GivenKey.renew`. Raises AgentError."""
         with self._lock:
             if self._headers is refused:
-                if error.code == "superseded":
-                    self._superseded = error
                 self._check()
-                self._next(limit)
+                try:
+                    self._next(limit, error)
+                except AgentError as failure:
+                    if failure.code == "superseded":
+                        self._superseded = failure
+                    raise
             return True
 
     def _check(self) -> None:
@@ -1065,20 +1106,203 @@ class _Enrolment:
             raise AgentError(known.code, str(known), status=known.status,
                              request_id=known.request_id)
 
-    def _next(self, limit: "Optional[_Limit]") -> Dict[str, str]:
+    def _next(
+        self, limit: "Optional[_Limit]", refusal: Optional[AgentError] = None
+    ) -> Dict[str, str]:
         try:
             request = {name: proof() if callable(proof) else proof
                        for name, proof in self._enrol.items()}
-            body = json.dumps({name: value.strip() for name, value in request.items()}).encode()
+            request = {name: str(value).strip() for name, value in request.items()}
         except Exception as error:
             raise AgentError("key_unavailable", "The function for the proof failed.") from error
-        answer, _ = _exchange("POST", f"{self._base}/enroll", {}, body, _ANSWER_SECONDS, limit)
-        life = _seconds_until(answer["expires_at"])
-        self._renew_at = (
-            time.monotonic() + _RENEWED_AFTER * max(life, _SHORTEST_SESSION_SECONDS)
-        )
-        self._headers = _credential(answer["key"])
+
+        def enroll() -> Json:
+            body = json.dumps(request).encode()
+            return _exchange("POST", f"{self._base}/enroll", {}, body, _ANSWER_SECONDS, limit)[0]
+
+        path = _key_file_of(self._base, request, self._key_file)
+        if path is not None:
+            answer = _shared_key(path, self._key, refusal, enroll)
+        elif refusal is not None and refusal.code == "superseded":
+            raise refusal
+        else:
+            answer = enroll()
+        self._renew_at = time.monotonic() + _renewal_seconds(answer["expires_at"])
+        self._key = answer["key"]
+        self._headers = _credential(self._key)
         return self._headers
+
+    def after_fork(self) -> None:
+        """Another thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
+
+
+# Claims that differ between two tokens of the same subject.
+_OF_ONE_TOKEN = {"exp", "iat", "nbf", "jti", "auth_time", "nonce", "at_hash", "warnafter"}
+# A lock file that was not touched for this long belongs to a process that has ended.
+_STALE_LOCK_SECONDS = 20
+_TOUCH_SECONDS = 5
+
+
+def _renewal_seconds(expires_at: str) -> float:
+    return _RENEWED_AFTER * max(_seconds_until(expires_at), _SHORTEST_SESSION_SECONDS)
+
+
+def _key_file_of(base: str, request: Dict[str, str], given: Any) -> Optional[str]:
+    """The file in which processes share the key; None: they do not. An empty `given` is the
+    default. Raises AgentError `key_unavailable` if the given file cannot be used."""
+    if given is None:
+        return None
+    if given == "":
+        # Anything can be wrong with a folder that nobody chose. Then this process enrols by itself.
+        name = _shared_name(base, request)
+        folder = None if name is None else _default_folder()
+        return None if folder is None else os.path.join(folder, f"{name}.json")
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(given)), mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise AgentError("key_unavailable", f"The folder of {given} cannot be made.") from error
+    return os.fspath(given)
+
+
+def _default_folder() -> Optional[str]:
+    """A folder of this host and user that is gone after a restart of the host. None if somebody
+    else can write to it."""
+    user = os.getuid() if hasattr(os, "getuid") else None
+    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    folder = os.path.join(base, f"agentfiles-{'keys' if user is None else user}")
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        found = os.lstat(folder)
+    except OSError:
+        return None
+    is_own = user is None or found.st_uid == user and found.st_mode == stat.S_IFDIR | 0o700
+    return folder if is_own else None
+
+
+def _shared_name(base: str, request: Dict[str, str]) -> Optional[str]:
+    """A name that differs for each service, subject and instance. None: the token does not say
+    whose it is."""
+    others = dict(request)
+    token = others.pop("token", None)
+    subject = None
+    if token is not None:
+        try:
+            coded = token.split(".")[1]
+            claims = base64.urlsafe_b64decode(coded + "=" * (-len(coded) % 4))
+            subject = json.loads(claims, object_pairs_hook=_lasting_claims)
+        except (IndexError, ValueError):
+            return None
+    said = json.dumps([urllib.parse.urlsplit(base).netloc, others, subject], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+def _lasting_claims(claims: List[Tuple[str, Any]]) -> Json:
+    return {name: value for name, value in claims if name not in _OF_ONE_TOKEN}
+
+
+def _shared_key(
+    path: str, own_key: str, refusal: Optional[AgentError], enroll: Callable[[], Json]
+) -> Json:
+    """The key that this host's processes share. If it is due, or was refused to this process, one
+    of them enrols. Raises AgentError."""
+    refused = own_key if refusal is not None else ""
+
+    def is_usable(shared: Optional[Json]) -> bool:
+        return (
+            shared is not None and shared["key"] != refused and not shared.get("superseded")
+            and time.time() * 1000 < shared["renew_at"]
+        )
+
+    shared = _read_key_file(path)
+    if shared is not None and is_usable(shared):
+        return shared
+    with _locked(f"{path}.lock"):
+        # Another process may have enrolled meanwhile.
+        shared = _read_key_file(path)
+        if shared is not None and is_usable(shared):
+            return shared
+        is_live = shared is not None and _seconds_until(shared["expires_at"]) > 0
+        # To enrol again would end the key of another machine. A process that starts after the key's
+        # end may, because then the other machine may be gone.
+        if shared is not None and shared.get("superseded") and is_live:
+            raise refusal or AgentError(
+                "superseded", "A newer key of this agent is in use elsewhere. If the agent runs "
+                "twice, stop one of the two.", status=401)
+        if refusal is not None and refusal.code == "superseded":
+            if shared is None or shared["key"] == refused:
+                if shared is not None:
+                    _write_key_file(path, {**shared, "superseded": True})
+                raise refusal
+        try:
+            answer = enroll()
+        except AgentError:
+            if shared is not None and is_live and shared["key"] != refused:
+                return shared
+            raise
+        renew_at = int((time.time() + _renewal_seconds(answer["expires_at"])) * 1000)
+        _write_key_file(path, {
+            "key": answer["key"], "expires_at": answer["expires_at"], "renew_at": renew_at,
+        })
+        return answer
+
+
+def _read_key_file(path: str) -> Optional[Json]:
+    """None: there is none yet, or it is damaged."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            shared = json.load(file)
+    except (OSError, ValueError):
+        return None
+    if os.name == "posix" and mode & 0o077:
+        raise AgentError(
+            "key_unavailable", f"Other users can read {path}. Run: chmod 600 {path}")
+    kinds = {"key": str, "expires_at": str, "renew_at": (int, float)}
+    is_whole = isinstance(shared, dict) and all(
+        isinstance(shared.get(name), kind) for name, kind in kinds.items())
+    return shared if is_whole else None
+
+
+def _write_key_file(path: str, shared: Json) -> None:
+    """Other users cannot read it at any moment. If it cannot be stored, this process at least can
+    work with the key."""
+    written = f"{path}.{secrets.token_hex(8)}"
+    with contextlib.suppress(OSError):
+        with open(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(shared, file)
+        os.replace(written, path)
+
+
+@contextlib.contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """Holds a lock file, by the rules that the TypeScript client keeps to, too."""
+    while True:
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            break
+        except FileExistsError:
+            with contextlib.suppress(OSError):
+                if time.time() - os.stat(path).st_mtime > _STALE_LOCK_SECONDS:
+                    os.remove(path)
+            time.sleep(0.05)
+        except OSError as error:
+            raise AgentError("key_unavailable", f"{path} cannot be made.") from error
+    is_over = threading.Event()
+
+    def touch() -> None:
+        while not is_over.wait(_TOUCH_SECONDS):
+            with contextlib.suppress(OSError):
+                os.utime(path)
+
+    threading.Thread(target=touch, daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        with contextlib.suppress(OSError):
+            os.remove(path)
 
 
 # Shared, because objects that enrolled separately would end each other's keys.
@@ -1094,12 +1318,24 @@ def _credential_of(
     if enrol is None:
         return _GivenKey(key or "")
     proofs = {"enrolment_key", "token"} & enrol.keys()
-    if len(proofs) != 1 or enrol.keys() - proofs - {"agent_name", "enrolment_id"}:
-        raise ValueError("`enrol` has `enrolment_key` or `token`, and may have `agent_name` and "
-                         "`enrolment_id`.")
+    others = {"agent_name", "enrolment_id", "instance", "key_file"}
+    if len(proofs) != 1 or enrol.keys() - proofs - others:
+        raise ValueError("`enrol` has `enrolment_key` or `token`, and may have `agent_name`, "
+                         "`enrolment_id`, `instance` and `key_file`.")
     name = (base, *sorted(enrol.items(), key=lambda item: item[0]))
     with _ENROLMENTS_LOCK:
         return _ENROLMENTS.setdefault(name, _Enrolment(base, dict(enrol)))
+
+
+def _after_fork() -> None:
+    global _ENROLMENTS_LOCK
+    _ENROLMENTS_LOCK = threading.Lock()
+    for enrolment in _ENROLMENTS.values():
+        enrolment.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _seconds_until(time_text: str) -> float:
@@ -1168,6 +1404,31 @@ def _broken_key_rule(key: str) -> Optional[str]:
 
 
 @contextlib.contextmanager
+def _local(code: str) -> Iterator[None]:
+    """Raises AgentError for the OSError of a local file."""
+    try:
+        yield
+    except OSError as error:
+        raise AgentError(code, f"{error}.") from error
+
+
+# A download removes the temporary files of killed ones that were last written this long ago.
+_STALE_SECONDS = 600
+_TEMPORARY_FILE = re.compile(r"\.art_[0-9a-f]{32}\..+\.part")
+
+
+def _remove_stale(folder: str) -> None:
+    for name in os.listdir(folder):
+        if _TEMPORARY_FILE.fullmatch(name):
+            path = os.path.join(folder, name)
+            with contextlib.suppress(FileNotFoundError):
+                state = os.lstat(path)
+                is_stale = time.time() - state.st_mtime > _STALE_SECONDS
+                if is_stale and stat.S_ISREG(state.st_mode):
+                    os.unlink(path)
+
+
+@contextlib.contextmanager
 def _opened(source: Any, path: Optional[Path], text: Optional[str]) -> Iterator[BinaryIO]:
     """The content given to `put`, as a seekable file."""
     if sum(given is not None for given in (source, path, text)) != 1:
@@ -1191,18 +1452,15 @@ def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
     """Uploads a file and returns its SHA-256. An upload that already exists is no error: the answer
     to an earlier PUT was lost, and /commit decides whether the bytes are right."""
     digest = hashlib.sha256()
-    file.seek(0)
-    unreadable: List[OSError] = []
+    with _local("source_unreadable"):
+        file.seek(0)
 
     def chunks() -> Iterator[bytes]:
         passed = 0
         while True:
-            try:
+            with _local("source_unreadable"):
                 # One extra byte is enough to notice that the file grew.
                 chunk = file.read(min(_CHUNK_BYTES, size - passed + 1))
-            except OSError as error:
-                unreadable.append(error)
-                raise
             passed += len(chunk)
             if passed > size or (not chunk and passed < size):
                 raise AgentError(
@@ -1218,25 +1476,20 @@ def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
 
     body = chunks()
     headers = {"content-type": "application/octet-stream", "content-length": str(size)}
-    try:
-        with _Exchange("PUT", url, headers, body, _ANSWER_SECONDS * 2) as answer:
-            text = answer.read()
-            said = _parse(text)
-            # Storage answers almost every error with HTTP 400. The body has the real status.
-            meant = int(said.get("statusCode", answer.status))
-            is_there = said.get("error") == "Duplicate" or said.get("code") == "KeyAlreadyExists"
-            if answer.status >= 300 and not is_there:
-                raise AgentError(
-                    "upload_refused",
-                    f"Storage refused the bytes: {said.get('code') or said.get('error') or meant}.",
-                    status=answer.status,
-                    retryable=bool({answer.status, meant} & _PASSING),
-                    details={"status_code": meant, "code": said.get("code")},
-                )
-    except AgentError:
-        if unreadable:
-            raise unreadable[0] from None
-        raise
+    with _Exchange("PUT", url, headers, body, _ANSWER_SECONDS * 2) as answer:
+        text = answer.read()
+        said = _parse(text)
+        # Storage answers almost every error with HTTP 400. The body has the real status.
+        meant = int(said.get("statusCode", answer.status))
+        is_there = said.get("error") == "Duplicate" or said.get("code") == "KeyAlreadyExists"
+        if answer.status >= 300 and not is_there:
+            raise AgentError(
+                "upload_refused",
+                f"Storage refused the bytes: {said.get('code') or said.get('error') or meant}.",
+                status=answer.status,
+                retryable=bool({answer.status, meant} & _PASSING),
+                details={"status_code": meant, "code": said.get("code")},
+            )
     for _ in body:
         pass
     return digest.hexdigest()
@@ -1414,14 +1667,25 @@ class _FolderTar(io.RawIOBase):
     """A folder as a tar, which is made while it is read. The tar begins with a listing,
     `<folder>.listing.tsv`. It can be read again from the beginning, and knows its size."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, exclude: Sequence[str], gitignore: bool) -> None:
+        if isinstance(exclude, str):
+            raise TypeError("`exclude` must be a list of patterns.")
         if not stat.S_ISDIR(os.stat(folder).st_mode):
             raise NotADirectoryError(f"{os.fspath(folder)} is not a folder.")
         # The folder itself may be given as a link.
         name = os.path.basename(os.path.abspath(folder)) or "root"
         self.entries: List[_Found] = []
         self.left_out: List[Json] = []
-        self._walk(os.path.realpath(folder), name)
+        self.hidden: List[str] = []
+        self._gitignore = gitignore
+        path = os.path.realpath(folder)
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"The name of {path!r} is not UTF-8.") from None
+        top, places = _patterns_around(path) if gitignore else ([], [])
+        self._exclude = (top, _parse_patterns(exclude))
+        self._walk(path, name, top, places, is_top=True)
         lines = "".join(f"{entry.size}\t{entry.name}\n" for entry in self.entries)
         self._listing = lines.encode()
         first = self.entries[0]
@@ -1434,21 +1698,38 @@ class _FolderTar(io.RawIOBase):
         self._position = 0
         self.seek(0)
 
-    def _walk(self, path: str, name: str) -> None:
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"The name of {path!r} is not UTF-8.") from None
+    def _walk(
+        self, path: str, name: str, segments: List[str], places: "List[_Patterns]",
+        is_top: bool = False, is_below_hidden: bool = False,
+    ) -> None:
         state = os.lstat(path)
         mode, mtime = state.st_mode & 0o777, int(state.st_mtime)
-        if stat.S_ISREG(state.st_mode):
-            self.entries.append(_Found(name, path, state.st_size, mode, mtime))
-        elif stat.S_ISDIR(state.st_mode):
-            self.entries.append(_Found(f"{name}/", path, 0, mode, mtime))
-            for child in sorted(os.listdir(path)):
-                self._walk(os.path.join(path, child), f"{name}/{child}")
-        else:
+        is_folder = stat.S_ISDIR(state.st_mode)
+        if not is_top:
+            if self._gitignore and segments[-1] == ".git":
+                return
+            # What was chosen for this call decides before every file.
+            if _is_excluded([*places, self._exclude], segments, is_folder):
+                return
+        shown = os.fsencode(name).decode("utf-8", "replace")
+        if shown != name:
+            self.left_out.append({"name": shown, "kind": "name that is not UTF-8"})
+            return
+        if not is_folder and not stat.S_ISREG(state.st_mode):
             self.left_out.append({"name": name, "kind": _kind_of(state.st_mode)})
+            return
+        is_hidden = not is_top and segments[-1].startswith(".")
+        full_name = f"{name}/" if is_folder else name
+        if is_hidden and not is_below_hidden:
+            self.hidden.append(full_name)
+        size = 0 if is_folder else state.st_size
+        self.entries.append(_Found(full_name, path, size, mode, mtime))
+        if is_folder:
+            if self._gitignore:
+                places = _with_gitignore(places, path, segments)
+            for child in sorted(os.listdir(path)):
+                self._walk(os.path.join(path, child), f"{name}/{child}", [*segments, child], places,
+                           is_below_hidden=is_hidden or is_below_hidden)
 
     def readable(self) -> bool:
         return True
@@ -1511,6 +1792,112 @@ def _unchanged_bytes(entry: _Found) -> Iterator[bytes]:
         "source_size_mismatch", f"{entry.name} has changed while it was read.",
         details={"expected": entry.size},
     )
+
+
+# The patterns of one place, such as a .gitignore, and its folder, as segments below the top. A
+# pattern is (path, is negated, is for folders).
+_Patterns = Tuple[List[str], "List[Tuple[re.Pattern[str], bool, bool]]"]
+
+_GLOB = re.compile(
+    r"(?P<start>^\*\*/)|(?P<end>/\*\*\Z)|(?P<middle>/(?:\*\*/)+)|(?P<star>\*+)|(?P<one>\?)"
+    r"|(?P<set>\[[!^]?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])|\\(?P<escaped>.)|(?P<literal>.)", re.S
+)
+_GLOB_SOURCES = {
+    "start": "(?:.*/)?", "end": "/.+", "middle": "/(?:.*/)?", "star": "[^/]*", "one": "[^/]",
+}
+_GLOB_CLASSES = {
+    "alnum": "A-Za-z0-9", "alpha": "A-Za-z", "digit": "0-9", "lower": "a-z", "upper": "A-Z",
+    "space": r"\s", "punct": r"!-\/:-@\[-`\{-~", "xdigit": "0-9A-Fa-f",
+}
+
+
+def _parse_patterns(lines: Sequence[str]) -> "List[Tuple[re.Pattern[str], bool, bool]]":
+    """Reads lines as gitignore(5) describes them. The TypeScript client has the same rules:
+    clients/typescript/src/folders/patterns.ts."""
+    patterns = []
+    for line in lines:
+        glob = re.sub(r"(?<!\\) +\Z", "", re.sub(r"\r\Z", "", line))
+        if glob == "" or glob.startswith("#"):
+            continue
+        is_negated = glob.startswith("!")
+        glob = glob[1:] if is_negated else glob
+        is_for_folders = glob.endswith("/")
+        glob = glob[:-1] if is_for_folders else glob
+        source = _glob_source(re.sub("^/", "", glob))
+        if source is not None:
+            anywhere = "" if "/" in glob else "(?:.*/)?"
+            pattern = re.compile(f"{anywhere}{source}", re.S)
+            patterns.append((pattern, is_negated, is_for_folders))
+    return patterns
+
+
+def _glob_source(glob: str) -> Optional[str]:
+    """The source of the regular expression; None if the glob matches nothing."""
+    if glob == "" or re.search(r"(?<!\\)(?:\\\\)*\\\Z", glob):
+        return None
+    source = ""
+    for match in _GLOB.finditer(glob):
+        kind, text = match.lastgroup or "", match.group(match.lastgroup or 0)
+        if kind == "set":
+            is_negated = text[1] in "!^"
+            content = re.sub(
+                r"\[:(\w+):\]|\\(.)|([^-])",
+                lambda part: _GLOB_CLASSES.get(part[1], "") if part[1]
+                else re.sub(r"[\\\]\[^-]", r"\\\g<0>", part[2] or part[3]),
+                text[2 if is_negated else 1:-1], flags=re.S,
+            )
+            source += f"(?!/)[{'^' if is_negated else ''}{content}]"
+        elif kind == "literal" and text == "[":
+            return None
+        else:
+            source += _GLOB_SOURCES.get(kind) or re.escape(text)
+    return source
+
+
+def _is_excluded(places: List[_Patterns], segments: List[str], is_folder: bool) -> bool:
+    """The last pattern that matches decides, and later places decide before earlier ones."""
+    for folder, patterns in reversed(places):
+        if segments[:len(folder)] == folder:
+            path = "/".join(segments[len(folder):])
+            for pattern, is_negated, is_for_folders in reversed(patterns):
+                if (is_folder or not is_for_folders) and pattern.fullmatch(path):
+                    return not is_negated
+    return False
+
+
+def _patterns_around(folder: str) -> "Tuple[List[str], List[_Patterns]]":
+    """The folder's path below the top of its git repository, and the patterns outside it that
+    apply to it."""
+    top = folder
+    while not os.path.lexists(os.path.join(top, ".git")):
+        if os.path.dirname(top) == top:
+            return [], []
+        top = os.path.dirname(top)
+    segments = [name for name in os.path.relpath(folder, top).split(os.sep) if name != "."]
+    exclude = _lines_of(os.path.join(top, ".git", "info", "exclude"))
+    places: List[_Patterns] = [([], _parse_patterns(exclude))]
+    for depth in range(len(segments)):
+        above = segments[:depth]
+        places = _with_gitignore(places, os.path.join(top, *above), above)
+    return segments, places
+
+
+def _with_gitignore(
+    places: List[_Patterns], folder: str, segments: List[str]
+) -> List[_Patterns]:
+    lines = _lines_of(os.path.join(folder, ".gitignore"))
+    return [*places, (segments, _parse_patterns(lines))] if lines else places
+
+
+def _lines_of(path: str) -> List[str]:
+    """Like git, ignores a link. Raises OSError for a file that cannot be read."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return []
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        return file.read(1024 ** 2).split("\n")
 
 
 def _kind_of(mode: int) -> str:

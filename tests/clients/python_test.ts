@@ -162,7 +162,9 @@ agent_id, key = os.environ["PLANNER"].split()
 def said(act):
     try:
         act()
-    except (OSError, ValueError) as error:
+    except AgentError as error:
+        return [error.code, type(error.__cause__).__name__]
+    except ValueError as error:
         return [type(error).__name__, key in str(error)]
 class Unreadable(io.BytesIO):
     def read(self, *_):
@@ -183,7 +185,7 @@ print(json.dumps({
     mode: "0o640",
     stripped: 1,
     key: ["ValueError", false],
-    source: ["OSError", false],
+    source: ["source_unreadable", "OSError"],
     keys: ["plan"],
   });
 });

@@ -141,7 +141,7 @@ ids = [list(next(items).values())[0][-1] for _ in range(4)]
 items.close()
 print(json.dumps(["".join(ids), refusal(lambda: list(files.${kind}(after="p1")))]))
 `,
-        [{ id: "planner", key: "ak_1", keyId: "" }, { id: "builder", key: "ak_2", keyId: "" }],
+        [{ id: "planner", key: "ak_1" }, { id: "builder", key: "ak_2" }],
         { SERVICE: url },
       );
       assert.deepEqual(answer, [expected, ["position_expired", 422, false, false]]);

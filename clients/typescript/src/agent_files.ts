@@ -11,7 +11,7 @@ import type {
 import { type EventsOptions, followEvents } from "./follow/events.ts";
 import { followInbox, type InboxOptions } from "./follow/inbox.ts";
 import type { ExtractFolderOptions, GotFolder } from "./folders/get_folder.ts";
-import type { PutFolder } from "./folders/put_folder.ts";
+import type { PutFolder, PutFolderOptions } from "./folders/put_folder.ts";
 import type { CallOptions } from "./http/connection_options.ts";
 import { everyPage } from "./http/pages.ts";
 import { ArtifactOperations } from "./operations/artifact_operations.ts";
@@ -78,17 +78,18 @@ export class AgentFiles extends ArtifactOperations {
 
   /**
    * Uploads a folder as a tar, which is packed while it is sent. Node and Deno only. Links, fifos,
-   * sockets and devices are left out and named in `leftOut`.
+   * sockets, devices and names that are not UTF-8 are left out, and named in `leftOut`. Hidden
+   * files are sent and named in `hidden`, unless `exclude` or `gitignore` leaves them out.
    *
    * @example
    * ```ts
-   * const { leftOut } = await files.putFolder("drawings.tar", "drawings");
+   * const { leftOut } = await files.putFolder("drawings.tar", "drawings", { exclude: [".*"] });
    * ```
    */
   async putFolder(
     key: string,
     folder: string,
-    options: Omit<PutOptions, "mime"> = {},
+    options: PutFolderOptions = {},
   ): Promise<PutFolder> {
     const { putFolder } = await import("./folders/put_folder.ts");
     return await putFolder(this.connection, key, folder, options);

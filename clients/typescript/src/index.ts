@@ -36,7 +36,7 @@ export type { EventsOptions } from "./follow/events.ts";
 export type { InboxOptions } from "./follow/inbox.ts";
 export type { ExtractFolderOptions, GotFolder } from "./folders/get_folder.ts";
 export type { PackedEntry } from "./folders/pack.ts";
-export type { PutFolder } from "./folders/put_folder.ts";
+export type { PutFolder, PutFolderOptions } from "./folders/put_folder.ts";
 export type { LeftOut } from "./folders/walk.ts";
 export type { CallOptions, ConnectionOptions, EnrolOptions } from "./http/connection_options.ts";
 export type { ExpiringKey, Key } from "./http/credential.ts";

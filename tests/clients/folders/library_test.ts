@@ -159,12 +159,9 @@ Deno.test("putFolder() of a file that changes meanwhile → source_size_mismatch
     assert.deepEqual(await collect(files.list()), []);
   }));
 
-Deno.test("putFolder() with a bad agent in the last place, a bad key, or a last name that is not UTF-8 → refused, and nothing is registered", () =>
+Deno.test("putFolder() with a bad agent in the last place, or a bad key → refused, and nothing is registered", () =>
   withFolder(async (folder) => {
     const { files, agent } = await agentFiles("planner");
-    const plans = join(folder, "plans");
-    await mkdir(plans);
-    await writeFile(join(plans, "a"), "1");
     for (
       const [key, to, says] of [["k", ["builder", "b!"], /^to\[1\]: /], [
         "k/",
@@ -178,12 +175,6 @@ Deno.test("putFolder() with a bad agent in the last place, a bad key, or a last 
         (error) => error instanceof AgentError && says.test(error.message),
       );
     }
-    const { code } = await runProgram("sh", {
-      args: ["-c", `echo 2 > "$(printf 'z\\377')"`],
-      cwd: plans,
-    });
-    assert.equal(code, 0);
-    await assert.rejects(files.putFolder("plans.tar", plans));
     assert.deepEqual(await registeredKeys(agent), []);
   }));
 

@@ -68,8 +68,8 @@ errors = []
 for name in ["file", "missing"]:
     try:
         planner.put_folder("no.tar", name)
-    except OSError as error:
-        errors.append(type(error).__name__)
+    except AgentError as error:
+        errors.append(type(error.__cause__).__name__)
 upload = agent_files._upload
 def growing(*args):
     open("plans/plan", "a").write("more")

@@ -5,10 +5,12 @@ import { PROJECT } from "../../../local/command/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../../conformance/client.ts";
 
+type Caller = Pick<Agent, "id" | "key">;
+
 /** Runs a Python script that has clients of both agents. */
 export async function python(
   script: string,
-  [planner, builder]: readonly [Agent, Agent],
+  [planner, builder]: readonly [Caller, Caller],
   environment: Record<string, string> = {},
 ) {
   const folder = await Deno.makeTempDir();

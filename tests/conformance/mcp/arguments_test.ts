@@ -167,6 +167,8 @@ artifactTest(
       ["put", { key: "k", text: "x", to: builder.id }, "to"],
       ["put", { key: "k", text: "x", ttl_days: "three" }, "ttl_days"],
       ["put", { key: "k", text: 5 }, "text"],
+      // A host that sends empty texts for what is not set.
+      ["put", { key: "k", text: "", size: 5 }, "text"],
       ["put", { key: 5, text: "x" }, "key"],
       ["delete", { artifact_id: null }, "artifact_id"],
       ["list", { prefix: 5 }, "prefix"],

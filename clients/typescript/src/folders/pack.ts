@@ -4,7 +4,7 @@ import { AgentError } from "../errors/agent_error.ts";
 import type { StreamSource } from "../transfer/source.ts";
 import { type NodeModules, nodeModules } from "./node.ts";
 import { listingName } from "./packed.ts";
-import { type FoundEntry, type LeftOut, walk } from "./walk.ts";
+import { type FoundEntry, type LeftOut, walk, type WalkOptions } from "./walk.ts";
 
 /** A file or folder of the archive. */
 export interface PackedEntry {
@@ -17,11 +17,13 @@ export interface PackedFolder {
   /** The tar, made while it is read. */
   readonly source: StreamSource;
   readonly entries: readonly PackedEntry[];
-  /** Links, fifos, sockets and devices, which are not packed. */
+  /** Links, fifos, sockets, devices and names that are not UTF-8, which are not packed. */
   readonly leftOut: readonly LeftOut[];
+  /** The packed entries whose name begins with a dot. */
+  readonly hidden: readonly string[];
 }
 
-export interface PackOptions {
+export interface PackOptions extends WalkOptions {
   /** Checks each open file before its first byte is read. Throws if the file must not be read. */
   readonly check?:
     | ((file: FileHandle, path: string) => Promise<void>)
@@ -42,10 +44,11 @@ export async function packFolder(
   const node = await nodeModules();
   const name = node.path.basename(node.path.resolve(folder)) || "root";
   // The path of the folder itself may be a link.
-  const { found, leftOut } = await walk(
+  const { found, leftOut, hidden } = await walk(
     node,
     await node.fs.realpath(folder),
     name,
+    options,
   );
   const entries = found.map(({ name, size }) => ({ name, size }));
   const text = entries.map(({ size, name }) => `${size}\t${name}\n`).join("");
@@ -62,6 +65,7 @@ export async function packFolder(
     },
     entries,
     leftOut,
+    hidden,
   };
 }
 

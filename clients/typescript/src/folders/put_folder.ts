@@ -3,28 +3,35 @@ import { assertNames } from "../transfer/names.ts";
 import { put, type PutArtifact, type PutOptions } from "../transfer/put.ts";
 import { type PackedEntry, packFolder } from "./pack.ts";
 import { PACKED_FOLDER } from "./packed.ts";
-import type { LeftOut } from "./walk.ts";
+import type { LeftOut, WalkOptions } from "./walk.ts";
+
+export type PutFolderOptions = Omit<PutOptions, "mime"> & WalkOptions;
 
 /** A folder that was uploaded. */
 export type PutFolder = PutArtifact & {
   /** The files and folders that were packed. */
   readonly entries: readonly PackedEntry[];
-  /** What was left out: links, fifos, sockets and devices. */
+  /** What was left out: links, fifos, sockets, devices, and names that are not UTF-8. */
   readonly leftOut: readonly LeftOut[];
+  /** The packed files and folders whose name begins with a dot. */
+  readonly hidden: readonly string[];
 };
 
 export async function putFolder(
   connection: Connection,
   key: string,
   folder: string,
-  options: Omit<PutOptions, "mime"> = {},
+  { exclude, gitignore, ...options }: PutFolderOptions = {},
 ): Promise<PutFolder> {
   // Check the names before the folder is read, which may take long.
   assertNames({ key, to: options.to, toTags: options.toTags });
-  const { source, entries, leftOut } = await packFolder(folder);
+  const { source, entries, leftOut, hidden } = await packFolder(folder, {
+    exclude,
+    gitignore,
+  });
   const artifact = await put(connection, key, source, {
     ...options,
     mime: PACKED_FOLDER,
   });
-  return { ...artifact, entries, leftOut };
+  return { ...artifact, entries, leftOut, hidden };
 }

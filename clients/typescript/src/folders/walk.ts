@@ -1,6 +1,8 @@
 import type { Stats } from "node:fs";
 import { AgentError } from "../errors/agent_error.ts";
+import { patternsAround, withGitignore } from "./gitignore.ts";
 import type { NodeModules } from "./node.ts";
+import { isExcluded, parsePatterns, type Patterns } from "./patterns.ts";
 
 /** A file or folder that was found. */
 export interface FoundEntry {
@@ -13,16 +15,37 @@ export interface FoundEntry {
   readonly modifiedAt: Date;
 }
 
-/** An entry that is neither a file nor a folder. */
+/** An entry that cannot be sent. */
 export interface LeftOut {
-  /** The path that it would have within the archive. */
+  /** The path that it would have within the archive. What is not UTF-8 in it is `\ufffd`. */
   readonly name: string;
-  readonly kind: "symbolic link" | "fifo" | "socket" | "device";
+  readonly kind: "symbolic link" | "fifo" | "socket" | "device" | "name that is not UTF-8";
+}
+
+export interface WalkOptions {
+  /** Patterns of what is not to be sent, each like a line of a `.gitignore` in the folder. */
+  readonly exclude?: readonly string[] | undefined;
+  /**
+   * Whether to leave out `.git`, and what git ignores: by each `.gitignore` in the folder and in
+   * the repository around it, and by the repository's own `info/exclude`.
+   */
+  readonly gitignore?: boolean | undefined;
 }
 
 export interface Found {
   readonly found: FoundEntry[];
   readonly leftOut: LeftOut[];
+  /** The hidden entries that were found: a name begins with a dot. Not what is below them. */
+  readonly hidden: string[];
+}
+
+/** An entry to look at. */
+interface Place {
+  readonly path: string;
+  readonly name: string;
+  /** The path below the top, or below the repository around it. */
+  readonly segments: readonly string[];
+  readonly isHidden: boolean;
 }
 
 /** Finds a folder and everything below it, sorted by name. Follows no links. */
@@ -30,50 +53,87 @@ export async function walk(
   node: NodeModules,
   folder: string,
   name: string,
+  { exclude = [], gitignore = false }: WalkOptions = {},
 ): Promise<Found> {
-  const all: Found = { found: [], leftOut: [] };
-  await look(node, folder, name, all);
+  const all: Found = { found: [], leftOut: [], hidden: [] };
+  const around = gitignore ? await patternsAround(node, folder) : { segments: [], places: [] };
+  const { segments } = around;
+  const chosen = parsePatterns(exclude, segments);
+  const top = { path: folder, name, segments, isHidden: false };
+  await look(top, around.places);
   return all;
+
+  async function look(place: Place, places: readonly Patterns[]): Promise<void> {
+    const { path, name, segments } = place;
+    const state = await node.fs.lstat(path);
+    const isDirectory = state.isDirectory();
+    const isTop = place === top;
+    if (!isTop && gitignore && segments.at(-1) === ".git") return;
+    // What was chosen for this call decides before every file.
+    if (!isTop && isExcluded([...places, chosen], segments, isDirectory)) return;
+    if (!isDirectory && !state.isFile()) {
+      all.leftOut.push({ name, kind: kindOf(state) });
+      return;
+    }
+    const isHidden = !isTop && segments.at(-1)!.startsWith(".");
+    const fullName = isDirectory ? `${name}/` : name;
+    if (isHidden && !place.isHidden) all.hidden.push(fullName);
+    all.found.push({
+      name: fullName,
+      size: isDirectory ? 0 : state.size,
+      path,
+      isDirectory,
+      // Without set-user-ID and similar bits, which must not apply to another user.
+      mode: state.mode & 0o777,
+      modifiedAt: state.mtime,
+    });
+    if (!isDirectory) return;
+    const below = gitignore ? await withGitignore(node, places, path, segments) : places;
+    for (const child of await childrenOf(node, path, state)) {
+      const childName = `${name}/${child.name}`;
+      const childSegments = [...segments, child.name];
+      if (child.isUtf8) {
+        await look({
+          path: node.path.join(path, child.name),
+          name: childName,
+          segments: childSegments,
+          isHidden: isHidden || place.isHidden,
+        }, below);
+      } else if (!isExcluded([...below, chosen], childSegments, false)) {
+        all.leftOut.push({ name: childName, kind: "name that is not UTF-8" });
+      }
+    }
+  }
 }
 
-async function look(
-  node: NodeModules,
-  path: string,
-  name: string,
-  all: Found,
-): Promise<void> {
-  const { fs } = node;
-  const state = await fs.lstat(path);
-  const isDirectory = state.isDirectory();
-  if (!isDirectory && !state.isFile()) {
-    all.leftOut.push({ name, kind: kindOf(state) });
-    return;
-  }
-  all.found.push({
-    name: isDirectory ? `${name}/` : name,
-    size: isDirectory ? 0 : state.size,
-    path,
-    isDirectory,
-    // Without set-user-ID and similar bits, which must not apply to another user.
-    mode: state.mode & 0o777,
-    modifiedAt: state.mtime,
-  });
-  if (!isDirectory) return;
-  for (const child of await childrenOf(node, path, state)) {
-    await look(node, node.path.join(path, child), `${name}/${child}`, all);
-  }
+interface Child {
+  readonly name: string;
+  readonly isUtf8: boolean;
 }
 
 /** The names in a folder. Throws if another folder or a link has replaced it meanwhile. */
 async function childrenOf(
-  { fs }: NodeModules,
+  { fs, path: { join } }: NodeModules,
   path: string,
   state: Stats,
-): Promise<string[]> {
-  const children = await fs.readdir(path);
+): Promise<Child[]> {
+  const names = (await fs.readdir(path)).sort();
+  const children: Child[] = [];
+  for (const name of names) {
+    // Node and Deno put U+FFFD for what is not UTF-8. A file may also be called so; only one is.
+    const isUtf8 = !name.includes("\ufffd") ||
+      children.at(-1)?.name !== name &&
+        await fs.lstat(join(path, name)).then(() => true, isNotThere);
+    children.push({ name, isUtf8 });
+  }
   const { ino, dev } = await fs.lstat(path);
   if (ino !== state.ino || dev !== state.dev) throw changedFolder(path);
-  return children.sort();
+  return children;
+}
+
+function isNotThere(error: { code?: string }): false {
+  if (error.code === "ENOENT") return false;
+  throw error;
 }
 
 function changedFolder(path: string): AgentError {

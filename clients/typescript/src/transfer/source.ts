@@ -133,6 +133,11 @@ async function ofFile(path: string | URL): Promise<OpenedSource> {
     const message = `${path} is a folder, not a file.`;
     throw new AgentError({ code: "source_unreadable", message });
   }
+  if (!stats.isFile()) {
+    const message = `${path} is a pipe or a device, whose size is not known. Pass a stream and ` +
+      "its size.";
+    throw new AgentError({ code: "source_unreadable", message });
+  }
   const { size } = stats;
   return {
     size,

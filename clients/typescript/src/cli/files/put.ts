@@ -8,7 +8,7 @@ import type { AgentFiles } from "../../agent_files.ts";
 import type { ShareOptions } from "../../transfer/sharing.ts";
 import { type PackedEntry, packFolder } from "../../folders/pack.ts";
 import { PACKED_FOLDER } from "../../folders/packed.ts";
-import type { LeftOut } from "../../folders/walk.ts";
+import type { LeftOut, WalkOptions } from "../../folders/walk.ts";
 import { assertAllNames } from "../../transfer/names.ts";
 import type { Source } from "../../transfer/source.ts";
 import { defineVerb, type Verb } from "../verb.ts";
@@ -54,9 +54,20 @@ export const put: Verb = defineVerb({
       value: "TYPE",
       help: "the media type; default: by the file extension",
     },
+    exclude: {
+      type: "string",
+      multiple: true,
+      value: "PATTERN",
+      help: "do not send what matches in a folder, such as '.*' or node_modules/, as in a " +
+        ".gitignore; can be repeated",
+    },
+    gitignore: {
+      type: "boolean",
+      help: "of a folder, do not send .git nor what its .gitignore files and those around it list",
+    },
     "skip-special": {
       type: "boolean",
-      help: "succeed even if a folder has links, fifos, sockets or devices: they are left out",
+      help: "succeed even if a folder has what cannot be sent, such as links and fifos",
     },
     link: {
       type: "boolean",
@@ -92,11 +103,17 @@ export const put: Verb = defineVerb({
       to,
       toTags,
     });
+    const { exclude, gitignore } = values;
+    if ((exclude || gitignore) && !named.some(({ kind }) => kind === "folder")) {
+      throw new UsageError("--exclude and --gitignore are for folders.");
+    }
     const files = await context.files();
     const leftOut: LeftOut[] = [];
     for (const one of named) {
-      await using upload = await prepare(one, context.signal);
+      await using upload = await prepare(one, { exclude, gitignore }, context.signal);
       leftOut.push(...upload.leftOut ?? []);
+      // Before they are sent: there is time for Ctrl-C.
+      if (!context.output.json) tellHidden(upload.hidden ?? []);
       await send(
         files,
         upload,
@@ -119,6 +136,17 @@ function tellLeftOut(leftOut: readonly LeftOut[], isAccepted: boolean): void {
   );
 }
 
+const MOST_NAMED = 5;
+
+/** One line that says which hidden files are sent: few people mean `.git` or `.env`. */
+function tellHidden(hidden: readonly string[]): void {
+  if (hidden.length === 0) return;
+  const more = hidden.length - MOST_NAMED;
+  const names = hidden.slice(0, MOST_NAMED).map(plain).join(", ") +
+    (more > 0 ? `, ${more} more` : "");
+  note(`Hidden files are sent, too: ${names}. To leave them out: --exclude '.*'`);
+}
+
 interface Upload extends AsyncDisposable {
   readonly key: string;
   readonly source: Source;
@@ -126,6 +154,8 @@ interface Upload extends AsyncDisposable {
   readonly entries?: readonly PackedEntry[];
   /** The folder's entries that were left out of its archive. */
   readonly leftOut?: readonly LeftOut[];
+  /** The folder's entries whose name begins with a dot. */
+  readonly hidden?: readonly string[];
   /** The media type of a packed folder. */
   readonly mime?: string;
 }
@@ -150,7 +180,14 @@ async function nameOf(
     }
     return { path, key, kind: "input" };
   }
-  const isFolder = (await stat(path)).isDirectory();
+  const state = await stat(path);
+  const isFolder = state.isDirectory();
+  if (!isFolder && !state.isFile()) {
+    throw new UsageError(
+      `${plain(path)} is a pipe or a device. Send what it gives as standard input: ` +
+        "agentfiles put - --key NAME",
+    );
+  }
   const name = basename(resolve(path)) + (isFolder ? ".tar" : "");
   const itsKey = key === undefined ? name : key.endsWith("/") ? key + name : key;
   return { path, key: itsKey, kind: isFolder ? "folder" : "file" };
@@ -158,6 +195,7 @@ async function nameOf(
 
 async function prepare(
   { path, key, kind }: NamedPath,
+  options: WalkOptions,
   signal: AbortSignal,
 ): Promise<Upload> {
   if (kind === "input") return { key, ...await keepInput(signal) };
@@ -165,7 +203,7 @@ async function prepare(
     ? {
       key,
       mime: PACKED_FOLDER,
-      ...await packFolder(path),
+      ...await packFolder(path, options),
       ...nothingToRemove,
     }
     : { key, source: { path }, ...nothingToRemove };
@@ -194,7 +232,7 @@ async function keepInput(signal: AbortSignal): Promise<Omit<Upload, "key">> {
 
 async function send(
   files: AgentFiles,
-  { key, source, entries, leftOut, ...its }: Upload,
+  { key, source, entries, leftOut, hidden, ...its }: Upload,
   { to = [], toTags = [], mime, ttlDays, sharing }: {
     readonly to?: string[] | undefined;
     readonly toTags?: string[] | undefined;
@@ -223,6 +261,7 @@ async function send(
     grants,
     ...(entries && { entries }),
     ...(leftOut && { left_out: leftOut }),
+    ...(hidden && { hidden }),
     ...(link && { link }),
   };
   await output.value(shown, (done) => {

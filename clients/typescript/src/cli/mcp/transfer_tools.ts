@@ -4,6 +4,7 @@ import { lookup } from "mrmime";
 import * as z from "zod";
 import { extractFolder } from "../../folders/get_folder.ts";
 import { packFolder } from "../../folders/pack.ts";
+import type { PutFolderOptions } from "../../folders/put_folder.ts";
 import { isPackedFolder, PACKED_FOLDER } from "../../folders/packed.ts";
 import type { PutArtifact, PutOptions } from "../../transfer/put.ts";
 import type { StreamSource } from "../../transfer/source.ts";
@@ -18,7 +19,7 @@ export const putFile: Tool = defineTool({
   name: "put_file",
   description:
     "Upload a file or folder under the name `key`, and grant it to the agents in `to`. " +
-    "It replaces an earlier file with the same `key`. A folder is sent as a tar.",
+    "It replaces an earlier file with the same `key`. A folder is sent as a tar, with its hidden files.",
   effect: "renews",
   input: z.object({
     path,
@@ -31,8 +32,14 @@ export const putFile: Tool = defineTool({
       description: "Default: by the file extension.",
     }),
     ttl_days: z.number().int().optional().meta({ description: "Default: 7." }),
+    exclude: z.array(z.string()).optional().meta({
+      description: "Of a folder, what is not sent: patterns as in a .gitignore, such as `.*`.",
+    }),
+    gitignore: z.boolean().optional().meta({
+      description: "Of a folder, leave out .git and what git ignores.",
+    }),
   }),
-  async call({ path, key, to = [], to_tags = [], mime, ttl_days }, call) {
+  async call({ path, key, to = [], to_tags = [], mime, ttl_days, exclude, gitignore }, call) {
     const options: PutOptions = {
       to,
       toTags: to_tags,
@@ -42,12 +49,15 @@ export const putFile: Tool = defineTool({
       signal: call.signal,
     };
     const folder = await call.root.findFolder(path);
+    if (folder === null && (exclude !== undefined || gitignore)) {
+      throw new UsageError("exclude and gitignore are for folders.");
+    }
     const put = folder === null
       ? await putOneFile(path, key ?? basename(path), options, call)
       : await putWholeFolder(
         folder,
         key ?? `${basename(folder)}.tar`,
-        options,
+        { ...options, exclude, gitignore },
         call,
       );
     const { artifact_id, size, sha256, expires_at } = put;
@@ -59,6 +69,7 @@ export const putFile: Tool = defineTool({
       expires_at,
       granted_to: [...to, ...to_tags],
       ...("left_out" in put && { left_out: put.left_out }),
+      ...("hidden" in put && { hidden: put.hidden }),
     };
   },
 });
@@ -81,13 +92,13 @@ async function putOneFile(
 async function putWholeFolder(
   folder: string,
   key: string,
-  options: PutOptions,
+  { exclude, gitignore, ...options }: PutFolderOptions,
   { root, files }: ToolCall,
 ) {
   const check: typeof root.assertHolds = (file, path) => root.assertHolds(file, path);
-  const { source, leftOut } = await packFolder(folder, { check });
+  const { source, leftOut, hidden } = await packFolder(folder, { check, exclude, gitignore });
   const put = await files.put(key, source, { mime: PACKED_FOLDER, ...options });
-  return { ...put, left_out: leftOut };
+  return { ...put, left_out: leftOut, hidden };
 }
 
 export const getFile: Tool = defineTool({

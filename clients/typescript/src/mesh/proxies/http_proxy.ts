@@ -9,6 +9,7 @@ import {
 import type { Duplex } from "node:stream";
 import { basicCredentials, isRight } from "./token.ts";
 import { type Dial, type DialFailure, failureOf, goneSignal, reset, splice } from "./tunnelling.ts";
+import { upgrade, type UpgradeClient } from "./upgrade.ts";
 
 const REFUSALS: Readonly<Record<DialFailure, readonly [status: number, sentence: string]>> = {
   not_allowed: [403, "No active rule allows this connection."],
@@ -69,6 +70,9 @@ export function httpProxyServer(dial: Dial, token: string | null): Server {
   server.on("connect", (request, client, head) => {
     tunnel(request, { client, head }, options).catch(() => client.destroy());
   });
+  server.on("upgrade", (request, client, head) => {
+    forwardUpgrade(request, { client, head }, options).catch(() => reset(client));
+  });
   return server;
 }
 
@@ -111,6 +115,38 @@ function refuseTunnel(
 
 const CHALLENGE = 'proxy-authenticate: Basic realm="mesh"';
 
+/** Forwards a request that asks for another protocol, such as WebSocket. */
+async function forwardUpgrade(
+  request: IncomingMessage,
+  { client, head }: UpgradeClient,
+  options: Options,
+): Promise<void> {
+  client.on("error", () => {});
+  if (!isAllowed(request, options)) return refuseTunnel(client, [407, "Send the proxy's token."]);
+  const target = parseTarget(request);
+  if (target === null) return refuseTunnel(client, [400, "The target is not an http: URL."]);
+  if (FRAMING.some((name) => name in request.headers)) {
+    return refuseTunnel(client, [400, "A request with a body cannot ask for another protocol."]);
+  }
+  let connection: Duplex;
+  try {
+    connection = await options.dial({ ...target.place, signal: goneSignal(client) });
+  } catch (error) {
+    return refuseTunnel(client, refusalOf(error));
+  }
+  connection.on("error", () => {});
+  const headers = passedHeaders(request);
+  upgrade({ request, url: target.url, headers, connection }, { client, head });
+}
+
+/** The http: URL of a request, and its place in the mesh. Programs also write ws:. */
+function parseTarget({ url: text = "" }: IncomingMessage) {
+  const url = URL.canParse(text) ? new URL(text.replace(/^ws:/i, "http:")) : null;
+  if (url === null || url.protocol !== "http:") return null;
+  const host = url.hostname.replace(/[[\]]/g, "");
+  return { url, place: { host, port: Number(url.port) || 80 } };
+}
+
 /** Forwards a request whose target is a whole URL. */
 async function forward(
   request: IncomingMessage,
@@ -118,17 +154,14 @@ async function forward(
   options: Options,
 ): Promise<void> {
   if (!isAllowed(request, options)) return refuse(response, [407, "Send the proxy's token."]);
-  const text = request.url ?? "";
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || url.protocol !== "http:") {
-    return refuse(response, [400, "The target is not an http: URL."]);
-  }
+  const target = parseTarget(request);
+  if (target === null) return refuse(response, [400, "The target is not an http: URL."]);
+  const { url, place } = target;
   const gone = new AbortController();
   response.once("close", () => gone.abort(new Error("The client has gone.")));
-  const target = { host: url.hostname.replace(/[[\]]/g, ""), port: Number(url.port) || 80 };
   let connection: Duplex;
   try {
-    connection = await options.dial({ ...target, signal: gone.signal });
+    connection = await options.dial({ ...place, signal: gone.signal });
   } catch (error) {
     return refuse(response, refusalOf(error));
   }

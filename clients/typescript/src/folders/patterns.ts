@@ -1,0 +1,102 @@
+/** Which entries of a folder are not sent: patterns in the format of a line of `.gitignore`. */
+
+interface Pattern {
+  /** Matches a path below the folder of the pattern. */
+  readonly path: RegExp;
+  readonly isNegated: boolean;
+  readonly isForFolders: boolean;
+}
+
+/** The patterns of one place, such as a `.gitignore`. */
+export interface Patterns {
+  /** The folder of the place, as segments below the top. */
+  readonly folder: readonly string[];
+  readonly patterns: readonly Pattern[];
+}
+
+/** Reads lines as gitignore(5) describes them. */
+export function parsePatterns(lines: readonly string[], folder: readonly string[] = []): Patterns {
+  return { folder, patterns: lines.flatMap(parsePattern) };
+}
+
+/**
+ * Whether an entry is excluded. The last pattern that matches decides, and later places decide
+ * before earlier ones. What is below an excluded folder is not asked for.
+ */
+export function isExcluded(
+  places: readonly Patterns[],
+  segments: readonly string[],
+  isDirectory: boolean,
+): boolean {
+  for (const { folder, patterns } of places.toReversed()) {
+    if (folder.some((segment, index) => segments[index] !== segment)) continue;
+    const path = segments.slice(folder.length).join("/");
+    const decisive = patterns.findLast((pattern) =>
+      (isDirectory || !pattern.isForFolders) && pattern.path.test(path)
+    );
+    if (decisive !== undefined) return !decisive.isNegated;
+  }
+  return false;
+}
+
+function parsePattern(line: string): Pattern[] {
+  let glob = line.replace(/\r$/, "").replace(/(?<!\\) +$/, "");
+  if (glob === "" || glob.startsWith("#")) return [];
+  const isNegated = glob.startsWith("!");
+  if (isNegated) glob = glob.slice(1);
+  const isForFolders = glob.endsWith("/");
+  if (isForFolders) glob = glob.slice(0, -1);
+  const isAnchored = glob.includes("/");
+  const source = sourceOf(glob.replace(/^\//, ""));
+  if (source === null) return [];
+  const path = new RegExp(`^${isAnchored ? "" : "(?:.*/)?"}${source}$`, "su");
+  return [{ path, isNegated, isForFolders }];
+}
+
+const TOKENS =
+  /(?<start>^\*\*\/)|(?<end>\/\*\*$)|(?<middle>\/(?:\*\*\/)+)|(?<star>\*+)|(?<one>\?)|(?<set>\[[!^]?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])|\\(?<escaped>.)|(?<literal>.)/gsu;
+
+/** The source of the regular expression for a glob; null if the glob matches nothing. */
+function sourceOf(glob: string): string | null {
+  if (glob === "" || /(?<!\\)(?:\\\\)*\\$/.test(glob)) return null;
+  let source = "";
+  for (const { groups = {} } of glob.matchAll(TOKENS)) {
+    const { start, end, middle, star, one, set, escaped, literal } = groups;
+    if (start !== undefined) source += "(?:.*/)?";
+    else if (end !== undefined) source += "/.+";
+    else if (middle !== undefined) source += "/(?:.*/)?";
+    else if (star !== undefined) source += "[^/]*";
+    else if (one !== undefined) source += "[^/]";
+    else if (set !== undefined) source += setOf(set);
+    else if (literal === "[") return null;
+    else source += escape(escaped ?? literal!);
+  }
+  return source;
+}
+
+const CLASSES: Readonly<Record<string, string>> = {
+  alnum: "A-Za-z0-9",
+  alpha: "A-Za-z",
+  digit: "0-9",
+  lower: "a-z",
+  upper: "A-Z",
+  space: "\\s",
+  punct: "!-\\/:-@\\[-`\\{-~",
+  xdigit: "0-9A-Fa-f",
+};
+
+/** `[!a-z]` → `(?!/)[^a-z]`. */
+function setOf(set: string): string {
+  const isNegated = /^\[[!^]/.test(set);
+  const content = set.slice(isNegated ? 2 : 1, -1)
+    .replace(
+      /\[:(\w+):\]|\\(.)|([^-])/gsu,
+      (all, name, escaped, literal) =>
+        name === undefined ? escape(escaped ?? literal ?? all, true) : CLASSES[name] ?? "",
+    );
+  return `(?!/)[${isNegated ? "^" : ""}${content}]`;
+}
+
+function escape(letter: string, isInSet = false): string {
+  return (isInSet ? /[\\\]\[^-]/ : /[\\^$.*+?()[\]{}|/]/).test(letter) ? `\\${letter}` : letter;
+}

@@ -1,0 +1,73 @@
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import type { Duplex } from "node:stream";
+import { reset, splice } from "./tunnelling.ts";
+
+/** What a request's answer is written with, instead of a ServerResponse. */
+export interface UpgradeClient {
+  readonly client: Duplex;
+  /** What the client has sent after the request. */
+  readonly head: Uint8Array;
+}
+
+export interface UpgradeRequest {
+  readonly request: IncomingMessage;
+  readonly url: URL;
+  /** Without those of one connection. */
+  readonly headers: Record<string, string | string[]>;
+  /** To the peer. */
+  readonly connection: Duplex;
+}
+
+/**
+ * Passes on a request that asks for another protocol (RFC 9110, 7.8). WebSocket is passed on; other
+ * protocols are not asked for, and the answer is an ordinary one. After it, the connection ends:
+ * what the client sends next may be for another host.
+ */
+export function upgrade(
+  { request, url, headers, connection }: UpgradeRequest,
+  { client, head }: UpgradeClient,
+): void {
+  const isWebSocket = /^websocket$/i.test(request.headers.upgrade ?? "");
+  const passed = httpRequest({
+    method: request.method ?? "GET",
+    path: `${url.pathname}${url.search}`,
+    headers: {
+      ...headers,
+      host: url.host,
+      ...(isWebSocket && { connection: "Upgrade", upgrade: "websocket" }),
+    },
+    createConnection: () => connection,
+  });
+  client.once("close", () => connection.destroy());
+  passed.on("error", () => reset(client));
+  passed.on("upgrade", (answer, socket, first) => {
+    client.write(headOf(answer));
+    if (first.length > 0) client.write(first);
+    if (head.length > 0) socket.write(head);
+    splice(client, socket);
+  });
+  passed.on("response", (answer) => {
+    // Node has undone the chunks. The end of the connection is the end of the body.
+    client.write(headOf(answer, ["connection", "transfer-encoding"], ["connection: close"]));
+    answer.on("error", () => reset(client));
+    answer.on("close", () => {
+      if (!answer.complete) reset(client);
+    });
+    answer.pipe(client);
+  });
+  passed.end();
+}
+
+/** The head of an answer, without the headers of these names, and with these lines. */
+function headOf(
+  { statusCode, statusMessage, rawHeaders }: IncomingMessage,
+  without: readonly string[] = [],
+  lines: readonly string[] = [],
+): string {
+  const kept = [...lines];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(index, index + 2);
+    if (!without.includes(name.toLowerCase())) kept.push(`${name}: ${value}`);
+  }
+  return [`HTTP/1.1 ${statusCode} ${statusMessage}`, ...kept, "", ""].join("\r\n");
+}
