@@ -174,9 +174,9 @@ export async function answerOperation(
 }
 
 /** Answers 405, with the methods that are allowed. */
-export function methodNotAllowed(allow: string): (context: AppContext) => Response {
-  return (context) => {
-    const response = errorResponse(
+export function methodNotAllowed(allow: string): (context: AppContext) => Promise<Response> {
+  return async (context) => {
+    const response = await errorResponse(
       new ServiceError("method_not_allowed"),
       context.get("requestId"),
     );
@@ -196,7 +196,7 @@ async function answerError(
     await (await import("./request/hold_refusal.ts")).holdRefusal();
   }
   const requestId = context.get("requestId");
-  if (!context.get("isLink")) return errorResponse(known, requestId);
+  if (!context.get("isLink")) return await errorResponse(known, requestId);
   const { linkErrorResponse } = await links!.loadService();
   return await linkErrorResponse(known, { request: context.req.raw, requestId });
 }

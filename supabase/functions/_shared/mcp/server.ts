@@ -8,7 +8,8 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import { errorBody, errorEntry, ServiceError } from "../errors.ts";
+import { errorBody, messageOf } from "../request/error_body.ts";
+import { errorEntry, ServiceError } from "../errors.ts";
 import type {
   McpCall,
   McpDefinition,
@@ -159,7 +160,7 @@ function protocolError(error: unknown, service: McpService): ProtocolError {
   const code = errorEntry(known.code).status < 500
     ? ProtocolErrorCode.InvalidParams
     : ProtocolErrorCode.InternalError;
-  return new ProtocolError(code, known.message, noteFailure(error, service));
+  return new ProtocolError(code, messageOf(known), noteFailure(error, service));
 }
 
 function knownError(error: unknown): ServiceError {

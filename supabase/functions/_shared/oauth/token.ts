@@ -1,3 +1,4 @@
+import { messageOf } from "../request/error_body.ts";
 import { errorResponse, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations/operation.ts";
 import { runOperation } from "../operations/run_operation.ts";
@@ -145,15 +146,15 @@ export async function answerOAuthError(error: unknown, requestId: string): Promi
   if (error instanceof OAuthError) return oauthResponse(error.code, error.message, { status: 400 });
   const known = error instanceof ServiceError ? error : new ServiceError("internal");
   const code = REFUSED[known.code];
-  if (code !== undefined) return oauthResponse(code, known.message, { status: 400 });
+  if (code !== undefined) return oauthResponse(code, messageOf(known), { status: 400 });
   if (known.code === "rate_limited") {
     await (await import("../request/hold_refusal.ts")).holdRefusal();
   }
-  const { status, headers } = errorResponse(known, requestId);
+  const { status, headers } = await errorResponse(known, requestId);
   const retryAfter = headers.get("retry-after");
   return oauthResponse(
     retryAfter === null ? "server_error" : "temporarily_unavailable",
-    known.message,
+    messageOf(known),
     {
       status,
       ...(retryAfter !== null && { headers: { "retry-after": retryAfter } }),

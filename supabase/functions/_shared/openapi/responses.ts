@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { ERROR_CODES, errorBody, type ErrorCode, errorEntry, ServiceError } from "../errors.ts";
+import { errorBody } from "../request/error_body.ts";
+import { ERROR_CODES, type ErrorCode, errorEntry, ServiceError } from "../errors.ts";
 import type { Components } from "./components.ts";
 
 export const HEADERS = {

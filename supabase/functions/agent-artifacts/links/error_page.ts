@@ -59,7 +59,7 @@ export async function linkErrorResponse(
   error: ServiceError,
   { request, requestId }: LinkRequest,
 ): Promise<Response> {
-  const response = errorResponse(error, requestId);
+  const response = await errorResponse(error, requestId);
   if (!prefersHtml(request.headers)) return response;
   const { title, advice } = WORDS[error.code] ?? NOT_NOW;
   const page =
