@@ -63,6 +63,7 @@ from typing import (
     Dict,
     Iterator,
     List,
+    Mapping,
     NamedTuple,
     Optional,
     Sequence,
@@ -77,7 +78,7 @@ __all__ = ["AgentError", "AgentFiles"]
 Json = Dict[str, Any]
 Progress = Callable[[str, int, int], None]
 Key = Union[str, Callable[[], str]]
-Enrol = Dict[str, Union[str, Callable[[], str]]]
+Enrol = Mapping[str, Union[str, Callable[[], str], "os.PathLike[str]", None]]
 Path = Union[str, "os.PathLike[str]"]
 _Answer = TypeVar("_Answer")
 
@@ -159,8 +160,10 @@ class AgentFiles:
 
     Instead of `key`, `enrol` is a proof of origin, for which the service returns an agent key:
     `{"enrolment_key": …}` or `{"token": …}`, each a string or a function that is called at each
-    enrolment. It may also have `agent_name` and `enrolment_id`. All objects of a process with the
-    same proof share the key.
+    enrolment. It may also have `agent_name`, `enrolment_id` and, if the enrolment allows several
+    instances of one agent, `instance`. All processes of this host with the same proof share the key
+    by a file: `key_file`, by default one in a folder of this user below XDG_RUNTIME_DIR or the
+    temporary folder. If it is None, only the objects of one process share the key.
 
     Raises ValueError for an invalid URL, key or `enrol`."""
 
@@ -1059,7 +1062,9 @@ class _Enrolment:
 
     def __init__(self, base: str, enrol: Enrol) -> None:
         self._base = base
-        self._enrol = enrol
+        self._enrol = dict(enrol)
+        self._key_file = self._enrol.pop("key_file", "")
+        self._key = ""
         self._lock = threading.Lock()
         self._headers: Optional[Dict[str, str]] = None
         self._renew_at = 0.0
@@ -1086,10 +1091,13 @@ class _Enrolment:
         """Like `_GivenKey.renew`. Raises AgentError."""
         with self._lock:
             if self._headers is refused:
-                if error.code == "superseded":
-                    self._superseded = error
                 self._check()
-                self._next(limit)
+                try:
+                    self._next(limit, error)
+                except AgentError as failure:
+                    if failure.code == "superseded":
+                        self._superseded = failure
+                    raise
             return True
 
     def _check(self) -> None:
@@ -1098,20 +1106,203 @@ class _Enrolment:
             raise AgentError(known.code, str(known), status=known.status,
                              request_id=known.request_id)
 
-    def _next(self, limit: "Optional[_Limit]") -> Dict[str, str]:
+    def _next(
+        self, limit: "Optional[_Limit]", refusal: Optional[AgentError] = None
+    ) -> Dict[str, str]:
         try:
             request = {name: proof() if callable(proof) else proof
                        for name, proof in self._enrol.items()}
-            body = json.dumps({name: value.strip() for name, value in request.items()}).encode()
+            request = {name: str(value).strip() for name, value in request.items()}
         except Exception as error:
             raise AgentError("key_unavailable", "The function for the proof failed.") from error
-        answer, _ = _exchange("POST", f"{self._base}/enroll", {}, body, _ANSWER_SECONDS, limit)
-        life = _seconds_until(answer["expires_at"])
-        self._renew_at = (
-            time.monotonic() + _RENEWED_AFTER * max(life, _SHORTEST_SESSION_SECONDS)
-        )
-        self._headers = _credential(answer["key"])
+
+        def enroll() -> Json:
+            body = json.dumps(request).encode()
+            return _exchange("POST", f"{self._base}/enroll", {}, body, _ANSWER_SECONDS, limit)[0]
+
+        path = _key_file_of(self._base, request, self._key_file)
+        if path is not None:
+            answer = _shared_key(path, self._key, refusal, enroll)
+        elif refusal is not None and refusal.code == "superseded":
+            raise refusal
+        else:
+            answer = enroll()
+        self._renew_at = time.monotonic() + _renewal_seconds(answer["expires_at"])
+        self._key = answer["key"]
+        self._headers = _credential(self._key)
         return self._headers
+
+    def after_fork(self) -> None:
+        """Another thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
+
+
+# Claims that differ between two tokens of the same subject.
+_OF_ONE_TOKEN = {"exp", "iat", "nbf", "jti", "auth_time", "nonce", "at_hash", "warnafter"}
+# A lock file that was not touched for this long belongs to a process that has ended.
+_STALE_LOCK_SECONDS = 20
+_TOUCH_SECONDS = 5
+
+
+def _renewal_seconds(expires_at: str) -> float:
+    return _RENEWED_AFTER * max(_seconds_until(expires_at), _SHORTEST_SESSION_SECONDS)
+
+
+def _key_file_of(base: str, request: Dict[str, str], given: Any) -> Optional[str]:
+    """The file in which processes share the key; None: they do not. An empty `given` is the
+    default. Raises AgentError `key_unavailable` if the given file cannot be used."""
+    if given is None:
+        return None
+    if given == "":
+        # Anything can be wrong with a folder that nobody chose. Then this process enrols by itself.
+        name = _shared_name(base, request)
+        folder = None if name is None else _default_folder()
+        return None if folder is None else os.path.join(folder, f"{name}.json")
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(given)), mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise AgentError("key_unavailable", f"The folder of {given} cannot be made.") from error
+    return os.fspath(given)
+
+
+def _default_folder() -> Optional[str]:
+    """A folder of this host and user that is gone after a restart of the host. None if somebody
+    else can write to it."""
+    user = os.getuid() if hasattr(os, "getuid") else None
+    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    folder = os.path.join(base, f"agentfiles-{'keys' if user is None else user}")
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        found = os.lstat(folder)
+    except OSError:
+        return None
+    is_own = user is None or found.st_uid == user and found.st_mode == stat.S_IFDIR | 0o700
+    return folder if is_own else None
+
+
+def _shared_name(base: str, request: Dict[str, str]) -> Optional[str]:
+    """A name that differs for each service, subject and instance. None: the token does not say
+    whose it is."""
+    others = dict(request)
+    token = others.pop("token", None)
+    subject = None
+    if token is not None:
+        try:
+            coded = token.split(".")[1]
+            claims = base64.urlsafe_b64decode(coded + "=" * (-len(coded) % 4))
+            subject = json.loads(claims, object_pairs_hook=_lasting_claims)
+        except (IndexError, ValueError):
+            return None
+    said = json.dumps([urllib.parse.urlsplit(base).netloc, others, subject], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+def _lasting_claims(claims: List[Tuple[str, Any]]) -> Json:
+    return {name: value for name, value in claims if name not in _OF_ONE_TOKEN}
+
+
+def _shared_key(
+    path: str, own_key: str, refusal: Optional[AgentError], enroll: Callable[[], Json]
+) -> Json:
+    """The key that this host's processes share. If it is due, or was refused to this process, one
+    of them enrols. Raises AgentError."""
+    refused = own_key if refusal is not None else ""
+
+    def is_usable(shared: Optional[Json]) -> bool:
+        return (
+            shared is not None and shared["key"] != refused and not shared.get("superseded")
+            and time.time() * 1000 < shared["renew_at"]
+        )
+
+    shared = _read_key_file(path)
+    if shared is not None and is_usable(shared):
+        return shared
+    with _locked(f"{path}.lock"):
+        # Another process may have enrolled meanwhile.
+        shared = _read_key_file(path)
+        if shared is not None and is_usable(shared):
+            return shared
+        is_live = shared is not None and _seconds_until(shared["expires_at"]) > 0
+        # To enrol again would end the key of another machine. A process that starts after the key's
+        # end may, because then the other machine may be gone.
+        if shared is not None and shared.get("superseded") and is_live:
+            raise refusal or AgentError(
+                "superseded", "A newer key of this agent is in use elsewhere. If the agent runs "
+                "twice, stop one of the two.", status=401)
+        if refusal is not None and refusal.code == "superseded":
+            if shared is None or shared["key"] == refused:
+                if shared is not None:
+                    _write_key_file(path, {**shared, "superseded": True})
+                raise refusal
+        try:
+            answer = enroll()
+        except AgentError:
+            if shared is not None and is_live and shared["key"] != refused:
+                return shared
+            raise
+        renew_at = int((time.time() + _renewal_seconds(answer["expires_at"])) * 1000)
+        _write_key_file(path, {
+            "key": answer["key"], "expires_at": answer["expires_at"], "renew_at": renew_at,
+        })
+        return answer
+
+
+def _read_key_file(path: str) -> Optional[Json]:
+    """None: there is none yet, or it is damaged."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            shared = json.load(file)
+    except (OSError, ValueError):
+        return None
+    if os.name == "posix" and mode & 0o077:
+        raise AgentError(
+            "key_unavailable", f"Other users can read {path}. Run: chmod 600 {path}")
+    kinds = {"key": str, "expires_at": str, "renew_at": (int, float)}
+    is_whole = isinstance(shared, dict) and all(
+        isinstance(shared.get(name), kind) for name, kind in kinds.items())
+    return shared if is_whole else None
+
+
+def _write_key_file(path: str, shared: Json) -> None:
+    """Other users cannot read it at any moment. If it cannot be stored, this process at least can
+    work with the key."""
+    written = f"{path}.{secrets.token_hex(8)}"
+    with contextlib.suppress(OSError):
+        with open(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(shared, file)
+        os.replace(written, path)
+
+
+@contextlib.contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """Holds a lock file, by the rules that the TypeScript client keeps to, too."""
+    while True:
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            break
+        except FileExistsError:
+            with contextlib.suppress(OSError):
+                if time.time() - os.stat(path).st_mtime > _STALE_LOCK_SECONDS:
+                    os.remove(path)
+            time.sleep(0.05)
+        except OSError as error:
+            raise AgentError("key_unavailable", f"{path} cannot be made.") from error
+    is_over = threading.Event()
+
+    def touch() -> None:
+        while not is_over.wait(_TOUCH_SECONDS):
+            with contextlib.suppress(OSError):
+                os.utime(path)
+
+    threading.Thread(target=touch, daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        with contextlib.suppress(OSError):
+            os.remove(path)
 
 
 # Shared, because objects that enrolled separately would end each other's keys.
@@ -1127,12 +1318,24 @@ def _credential_of(
     if enrol is None:
         return _GivenKey(key or "")
     proofs = {"enrolment_key", "token"} & enrol.keys()
-    if len(proofs) != 1 or enrol.keys() - proofs - {"agent_name", "enrolment_id"}:
-        raise ValueError("`enrol` has `enrolment_key` or `token`, and may have `agent_name` and "
-                         "`enrolment_id`.")
+    others = {"agent_name", "enrolment_id", "instance", "key_file"}
+    if len(proofs) != 1 or enrol.keys() - proofs - others:
+        raise ValueError("`enrol` has `enrolment_key` or `token`, and may have `agent_name`, "
+                         "`enrolment_id`, `instance` and `key_file`.")
     name = (base, *sorted(enrol.items(), key=lambda item: item[0]))
     with _ENROLMENTS_LOCK:
         return _ENROLMENTS.setdefault(name, _Enrolment(base, dict(enrol)))
+
+
+def _after_fork() -> None:
+    global _ENROLMENTS_LOCK
+    _ENROLMENTS_LOCK = threading.Lock()
+    for enrolment in _ENROLMENTS.values():
+        enrolment.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _seconds_until(time_text: str) -> float:

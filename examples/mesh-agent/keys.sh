@@ -27,8 +27,8 @@ public_key_to_register() {
   public_key
 }
 
-# make_key <file>: writes a new private key to a file, completely or not at all. `wg genkey` does not
-# notice a full disk.
+# make_key <file>: writes a new private key to a file, completely or not at all. `wg genkey` does
+# not notice a full disk.
 make_key() {
   wg genkey 2>/dev/null >"$1.part" && wg pubkey <"$1.part" >/dev/null 2>&1 && sync "$1.part" &&
     mv "$1.part" "$1" && return

@@ -101,31 +101,55 @@ class Site implements Disposable {
 
 /** A greedy neighbour's connection, as far as a stack is needed for that. */
 function open(site: Site, from: string, fromPort: number): number {
-  const ends = { from, to: SERVER };
-  site.answers.delete(from);
-  site.input(tcpPacket(ends, { fromPort, toPort: 80, flags: SYN, sequence: 1000 }));
+  // With window scaling (RFC 7323), so that the window is large.
+  const options = [1, 3, 3, 7];
+  site.input(tcpPacket({ from, to: SERVER }, {
+    ...{ fromPort, toPort: 80, flags: SYN, sequence: 1000, options },
+  }));
   return fromPort;
 }
 
-async function establish(site: Site, from: string, ports: readonly number[]): Promise<void> {
+/** Resolves to what each connection has to acknowledge, by its port. */
+async function establish(
+  site: Site,
+  from: string,
+  ports: readonly number[],
+): Promise<Map<number, number>> {
+  const acknowledgements = new Map<number, number>();
   for (const port of ports) open(site, from, port);
   await new Promise((resolve) => setTimeout(resolve, 0));
   for (const answer of site.answers.get(from) ?? []) {
     const view = new DataView(answer.buffer, answer.byteOffset);
     if ((answer[33]! & SYN) === 0) continue;
     const acknowledged = (view.getUint32(24) + 1) >>> 0;
+    const fromPort = view.getUint16(22);
+    acknowledgements.set(fromPort, acknowledged);
     site.input(tcpPacket({ from, to: SERVER }, {
-      fromPort: view.getUint16(22),
-      toPort: 80,
-      flags: ACK,
-      sequence: 1001,
-      acknowledged,
+      ...{ fromPort, toPort: 80, flags: ACK, sequence: 1001, acknowledged },
     }));
   }
   site.answers.delete(from);
+  return acknowledgements;
 }
 
 const PORTS = Array.from({ length: 60_000 }, (_, index) => 1024 + index);
+
+/** Sends 1.9 MB on each of several connections, which begin so many bytes late. */
+async function sendFrom(site: Site, from: string, late: number): Promise<void> {
+  const ports = PORTS.slice(0, 6);
+  const acknowledgements = await establish(site, from, ports);
+  for (let packets = 0; packets < 1600; packets++) {
+    for (const fromPort of ports) {
+      site.input(tcpPacket({ from, to: SERVER }, {
+        ...{ fromPort, toPort: 80, flags: ACK | PSH, payload: 1200 },
+        acknowledged: acknowledgements.get(fromPort)!,
+        sequence: 1001 + late + packets * 1200,
+      }));
+    }
+    // The service echoes meanwhile.
+    if (packets % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+}
 
 const ATTACKS: Readonly<Record<string, (site: Site, from: string) => void | Promise<void>>> = {
   async "idle connections without end"(site, from) {
@@ -137,18 +161,10 @@ const ATTACKS: Readonly<Record<string, (site: Site, from: string) => void | Prom
     for (const port of PORTS.slice(0, 3000)) open(site, from, port);
   },
   async "bytes out of order on many connections"(site, from) {
-    const ports = PORTS.slice(0, 6);
-    await establish(site, from, ports);
-    const ends = { from, to: SERVER };
-    for (let packets = 1; packets <= 1600; packets++) {
-      for (const fromPort of ports) {
-        site.input(tcpPacket(ends, {
-          ...{ fromPort, toPort: 80, flags: ACK | PSH, acknowledged: 0 },
-          sequence: 1001 + packets * 1240,
-          payload: 1200,
-        }));
-      }
-    }
+    await sendFrom(site, from, 1240);
+  },
+  async "bytes whose echo is never acknowledged"(site, from) {
+    await sendFrom(site, from, 0);
   },
   "echo requests and fragments"(site, from) {
     const ends = { from, to: SERVER };
@@ -174,6 +190,8 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
       for (const { refused } of uses) assert.ok(refused > 0, JSON.stringify(uses));
       const held = uses.reduce((sum, { heldBytes }) => sum + heldBytes, 0);
       assert.ok(held <= BYTES, `${held} bytes`);
+      const { memoryBytes } = site.server;
+      assert.ok(memoryBytes <= 2 * BYTES, `${memoryBytes} bytes`);
       const open = uses.reduce((sum, { connections }) => sum + connections, 0);
       assert.ok(open <= MOST_CONNECTIONS, `${open} connections`);
     });

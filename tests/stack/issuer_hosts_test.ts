@@ -43,6 +43,7 @@ function keys({ issuer }: Served, bytes = 0): Response {
 
 interface Refused {
   readonly reason: string;
+  readonly detail: string;
 }
 
 /** Enrols in every way. Returns the agent's answers, the operator's test result, and the events. */
@@ -56,7 +57,9 @@ async function tryToEnrol({ stack, sql, ask }: OwnStack, { issuer }: Served) {
     select coalesce(max(event_id), 0)::int as latest from agents.events`;
   const send = async (path: string, body: BodyInit) => {
     const response = await fetch(`${stack.url}/functions/v1${path}`, { method: "POST", body });
-    const { error, key, access_token } = await response.json();
+    const text = await response.text();
+    assert.ok(!text.includes(issuer.url), "only the operator is told what came");
+    const { error, key, access_token } = JSON.parse(text);
     return key ?? access_token ? "a key" : `${response.status} ${error.code ?? error}`;
   };
   const answers = [
@@ -70,8 +73,8 @@ async function tryToEnrol({ stack, sql, ask }: OwnStack, { issuer }: Served) {
     ),
   ];
   const { refused } = await ask<{ refused: Refused[] }>("/enrolment/test", { token });
-  const events = await sql<{ reason: string }[]>`
-    select details ->> 'reason' as reason from agents.events
+  const events = await sql<Refused[]>`
+    select details ->> 'reason' as reason, details ->> 'detail' as detail from agents.events
     where action = 'enrolment.refused' and event_id > ${latest} order by event_id`;
   const [{ agents } = { agents: 0 }] = await sql<{ agents: number }[]>`
     select count(*)::int as agents from agents.enrolled_agents
@@ -81,10 +84,11 @@ async function tryToEnrol({ stack, sql, ask }: OwnStack, { issuer }: Served) {
     tested: refused.map(({ reason }) => reason),
     events: events.map(({ reason }) => reason),
     agents,
+    told: [...new Set([...refused, ...events].map(({ detail }) => detail))],
   };
 }
 
-const TAKEN = { answers: ["a key", "a key", "a key"], tested: [], events: [], agents: 1 };
+const TAKEN = { answers: ["a key", "a key", "a key"], tested: [], events: [], agents: 1, told: [] };
 const REFUSED = {
   answers: ["401 enrolment_refused", "401 enrolment_refused", "400 invalid_grant"],
   tested: ["issuer_unreachable"],
@@ -110,12 +114,20 @@ Deno.test("keys that a local stack fetches from an issuer in ISSUER_HOSTS → ag
   await withOwnStack(async (own) => {
     assert.deepEqual(await tryToEnrol(own, right), TAKEN);
     assert.deepEqual(await tryToEnrol(own, most), TAKEN);
-    for (const one of [large, redirected, failing]) {
-      assert.deepEqual(await tryToEnrol(own, one), REFUSED);
+    const causes = [
+      [large, "answered more than 262144 bytes."],
+      [redirected, "answered with status 302."],
+      [failing, "answered with status 500."],
+    ] as const;
+    for (const [one, came] of causes) {
+      const told = [`Its keys, ${one.issuer.url}/jwks: ${came}`];
+      assert.deepEqual(await tryToEnrol(own, one), { ...REFUSED, told });
       // Each function asked once, because it does not ask again soon after a failure.
       assert.equal(one.asked, 2);
     }
-    assert.deepEqual(await tryToEnrol(own, unlisted), REFUSED);
+    const { told: [told = ""], ...others } = await tryToEnrol(own, unlisted);
+    assert.deepEqual(others, REFUSED);
+    assert.ok(told.startsWith(`Its document, ${unlisted.issuer.url}/.well-known/`), told);
     assert.equal(unlisted.asked, 0);
   }, {
     functionNames: ["agent-artifacts", "agent-mesh"],

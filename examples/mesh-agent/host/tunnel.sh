@@ -2,8 +2,8 @@
 # The tunnel of one interface: checks the configuration from the service, brings the tunnel up, and
 # changes it in place. It does not talk to the service. Source this file. It only defines functions.
 #
-# The caller sets INTERFACE, CONFIG_DIR, RUN_DIR and FIREWALL, sources configuration.sh and the other files
-# in this folder, defines `log`, and makes the directory WORK.
+# The caller sets INTERFACE, CONFIG_DIR, RUN_DIR and FIREWALL, sources configuration.sh and the
+# other files in this folder, defines `log`, and makes the directory WORK.
 
 # The configuration that runs. RUN_DIR is in memory: a full disk must not keep a rule open that was
 # revoked.
@@ -136,8 +136,8 @@ has_same_interface() {
     ${port:-any} =~ ^(any|$(wg show "$INTERFACE" listen-port))$ ]]
 }
 
-# Changes the firewall first, whatever happens then. Computes every change of the peers before making
-# the first one. Keeps the private key, the port and the endpoints of known peers.
+# Changes the firewall first, whatever happens then. Computes every change of the peers before
+# making the first one. Keeps the private key, the port and the endpoints of known peers.
 change_in_place() {
   load_firewall "$WORK/new" && find_changes || return
   # Run in $WORK, because the changes name files there. 100 peers at a time.

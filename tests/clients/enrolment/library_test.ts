@@ -55,9 +55,9 @@ Deno.test("enrol with a token of one use, and the key has ended → the refusal,
 Deno.test("two machines that enrol as one agent → the older one is told superseded at each request, and the newer one goes on", async () => {
   const { enrolment_key } = await put({ uses_left: null });
   const agentName = newName("vm");
-  // Each machine has its own function as its proof, as separate processes would.
-  const machine = () =>
-    new AgentFiles({ url, enrol: { enrolmentKey: () => enrolment_key, agentName } });
+  // Each machine has its own function as its proof, and shares no file with the other.
+  const enrol = () => ({ enrolmentKey: () => enrolment_key, agentName, keyFile: null });
+  const machine = () => new AgentFiles({ url, enrol: enrol() });
   const [older, newer] = [machine(), machine()];
   await older.whoami();
   await newer.whoami();
@@ -132,7 +132,7 @@ Deno.test("after 80 % of a key's life → another one before the request; while 
     const service = briefService();
     const files = new AgentFiles({
       ...{ url: "https://brief.example", fetch: service.fetch },
-      enrol: { enrolmentKey: () => "ek_1" },
+      enrol: { enrolmentKey: () => "ek_1", keyFile: null },
     });
     const askedAfter = async (milliseconds: number) => {
       ahead = milliseconds;

@@ -55,7 +55,8 @@ Deno.test("Python: a second machine enrols as the same agent → superseded at e
   const answer = await python(
     `${HELPERS}
 first, second = [
-    machine(enrolment_key=lambda: os.environ["PROOF"], agent_name=os.environ["NAME"])
+    machine(
+        enrolment_key=lambda: os.environ["PROOF"], agent_name=os.environ["NAME"], key_file=None)
     for _ in range(2)
 ]
 codes = [code_of(files.whoami) for files in (first, second, first, first, second)]
@@ -76,7 +77,8 @@ Deno.test("Python: 80 % of the key's life are over → another one; while none i
   const name = newName("vm");
   const answer = await python(
     `${HELPERS}
-files = machine(enrolment_key=os.environ["PROOF"], agent_name=os.environ["NAME"])
+files = machine(
+    enrolment_key=os.environ["PROOF"], agent_name=os.environ["NAME"], key_file=None)
 codes = [code_of(files.whoami)]
 left = files._credential._renew_at - time.monotonic()
 files._credential._renew_at = 0
@@ -110,7 +112,7 @@ print(json.dumps({"said": said, "failed": refusal(files.whoami)}))
     await twoAgents(),
   );
   const fields =
-    "`enrol` has `enrolment_key` or `token`, and may have `agent_name` and `enrolment_id`.";
+    "`enrol` has `enrolment_key` or `token`, and may have `agent_name`, `enrolment_id`, `instance` and `key_file`.";
   const either = "Give either `key` or `enrol`.";
   assert.deepEqual(answer, {
     said: [either, either, fields, fields, fields, fields],

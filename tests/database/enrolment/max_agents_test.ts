@@ -19,7 +19,7 @@ Deno.test.afterEach(async () => {
   await endCreatedAgents();
 });
 
-/** How many agents of an enrolment have not ended, and how often it was refused for their number. */
+/** How many agents of an enrolment have not ended, and how many uses it has left. */
 async function countOf(enrolment_id: string) {
   const [row] = await withStackDatabase((sql) =>
     sql<{ agents: number; uses_left: number | null }[]>`

@@ -55,7 +55,7 @@ export class Coturn implements AsyncDisposable {
       `static-auth-secret=${SECRET}`,
       "realm=mesh.test",
       "allow-loopback-peers",
-      "no-cli",
+      ...(options.some((option) => option.startsWith("cli-")) ? [] : ["no-cli"]),
       `pidfile=${directory}/pid`,
       `userdb=${directory}/users`,
       `log-file=${directory}/log`,
@@ -79,9 +79,14 @@ export class Coturn implements AsyncDisposable {
     return new Coturn(child, directory, port, tlsPort, certificate);
   }
 
-  /** Credentials for coturn's `use-auth-secret`, valid for an hour. */
-  credentials(): { readonly username: string; readonly credential: string } {
-    const username = `${Math.floor(Date.now() / 1000) + 3600}:agent`;
+  /** Credentials for coturn's `use-auth-secret`, by default valid for an hour. */
+  credentials(
+    { name = "agent", seconds = 3600 }: {
+      readonly name?: string;
+      readonly seconds?: number;
+    } = {},
+  ): { readonly username: string; readonly credential: string } {
+    const username = `${Math.floor(Date.now() / 1000) + seconds}:${name}`;
     return {
       username,
       credential: createHmac("sha1", SECRET).update(username).digest("base64"),

@@ -66,7 +66,8 @@ export class DocumentedServer implements AsyncDisposable {
     const { authority, certificate, key } = await makeCertificate(directory, NAME);
     await Deno.copyFile(certificate, `${directory}/cert`);
     await Deno.copyFile(key, `${directory}/key`);
-    const lines = SETTINGS.replace("<secret>", secret).replaceAll(CREDENTIALS, `${directory}/`);
+    const lines = SETTINGS.replace("<secret>", secret).replace("<another secret>", "cli")
+      .replaceAll(CREDENTIALS, `${directory}/`);
     await Deno.writeTextFile(
       `${directory}/turnserver.conf`,
       protection === "denied ranges" ? lines + DENIED_RANGES : lines,

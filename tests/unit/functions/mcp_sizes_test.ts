@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
+import { listTool } from "../../../supabase/functions/agent-artifacts/mcp/list.ts";
 import { netmapTool } from "../../../supabase/functions/agent-mesh/mcp/netmap.ts";
 import { wgConfigTool } from "../../../supabase/functions/agent-mesh/mcp/wg_config.ts";
 import type { ToolDefinition } from "../../../supabase/functions/_shared/mcp/definition.ts";
@@ -48,6 +49,14 @@ const config = [
   ...agents.map((agent) => `#nft ip saddr 10.213.0.7 tcp dport 443 accept # ${agent}`),
 ].join("\n");
 
+const artifacts = Array.from({ length: 100 }, (_, index) => ({
+  ...{ artifact_id: `art_${randomBytes(16).toString("hex")}`, agent_id: "planner" },
+  ...{ key: `reports/2026/europe-west/summary-of-run-${index}.pdf`, mime: "application/pdf" },
+  ...{ size: 48_213, ttl_days: 7, sha256: randomBytes(32).toString("hex"), state: "committed" },
+  ...{ created_at: "2026-01-31T09:30:00.000Z", committed_at: "2026-01-31T09:30:00.000Z" },
+  expires_at: "2026-02-07T09:30:00.000Z",
+}));
+
 /** The tokens of a tool's answer, if its operation answers with `operation`. */
 async function tokensOf(tool: ToolDefinition, operation: object, given: object): Promise<number> {
   const run = <Answer>() => Promise.resolve(operation as Answer);
@@ -73,4 +82,9 @@ Deno.test(`wg_config of ${PEERS} peers → at most ${MOST_TOKENS} tokens, with i
     const tokens = await tokensOf(wgConfigTool, answer, given);
     assert.ok(tokens < MOST_TOKENS / 2, `${tokens} tokens`);
   }
+});
+
+Deno.test("list of a page of 100 files → at most half of that", async () => {
+  const tokens = await tokensOf(listTool, { artifacts, next_cursor: null }, {});
+  assert.ok(tokens < MOST_TOKENS / 2, `${tokens} tokens`);
 });

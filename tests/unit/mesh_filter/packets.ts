@@ -11,23 +11,26 @@ export const [FIN, SYN, RST, PSH, ACK] = [1, 2, 4, 8, 16] as const;
 
 export function tcpPacket(
   ends: Ends,
-  { fromPort, toPort, flags, payload = 0, sequence = 0, acknowledged = 0 }: {
+  { fromPort, toPort, flags, payload = 0, sequence = 0, acknowledged = 0, options = [] }: {
     readonly fromPort: number;
     readonly toPort: number;
     readonly flags: number;
     readonly payload?: number;
     readonly sequence?: number;
     readonly acknowledged?: number;
+    /** Whole words of four bytes. */
+    readonly options?: readonly number[];
   },
 ): Uint8Array {
-  const segment = new Uint8Array(20 + payload);
+  const segment = new Uint8Array(20 + options.length + payload);
   const view = new DataView(segment.buffer);
   view.setUint16(0, fromPort);
   view.setUint16(2, toPort);
   view.setUint32(4, sequence);
   view.setUint32(8, acknowledged);
   view.setUint16(14, 65_535);
-  segment[12] = 0x50;
+  segment[12] = (5 + options.length / 4) << 4;
+  segment.set(options, 20);
   segment[13] = flags;
   return ipPacket(ends, { protocol: 6, content: segment, checksumAt: 16 });
 }

@@ -7,7 +7,7 @@ import {
   NO_CREDENTIAL,
 } from "./credential.ts";
 import { type CallerOptions, type CallOptions, originOf } from "./connection_options.ts";
-import { enrollBy } from "./enrol.ts";
+import { enroll } from "./enrol.ts";
 import { enrolledCredential } from "./enrolled_credential.ts";
 import { idleTimeout } from "./idle_timeout.ts";
 import { errorOfFetch, networkError } from "../errors/network_error.ts";
@@ -283,7 +283,7 @@ function credentialOf(
     NO_CREDENTIAL,
   );
   return enrolledCredential({
-    enroll: () => enrollBy(connection, enrol, { retrySeconds: 0 }),
+    enroll: (request) => enroll(connection, request, { retrySeconds: 0 }),
     origin: originOf(options.url),
     enrol,
   });

@@ -14,12 +14,21 @@ export type Enrol =
     readonly agentName?: string | undefined;
     /** Which enrolment a token is for, if several match it. */
     readonly enrolmentId?: string | undefined;
+    /** Which of several instances of the agent this is, if the enrolment allows several. */
+    readonly instance?: string | undefined;
+    /**
+     * The file in which the processes of this host share the agent key. Default: one for each
+     * proof, in a folder of this user below XDG_RUNTIME_DIR or the temporary folder. Null: each
+     * process enrols by itself, and the newest ends the keys of the others.
+     */
+    readonly keyFile?: string | null | undefined;
   }
   & (
     | { readonly enrolmentKey: Proof; readonly token?: undefined }
     | { readonly token: Proof; readonly enrolmentKey?: undefined }
   );
 
+export type EnrolmentRequest = ArtifactsRequest<"/enroll">;
 export type Enrolled = ArtifactsAnswer<"/enroll">;
 
 /** A connection that sends no key: the proof is in the request. */
@@ -45,20 +54,33 @@ export function checkEnrol({ enrolmentKey, token }: Enrol): void {
 export async function enrollBy(
   sender: Sender,
   enrol: Enrol,
+): Promise<Enrolled> {
+  return await enroll(sender, await requestOf(enrol));
+}
+
+/** Throws AgentError. */
+export async function enroll(
+  sender: Sender,
+  request: EnrolmentRequest,
   options?: { readonly retrySeconds: number },
 ): Promise<Enrolled> {
-  const { agentName, enrolmentId } = enrol;
-  const request: ArtifactsRequest<"/enroll"> = {
+  return await sender.post<Enrolled>("/enroll", request, options);
+}
+
+/** Throws AgentError: `key_unavailable` if the function for the proof throws. */
+export async function requestOf(enrol: Enrol): Promise<EnrolmentRequest> {
+  const { agentName, enrolmentId, instance } = enrol;
+  return {
     ...await proofOf(enrol),
     ...(agentName !== undefined && { agent_name: agentName }),
     ...(enrolmentId !== undefined && { enrolment_id: enrolmentId }),
+    ...(instance !== undefined && { instance }),
   };
-  return await sender.post<Enrolled>("/enroll", request, options);
 }
 
 async function proofOf(
   { enrolmentKey, token }: Enrol,
-): Promise<ArtifactsRequest<"/enroll">> {
+): Promise<EnrolmentRequest> {
   const ask = async (proof: Proof) => (typeof proof === "string" ? proof : await proof()).trim();
   try {
     return enrolmentKey === undefined

@@ -1,18 +1,26 @@
 import type { AgentError } from "../errors/agent_error.ts";
 import { type Credential, type ExpiringKey, GivenCredential } from "./credential.ts";
-import { checkEnrol, type Enrol, type Enrolled, type Proof } from "./enrol.ts";
+import {
+  checkEnrol,
+  type Enrol,
+  type Enrolled,
+  type EnrolmentRequest,
+  type Proof,
+  requestOf,
+} from "./enrol.ts";
 
 interface EnrolledCredentialOptions {
   readonly origin: string;
   readonly enrol: Enrol;
   /** Sends /enroll. */
-  readonly enroll: () => Promise<Enrolled>;
+  readonly enroll: (request: EnrolmentRequest) => Promise<Enrolled>;
 }
 
 /** The agent keys for one proof at one service. */
 class Enrolment {
   readonly credential: Credential = new GivenCredential((refusal) => this.#nextKey(refusal));
-  readonly #enroll: () => Promise<Enrolled>;
+  readonly #options: EnrolledCredentialOptions;
+  #key: string | null = null;
   #endsAt = Infinity;
   /**
    * Set once another machine has enrolled as the same agent: enrolling again would end that
@@ -20,8 +28,8 @@ class Enrolment {
    */
   #superseded: AgentError | null = null;
 
-  constructor(enroll: () => Promise<Enrolled>) {
-    this.#enroll = enroll;
+  constructor(options: EnrolledCredentialOptions) {
+    this.#options = options;
   }
 
   /** Whether the last key has expired, because no request has asked for another one. */
@@ -30,11 +38,35 @@ class Enrolment {
   }
 
   async #nextKey(refusal: AgentError | undefined): Promise<ExpiringKey> {
-    if (refusal?.code === "superseded") this.#superseded = refusal;
     if (this.#superseded !== null) throw this.#superseded;
-    const { key, expires_at } = await this.#enroll();
+    const { key, expires_at } = await this.#enrolledKey(refusal);
+    this.#key = key;
     this.#endsAt = Date.parse(expires_at);
     return { key, expiresAt: expires_at };
+  }
+
+  async #enrolledKey(
+    refusal: AgentError | undefined,
+  ): Promise<Pick<Enrolled, "key" | "expires_at">> {
+    const { origin, enrol } = this.#options;
+    try {
+      const request = await requestOf(enrol);
+      // Loaded here: an object with an agent key does not need it.
+      const { KeyFile } = await import("./key_file.ts");
+      const file = await KeyFile.of(origin, request, enrol.keyFile);
+      const enroll = () => this.#options.enroll(request);
+      if (file !== null) {
+        const refused = this.#key !== null && refusal ? { key: this.#key, refusal } : null;
+        return await file.key({ refused, enroll });
+      }
+      if (refusal?.code === "superseded") throw refusal;
+      return await enroll();
+    } catch (error) {
+      if ((error as AgentError).code === "superseded") {
+        this.#superseded = error as AgentError;
+      }
+      throw error;
+    }
   }
 }
 
@@ -51,17 +83,25 @@ let functionCount = 0;
 export function enrolledCredential(
   options: EnrolledCredentialOptions,
 ): Credential {
-  const { origin, enrol, enroll } = options;
+  const { origin, enrol } = options;
   checkEnrol(enrol);
   const { enrolmentKey, token, agentName = null, enrolmentId = null } = enrol;
+  const { instance = null, keyFile = "" } = enrol;
   const proofs = [identityOf(enrolmentKey), identityOf(token)];
-  const name = JSON.stringify([origin, ...proofs, agentName, enrolmentId]);
+  const name = JSON.stringify([
+    origin,
+    ...proofs,
+    agentName,
+    enrolmentId,
+    instance,
+    keyFile,
+  ]);
   let enrolment = known.get(name);
   if (enrolment === undefined) {
     for (const [other, { hasEnded }] of known) {
       if (hasEnded) known.delete(other);
     }
-    known.set(name, enrolment = new Enrolment(enroll));
+    known.set(name, enrolment = new Enrolment(options));
   }
   return enrolment.credential;
 }

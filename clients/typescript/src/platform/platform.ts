@@ -1,7 +1,11 @@
 /** The globals that tell which platform this code runs on. */
 
 interface PlatformGlobals {
-  readonly Deno?: unknown;
+  readonly Deno?: {
+    readonly permissions: {
+      query(permission: { name: string }): Promise<{ readonly state: string }>;
+    };
+  };
   readonly process?: { readonly versions?: { readonly node?: string } };
   readonly navigator?: { readonly userAgent?: string };
 }
@@ -19,3 +23,11 @@ export const mayHaveNodeModules: boolean = Deno !== undefined || isWorkerd ||
 /** A page or a worker of a browser. Browsers send streams over HTTP/2 only, some not at all. */
 export const isBrowser: boolean = !mayHaveNodeModules &&
   userAgent.startsWith("Mozilla/");
+
+/** Whether files can be written that other processes read. Never asks for a permission. */
+export async function mayShareFiles(): Promise<boolean> {
+  if (!mayHaveNodeModules || isWorkerd) return false;
+  if (Deno === undefined) return true;
+  const asked = ["env", "read", "write", "sys"].map((name) => Deno.permissions.query({ name }));
+  return (await Promise.all(asked)).every(({ state }) => state === "granted");
+}

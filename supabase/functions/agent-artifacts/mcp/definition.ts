@@ -3,6 +3,7 @@ import { commitTool } from "./commit.ts";
 import { getTool } from "./get.ts";
 import { grantTool, linkTool } from "./grant.ts";
 import { inboxTool } from "./inbox.ts";
+import { listTool } from "./list.ts";
 import { putTool } from "./put.ts";
 import { resources } from "./resources.ts";
 
@@ -53,11 +54,7 @@ export const mcp: McpDefinition = {
       hidden: ["to_tag"],
     },
     "/inbox/block": { name: "inbox_block", description: "The sender is not told." },
-    "/list": {
-      name: "list",
-      summary: "List your current files, by name.",
-      description: "",
-    },
+    "/list": listTool,
     "/delete": { name: "delete", description: "" },
     "/events": {
       name: "events",

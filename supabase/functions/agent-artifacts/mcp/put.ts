@@ -34,6 +34,18 @@ function refuseTo(to: readonly string[]): void {
   throw refusalOf([{ path: "to", message: "Only with text. Without it, send `to` to commit." }]);
 }
 
+/**
+ * Some hosts send an empty text for what is not set. With a size, it must not become an empty file,
+ * which would supersede the current one.
+ */
+function refuseEmpty(given: { readonly size?: unknown }): void {
+  if (given.size === undefined || given.size === 0) return;
+  throw refusalOf([{
+    path: "text",
+    message: "Is empty, but size is not 0. Leave one of them out.",
+  }]);
+}
+
 /** /register. For a text, also the upload, /commit and /grant. */
 export const putTool = defineTool({
   name: "put",
@@ -59,6 +71,7 @@ export const putTool = defineTool({
       const command = uploadCommand(file, upload_url);
       return { body: { artifact_id, command } };
     }
+    if (text === "") refuseEmpty(given);
     const bytes = new TextEncoder().encode(text);
     const { artifact_id, mime, upload_url } = await run<Registered>("/register", {
       mime: "text/plain",

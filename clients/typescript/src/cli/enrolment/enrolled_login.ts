@@ -1,10 +1,11 @@
+import * as files from "node:fs/promises";
 import { AgentError } from "../../errors/agent_error.ts";
 import { Connection } from "../../http/connection.ts";
 import type { CommonOptions } from "../../http/connection_options.ts";
 import { type Key, NO_CREDENTIAL, renewalOf } from "../../http/credential.ts";
 import { enrollBy } from "../../http/enrol.ts";
+import { withLockFile } from "../../http/lock_file.ts";
 import { type Login, loginFile, readLogin, type StoredProof, writeLogin } from "../login_file.ts";
-import { withLockFile } from "./lock_file.ts";
 import { enrolOf } from "./proof.ts";
 
 /** Enrols at the service of `options`, and returns the login to store. Throws AgentError. */
@@ -37,7 +38,7 @@ export function storedKey(options: CommonOptions): Key {
     const isRefused = ({ key }: Login) => refusal !== undefined && key === given;
     let login = await readLogin();
     if (isRefused(login) || isDue(login)) {
-      login = await withLockFile(`${loginFile()}.lock`, async () => {
+      login = await withLockFile(files, `${loginFile()}.lock`, async () => {
         // Another process may have renewed the key or logged in again meanwhile.
         const present = await readLogin();
         if (isRefused(present)) {

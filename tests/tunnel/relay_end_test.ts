@@ -1,0 +1,101 @@
+/** docs/relay.md, End relayed addresses: its program, with coturn. */
+import assert from "node:assert/strict";
+import { freePort } from "../../local/processes/free_port.ts";
+import { Allocation } from "../../clients/typescript/src/paths/turn/allocation.ts";
+import { openTurnUdp } from "../../clients/typescript/src/paths/turn/udp_transport.ts";
+import { openNodeSocket } from "../../clients/typescript/src/wireguard/sockets/node_socket.ts";
+import { systemSurroundings } from "../../clients/typescript/src/wireguard/system_surroundings.ts";
+import { documentedBlock } from "../docs/blocks/documentation.ts";
+import { eventually, run } from "../wireguard/hosts/command.ts";
+import { Coturn } from "./relay/coturn.ts";
+
+/** A relayed address, and whether packets still get through it. */
+async function openAddress(
+  coturn: Coturn,
+  credentials: { readonly username: string; readonly credential: string },
+) {
+  let receive = (_message: Uint8Array): void => {};
+  const heard = new Set<string>();
+  const transport = await openTurnUdp({
+    server: { address: "127.0.0.1", port: coturn.port },
+    openSocket: openNodeSocket,
+    onMessage: (message) => receive(message),
+  });
+  const allocation = new Allocation({
+    transport,
+    surroundings: systemSurroundings(),
+    ...credentials,
+    via: "relay",
+    onDatagram: (datagram) => void heard.add(new TextDecoder().decode(datagram)),
+  });
+  receive = (message) => allocation.receive(message);
+  const relayed = await allocation.open();
+  const peer = await openNodeSocket({ port: 0, via: "udp", onDatagram: () => {} });
+  assert.equal(await allocation.permit("127.0.0.1"), true);
+  let count = 0;
+  return {
+    /** Whether one of several packets arrives. */
+    async works(): Promise<boolean> {
+      for (let times = 0; times < 20; times++) {
+        const text = `packet ${++count}`;
+        peer.send(new TextEncoder().encode(text), relayed);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        if (heard.has(text)) return true;
+      }
+      return false;
+    },
+    renews: () => allocation.permit("127.0.0.1"),
+    [Symbol.dispose]() {
+      allocation.close();
+      peer.close();
+    },
+  };
+}
+
+Deno.test({
+  name:
+    "an address whose credentials have expired → coturn renews it; relay-end ends it, and those of an agent that is named, again and again; others stay",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    const cliPort = await freePort();
+    await using coturn = await Coturn.start([
+      "cli-password=another-secret",
+      `cli-port=${cliPort}`,
+      "cli-max-output-sessions=2000",
+    ]);
+    const program = `${coturn.directory}/relay-end`;
+    const text = (await documentedBlock("docs/relay.md, End relayed addresses, 1"))
+      .replace("/etc/turnserver.conf", `${coturn.directory}/turnserver.conf`)
+      .replace("/run/relay-ended", `${coturn.directory}/relay-ended`);
+    await Deno.writeTextFile(program, text, { mode: 0o755 });
+    const end = (...args: string[]) => run([program, ...args]);
+
+    await end();
+    const removed = coturn.credentials({ name: "10.213.0.8" });
+    using expiring = await openAddress(
+      coturn,
+      coturn.credentials({ name: "10.213.0.7", seconds: 2 }),
+    );
+    using ofRemoved = await openAddress(coturn, removed);
+    using other = await openAddress(coturn, coturn.credentials({ name: "10.213.0.80" }));
+    await new Promise((resolve) => setTimeout(resolve, 4000));
+    assert.deepEqual([await expiring.renews(), await expiring.works()], [true, true]);
+
+    await end();
+    await eventually("the expired one is over", {
+      condition: async () => !await expiring.works(),
+    });
+    assert.deepEqual([await ofRemoved.works(), await other.works()], [true, true]);
+
+    await end("10.213.0.8");
+    await eventually("the agent's address is over", {
+      condition: async () => !await ofRemoved.works(),
+    });
+    using again = await openAddress(coturn, removed);
+    assert.equal(await again.works(), true);
+    await end();
+    await eventually("its next address is over", { condition: async () => !await again.works() });
+    assert.deepEqual([await other.works(), await other.renews()], [true, true]);
+  },
+});
