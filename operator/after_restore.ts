@@ -8,7 +8,7 @@ import { sinceOf } from "./output/since.ts";
 import { liveEnrolments, type LiveKey, liveKeys } from "./restore/live.ts";
 import { type LostRequest, readLostRequests } from "./restore/lost_requests.ts";
 import { readRecord } from "./restore/record.ts";
-import { replayRecord } from "./restore/replay.ts";
+import { listLost, replayRecord } from "./restore/replay.ts";
 
 interface Epoch {
   readonly epoch: string;
@@ -95,6 +95,10 @@ await runTask({
       help: "what `deno task events --endings --json` printed: what came after the backup is " +
         "ended again",
     },
+    "dry-run": {
+      type: "boolean",
+      help: "show which events of the record the database lacks, and change nothing",
+    },
     since: {
       type: "string",
       value: "WHEN",
@@ -118,6 +122,10 @@ await runTask({
     }
     // Read all files before anything changes.
     const lines = record === undefined ? null : await readRecord(record);
+    if (values["dry-run"]) {
+      if (lines === null) throw new CommandError("--dry-run needs --record.");
+      return await listLost(lines, output);
+    }
     const requests = log === undefined || since === null ? [] : await readLostRequests(log, since);
 
     await beginEpoch(output);

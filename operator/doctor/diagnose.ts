@@ -1,8 +1,8 @@
 import { checkClocks } from "./checks/clocks.ts";
-import { checkDatabase } from "./checks/database.ts";
+import { checkDatabase } from "./checks/database/database.ts";
 import { checkEnrolments } from "./checks/enrolments.ts";
 import { checkFunctions } from "./checks/functions.ts";
-import { checkHeldLog } from "./checks/held_log.ts";
+import { checkHeldLog } from "./checks/database/held_log.ts";
 import { checkLegacyKey } from "./checks/legacy_key.ts";
 import { checkLimits } from "./checks/limits.ts";
 import { checkPolicies } from "./checks/policies.ts";
@@ -13,7 +13,8 @@ import { checkRestore } from "./checks/restore.ts";
 import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
 import { type Connection, gatherFacts } from "./facts/facts.ts";
-import type { Finding } from "./findings/finding.ts";
+import { fault, type Finding } from "./findings/finding.ts";
+import { reasonOf } from "../../local/command/command_error.ts";
 
 const CHECKS = [
   checkDatabase,
@@ -35,5 +36,16 @@ const CHECKS = [
 /** Everything that the doctor finds in a deployment. Changes nothing there. */
 export async function diagnose(connection: Connection): Promise<Finding[]> {
   const facts = await gatherFacts(connection);
-  return CHECKS.flatMap((check) => check(facts));
+  return CHECKS.flatMap((check) => {
+    try {
+      return check(facts);
+    } catch (error) {
+      // An answer was not what this release of the service gives.
+      return [fault(
+        check.name.replace(/^check/, "").toLowerCase(),
+        `This could not be checked: ${reasonOf(error)}.`,
+        "Run the doctor of the checkout that was deployed.",
+      )];
+    }
+  });
 }

@@ -1,4 +1,4 @@
-import type { Output } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { type Output, plain } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { reasonOf } from "../../local/command/command_error.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { ACCESS_ENDINGS } from "./access_endings.ts";
@@ -61,6 +61,23 @@ export async function replayRecord(
       }`,
   );
   return faults;
+}
+
+/** Fields that say nothing about what an event ends, or too much for a line. */
+const UNTOLD: readonly string[] = ["actor_kind", "actor", "request_id", "source", "jwks"];
+
+/** Prints the events of a record that the database lacks. Changes nothing. Throws CommandError. */
+export async function listLost(lines: readonly RecordedLine[], output: Output): Promise<void> {
+  for (const { number, event } of await lostOf(lines)) {
+    const { type = null, event_id = null, at = null, ...fields } = event ?? {};
+    const told = Object.entries(fields)
+      .filter(([name, value]) => !UNTOLD.includes(name) && value !== null)
+      .map(([name, value]) => ` ${name}=${value}`).join("");
+    await output.value(
+      { step: "would_replay", line: number, event_id, type, at },
+      () => `line ${number}: ${at ?? "at any time"} ${type ?? "no event"}${plain(told)}`,
+    );
+  }
 }
 
 /** `erased`: the pseudonyms of agents that another line erases again. */

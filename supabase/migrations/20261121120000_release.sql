@@ -2029,9 +2029,12 @@ create table artifacts.artifacts (
     length(sha256) = 64 and sha256 ~ '^[0-9a-f]*$'
   ),
   constraint commit_sets_digest_times_and_attempt_together check (
-    (committed_at is null) = (sha256 is null)
+    (sha256 is null or committed_at is not null)
     and (committed_at is null) = (expires_at is null)
     and (committed_at is null) = (sealed_attempt is null)
+  ),
+  constraint only_what_has_ended_loses_its_digest check (
+    sha256 is not null or committed_at is null or deleted_at is not null or ended_at is not null
   ),
   constraint pending_artifacts_are_not_committed check (state <> 'pending' or committed_at is null),
   constraint committed_artifacts_are_committed check (
@@ -2053,6 +2056,8 @@ create table artifacts.artifacts (
 comment on table artifacts.artifacts is
   'One row per artifact. Its state is pending, then committed, then superseded. From each of these '
   'it can become deleted.';
+comment on column artifacts.artifacts.sha256 is
+  'Null until the commit, and again once the owner was erased.';
 comment on column artifacts.artifacts.ended_at is
   'Set by the sweep, permanently, before it removes the bytes: from then on, every operation '
   'refuses the artifact. The row stays as a tombstone.';
@@ -9311,10 +9316,12 @@ begin
     return;
   end if;
   return query
-  -- The endpoint that most observers report, so that one that lies is outvoted. Then the newest.
+  -- The endpoint that most observers report, so that one that lies is outvoted: each has one vote,
+  -- however often it reports. Where they are as many, the one whose path the agent itself has
+  -- reported for longest, which no report of an observer changes.
   select distinct on (seen.agent_id) seen.agent_id, seen.endpoint
   from (
-    select own.agent_id::text, heard.endpoint::text, count(*) as observers, max(t.heard_at) as seen_at
+    select own.agent_id::text, heard.endpoint::text, count(*) as observers, min(own.since) as known_since
     from unnest(observed_endpoints.agent_ids) as named (agent_id)
     join mesh.path_reports own on own.agent_id = named.agent_id
     join mesh.liveness own_liveness on own_liveness.agent_id = own.agent_id
@@ -9360,13 +9367,14 @@ begin
       )
     group by own.agent_id, heard.endpoint
   ) seen
-  order by seen.agent_id, seen.observers desc, seen.seen_at desc, seen.endpoint;
+  order by seen.agent_id, seen.observers desc, seen.known_since, seen.endpoint;
 end
 $$;
 comment on function mesh.observed_endpoints(text, text[], integer) is
   'Where each of these agents, except the viewer, was last seen by its reachable neighbours, over '
   'a direct path that both sides report. No row: nobody saw the agent. Without online_seconds, it '
-  'returns no rows.';
+  'returns no rows. Where observers differ, the endpoint that most report counts, then that of the '
+  'path that the agent has reported for longest.';
 
 -- schemas/mesh/paths/relay.sql
 
@@ -10853,9 +10861,9 @@ comment on function agents.has_new_event(text, text[], text) is
   'agent) after a position. Also true once this has read 1000 events of any type, because one of '
   'these types may follow them.';
 
--- Almost every wait has nothing new. The following two find that out in 10 to 60 microseconds, where
--- the two above take 300 to 600. They return a table, because PostgreSQL inlines no other function
--- with a subquery.
+-- Almost every wait has nothing new. The following two find that out in 10 to 60 microseconds. The
+-- two above take 300 to 600. They return a table, because PostgreSQL inlines no other function with
+-- a subquery.
 
 create function artifacts.may_have_new_grant(agent_id text, since pg_snapshot)
 returns table (is_possible boolean)
@@ -13407,9 +13415,10 @@ begin
   delete from artifacts.grants g where g.grant_id = any (grant_ids);
   get diagnostics erased = row_count;
   most := greatest(most, erased);
-  -- The row stays until the sweep has removed its bytes, because it says where they are.
+  -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
+  -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
-  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream'
+  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null
   where a.artifact_id = any (array(
     select e.artifact_id
     from artifacts.artifacts e
@@ -13890,7 +13899,8 @@ comment on function public.read_ways(text, integer) is
 
 -- schemas/operator/deployment/structure.sql
 
--- What protects and speeds up our tables: row level security, constraints, indexes and triggers.
+-- What protects and speeds up our tables: row level security, constraints, defaults, indexes and
+-- triggers.
 -- The migrations record what they created, so that the doctor can tell what is missing later.
 
 create table agents.structure (
@@ -13940,9 +13950,30 @@ as $$
     )
   from tables t
   join pg_catalog.pg_constraint k on k.conrelid = t.oid
-  -- Without not-null constraints: nobody drops them by accident, and not every PostgreSQL release
-  -- has them in pg_constraint.
+  -- Not-null constraints are read from pg_attribute: not every PostgreSQL release has them here.
   where k.contype in ('p', 'u', 'f', 'c', 'x') and k.convalidated
+  union all
+  select format('not null of %s.%I', t.name, a.attname),
+    format('alter table %s alter column %I set not null;', t.name, a.attname)
+  from tables t
+  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+  where a.attnotnull
+  union all
+  select format('default of %s.%I', t.name, a.attname), format(
+      'alter table %s alter column %I set default %s;', t.name, a.attname, pg_get_expr(d.adbin, d.adrelid)
+    )
+  from tables t
+  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+  join pg_catalog.pg_attrdef d on d.adrelid = t.oid and d.adnum = a.attnum
+  where a.attgenerated = ''
+  union all
+  select format('identity of %s.%I', t.name, a.attname), format(
+      'alter table %s alter column %I add generated %s as identity;', t.name, a.attname,
+      case a.attidentity when 'a' then 'always' else 'by default' end
+    )
+  from tables t
+  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+  where a.attidentity <> ''
   union all
   select 'index ' || i.indexrelid::regclass,
     -- An index that is not valid has the name.
@@ -14073,6 +14104,202 @@ comment on function agents.function_digests(text[]) is
   'The MD5 of the body of each of our functions, by its name with its schema. operations: the '
   'names of our functions in public, which may also have functions of others.';
 
+-- schemas/operator/deployment/strangers.sql
+
+-- What others made that opens our tables or stops our writes. The catalogue tells what an object
+-- depends on; it does not tell what dynamic SQL in a function of others reads.
+
+create function agents.open_objects() returns json
+language sql
+stable
+set search_path = ''
+as $$
+  with recursive outsiders as (
+    select r.oid from pg_catalog.pg_roles r where r.rolname in ('anon', 'authenticated')
+  ), ours as (
+    select c.oid, c.relkind, format('%I.%I', n.nspname, c.relname) as name, n.nspname as schema
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p', 'v', 'm', 'S')
+  ), readers as (
+    -- Views of others that read ours, directly or through other views.
+    select w.ev_class as oid
+    from pg_catalog.pg_depend d
+    join pg_catalog.pg_rewrite w on w.oid = d.objid
+    where d.classid = 'pg_catalog.pg_rewrite'::regclass
+      and d.refclassid = 'pg_catalog.pg_class'::regclass
+      and d.refobjid in (select o.oid from ours o)
+      and w.ev_class <> all (array(select o.oid from ours o))
+    union
+    select w.ev_class
+    from readers v
+    join pg_catalog.pg_depend d
+      on d.refobjid = v.oid
+      and d.refclassid = 'pg_catalog.pg_class'::regclass
+      and d.classid = 'pg_catalog.pg_rewrite'::regclass
+    join pg_catalog.pg_rewrite w on w.oid = d.objid
+  ), called as (
+    select string_agg(format('%s\s*\.\s*%s', n.nspname, o.relname), '|') as pattern
+    from pg_catalog.pg_class o
+    join pg_catalog.pg_namespace n on n.oid = o.relnamespace
+    where n.nspname = any (agents.own_schemas()) and o.relkind in ('r', 'p', 'v')
+  ), found as (
+    select distinct 'view' as kind, v.oid::regclass::text as object,
+      format('revoke all on %s from public, anon, authenticated;', v.oid::regclass) as statement
+    from readers v
+    join pg_catalog.pg_class c on c.oid = v.oid and c.relkind in ('v', 'm')
+    cross join outsiders r
+    -- With this option, a view reads with the rights of its caller, who has none.
+    where not exists (
+        select from unnest(c.reloptions) o (setting)
+        where lower(o.setting) in ('security_invoker=true', 'security_invoker=on', 'security_invoker=1')
+      )
+      and has_schema_privilege(r.oid, c.relnamespace, 'usage')
+      and (
+        has_table_privilege(r.oid, c.oid, 'select, insert, update, delete')
+        or has_any_column_privilege(r.oid, c.oid, 'select, insert, update')
+      )
+    union all
+    select distinct 'function', p.oid::regprocedure::text,
+      format('revoke execute on function %s from public, anon, authenticated;', p.oid::regprocedure)
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    cross join outsiders r
+    cross join called
+    where p.prosecdef
+      and n.nspname <> all (agents.own_schemas())
+      and has_schema_privilege(r.oid, p.pronamespace, 'usage')
+      and has_function_privilege(r.oid, p.oid, 'execute')
+      and (
+        p.prosrc ~* format('\m(%s)\M', called.pattern)
+        or exists (
+          select from unnest(p.proconfig) s (setting)
+          where s.setting ~ '^search_path=.*\m(agents|artifacts|mesh)\M'
+        )
+        or exists (
+          select from pg_catalog.pg_depend d
+          where d.objid = p.oid
+            and d.classid = 'pg_catalog.pg_proc'::regclass
+            and d.refobjid in (select o.oid from ours o)
+        )
+      )
+    union all
+    select distinct 'own', f.schema, format(
+        e'revoke all on all tables in schema %1$I from public, anon, authenticated;\n'
+          'revoke all on all sequences in schema %1$I from public, anon, authenticated;\n'
+          'revoke all on all functions in schema %1$I from public, anon, authenticated;\n'
+          'grant execute on all functions in schema %1$I to service_role;',
+        f.schema
+      )
+    from (
+      select o.schema
+      from ours o
+      cross join outsiders r
+      where case
+        when o.relkind = 'S' then has_sequence_privilege(r.oid, o.oid, 'usage, select, update')
+        else has_table_privilege(r.oid, o.oid, 'select, insert, update, delete, truncate, references, trigger')
+          or has_any_column_privilege(r.oid, o.oid, 'select, insert, update, references')
+      end
+      union
+      select n.nspname
+      from pg_catalog.pg_proc p
+      join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+      cross join outsiders r
+      where n.nspname = any (agents.own_schemas()) and has_function_privilege(r.oid, p.oid, 'execute')
+    ) f
+    union all
+    select 'member', m.rolname, format('revoke service_role from %I;', m.rolname)
+    from pg_catalog.pg_auth_members a
+    join pg_catalog.pg_roles g on g.oid = a.roleid and g.rolname = 'service_role'
+    join pg_catalog.pg_roles m on m.oid = a.member
+    -- The platform's own roles.
+    where not m.rolsuper
+      and m.rolname not in ('authenticator', 'postgres', 'dashboard_user')
+      and not starts_with(m.rolname, 'supabase_')
+  )
+  select coalesce(
+    json_agg(
+      json_build_object('kind', f.kind, 'object', f.object, 'statement', f.statement)
+      order by f.kind, f.object
+    ),
+    '[]'
+  )
+  from found f
+$$;
+comment on function agents.open_objects() is
+  'What lets anon, authenticated or another role than service_role reach our tables: [{kind, '
+  'object, statement that ends it}]. kind: view (of others, materialized ones too), function (of '
+  'others, that runs as its owner and names our tables), own (a schema of ours with an open table '
+  'or function), member (a role that was granted service_role). A function that builds its SQL '
+  'from text without naming a table is not found.';
+
+create function agents.strange_structure() returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object('part', f.part, 'statement', f.statement, 'kind', f.kind) order by f.part
+    ),
+    '[]'
+  )
+  from (
+    select o.part, 'stranger' as kind, o.statement
+    from (
+      select format('constraint %s of %s', k.conname, k.conrelid::regclass) as part, k.conrelid as relation,
+        format('alter table %s drop constraint %I;', k.conrelid::regclass, k.conname) as statement
+      from pg_catalog.pg_constraint k
+      where k.contype in ('u', 'f', 'c', 'x')
+      union all
+      select format('trigger %s of %s', g.tgname, g.tgrelid::regclass), g.tgrelid,
+        format('drop trigger %I on %s;', g.tgname, g.tgrelid::regclass)
+      from pg_catalog.pg_trigger g
+      where not g.tgisinternal
+    ) o
+    join pg_catalog.pg_class c on c.oid = o.relation
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (agents.own_schemas()) and o.part not in (select s.part from agents.structure s)
+    union all
+    select format('rule %s of %s', w.rulename, w.ev_class::regclass), 'stranger',
+      format('drop rule %I on %s;', w.rulename, w.ev_class::regclass)
+    from pg_catalog.pg_rewrite w
+    join pg_catalog.pg_class c on c.oid = w.ev_class and c.relkind in ('r', 'p')
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (agents.own_schemas())
+    union all
+    select 'sequence of agents.events', 'behind',
+      'select setval(pg_get_serial_sequence(''agents.events'', ''event_id''), '
+        || '(select max(e.event_id) from agents.events e));'
+    where (select max(e.event_id) from agents.events e)
+      > coalesce(pg_sequence_last_value(pg_get_serial_sequence('agents.events', 'event_id')::regclass), 0)
+  ) f
+$$;
+comment on function agents.strange_structure() is
+  'What no migration made on our tables and may stop their writes or swallow them: [{part, '
+  'statement that removes it, kind}]. kind: stranger (a trigger, a rule or a constraint), behind '
+  '(a sequence whose next number a row already has).';
+
+create function agents.definers(operations text[]) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    json_object_agg(format('%s.%s', n.nspname, p.proname), p.oid::regprocedure::text), '{}'
+  )
+  from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  where p.prosecdef
+    and (
+      n.nspname = any (agents.own_schemas())
+      or n.nspname = 'public' and p.proname = any (definers.operations)
+    )
+$$;
+comment on function agents.definers(text[]) is
+  'Those of our functions that run as their owner: their signatures by name. operations: as in '
+  'function_digests.';
+
 -- schemas/operator/deployment/deployment.sql
 
 -- Compares this database with a checkout of the project, for `deno task doctor`.
@@ -14150,6 +14377,9 @@ begin
     'open_schemas', open_schemas,
     'functions', agents.function_digests(inspect_deployment.operations),
     'missing_structure', agents.missing_structure(),
+    'definers', agents.definers(inspect_deployment.operations),
+    'open_objects', agents.open_objects(),
+    'strange_structure', agents.strange_structure(),
     'policies', agents.readable_policies(),
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
@@ -14165,9 +14395,9 @@ comment on function public.inspect_deployment(text[]) is
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
-  'missing_structure, policies, unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, '
-  'sweep_schedule}. A digest of a migration is the MD5 of its text without white space and '
-  'semicolons.';
+  'missing_structure, definers, open_objects, strange_structure, policies, unprotected_storage, '
+  'bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A digest of a migration '
+  'is the MD5 of its text without white space and semicolons.';
 
 -- schemas/operator/restores/restores.sql
 
@@ -16045,6 +16275,8 @@ alter table mesh.counters enable row level security;
 alter table mesh.censuses enable row level security;
 
 revoke all on all sequences in schema agents from public, anon, authenticated, service_role;
+-- The doctor compares the sequence with the rows.
+grant select on all sequences in schema agents to service_role;
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
 grant execute on all functions in schema agents, artifacts, mesh to service_role;
 

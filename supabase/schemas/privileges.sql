@@ -98,6 +98,8 @@ alter table mesh.counters enable row level security;
 alter table mesh.censuses enable row level security;
 
 revoke all on all sequences in schema agents from public, anon, authenticated, service_role;
+-- The doctor compares the sequence with the rows.
+grant select on all sequences in schema agents to service_role;
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
 grant execute on all functions in schema agents, artifacts, mesh to service_role;
 

@@ -8,7 +8,11 @@ Deno.test("doctor of a database that hosts and Storage are ahead of → says so 
 
   const pubkey = btoa("\x01" + "\x09".repeat(31));
   await deployment.ask("/agent-mesh/peer/register", { agent_id: "ahead", pubkey });
-  await deployment.ask("/agent-mesh/peer/heartbeat", { agent_id: "ahead", config_version: 99 });
+  const beat = (config_version: number) =>
+    deployment.ask("/agent-mesh/peer/heartbeat", { agent_id: "ahead", config_version });
+  await beat(99);
+  // A host soon runs the restored configuration, and reports that.
+  await beat(0);
   const id = `art_${"0".repeat(32)}`;
   await sql`
     insert into storage.objects (bucket_id, name, metadata)

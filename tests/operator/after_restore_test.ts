@@ -15,6 +15,7 @@ for (
     [["--record", "/nowhere/record"], /^\/nowhere\/record cannot be read\.$/],
     [["--log", "/nowhere/log", "--since", "1h"], /^\/nowhere\/log cannot be read\.$/],
     [["--log", "/dev/null"], /^--log needs --since: when the backup was made\.$/],
+    [["--dry-run"], /^--dry-run needs --record\.$/],
     [["--since", "yesterday"], /^--since takes how long ago/],
   ] as const
 ) {
@@ -109,6 +110,14 @@ Deno.test("after_restore --record with lines of every earlier form and lines tha
     await withFolder(async (folder) => {
       const record = `${folder}/record.jsonl`;
       await Deno.writeTextFile(record, lines.join("\n"));
+      const before = await sql`select max(event_id) from agents.events`;
+      const planned = await afterRestore(own, "--record", record, "--dry-run");
+      assert.deepEqual(
+        [planned.code, planned.of("would_replay").length],
+        [0, lines.length],
+        planned.errors,
+      );
+      assert.deepEqual(await sql`select max(event_id) from agents.events`, before);
       const { code, errors, of } = await afterRestore(own, "--record", record);
       assert.equal(code, 1, errors);
       const named = of("replay").filter(({ outcome }) => outcome !== "replayed");

@@ -3,6 +3,7 @@ import { freePort } from "../../local/processes/free_port.ts";
 import type { Finding } from "../../operator/doctor/findings/finding.ts";
 import { Deployment, remedyIn } from "../doctor/deployment.ts";
 import { SERVICE_TOKEN, startCredentialsService } from "../own_function/relay/relays.ts";
+import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { runTask } from "../stack/stack_process.ts";
 import { makeCertificate } from "./relay/certificate.ts";
 import { Coturn } from "./relay/coturn.ts";
@@ -38,7 +39,10 @@ Deno.test({
     await using deployment = await Deployment.open();
     const directory = deployment.stack.stateDir;
     const { authority, certificate, key } = await makeCertificate(directory, "127.0.0.1");
-    await using coturn = await Coturn.start([`cert=${certificate}`, `pkey=${key}`]);
+    const denied = (await documentedBlock("docs/relay.md, Your own server, 3")).trim().split("\n");
+    await using coturn = await Coturn.start(
+      [`cert=${certificate}`, `pkey=${key}`, "no-tcp-relay", ...denied],
+    );
     const secret = await secretOf(coturn);
     const udp = `turn:127.0.0.1:${coturn.port}?transport=udp`;
     const tcp = `turn:127.0.0.1:${coturn.port}?transport=tcp`;
@@ -89,6 +93,40 @@ Deno.test({
       assert.match(complaints[1]!.message, /gives no allocation: .*refused/i);
       for (const complaint of complaints) {
         assert.match(remedyIn(complaint), / secrets unset MESH_TURN_URLS MESH_TURN_SECRET$/);
+      }
+    });
+
+    await test.step("a server that permits the machine itself, the cloud's metadata and TCP → a fault for each URI, that names them", async () => {
+      await using open = await Coturn.start();
+      const urls = ["udp", "tcp"].map((how) => `turn:127.0.0.1:${open.port}?transport=${how}`);
+      const complaints = await complaintsOf(urls, await secretOf(open));
+      assertFaults(complaints, urls);
+      const permitted = [
+        "127.0.0.1, 169.254.169.254",
+        "127.0.0.1, 169.254.169.254, TCP connections",
+      ];
+      for (const [index, { message, remedy }] of complaints.entries()) {
+        assert.ok(message.includes(` relays where it must not: ${permitted[index]}. `), message);
+        assert.match(
+          remedy!,
+          /^Put no-tcp-relay and every denied-peer-ip of docs\/relay\.md into /,
+        );
+      }
+      for (
+        const [left, options] of [
+          ["127.0.0.1", ["no-tcp-relay", ...denied.filter((line) => !line.includes("=127."))]],
+          ["169.254.169.254", [
+            "no-tcp-relay",
+            ...denied.filter((line) => !line.includes("=169.")),
+          ]],
+          ["TCP connections", denied],
+        ] as const
+      ) {
+        await using partly = await Coturn.start(options);
+        const url = `turn:127.0.0.1:${partly.port}?transport=tcp`;
+        const [only, ...others] = await complaintsOf([url], await secretOf(partly));
+        assert.deepEqual(others, []);
+        assert.ok(only!.message.includes(` relays where it must not: ${left}. `), only!.message);
       }
     });
 

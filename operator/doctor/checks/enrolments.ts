@@ -1,12 +1,15 @@
 import type { Facts } from "../facts/facts.ts";
 import { type Finding, note, ok } from "../findings/finding.ts";
+import { unmadeByFunction } from "./unmade.ts";
 import { runOwnTask } from "../findings/remedies.ts";
 import { endOf, type Enrolment } from "../../enrolment/enrolment.ts";
 
 /** Which enrolment keys stay usable forever by anyone who finds them, or give any name. */
-export function checkEnrolments({ enrolments: { status, body }, inspection }: Facts): Finding[] {
-  // An older deployment has no enrolments; another check reports its age.
-  if (status !== 200) return [];
+export function checkEnrolments(facts: Facts): Finding[] {
+  const { enrolments: { status, body }, inspection } = facts;
+  if (status !== 200) {
+    return unmadeByFunction("enrolments", facts.enrolments, { name: "agent-artifacts", facts });
+  }
   const open = (body as { enrolments: Enrolment[] }).enrolments.filter((enrolment) =>
     endOf(enrolment, nowOf(inspection.body)) === null
   );

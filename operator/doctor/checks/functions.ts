@@ -22,7 +22,7 @@ export function checkFunctions(facts: Facts): Finding[] {
 }
 
 /** The fault that keeps the function from answering any request, or null. */
-function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | null {
+export function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | null {
   if (openHealth.status === 401) {
     return fault(
       name,
@@ -60,11 +60,27 @@ function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | nul
         : "Read the function's log, and check whether the project is running.",
     );
   }
+  if (fieldOf(openHealth, "status") !== "ok") {
+    return fault(
+      name,
+      `Something else answers in the function's place: ${wordsOf(openHealth)}.`,
+      `Deploy it. ${LOCALLY}`,
+      DEPLOY,
+    );
+  }
   return null;
 }
 
-/** A fault if a function refuses the secret key that the project accepts. */
+/** A fault if a function refuses the secret key that the project accepts, or does not answer it. */
 function findRefusal({ name, health, whoami }: FunctionFacts): Finding | null {
+  const failed = [health, whoami].find(({ status }) => status === 0 || status >= 500);
+  if (failed !== undefined) {
+    return fault(
+      name,
+      `The function does not answer the operator: ${wordsOf(failed)}.`,
+      "Run the doctor again. If it stays, read the function's log.",
+    );
+  }
   if (isRefusedLegacyKey(whoami)) {
     return fault(
       name,

@@ -1,4 +1,5 @@
 import type { Facts } from "../facts/facts.ts";
+import { unmadeByDatabase } from "./unmade.ts";
 import { fault, type Finding, orOk } from "../findings/finding.ts";
 
 /** What `find_restore_signs` returns. */
@@ -17,9 +18,9 @@ const REMEDY =
   "If the database was restored from a backup: deno task after-restore (docs/backup.md).";
 
 /** Whether the database is older than what agents and Storage have seen. */
-export function checkRestore({ restoreSigns }: Facts): Finding[] {
-  // The other checks report why it cannot be called.
-  if (restoreSigns.status !== 200) return [];
+export function checkRestore(facts: Facts): Finding[] {
+  const { restoreSigns } = facts;
+  if (restoreSigns.status !== 200) return unmadeByDatabase("restore", restoreSigns, facts);
   const signs = restoreSigns.body as RestoreSigns;
   const { peers_ahead, unknown_objects } = signs;
   const findings: Finding[] = [];

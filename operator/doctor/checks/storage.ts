@@ -1,6 +1,7 @@
 import { setVariable } from "../findings/remedies.ts";
 import { type Facts, inspected, refusesSecretKey, settingsOf } from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
+import { unmade } from "./unmade.ts";
 import { fault, type Finding, note, ok, orOk, sql } from "../findings/finding.ts";
 
 const BUCKET = "agent-artifacts";
@@ -82,6 +83,9 @@ $$;`),
 function checkSizeLimit(facts: Facts): Finding[] {
   const { ARTIFACTS_MAX_SIZE_BYTES: largest } = settingsOf(facts);
   if (largest === undefined) return [];
+  if (facts.uploads.status === 0 || facts.uploads.status >= 500) {
+    return [unmade("file size", facts.uploads)];
+  }
   const ofBucket = bytesIn(fieldOf(facts.bucket, "file_size_limit"));
   // TUS 1.0.0: Tus-Max-Size is the largest upload that the server accepts; here, in the whole
   // project.

@@ -20,6 +20,10 @@ export interface DatabaseFacts {
   /** The MD5 of each body, by the function's name with its schema. */
   readonly functions: Readonly<Record<string, string>>;
   readonly missing_structure: readonly { readonly part: string; readonly statement: string }[];
+  /** The signatures of our functions that run as their owner, by name; null: an older schema. */
+  readonly definers: Readonly<Record<string, string>> | null;
+  readonly open_objects: readonly OpenObject[];
+  readonly strange_structure: readonly StrangePart[];
   readonly policies: readonly Policy[];
   readonly unprotected_storage: readonly string[];
   /** Why committed events are in no feed yet; null: all are. */
@@ -27,6 +31,22 @@ export interface DatabaseFacts {
   readonly installed_at: string;
   readonly swept_at: string | null;
   readonly sweep_schedule: string | null;
+}
+
+/** What lets others than service_role reach our tables. */
+export interface OpenObject {
+  readonly kind: "view" | "function" | "own" | "member";
+  readonly object: string;
+  /** Ends it. */
+  readonly statement: string;
+}
+
+/** What others made on our tables, or a sequence that is behind its rows. */
+export interface StrangePart {
+  readonly kind: "stranger" | "behind";
+  readonly part: string;
+  /** Removes or repairs it. */
+  readonly statement: string;
 }
 
 /** A policy of row level security. */
@@ -155,6 +175,9 @@ const UNTOLD = {
   functions: {},
   held_log: null,
   missing_structure: [],
+  definers: null,
+  open_objects: [],
+  strange_structure: [],
   policies: [],
   unprotected_storage: [],
 };

@@ -16,11 +16,17 @@ interface IceServer {
 
 /** Tries every TURN server in an answer of `/relay`. */
 export async function tryRelay(reply: Reply): Promise<RelayFacts> {
-  const servers = reply.status === 200 ? fieldOf(reply, "ice_servers") as IceServer[] : [];
+  const servers = serversIn(reply) ?? [];
   const trials = servers.flatMap(({ urls, ...credentials }) =>
     urls.map((url) => tryTurnUrl(url, credentials))
   );
   return { reply, trials: await Promise.all(trials) };
+}
+
+/** Null: this is no answer of `/relay`. */
+export function serversIn(reply: Reply): IceServer[] | null {
+  const servers = reply.status === 200 ? fieldOf(reply, "ice_servers") : null;
+  return Array.isArray(servers) ? servers : null;
 }
 
 /** Whether the function itself signs the credentials, for the operator's own TURN servers. */

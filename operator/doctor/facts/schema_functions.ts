@@ -7,6 +7,8 @@ export interface SchemaFunction {
   readonly name: string;
   /** MD5 of its body; null for an SQL-standard body, whose text PostgreSQL does not keep. */
   readonly digest: string | null;
+  /** Whether it runs as its owner. */
+  readonly isDefiner: boolean;
   /** The statements that restore it, privileges included. */
   readonly statement: string;
 }
@@ -21,6 +23,7 @@ export function readSchemaFunctions(files: readonly SchemaFile[]): SchemaFunctio
       return {
         name: name!,
         digest: body === undefined ? null : md5(body),
+        isDefiner: /^security definer$/m.test(definition),
         statement: [
           definition.replace(/^create /, "create or replace "),
           `revoke all on function ${name} from public, anon, authenticated;`,

@@ -3,6 +3,7 @@ import { parseServerUrl } from "../../../clients/typescript/src/paths/relays/ice
 import { openAllocation } from "../../../clients/typescript/src/paths/relays/open_allocation.ts";
 import { openNodeSocket } from "../../../clients/typescript/src/wireguard/sockets/node_socket.ts";
 import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
+import { forbiddenPeersOf, givesTcpAllocation } from "./turn_openness.ts";
 import { reasonOf } from "../../../local/command/command_error.ts";
 
 /** The outcome of asking a TURN server for an allocation. */
@@ -10,21 +11,25 @@ export interface TurnTrial {
   readonly url: string;
   /** Null: the server gave an allocation. */
   readonly failure: string | null;
+  /** What it would relay to, though nobody outside may reach it through a relay. */
+  readonly permits: readonly string[];
 }
 
 /** Long enough for a handshake with a server on another continent, with one lost datagram. */
 const PATIENCE_MILLISECONDS = 10_000;
 
-/** Asks for an allocation, and releases it. */
+/** Asks for an allocation, and for what no relay may permit; releases everything. */
 export async function tryTurnUrl(
   url: string,
   credentials: { readonly username: string; readonly credential: string },
 ): Promise<TurnTrial> {
   const server = parseServerUrl(url);
-  if (server === null) return { url, failure: "this is no URI of a TURN server" };
+  const failed = (failure: string) => ({ url, failure, permits: [] });
+  if (server === null) return failed("this is no URI of a TURN server");
   const ended = new AbortController();
+  const attempt = { ...server, ...credentials, proxy: null };
   try {
-    const opening = openAllocation({ ...server, ...credentials, proxy: null }, {
+    const opening = openAllocation(attempt, {
       surroundings: systemSurroundings(),
       openSocket: openNodeSocket,
       lookUp: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
@@ -33,14 +38,27 @@ export async function tryTurnUrl(
       onEnd: () => {},
     });
     // Release the allocation even if it comes after the timeout.
-    opening.then((allocation) => allocation.close()).catch(() => {});
-    await Promise.race([opening, rejectedAfter(PATIENCE_MILLISECONDS, ended.signal)]);
-    return { url, failure: null };
+    const release = () => opening.then((allocation) => allocation.close()).catch(() => {});
+    try {
+      const allocation = await inTime(opening, ended.signal);
+      const peers = await inTime(forbiddenPeersOf(allocation), ended.signal);
+      const givesTcp = await inTime(
+        givesTcpAllocation(attempt, systemSurroundings()),
+        ended.signal,
+      );
+      return { url, failure: null, permits: [...peers, ...(givesTcp ? ["TCP connections"] : [])] };
+    } finally {
+      void release();
+    }
   } catch (error) {
-    return { url, failure: reasonOf(error) };
+    return failed(reasonOf(error));
   } finally {
     ended.abort();
   }
+}
+
+async function inTime<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return await Promise.race([promise, rejectedAfter(PATIENCE_MILLISECONDS, signal)]);
 }
 
 function rejectedAfter(milliseconds: number, signal: AbortSignal): Promise<never> {

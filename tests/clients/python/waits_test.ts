@@ -152,8 +152,8 @@ def broken(code="network_error"):
     return AgentError(code, "Broken.", retryable=True)
 length = agent_files._WaitLength()
 seen = [length.seconds]
-for elapsed, error in [(2, broken()), (60, broken("upstream_unavailable")), (60.2, broken()),
-                       (170, broken())]:
+for elapsed, error in [(2, broken()), (60, broken("upstream_unavailable")),
+                       (60, broken("maintenance")), (60.2, broken()), (170, broken())]:
     length.failed(elapsed, error)
     seen.append(length.seconds)
 for _ in range(9):
@@ -178,7 +178,7 @@ print(json.dumps({"seen": seen, "asked": asked}))
     await twoAgents(),
   );
   assert.deepEqual(answer, {
-    seen: [140, 140, 140, 54, 48, 48, 72],
+    seen: [140, 140, 140, 140, 54, 48, 48, 72],
     asked: [null, 140, 50],
   });
 });

@@ -35,7 +35,9 @@ Deno.test("a wait that failed at once, was refused, or has failed after its whol
   for (const code of ["upstream_unavailable", "rate_limited", "unauthenticated"] as const) {
     length.failed(60, new AgentError({ code, message: "No.", retryable: code[0] !== "u" }));
   }
-  length.failed(60, new AgentError({ code: "upstream_unavailable", message: "", retryable: true }));
+  for (const code of ["upstream_unavailable", "maintenance"] as const) {
+    length.failed(60, new AgentError({ code, message: "", retryable: true }));
+  }
   assert.equal(length.seconds, 140);
   length.failed(170, BROKEN);
   assert.equal(length.seconds, 126, "nothing came after the answer was due");

@@ -58,7 +58,7 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   }, { bounds: { rows: 3_000, pages: 9_000 } }),
   call("note_replayed_event", { event_id: "evt_1", recorded_at: "2026-01-31T09:30:00.000Z" }),
   call("find_hashed_names", { name_hash: "00".repeat(32), max_entries: 100 }, {
-    bounds: { rows: 2_000, pages: 8_000 },
+    bounds: { rows: 2_000, pages: 20_000 },
   }),
   call("create_agent_keys", {
     keys: [{ agent_id: OWNER }, { agent_id: PEER, label: "second" }],

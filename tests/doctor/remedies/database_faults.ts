@@ -96,6 +96,124 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
       check (hour = date_trunc('hour', hour, 'UTC')) not valid`,
     "constraint hour_is_a_full_hour of agents.refusals",
   ),
+  missing(
+    "a not-null was dropped",
+    "alter table agents.events alter column action drop not null",
+    "not null of agents.events.action",
+  ),
+  missing(
+    "a default was dropped",
+    "alter table agents.events alter column occurred_at drop default",
+    "default of agents.events.occurred_at",
+  ),
+  {
+    fault: "a trigger of somebody else swallows our events",
+    put: `create function public.swallow() returns trigger language plpgsql
+        as $$ begin return null; end $$;
+      create trigger swallow before insert on agents.events
+        for each row execute function public.swallow()`,
+    check: "structure",
+    message: /^No migration made the trigger swallow of agents\.events: /,
+    cleanUp: "drop function public.swallow()",
+  },
+  {
+    fault: "a rule of somebody else swallows our events",
+    put: "create rule swallow as on insert to agents.events do instead nothing",
+    check: "structure",
+    message: /^No migration made the rule swallow of agents\.events: /,
+  },
+  {
+    fault: "a constraint of somebody else stops our writes",
+    put: "alter table agents.events add constraint never check (false) not valid",
+    check: "structure",
+    message: /^No migration made the constraint never of agents\.events: /,
+  },
+  {
+    fault: "the sequence of the events is behind its rows",
+    put: `insert into agents.events (actor_kind, action) values ('operator', 'policy.applied');
+      select setval('agents.events_event_id_seq', 1)`,
+    check: "structure",
+    message: /^The sequence of agents\.events is behind its rows: /,
+  },
+  {
+    fault: "a function runs as its owner",
+    put: "alter function public.list_agents security definer",
+    check: "schema",
+    message: /^The SQL function public\.list_agents runs as its owner\.$/,
+  },
+  {
+    fault: "a function that must run as its owner does not",
+    put: "alter function agents.open_writers security invoker",
+    check: "schema",
+    message: /^The SQL function agents\.open_writers runs as its caller\.$/,
+  },
+  ...["view", "materialized view"].map((kind): MendedFault => ({
+    fault: `a ${kind} of the app over our tables, by default privileges`,
+    put: `set role postgres;
+      create ${kind} public.files_overview as select agent_id, key, sha256 from artifacts.artifacts;
+      reset role`,
+    check: "privileges",
+    message:
+      /^Everybody with the publishable key may read our tables .* view public\.files_overview\.$/,
+    cleanUp: `drop ${kind} public.files_overview`,
+  })),
+  {
+    fault: "a view of the app, in a schema of its own, over a view over our tables",
+    put: `set role postgres;
+      create schema app;
+      create view app.keys as select agent_id from agents.keys;
+      create view app.agents as select distinct agent_id from app.keys;
+      grant usage on schema app to authenticated;
+      grant select (agent_id) on app.agents to authenticated;
+      reset role`,
+    check: "privileges",
+    message: /^Everybody with the publishable key may read our tables .* view app\.agents\.$/,
+    cleanUp: "drop schema app cascade",
+  },
+  {
+    fault: "a function of the app that runs as its owner over our tables",
+    put: `set role postgres;
+      create function public.my_files(agent text) returns bigint language plpgsql
+      security definer as $$ begin
+        return (select count(*) from artifacts . artifacts a where a.agent_id = agent);
+      end $$;
+      reset role`,
+    check: "privileges",
+    message:
+      /^Everybody with the publishable key may call public\.my_files\(text\), which runs as its owner /,
+    cleanUp: "drop function public.my_files",
+  },
+  {
+    fault:
+      "a function of the app with an SQL-standard body, that runs as its owner over our tables",
+    put: `set role postgres;
+      create function public.count_files() returns bigint language sql security definer
+      return (select count(*) from artifacts.artifacts);
+      reset role`,
+    check: "privileges",
+    message:
+      /^Everybody with the publishable key may call public\.count_files\(\), which runs as its owner /,
+    cleanUp: "drop function public.count_files",
+  },
+  {
+    fault: "our own functions are open to everybody, as after pg_restore",
+    put: "grant execute on all functions in schema mesh to public",
+    check: "privileges",
+    message: /^Tables or functions in the schema mesh are open to anon or authenticated, /,
+  },
+  {
+    fault: "a table of ours is granted to anon",
+    put: "grant select (key_id) on agents.keys to anon",
+    check: "privileges",
+    message: /^Tables or functions in the schema agents are open to anon or authenticated, /,
+  },
+  {
+    fault: "a role was granted service_role",
+    put: "set role postgres; create role reporting; grant service_role to reporting; reset role",
+    check: "privileges",
+    message: /^The role reporting is a member of service_role, /,
+    cleanUp: "drop role reporting",
+  },
   {
     fault: "a policy on the table of agent keys",
     put: "create policy open on agents.keys for select to anon using (true)",

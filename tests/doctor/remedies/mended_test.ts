@@ -87,7 +87,8 @@ Deno.test("policies that the app needs for other buckets → healthy", async () 
 Deno.test("the schema is newer than this checkout, as after a rollback → a note that names what it also has", async () => {
   await using deployment = await Deployment.open();
   await deployment.sql.unsafe(
-    "create function mesh.of_a_later_release() returns integer language sql return 1",
+    `create function mesh.of_a_later_release() returns integer language sql return 1;
+    revoke all on function mesh.of_a_later_release from public`,
   );
   const [complaint, ...others] = await deployment.complaints();
   assert.deepEqual(others, []);

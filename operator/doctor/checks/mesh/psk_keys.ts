@@ -1,11 +1,13 @@
 import { encryptionKeyIdOf } from "../../../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
 import { MAKE_ENCRYPTION_KEY, runOwnTask } from "../../findings/remedies.ts";
+import { unmade, unmadeByDatabase } from "../unmade.ts";
 import { type Facts, keyIdsOf } from "../../facts/facts.ts";
 import { wordsOf } from "../../facts/reply.ts";
 import { fault, type Finding, note, orOk } from "../../findings/finding.ts";
 
 /** Whether the functions have encryption keys for PSKs, including those of the stored PSKs. */
-export function checkPskKeys({ pskKeys, oldPsks, functions }: Facts): Finding[] {
+export function checkPskKeys(facts: Facts): Finding[] {
+  const { pskKeys, oldPsks, functions } = facts;
   if (
     functions.some(({ name, health }) => name === "agent-mesh" && health.status !== 200) ||
     pskKeys.status === 401
@@ -21,7 +23,11 @@ export function checkPskKeys({ pskKeys, oldPsks, functions }: Facts): Finding[] 
       MAKE_ENCRYPTION_KEY,
     )];
   }
+  if (oldPsks !== null && oldPsks.status !== 200) {
+    return unmadeByDatabase("PSK keys", oldPsks, facts);
+  }
   const known = keyIdsOf(pskKeys);
+  if (known.length === 0) return [unmade("PSK keys", pskKeys)];
   const countsByKey = countByKey(oldPsks?.body);
   const findings: Finding[] = [];
   for (const [keyId, count] of countsByKey) {

@@ -1,21 +1,37 @@
 import type { Facts } from "../../facts/facts.ts";
-import { isOwnRelay, type RelayFacts } from "../../facts/relay.ts";
-import { fieldOf, wordsOf } from "../../facts/reply.ts";
+import { isOwnRelay, type RelayFacts, serversIn } from "../../facts/relay.ts";
+import { fieldOf, type Reply, wordsOf } from "../../facts/reply.ts";
+import { unmadeByFunction } from "../unmade.ts";
 import type { TurnTrial } from "../../facts/turn_trial.ts";
 import { fault, type Finding, orOk, type Paste } from "../../findings/finding.ts";
 import { ENTER_TURN_SECRET, setText, unsetVariables } from "../../findings/remedies.ts";
 
 /** If a relay is set: whether each of its TURN servers gives an allocation. */
-export function checkRelay({ relay }: Facts): Finding[] {
+export function checkRelay(facts: Facts): Finding[] {
+  const { relay } = facts;
   const { reply, trials } = relay;
-  if (reply.status !== 200) return isRelayTrouble(relay) ? [faultOfService(relay)] : [];
+  if (serversIn(reply) === null) {
+    if (isRelayTrouble(relay)) return [faultOfService(relay)];
+    return codeOf(reply) === "misconfigured"
+      ? []
+      : unmadeByFunction("relay", reply, { name: "agent-mesh", facts });
+  }
   const failed = trials.filter(({ failure }) => failure !== null);
   const working = trials.filter(({ failure }) => failure === null).map(({ url }) => url);
   return orOk(
-    failed.map((trial) => faultOf(trial, { working, isOwn: isOwnRelay(relay) })),
+    [
+      ...failed.map((trial) => faultOf(trial, { working, isOwn: isOwnRelay(relay) })),
+      ...trials.filter(({ permits }) => permits.length > 0).map((trial) =>
+        faultOfOpenness(trial, { isOwn: isOwnRelay(relay) })
+      ),
+    ],
     "relay",
     `The relay gives allocations: ${working.join(", ")}.`,
   );
+}
+
+function codeOf(reply: Reply): unknown {
+  return Object(fieldOf(reply, "error")).code;
 }
 
 /**
@@ -54,6 +70,22 @@ function faultOf(
     );
   }
   return fault("relay", message, remedyFor(url), withoutServer({ working, isOwn }));
+}
+
+/** Through such a server, every agent reaches what only its machine or its network should. */
+function faultOfOpenness(
+  { url, permits }: TurnTrial,
+  { isOwn }: { readonly isOwn: boolean },
+): Finding {
+  return fault(
+    "relay",
+    `${url} relays where it must not: ${
+      permits.join(", ")
+    }. An agent may reach services of the server itself, or its network.`,
+    isOwn
+      ? "Put no-tcp-relay and every denied-peer-ip of docs/relay.md into its turnserver.conf, remove allow-loopback-peers, and restart it."
+      : "Tell the service, and use another one until it refuses that (docs/relay.md).",
+  );
 }
 
 function remedyFor(url: string): string {

@@ -40,10 +40,12 @@ begin
     return;
   end if;
   return query
-  -- The endpoint that most observers report, so that one that lies is outvoted. Then the newest.
+  -- The endpoint that most observers report, so that one that lies is outvoted: each has one vote,
+  -- however often it reports. Where they are as many, the one whose path the agent itself has
+  -- reported for longest, which no report of an observer changes.
   select distinct on (seen.agent_id) seen.agent_id, seen.endpoint
   from (
-    select own.agent_id::text, heard.endpoint::text, count(*) as observers, max(t.heard_at) as seen_at
+    select own.agent_id::text, heard.endpoint::text, count(*) as observers, min(own.since) as known_since
     from unnest(observed_endpoints.agent_ids) as named (agent_id)
     join mesh.path_reports own on own.agent_id = named.agent_id
     join mesh.liveness own_liveness on own_liveness.agent_id = own.agent_id
@@ -89,10 +91,11 @@ begin
       )
     group by own.agent_id, heard.endpoint
   ) seen
-  order by seen.agent_id, seen.observers desc, seen.seen_at desc, seen.endpoint;
+  order by seen.agent_id, seen.observers desc, seen.known_since, seen.endpoint;
 end
 $$;
 comment on function mesh.observed_endpoints(text, text[], integer) is
   'Where each of these agents, except the viewer, was last seen by its reachable neighbours, over '
   'a direct path that both sides report. No row: nobody saw the agent. Without online_seconds, it '
-  'returns no rows.';
+  'returns no rows. Where observers differ, the endpoint that most report counts, then that of the '
+  'path that the agent has reported for longest.';

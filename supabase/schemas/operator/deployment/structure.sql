@@ -1,4 +1,5 @@
--- What protects and speeds up our tables: row level security, constraints, indexes and triggers.
+-- What protects and speeds up our tables: row level security, constraints, defaults, indexes and
+-- triggers.
 -- The migrations record what they created, so that the doctor can tell what is missing later.
 
 create table agents.structure (
@@ -48,9 +49,30 @@ as $$
     )
   from tables t
   join pg_catalog.pg_constraint k on k.conrelid = t.oid
-  -- Without not-null constraints: nobody drops them by accident, and not every PostgreSQL release
-  -- has them in pg_constraint.
+  -- Not-null constraints are read from pg_attribute: not every PostgreSQL release has them here.
   where k.contype in ('p', 'u', 'f', 'c', 'x') and k.convalidated
+  union all
+  select format('not null of %s.%I', t.name, a.attname),
+    format('alter table %s alter column %I set not null;', t.name, a.attname)
+  from tables t
+  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+  where a.attnotnull
+  union all
+  select format('default of %s.%I', t.name, a.attname), format(
+      'alter table %s alter column %I set default %s;', t.name, a.attname, pg_get_expr(d.adbin, d.adrelid)
+    )
+  from tables t
+  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+  join pg_catalog.pg_attrdef d on d.adrelid = t.oid and d.adnum = a.attnum
+  where a.attgenerated = ''
+  union all
+  select format('identity of %s.%I', t.name, a.attname), format(
+      'alter table %s alter column %I add generated %s as identity;', t.name, a.attname,
+      case a.attidentity when 'a' then 'always' else 'by default' end
+    )
+  from tables t
+  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+  where a.attidentity <> ''
   union all
   select 'index ' || i.indexrelid::regclass,
     -- An index that is not valid has the name.

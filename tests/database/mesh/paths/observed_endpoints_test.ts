@@ -146,14 +146,24 @@ Deno.test("one observer that lies, and two that agree → what the two say, whoe
   assert.deepEqual(told, [OBSERVED, OBSERVED, OBSERVED]);
 });
 
-Deno.test("two observers that do not agree → what the newer report says", async () => {
-  const mesh = await meshWithHub();
-  await addObserver(mesh, "hub-2", "198.51.100.2:51820");
-  await mesh.heartbeat("alice", ["hub", "hub-2"].map((agent_id) => ({ agent_id })));
-  await mesh.heartbeat("hub", [{ agent_id: "alice", ...at(OBSERVED) }]);
-  await mesh.heartbeat("hub-2", [{ agent_id: "alice", ...at("203.0.113.8:1024") }]);
-  assert.equal(await mesh.observedEndpoint("bob", "alice"), "203.0.113.8:1024");
-});
+for (const [older, newer] of [["hub", "liar"], ["liar", "hub"]] as const) {
+  Deno.test(`two observers that do not agree → what ${older} says, whose path the agent has reported for longer, however often ${newer} reports`, async () => {
+    const mesh = await meshWithHub();
+    await addObserver(mesh, "liar", "198.51.100.3:51820");
+    const seenBy = { hub: OBSERVED, liar: "203.0.113.66:53" };
+    await mesh.heartbeat("alice", ["hub", "liar"].map((agent_id) => ({ agent_id })));
+    await mesh.owner`
+      update mesh.path_reports set since = since - interval '1 hour'
+      where agent_id = 'alice' and other_agent = ${older}`;
+    for (const observer of [older, newer, newer, newer]) {
+      await mesh.heartbeat(observer, [{ agent_id: "alice", ...at(seenBy[observer]) }]);
+    }
+    assert.equal(await mesh.observedEndpoint("bob", "alice"), seenBy[older]);
+    await mesh.heartbeat("alice", ["hub", "liar"].map((agent_id) => ({ agent_id })));
+    await mesh.heartbeat(newer, [{ agent_id: "alice", ...at(seenBy[newer]) }]);
+    assert.equal(await mesh.observedEndpoint("bob", "alice"), seenBy[older]);
+  });
+}
 
 Deno.test("a neighbour that claims to see an agent it never met → not believed, whatever it reports", async () => {
   const mesh = await meshWithHub();

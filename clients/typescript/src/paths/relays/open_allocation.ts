@@ -50,7 +50,7 @@ export async function openAllocation(
   }
 }
 
-async function openTransport(
+export async function openTransport(
   { transport, host, port, proxy }: Attempt,
   { openSocket, lookUp, ca, onMessage, onClose }: Omit<RelayOptions, "onDatagram"> & {
     readonly onMessage: (message: Uint8Array) => void;

@@ -1,15 +1,19 @@
-import { ENTER_SECRET_KEY, grantToService, LOCALLY, PUSH } from "../findings/remedies.ts";
-import { isSameMigration, type MigrationRecord } from "../../../local/postgres/migration_files.ts";
-import type { Checkout } from "../facts/checkout.ts";
+import { ENTER_SECRET_KEY, grantToService, LOCALLY, PUSH } from "../../findings/remedies.ts";
+import {
+  isSameMigration,
+  type MigrationRecord,
+} from "../../../../local/postgres/migration_files.ts";
+import type { Checkout } from "../../facts/checkout.ts";
 import {
   type DatabaseFacts,
   type Facts,
   inspected,
   mayNotInspect,
+  type OpenObject,
   refusesSecretKey,
-} from "../facts/facts.ts";
-import { fieldOf, wordsOf } from "../facts/reply.ts";
-import { fault, type Finding, note, ok, sql } from "../findings/finding.ts";
+} from "../../facts/facts.ts";
+import { fieldOf, wordsOf } from "../../facts/reply.ts";
+import { fault, type Finding, note, ok, orOk, sql } from "../../findings/finding.ts";
 import { checkStructure } from "./structure.ts";
 
 /**
@@ -167,9 +171,39 @@ function notCallable(operations: readonly string[]): Finding {
 /**
  * SQL functions trust what they are told about the caller, so only Edge Functions may call them.
  */
-function checkOutsiders({ open_operations, open_schemas }: DatabaseFacts): Finding[] {
+function checkOutsiders(database: DatabaseFacts): Finding[] {
+  return orOk(
+    [...checkOwn(database), ...database.open_objects.map(reportOpen)],
+    "privileges",
+    "anon and authenticated may use nothing of ours, nor any view or function of others that names our tables.",
+  );
+}
+
+function reportOpen({ kind, object, statement }: OpenObject): Finding {
+  const [message, remedy] = {
+    view: [
+      `Everybody with the publishable key may read our tables through the view ${object}.`,
+      "Take the privileges away, at once. If your app needs it, let it run as its caller (security_invoker) over tables of your own.",
+    ],
+    function: [
+      `Everybody with the publishable key may call ${object}, which runs as its owner and uses our tables.`,
+      "Take the privilege away, at once. If your app needs it, check in it who calls.",
+    ],
+    own: [
+      `Tables or functions in the schema ${object} are open to anon or authenticated, as after a restore by pg_restore.`,
+      "Take the privileges away.",
+    ],
+    member: [
+      `The role ${object} is a member of service_role, so it may read and change everything here.`,
+      "Take that away, unless you gave it on purpose.",
+    ],
+  }[kind] as [string, string];
+  return fault("privileges", message, remedy, sql(statement));
+}
+
+function checkOwn({ open_operations, open_schemas }: DatabaseFacts): Finding[] {
   const open = [...open_schemas.map((name) => `the schema ${name}`), ...open_operations];
-  if (open.length === 0) return [ok("privileges", "anon and authenticated may use nothing.")];
+  if (open.length === 0) return [];
   return [fault(
     "privileges",
     `Everybody with the publishable key may use ${listed(open)}.`,

@@ -1,7 +1,7 @@
-import type { SchemaFunction } from "../facts/schema_functions.ts";
-import { type Facts, inspected } from "../facts/facts.ts";
-import { fault, type Finding, note, orOk, sql } from "../findings/finding.ts";
-import { DEPLOY, PUSH } from "../findings/remedies.ts";
+import type { SchemaFunction } from "../../facts/schema_functions.ts";
+import { type DatabaseFacts, type Facts, inspected, type StrangePart } from "../../facts/facts.ts";
+import { fault, type Finding, note, orOk, sql } from "../../findings/finding.ts";
+import { DEPLOY, PUSH } from "../../findings/remedies.ts";
 
 /** If more functions than this differ, another release of the schema is the likelier reason. */
 const MOST_FUNCTIONS = 5;
@@ -22,17 +22,33 @@ export function checkStructure(facts: Facts): Finding[] {
   );
   return [
     ...orOk(
-      missing,
+      [...missing, ...database.strange_structure.map(reportStrange)],
       "structure",
-      "Every constraint, index and trigger of the migrations is there.",
+      "Every constraint, default, index and trigger of the migrations is there, and no other trigger.",
     ),
-    ...checkFunctions(facts.checkout.functions, database.functions),
+    ...checkFunctions(facts.checkout.functions, database),
   ];
+}
+
+function reportStrange({ kind, part, statement }: StrangePart): Finding {
+  return kind === "behind"
+    ? fault(
+      "structure",
+      `The ${part} is behind its rows: every change fails.`,
+      "Set it to the last row.",
+      sql(statement),
+    )
+    : fault(
+      "structure",
+      `No migration made the ${part}: it may stop our writes, or swallow rows silently.`,
+      "Drop it. If your app needs it, let it act on a table of your own.",
+      sql(statement),
+    );
 }
 
 function checkFunctions(
   expected: readonly SchemaFunction[],
-  present: Readonly<Record<string, string>>,
+  { functions: present, definers }: DatabaseFacts,
 ): Finding[] {
   const known = new Set(expected.map(({ name }) => name));
   const unknown = Object.keys(present).filter((name) => !known.has(name)).sort();
@@ -55,10 +71,29 @@ function checkFunctions(
     [
       ...missing.map((found) => report(found, "is missing")),
       ...changed.map((found) => report(found, "is not what this checkout has")),
+      ...expected.filter((found) => present[found.name] !== undefined).flatMap((found) =>
+        checkDefiner(found, definers)
+      ),
     ],
     "schema",
     "The database's functions are those of this checkout.",
   );
+}
+
+/** Whether a function runs as its caller, or as its owner, as this checkout says. */
+function checkDefiner(
+  { name, isDefiner }: SchemaFunction,
+  definers: DatabaseFacts["definers"],
+): Finding[] {
+  if (definers === null || isDefiner === (definers[name] !== undefined)) return [];
+  return [fault(
+    "schema",
+    `The SQL function ${name} runs as its ${isDefiner ? "caller" : "owner"}.`,
+    "Change it back.",
+    sql(
+      `alter function ${definers[name] ?? name} security ${isDefiner ? "definer" : "invoker"};`,
+    ),
+  )];
 }
 
 /**

@@ -1,6 +1,6 @@
-import { durationText, type OpenWriter, writerText } from "../../reads/held_log.ts";
-import { type Facts, inspected } from "../facts/facts.ts";
-import { fault, type Finding, ok, type Paste, sql } from "../findings/finding.ts";
+import { durationText, type OpenWriter, writerText } from "../../../reads/held_log.ts";
+import { type Facts, inspected } from "../../facts/facts.ts";
+import { fault, type Finding, ok, type Paste, sql } from "../../findings/finding.ts";
 
 /** A transaction of the app may take seconds. Nothing of this project's takes a minute. */
 const PATIENCE_SECONDS = 60;
