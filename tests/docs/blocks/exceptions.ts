@@ -150,6 +150,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: "docs/command-line.md, Install, 1",
     test: "tests/long/release_test.ts",
   },
+  ...[
+    "docs/sandbox.md, Build it, 1",
+    "docs/sandbox.md, Build it, 2",
+  ].map((what) => ({ what, test: "tests/long/release_anywhere_test.ts" })),
   {
     what: "clients/typescript/README.md, Proxies, 1",
     test: "tests/long/runtimes/proxy_test.ts",

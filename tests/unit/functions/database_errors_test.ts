@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { messageOf } from "../../../supabase/functions/_shared/request/error_body.ts";
 import {
   parsePostgrestError,
   type PostgrestError,
@@ -27,9 +28,9 @@ Deno.test("serviceErrorOf() a domain error with a hint → the hint is its messa
   const hint = "The two share no active rule. Put one with /acl/put.";
   const hinted = serviceErrorOf(postgrestError("PT404", { message: "peer_not_found", hint }), 404);
   assert.equal(hinted.code, "peer_not_found");
-  assert.equal(hinted.message, hint);
+  assert.equal(messageOf(hinted), hint);
   const plain = serviceErrorOf(postgrestError("PT404", { message: "peer_not_found" }), 404);
-  assert.match(plain.message, /^There is no such peer\./);
+  assert.match(messageOf(plain), /^There is no such peer\./);
 });
 
 Deno.test("serviceErrorOf() any other error with a hint → a message without it: it may be PostgreSQL's own", () => {
