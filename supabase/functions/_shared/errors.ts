@@ -92,7 +92,7 @@ export function errorEntry(code: ErrorCode): ErrorEntry {
 
 /** The response of an error, with the headers that belong to its status. */
 export async function errorResponse(error: ServiceError, requestId: string): Promise<Response> {
-  const { errorBody } = await import("./request/error_body.ts");
+  const { errorBody } = await import("./error_body.ts");
   const { status } = errorEntry(error.code);
   const headers = new Headers();
   if (status === 401) headers.set("www-authenticate", "Bearer");

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ErrorCode } from "../_shared/errors.ts";
 import type { Platform } from "../_shared/operations/operation.ts";
-import { publicUrl } from "../_shared/public_origin.ts";
+import { publicUrl } from "../_shared/request/public_origin.ts";
 import type { CallerArgument } from "../_shared/request/caller.ts";
 import { sha256Hex } from "../_shared/secrets.ts";
 import { sentArtifactId, sentExpiry, sentKey, sentMime, sentSha256, sentSize } from "./fields.ts";

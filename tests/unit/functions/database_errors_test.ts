@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { messageOf } from "../../../supabase/functions/_shared/request/error_body.ts";
+import { messageOf } from "../../../supabase/functions/_shared/error_body.ts";
 import {
   parsePostgrestError,
   type PostgrestError,

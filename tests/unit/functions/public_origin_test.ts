@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { publicUrl } from "../../../supabase/functions/_shared/public_origin.ts";
+import { publicUrl } from "../../../supabase/functions/_shared/request/public_origin.ts";
 import { readPlatformSettings } from "../../../supabase/functions/_shared/settings/platform.ts";
 
 interface Situation {

@@ -1,6 +1,6 @@
 import { type Caller, callerId } from "../request/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { publicOrigin } from "../public_origin.ts";
+import { publicOrigin } from "../request/public_origin.ts";
 import { readJsonObject } from "../request/request_body.ts";
 import type { RateLimits, Slot } from "../request/rate_limits.ts";
 import { runOperation } from "../operations/run_operation.ts";

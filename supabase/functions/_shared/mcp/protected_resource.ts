@@ -1,4 +1,4 @@
-import { forwardedOrigin, publicOrigin } from "../public_origin.ts";
+import { forwardedOrigin, publicOrigin } from "../request/public_origin.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 
 /**

@@ -8,7 +8,7 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import { errorBody, messageOf } from "../request/error_body.ts";
+import { errorBody, messageOf } from "../error_body.ts";
 import { errorEntry, ServiceError } from "../errors.ts";
 import type {
   McpCall,

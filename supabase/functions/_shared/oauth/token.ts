@@ -1,4 +1,4 @@
-import { messageOf } from "../request/error_body.ts";
+import { messageOf } from "../error_body.ts";
 import { errorResponse, ServiceError } from "../errors.ts";
 import type { Operation } from "../operations/operation.ts";
 import { runOperation } from "../operations/run_operation.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { errorBody } from "../request/error_body.ts";
+import { errorBody } from "../error_body.ts";
 import { ERROR_CODES, type ErrorCode, errorEntry, ServiceError } from "../errors.ts";
 import type { Components } from "./components.ts";
 

@@ -9,7 +9,7 @@ import {
 import * as z from "zod";
 import { ServiceError } from "../errors.ts";
 import { agentId } from "../fields.ts";
-import { publicOrigin } from "../public_origin.ts";
+import { publicOrigin } from "./public_origin.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import { fetchWithDeadline } from "../upstream/fetch.ts";
 import type { UserCaller } from "./caller.ts";

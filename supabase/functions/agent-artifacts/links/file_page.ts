@@ -1,7 +1,7 @@
 // Renamed: the formatter would reflow templates tagged `html`, but their lines matter here.
 import { html as escaped, raw } from "hono/html";
 import type { LinkedFile } from "../../_shared/operations/link.ts";
-import { publicOrigin } from "../../_shared/public_origin.ts";
+import { publicOrigin } from "../../_shared/request/public_origin.ts";
 import type { PlatformSettings } from "../../_shared/settings/platform.ts";
 import { visible } from "../../_shared/mcp/escapes.ts";
 import { STYLE, STYLE_POLICY } from "./style.ts";

@@ -1,4 +1,4 @@
-import { forwardedOrigin, publicOrigin } from "../../_shared/public_origin.ts";
+import { forwardedOrigin, publicOrigin } from "../../_shared/request/public_origin.ts";
 import type { PlatformSettings } from "../../_shared/settings/platform.ts";
 
 /** The platform serves a function's HTML as plain text on these domains. */

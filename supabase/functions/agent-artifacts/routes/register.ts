@@ -6,7 +6,7 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { publicUrl } from "../../_shared/public_origin.ts";
+import { publicUrl } from "../../_shared/request/public_origin.ts";
 import { newIdentifier } from "../../_shared/secrets.ts";
 import { type Artifact, artifact, key, mime, uncommitted } from "../fields.ts";
 import { BUCKET, incomingPath } from "../storage/object_paths.ts";

@@ -1,4 +1,4 @@
-import type { PlatformSettings } from "./settings/platform.ts";
+import type { PlatformSettings } from "../settings/platform.ts";
 
 /**
  * The origin at which callers reach this project, for upload and download URLs: PUBLIC_SUPABASE_URL

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorEntry, type ServiceError } from "../errors.ts";
+import { type ErrorCode, errorEntry, type ServiceError } from "./errors.ts";
 
 /** What a person is told, unless the error has a more precise sentence. */
 const MESSAGES: Readonly<Record<ErrorCode, string>> = {
