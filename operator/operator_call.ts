@@ -6,9 +6,12 @@ import { stateFiles } from "../local/state/state_files.ts";
 const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;
 type Connection = Record<(typeof CONNECTION)[number], string>;
 
-/** The database refused a call. `code` is its code in the wire contract, else a message. */
+/**
+ * The database refused a call. `code` is its code in the wire contract, else a message; `sqlState`
+ * is PostgreSQL's, or PostgREST's own code.
+ */
 export class RefusedCall extends CommandError {
-  constructor(message: string, readonly code: string) {
+  constructor(message: string, readonly code: string, readonly sqlState: string) {
     super(message);
   }
 }
@@ -42,6 +45,7 @@ export async function callAsOperator(
     throw new RefusedCall(
       `${functionName} was refused (HTTP ${response.status}): ${reasonOfRefusal(text)}`,
       String(parseObject(text)["message"]),
+      String(parseObject(text)["code"]),
     );
   }
   return JSON.parse(text);

@@ -1,12 +1,15 @@
-import { type Context, Hono } from "hono";
-import { decode, verify } from "hono/jwt";
+import { Hono } from "hono";
+import { AuthError, renderError } from "./errors.ts";
 import { addOAuthServer } from "./oauth/server.ts";
+import { type Claims, Sessions } from "./sessions.ts";
 import { publicKeyOf, type SigningKey } from "./signing_key.ts";
 
 export interface AuthOptions {
   readonly signingKey: SigningKey;
   /** The project's legacy secret. Tokens signed with it (HS256) are users' tokens too. */
   readonly jwtSecret: string;
+  /** The key with which the example consent page calls Auth. */
+  readonly publishableKey: string;
 }
 
 export interface AuthServer {
@@ -14,22 +17,16 @@ export interface AuthServer {
   stop(): Promise<void>;
 }
 
-type Claims = Readonly<Record<string, unknown>>;
-
-/** The version of its API that supabase-js asks for: errors are `{code, message}`. */
-const API_VERSION = "2024-01-01";
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /**
  * Starts a stand-in for Supabase Auth. It serves the public keys and the user of a token: the
  * functions need these to verify users' tokens, and supabase-js when it is given a session. It also
- * answers the requests of OAuth clients. It keeps no users and no sessions: a user is whoever a
- * token names, as long as the token lasts. It is behind the gateway, so paths come without
- * `/auth/v1`.
+ * ends sessions, and answers the requests of OAuth clients. It is behind the gateway, so paths come
+ * without `/auth/v1`. The files named in comments are those of the real server, v2.19x.
  */
 export function startAuth(options: AuthOptions): AuthServer {
   const app = new Hono();
+  const sessions = new Sessions(options);
+  app.onError(renderError);
 
   // internal/api/jwks.go
   app.get("/.well-known/jwks.json", (context) => {
@@ -37,52 +34,24 @@ export function startAuth(options: AuthOptions): AuthServer {
     const key = { ...publicKeyOf(options.signingKey), use: "sig", key_ops: ["verify"] };
     return context.json({ keys: [key] });
   });
-  // internal/api/auth.go, requireAuthentication; internal/api/user.go, UserGet
-  app.get("/user", async (context) => {
-    const token = /^bearer +(\S+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
-    if (token === undefined) {
-      return refuse(context, 401, {
-        code: "no_authorization",
-        message: "This endpoint requires a valid Bearer token",
-      });
+  // internal/api/user.go, UserGet
+  app.get("/user", async (context) => context.json(userOf(await sessions.require(context))));
+  // internal/api/logout.go
+  app.post("/logout", async (context) => {
+    const claims = await sessions.require(context);
+    const scope = context.req.query("scope") || "global";
+    if (!["global", "local", "others"].includes(scope)) {
+      throw new AuthError(400, "validation_failed", `Unsupported logout scope "${scope}"`);
     }
-    const claims = await verifiedClaims(token, options);
-    if (claims === null) {
-      return refuse(context, 403, {
-        code: "bad_jwt",
-        message: "invalid JWT: unable to parse or verify signature",
-      });
-    }
-    if (!UUID.test(String(claims["sub"]))) {
-      const message = claims["sub"]
-        ? "invalid claim: sub claim must be a UUID"
-        : "invalid claim: missing sub claim";
-      return refuse(context, claims["sub"] ? 400 : 403, { code: "bad_jwt", message });
-    }
-    return context.json(userOf(claims));
+    if (scope === "global") sessions.endAllOf(claims);
+    else if (scope === "local" && claims.session_id) sessions.end(claims.session_id);
+    else if (scope === "others") sessions.endAllOf({ ...claims, session_id: "" });
+    return context.body(null, 204);
   });
-  addOAuthServer(app, {
-    signingKey: options.signingKey,
-    verifiedClaims: (token) => verifiedClaims(token, options),
-  });
+  addOAuthServer(app, { ...options, sessions });
 
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, app.fetch);
   return { port: server.addr.port, stop: () => server.shutdown() };
-}
-
-/** Null if none of the project's keys signed the token, or the token has expired. */
-async function verifiedClaims(
-  token: string,
-  { signingKey, jwtSecret }: AuthOptions,
-): Promise<Claims | null> {
-  try {
-    const { alg, kid } = decode(token).header as { alg: string; kid?: string };
-    if (alg === "HS256") return await verify(token, jwtSecret, alg);
-    if (kid !== signingKey.kid) return null;
-    return await verify(token, { ...publicKeyOf(signingKey) }, signingKey.alg);
-  } catch {
-    return null;
-  }
 }
 
 /** The user object (internal/models/user.go), with the fields that a token holds. */
@@ -101,14 +70,4 @@ function userOf(claims: Claims): object {
     updated_at: since,
     is_anonymous: claims["is_anonymous"] === true,
   };
-}
-
-function refuse(
-  context: Context,
-  status: 400 | 401 | 403,
-  error: { readonly code: string; readonly message: string },
-): Response {
-  context.header("x-supabase-api-version", API_VERSION);
-  context.header("x-sb-error-code", error.code);
-  return context.json(error, status);
 }

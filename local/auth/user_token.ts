@@ -10,6 +10,8 @@ export interface User {
   readonly agentId: string;
   /** The OAuth client that acts for the user. Left out: the user's own session. */
   readonly clientId?: string;
+  /** A UUID. Left out: a new session. */
+  readonly sessionId?: string;
 }
 
 /**
@@ -18,7 +20,7 @@ export interface User {
  */
 export function signUserToken(
   key: SigningKey,
-  { sub, agentId, clientId }: User,
+  { sub, agentId, clientId, sessionId = crypto.randomUUID() }: User,
   { url, seconds = DEFAULT_SECONDS }: { readonly url: string; readonly seconds?: number },
 ): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
@@ -36,7 +38,7 @@ export function signUserToken(
       role: "authenticated",
       aal: "aal1",
       amr: [{ method: "password", timestamp: now }],
-      session_id: crypto.randomUUID(),
+      session_id: sessionId,
       is_anonymous: false,
       ...(clientId !== undefined && { client_id: clientId }),
     },

@@ -95,7 +95,7 @@ function route(
   response: ServerResponse,
   { keys, upstreams, connections }: GatewayOptions & { readonly connections: Connections },
 ): void {
-  const url = authMetadata(request.url ?? "/");
+  const url = sitePage(authMetadata(request.url ?? "/"));
   const [, prefix, rest] = /^\/(functions|rest|storage|auth)\/v1(?=[/?]|$)(.*)$/s.exec(url) ?? [];
   const path = rest?.startsWith("/") ? rest : `/${rest ?? ""}`;
   if (prefix === "functions") {
@@ -141,9 +141,14 @@ function authMetadata(url: string): string {
   );
 }
 
+/** The one page of the project's site, which Auth's stand-in serves. */
+function sitePage(url: string): string {
+  return url.replace(/^\/oauth\/consent(?=\?|$)/, "/auth/v1/site/oauth/consent");
+}
+
 /** The paths that browsers and OAuth clients open without a key of the project. */
 const OPEN_AUTH_PATHS =
-  /^\/(?:\.well-known\/|oauth\/(?:authorize|consent|token|clients\/register)\b)/;
+  /^\/(?:\.well-known\/|site\/|oauth\/(?:authorize|token|userinfo|clients\/register)\b)/;
 
 /** Whether the gateway checks the key. Storage checks keys itself. */
 function isKeyRequired(prefix: string, path: string): boolean {

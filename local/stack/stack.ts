@@ -88,7 +88,11 @@ export async function startStack(request: StackRequest): Promise<Stack> {
     upstreams.storage = storage.port;
 
     const signingKey = await readSigningKey(stateDir, { make: true });
-    const auth = startAuth({ signingKey, jwtSecret: keys.jwtSecret });
+    const auth = startAuth({
+      signingKey,
+      jwtSecret: keys.jwtSecret,
+      publishableKey: keys.publishableKey,
+    });
     stops.push(auth.stop);
     upstreams.auth = auth.port;
 

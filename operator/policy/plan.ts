@@ -1,6 +1,6 @@
 import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { instantCell } from "../output/cells.ts";
-import { callAsOperator } from "../operator_call.ts";
+import { callAsOperator, RefusedCall } from "../operator_call.ts";
 import type { Policy } from "./policy_file.ts";
 import { agentsInTests, runTests, type TagsOfAgents, type TestResult } from "./policy_tests.ts";
 
@@ -63,17 +63,32 @@ interface Applied {
   readonly remaining: number;
 }
 
-/** Applies a policy, step by step, until nothing remains. Throws CommandError. */
+/** How many changes a step makes at most, unless that takes longer than a statement may. */
+const CHANGES_PER_STEP = 5000;
+/** PostgreSQL's query_canceled: here, the statement has reached the project's statement_timeout. */
+const QUERY_CANCELED = "57014";
+
+/**
+ * Applies a policy, step by step, until nothing remains. A step whose statement takes too long has
+ * changed nothing, and is repeated at half the size. Throws CommandError.
+ */
 export async function applyWhole(
   policy: Policy,
   expect: string,
 ): Promise<Omit<Applied, "remaining">> {
   const sums = { fingerprint: expect, added: 0, removed: 0 };
-  for (;;) {
-    const step = await callAsOperator("apply_policy", {
-      policy: asArgument(policy),
-      expect,
-    }) as Applied;
+  for (let max_changes = CHANGES_PER_STEP;;) {
+    let step: Applied;
+    try {
+      const parameters = { policy: asArgument(policy), expect, max_changes };
+      step = await callAsOperator("apply_policy", parameters) as Applied;
+    } catch (error) {
+      const isTooLong = error instanceof RefusedCall && error.sqlState === QUERY_CANCELED;
+      if (!isTooLong || max_changes === 1) throw error;
+      max_changes = Math.floor(max_changes / 2);
+      note(`The statement took too long. Going on with ${max_changes} changes at a time.`);
+      continue;
+    }
     sums.added += step.added;
     sums.removed += step.removed;
     if (step.remaining === 0) return sums;

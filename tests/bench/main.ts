@@ -100,11 +100,10 @@ async function bench(): Promise<void> {
     });
     describeFairness(fairness).forEach(say);
   }
-  if (wants("waiting")) {
-    for (const times of await measureWaiting(small, { changes: quick ? 10 : 100 })) {
-      keep("waiting", times, describeWaiting(times));
-    }
-  }
+  const waiting = wants("waiting")
+    ? await measureWaiting(small, { changes: quick ? 10 : 100 })
+    : null;
+  for (const times of waiting ?? []) keep("waiting", times, describeWaiting(times));
   if (wants("strangers") || wants("many-waits")) {
     await using stack = await startBenchStack(DEFAULT_LIMITS);
     await fill(stack.sql, LIMITED);
@@ -165,13 +164,13 @@ async function bench(): Promise<void> {
     ...begun,
     load: { before: round(before), highest: round(highest) },
   };
-  if (throughput && bytes && growth && maps) {
-    for (const { what, goal, figure, met } of goalsOf({ throughput, growth, maps, bytes })) {
+  if (throughput && bytes && growth && maps && waiting) {
+    const measured = { throughput, growth, maps, bytes, waiting };
+    for (const { what, goal, figure, met } of goalsOf(measured)) {
       console.log(`${met ? "met        " : "falls short"}  ${what}: ${figure} (goal ${goal})`);
     }
     if (coldStarts) {
-      const measurements = { throughput, growth, maps, bytes, coldStarts };
-      await writeDocs(renderPerformance(run, measurements), {
+      await writeDocs(renderPerformance(run, { ...measured, coldStarts }), {
         "throughput.svg": renderChart({
           title: "Requests per second at 16 clients, of the bare function's",
           bars: throughput

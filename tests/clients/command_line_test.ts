@@ -163,7 +163,7 @@ Deno.test("agentfiles mesh allow, requests, status, hosts, config → what the a
   await using planner = await Desk.of("planner");
   const { id, key } = planner.agent;
   const mesh = new AgentMesh({ url: SUPABASE_URL, key, agentId: id });
-  const { addresses } = await mesh.register({
+  const { addresses, name } = await mesh.register({
     pubkey: Buffer.from(crypto.getRandomValues(new Uint8Array(32)).fill(0x40, 31)).toString(
       "base64",
     ),
@@ -174,7 +174,8 @@ Deno.test("agentfiles mesh allow, requests, status, hosts, config → what the a
   const requests = await planner.run(["mesh", "requests"]);
   assert.equal(requests.output, `other-${id}\tagentfiles mesh allow ${rule}\n`);
   assert.match((await planner.run(["mesh"])).output, /0 rules, 1 requests$/m);
-  const hosts = addresses.map((address) => `${address}\t${id}\n`).join("");
+  // Names are unique, and identifiers differ from them: in capitals, for example.
+  const hosts = addresses.map((address) => `${address}\t${name}\n`).join("");
   assert.equal((await planner.run(["mesh", "hosts"])).output, hosts);
   assert.equal((await planner.run(["mesh", "config", "-o", "mesh0.conf"])).code, 0);
   assert.equal((await stat(planner.path("mesh0.conf"))).mode & 0o777, 0o600);

@@ -192,6 +192,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "forget_events",
     "forget_paths",
     "forget_usage",
+    "keep_out_erased",
     "mark_lost_artifacts",
     "note_replayed_event",
     "put_enrolment",
@@ -209,6 +210,8 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "set_agent_tags",
     "settle_changes",
     "settle_reads",
+    "share_agent",
+    "take_over_agent",
   ]);
 });
 

@@ -6,8 +6,11 @@ import { newName, signIn, SIGNING_KEY } from "./signed_in.ts";
 
 const AUTH = `${SUPABASE_URL}/auth/v1`;
 
+/** What supabase-js sends. */
+const VERSION = { "x-supabase-api-version": "2024-01-01" };
+
 async function get(path: string, headers: Record<string, string> = {}) {
-  const response = await fetch(`${AUTH}${path}`, { headers });
+  const response = await fetch(`${AUTH}${path}`, { headers: { ...VERSION, ...headers } });
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
@@ -60,6 +63,37 @@ Deno.test("GET /auth/v1/user with another token → Auth's errors", async () => 
   // For a request with only a key, the gateway adds the role's own JWT, which has no user.
   const noUser = await get("/user", { apikey: SECRET_KEY });
   assert.deepEqual([noUser.status, noUser.body.code], [403, "bad_jwt"]);
+});
+
+Deno.test("the same refusal, without a version or with an earlier one → Auth's older form", async () => {
+  for (const version of ["", "2023-12-31", "newest"]) {
+    const headers = { apikey: SECRET_KEY, authorization: "Bearer junk" };
+    const { status, headers: answered, body } = await get("/user", {
+      ...headers,
+      "x-supabase-api-version": version,
+    });
+    assert.deepEqual([status, body.code, body.error_code], [403, 403, "bad_jwt"]);
+    assert.equal(typeof body.msg, "string");
+    assert.equal(answered.get("x-supabase-api-version"), "0001-01-01");
+    assert.equal(answered.get("x-sb-error-code"), "bad_jwt");
+  }
+});
+
+Deno.test("POST /auth/v1/logout of this session → its token is session_not_found, another session's is not", async () => {
+  const apikey = PUBLISHABLE_KEY!;
+  const ada = newName("ada");
+  const [user, other] = [await signIn(ada), await signIn(ada)];
+  const as = (key: string) => ({ apikey, authorization: `Bearer ${key}` });
+  const logout = (query: string) =>
+    fetch(`${AUTH}/logout${query}`, { method: "POST", headers: { ...VERSION, ...as(user.key) } });
+  const refused = await logout("?scope=some");
+  assert.deepEqual([refused.status, (await refused.json()).code], [400, "validation_failed"]);
+  assert.equal((await get("/user", as(user.key))).status, 200);
+
+  assert.equal((await logout("?scope=local")).status, 204);
+  const { status, body } = await get("/user", as(user.key));
+  assert.deepEqual([status, body.code], [403, "session_not_found"]);
+  assert.equal((await get("/user", as(other.key))).status, 200);
 });
 
 for (const path of ["/auth/v1/user", "/rest/v1/rpc/check_health", "/storage/v1/object/x"]) {

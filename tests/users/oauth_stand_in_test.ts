@@ -1,174 +1,221 @@
-/** The stand-in refuses what Auth's OAuth server refuses (internal/api/oauthserver). */
+/** The stand-in answers as Auth's OAuth server does (internal/api/oauthserver). */
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { SUPABASE_URL } from "../conformance/client.ts";
+import {
+  as,
+  authorize,
+  basicOf,
+  claimsIn,
+  codeFor,
+  consent,
+  details,
+  exchange,
+  REDIRECT_URI,
+  register,
+  registerClient,
+  waiting,
+} from "./oauth_requests.ts";
 import { newName, signIn } from "./signed_in.ts";
 
-const OAUTH = `${SUPABASE_URL}/auth/v1/oauth`;
-const REDIRECT_URI = "https://connector.example/callback";
-const VERIFIER = "v".repeat(64);
-const CHALLENGE = createHash("sha256").update(VERIFIER).digest("base64url");
-
-interface Registered {
-  readonly client_id: string;
-  readonly client_secret?: string;
-}
-
-async function register(metadata: object): Promise<{ status: number; body: Registered }> {
-  const answer = await fetch(`${OAUTH}/clients/register`, {
-    method: "POST",
-    body: JSON.stringify(metadata),
-  });
-  return { status: answer.status, body: await answer.json() };
-}
-
-async function registerClient(token_endpoint_auth_method = "none"): Promise<Registered> {
-  const given = { redirect_uris: [REDIRECT_URI], token_endpoint_auth_method };
-  const { status, body } = await register(given);
-  assert.equal(status, 201);
-  return body;
-}
-
-/** Requests an authorization. Returns the status and the redirect's location. */
-async function authorize(
-  client: Registered,
-  changes: Record<string, string> = {},
-): Promise<{ status: number; location: URL | null }> {
-  const query = new URLSearchParams({
-    client_id: client.client_id,
-    redirect_uri: REDIRECT_URI,
-    response_type: "code",
-    code_challenge: CHALLENGE,
-    code_challenge_method: "S256",
-    state: "s",
-    ...changes,
-  });
-  const answer = await fetch(`${OAUTH}/authorize?${query}`, { redirect: "manual" });
-  await answer.body?.cancel();
-  const location = answer.headers.get("location");
-  return { status: answer.status, location: location === null ? null : new URL(location) };
-}
-
-async function consent(authorization_id: string, token: string): Promise<Response> {
-  const answer = await fetch(`${OAUTH}/consent`, {
-    method: "POST",
-    body: new URLSearchParams({ authorization_id, token, action: "approve" }),
-    redirect: "manual",
-  });
-  await answer.body?.cancel();
-  return answer;
-}
-
-/** The authorization code after a new user's consent. */
-async function codeFor(client: Registered): Promise<string> {
-  const { location } = await authorize(client);
-  const user = await signIn(newName("ada"));
-  const answer = await consent(location!.searchParams.get("authorization_id")!, user.key);
-  return new URL(answer.headers.get("location")!).searchParams.get("code")!;
-}
-
-async function exchange(
-  form: Record<string, string>,
-  headers: Record<string, string> = {},
-): Promise<{ status: number; body: Record<string, string> }> {
-  const answer = await fetch(`${OAUTH}/token`, {
-    method: "POST",
-    body: new URLSearchParams({
-      grant_type: "authorization_code",
-      redirect_uri: REDIRECT_URI,
-      code_verifier: VERIFIER,
-      ...form,
-    }),
-    headers,
-  });
-  return { status: answer.status, body: await answer.json() };
-}
-
-Deno.test("a client with redirect_uris that lead nowhere safe, or none → 400", async () => {
+Deno.test("a client with redirect_uris that lead nowhere safe, or none, or contradictory metadata → 400", async () => {
+  const uris = [undefined, [], ["/callback"], ["http://connector.example/"]];
+  const unsafe = [["javascript:alert(1)"], [`${REDIRECT_URI}#fragment`]];
+  for (const redirect_uris of [...uris, ...unsafe, Array(11).fill(REDIRECT_URI)]) {
+    const { status, body } = await register({ redirect_uris });
+    assert.deepEqual([status, body.error_code], [400, "validation_failed"], String(redirect_uris));
+  }
   for (
-    const redirect_uris of [
-      undefined,
-      [],
-      ["/callback"],
-      ["http://connector.example/"],
-      ["javascript:alert(1)"],
-      [`${REDIRECT_URI}#fragment`],
-      Array(11).fill(REDIRECT_URI),
+    const bad of [
+      { client_type: "public", token_endpoint_auth_method: "client_secret_basic" },
+      { grant_types: ["password"] },
+      { token_endpoint_auth_method: "private_key_jwt" },
+      { client_name: "x".repeat(1025) },
     ]
   ) {
-    assert.equal((await register({ redirect_uris })).status, 400, String(redirect_uris));
+    const { status, body } = await register({ redirect_uris: [REDIRECT_URI], ...bad });
+    assert.deepEqual([status, body.error_code], [400, "validation_failed"], JSON.stringify(bad));
   }
+  assert.equal((await register("{")).body.error_code, "bad_json");
   for (const uri of ["http://localhost:8080/", "http://127.0.0.1/", "cursor://callback/x"]) {
     assert.equal((await register({ redirect_uris: [uri] })).status, 201, uri);
   }
+  const { body } = await register({ redirect_uris: [REDIRECT_URI], client_type: "public" });
+  assert.deepEqual([body.token_endpoint_auth_method, body.client_secret], ["none", undefined]);
 });
 
-Deno.test("/authorize of an unknown client or to another address → 400; without PKCE → back to the client with the error", async () => {
+Deno.test("/authorize of an unknown client or to another address → 400; what else is wrong → back to the client with the error", async () => {
   const client = await registerClient();
-  const unknown = { client_id: crypto.randomUUID() };
-  assert.deepEqual(await authorize(unknown), { status: 400, location: null });
-  const elsewhere = { redirect_uri: "https://evil.example/" };
-  assert.deepEqual(await authorize(client, elsewhere), { status: 400, location: null });
+  const refused: [changes: Record<string, string>, code: string][] = [
+    [{ client_id: crypto.randomUUID() }, "oauth_client_not_found"],
+    [{ client_id: "some" }, "oauth_client_not_found"],
+    [{ client_id: "" }, "validation_failed"],
+    [{ redirect_uri: "" }, "validation_failed"],
+    [{ redirect_uri: "https://evil.example/" }, "validation_failed"],
+  ];
+  for (const [changes, code] of refused) {
+    assert.deepEqual(await authorize(client, changes), { status: 400, location: null, code });
+  }
   for (
     const bad of [
       { code_challenge: "" },
       { code_challenge: "short" },
       { code_challenge_method: "S512" },
       { response_type: "token" },
+      { scope: "openid admin" },
+      { resource: "/mcp" },
+      { resource: "https://ref.example/mcp#part" },
     ]
   ) {
     const { status, location } = await authorize(client, bad);
     assert.equal(status, 302);
-    assert.equal(`${location!.origin}${location!.pathname}`, REDIRECT_URI);
+    assert.equal(`${location!.origin}${location!.pathname}`, REDIRECT_URI, JSON.stringify(bad));
     assert.equal(location!.searchParams.get("error"), "invalid_request");
     assert.equal(location!.searchParams.get("state"), "s");
   }
 });
 
-Deno.test("consent without a user's token, or for a request that ended → refused, and the request still waits", async () => {
-  const { location } = await authorize(await registerClient());
-  const id = location!.searchParams.get("authorization_id")!;
-  for (const token of ["", "a.b.c", `ak_${"0".repeat(64)}`]) {
+Deno.test("a request's details and consent, by whom or from where they may not come → refused, and the request still waits", async () => {
+  const client = await registerClient("none", { client_name: "A connector" });
+  const id = await waiting(client, { scope: "openid profile" });
+  const [ada, eve] = [await signIn(newName("ada")), await signIn(newName("eve"))];
+  for (const token of ["a.b.c", `ak_${"0".repeat(64)}`]) {
+    assert.equal((await details(id, token)).status, 403);
     assert.equal((await consent(id, token)).status, 403);
   }
-  const { key } = await signIn(newName("ada"));
-  assert.equal((await consent(id, key)).status, 303);
-  assert.equal((await consent(id, key)).status, 404);
+  // Whoever has not looked cannot answer.
+  assert.equal((await consent(id, ada.key)).body.error_code, "oauth_authorization_not_found");
+  const foreign = { headers: { origin: "https://evil.example" } };
+  assert.deepEqual((await details(id, ada.key, foreign)).body.msg, "unauthorized request origin");
+
+  const shown = await details(id, ada.key);
+  assert.deepEqual(shown.body, {
+    authorization_id: id,
+    redirect_uri: REDIRECT_URI,
+    client: { id: client.client_id, name: "A connector" },
+    user: { id: ada.sub, email: `${ada.sub}@users.local` },
+    scope: "openid profile",
+  });
+  for (const answer of [await details(id, eve.key), await consent(id, eve.key)]) {
+    assert.deepEqual([answer.status, answer.body.error_code], [
+      404,
+      "oauth_authorization_not_found",
+    ]);
+  }
+  assert.equal((await consent(id, ada.key, "maybe")).body.error_code, "validation_failed");
+  const own = await consent(id, ada.key);
+  assert.equal(own.status, 200);
+  assert.ok(new URL(own.body.redirect_url).searchParams.has("code"));
+  assert.equal((await consent(id, ada.key)).body.error_code, "validation_failed");
 });
 
-Deno.test("a code with another verifier, for another client, without the client's secret → refused, and the code still works once", async () => {
+Deno.test("a user who has agreed to these scopes → agrees at once next time, until the grant is withdrawn", async () => {
+  const client = await registerClient();
+  const { key } = await signIn(newName("ada"));
+  const code = await codeFor(client, { scope: "openid email", token: key });
+  const { body: tokens } = await exchange({ code, client_id: client.client_id });
+  const again = await details(await waiting(client, { scope: "email" }), key);
+  assert.ok(new URL(again.body.redirect_url).searchParams.has("code"));
+  assert.equal((await details(await waiting(client, { scope: "phone" }), key)).body.scope, "phone");
+
+  const granted = await as(key, "/user/oauth/grants");
+  assert.deepEqual(granted.body[0].client, { id: client.client_id });
+  const withdraw = `/user/oauth/grants?client_id=${client.client_id}`;
+  assert.equal((await as(key, withdraw, { method: "DELETE" })).status, 204);
+  const gone = await as(key, withdraw, { method: "DELETE" });
+  assert.deepEqual([gone.status, gone.body.error_code], [404, "oauth_consent_not_found"]);
+  const used = await as(tokens.access_token, "/user");
+  assert.deepEqual([used.status, used.body.error_code], [403, "session_not_found"]);
+  const refreshed = await exchange({
+    grant_type: "refresh_token",
+    refresh_token: tokens.refresh_token,
+    client_id: client.client_id,
+  });
+  assert.equal(refreshed.body.error_code, "refresh_token_not_found");
+  const asked = await details(await waiting(client, { scope: "email" }), key);
+  assert.equal(asked.body.scope, "email");
+});
+
+Deno.test("a code with another verifier, for another client, without the client's secret, by another method → refused, and the code still works once", async () => {
   const client = await registerClient("client_secret_basic");
   const other = await registerClient();
   const code = await codeFor(client);
-  const basic = (secret: string) => ({
-    authorization: `Basic ${btoa(`${client.client_id}:${secret}`)}`,
-  });
-  const own = basic(client.client_secret!);
-  const refused: [form: Record<string, string>, headers: Record<string, string>, status: number][] =
-    [
-      [{ code }, {}, 401],
-      [{ code, client_id: client.client_id }, {}, 401],
-      [{ code }, basic("wrong"), 401],
-      [{ code, client_id: other.client_id }, {}, 400],
-      [{ code, code_verifier: "w".repeat(64) }, own, 400],
-      [{ code, redirect_uri: "https://evil.example/" }, own, 400],
-      [{ code: "unknown" }, own, 400],
-    ];
-  for (const [form, headers, status] of refused) {
-    assert.equal((await exchange(form, headers)).status, status, JSON.stringify(form));
+  const own = basicOf(client);
+  const { client_id, client_secret } = client;
+  const asPost = { client_id, client_secret: client_secret! };
+  const wrong = { code: "invalid_credentials" };
+  const refused: [form: Record<string, string>, headers: Record<string, string>, why: object][] = [
+    [{ code }, {}, wrong],
+    [{ code, client_id }, {}, wrong],
+    [{ code, ...asPost }, {}, wrong],
+    [{ code }, basicOf(client, "wrong"), wrong],
+    [{ code }, { authorization: "Basic !" }, wrong],
+    [{ code, client_id: crypto.randomUUID() }, {}, wrong],
+    [{ code, client_id: other.client_id }, {}, { error: "invalid_grant" }],
+    [{ code, code_verifier: "w".repeat(64) }, own, { error: "invalid_grant" }],
+    [{ code, redirect_uri: "https://evil.example/" }, own, { error: "invalid_grant" }],
+    [{ code: "unknown" }, own, { error: "invalid_grant" }],
+    [{ code: "" }, own, { error: "invalid_request" }],
+    [{ code, grant_type: "" }, own, { error: "invalid_request" }],
+    [{ code, grant_type: "password" }, own, { error: "unsupported_grant_type" }],
+  ];
+  for (const [form, headers, why] of refused) {
+    const { status, body } = await exchange(form, headers);
+    const told = "code" in why ? { code: body.error_code } : { error: body.error };
+    assert.deepEqual([status, told], [400, why], JSON.stringify(form));
   }
   const { status, body } = await exchange({ code }, own);
   assert.equal(status, 200);
+  assert.equal("id_token" in body, false, "openid was not asked for");
   assert.equal((await exchange({ code }, own)).status, 400);
 
   const refresh = (headers: Record<string, string>, others = {}) =>
     exchange(
-      { grant_type: "refresh_token", refresh_token: body["refresh_token"]!, ...others },
+      { grant_type: "refresh_token", refresh_token: body.refresh_token, ...others },
       headers,
     );
-  assert.equal((await refresh({}, { client_id: other.client_id })).status, 400);
+  assert.equal((await refresh({}, { client_id: other.client_id })).body.error, "invalid_client");
   assert.equal((await refresh(own)).status, 200);
-  assert.equal((await refresh(own)).status, 400);
+  assert.equal((await refresh(own)).body.error_code, "refresh_token_not_found");
+});
+
+Deno.test("a client that is registered for codes alone → no refresh", async () => {
+  const client = await registerClient("none", { grant_types: ["authorization_code"] });
+  const { body } = await exchange({ code: await codeFor(client), client_id: client.client_id });
+  const { status, body: refused } = await exchange({
+    grant_type: "refresh_token",
+    refresh_token: body.refresh_token,
+    client_id: client.client_id,
+  });
+  assert.deepEqual([status, refused.error], [400, "unsupported_grant_type"]);
+});
+
+Deno.test("a code exchanged as JSON, with the scope openid → an id_token with the nonce, and the claims that the scopes reach", async () => {
+  const client = await registerClient("client_secret_post");
+  const { key, sub } = await signIn(newName("ada"));
+  const code = await codeFor(client, { scope: "openid email", nonce: "n", token: key });
+  const json = { "content-type": "application/json" };
+  const { client_id, client_secret = "" } = client;
+  const { status, body } = await exchange({ code, client_id, client_secret }, json);
+  assert.equal(status, 200);
+  const { aud, nonce, email, name, sub: subject } = claimsIn(body.id_token);
+  assert.deepEqual({ aud, nonce, email, name, subject }, {
+    aud: [client_id],
+    nonce: "n",
+    email: `${sub}@users.local`,
+    name: undefined,
+    subject: sub,
+  });
+  assert.equal(claimsIn(body.access_token)["client_id"], client_id);
+
+  const told = await as(body.access_token, "/oauth/userinfo");
+  assert.deepEqual(told.body, { sub, email: `${sub}@users.local`, email_verified: true });
+  assert.deepEqual((await as(key, "/oauth/userinfo")).body, { sub });
+  assert.equal((await as("a.b.c", "/oauth/userinfo")).status, 403);
+  // A client has no key of the project.
+  const byClient = await fetch(`${SUPABASE_URL}/auth/v1/oauth/userinfo`, {
+    headers: { authorization: `Bearer ${body.access_token}` },
+  });
+  assert.equal((await byClient.json()).sub, sub);
 });
 
 Deno.test("the metadata of Auth, where OAuth clients look for it → the same document, for ten minutes", async () => {

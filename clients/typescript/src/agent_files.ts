@@ -12,6 +12,7 @@ import { type EventsOptions, followEvents } from "./follow/events.ts";
 import { followInbox, type InboxOptions } from "./follow/inbox.ts";
 import type { ExtractFolderOptions, GotFolder } from "./folders/get_folder.ts";
 import type { PutFolder, PutFolderOptions } from "./folders/put_folder.ts";
+import { untilAborted } from "./http/abortable.ts";
 import type { CallOptions } from "./http/connection_options.ts";
 import { everyPage } from "./http/pages.ts";
 import { ArtifactOperations } from "./operations/artifact_operations.ts";
@@ -195,7 +196,8 @@ export class AgentFiles extends ArtifactOperations {
     const pages = everyPage((cursor) =>
       this.post<"/list">("/list", this.own({ prefix, limit: 1000, ...cursor }), options)
     );
-    for await (const page of pages) yield* page.artifacts;
+    const signal = this.connection.signalOf(options);
+    for await (const page of pages) yield* untilAborted(page.artifacts, signal);
   }
 
   /**
@@ -248,7 +250,8 @@ export class AgentFiles extends ArtifactOperations {
     const pages = everyPage((cursor) =>
       this.post<"/grants">("/grants", this.own({ ...request, ...cursor }), options)
     );
-    for await (const page of pages) yield* page.grants;
+    const signal = this.connection.signalOf(options);
+    for await (const page of pages) yield* untilAborted(page.grants, signal);
   }
 
   /**

@@ -1,107 +1,151 @@
 /**
- * The authorizations that OAuth clients request from a user
- * (internal/models/oauth_authorization.go).
+ * The authorizations that OAuth clients request from a user, their codes, and the sessions that
+ * they become (internal/models/oauth_authorization.go, oauth_consent.go).
  */
 import { createHash, randomBytes } from "node:crypto";
-import type { User } from "../user_token.ts";
+import { AuthError, OAuthError } from "../errors.ts";
+import type { Claims, Sessions } from "../sessions.ts";
 
 /** What a client asked /authorize for. */
 export interface AuthorizationRequest {
   readonly client_id: string;
   readonly redirect_uri: string;
   readonly state: string;
+  readonly scopes: readonly string[];
+  readonly nonce: string;
   readonly code_challenge: string;
   /** `s256` or `plain`. */
   readonly code_challenge_method: string;
 }
 
-interface Authorization extends AuthorizationRequest {
+export interface Authorization extends AuthorizationRequest {
+  readonly id: string;
   readonly endsAt: number;
+  /** The user who opened the consent page first. No other can answer. */
+  user: Claims | null;
+  isPending: boolean;
 }
 
-interface Approved extends Authorization {
-  readonly user: User;
+/** What a client may do for a user: until either the session or the consent ends. */
+export interface OAuthSession {
+  readonly id: string;
+  readonly client_id: string;
+  readonly scopes: readonly string[];
+  readonly user: Claims;
 }
 
 /** As Auth's default (`OAUTH_SERVER_AUTHORIZATION_TTL`). */
 const LIFE_MILLISECONDS = 600_000;
 
 export class Authorizations {
-  readonly #pending = new Map<string, Authorization>();
-  readonly #codes = new Map<string, Approved>();
-  readonly #refreshTokens = new Map<string, User>();
+  readonly #authorizations = new Map<string, Authorization>();
+  readonly #codes = new Map<string, Authorization>();
+  readonly #refreshTokens = new Map<string, OAuthSession>();
 
   /** Registers a request that waits for a user. Returns its id. */
   begin(request: AuthorizationRequest): string {
     const id = secret();
-    this.#pending.set(id, { ...request, endsAt: Date.now() + LIFE_MILLISECONDS });
+    const endsAt = Date.now() + LIFE_MILLISECONDS;
+    this.#authorizations.set(id, { ...request, id, endsAt, user: null, isPending: true });
     return id;
   }
 
-  pending(id: string): AuthorizationRequest | undefined {
-    return living(this.#pending.get(id));
+  /** Whether nobody has looked at a request yet. */
+  isUnclaimed(id: string): boolean {
+    return this.#authorizations.get(id)?.user === null;
   }
 
   /**
-   * Approves a waiting request. Returns the client's URL with a code for this user; null if no such
-   * request waits.
+   * The request that waits for this user. With `claim`, a request that nobody has looked at becomes
+   * the user's. Throws AuthError.
    */
-  approve(id: string, user: User): URL | null {
-    const request = this.#take(id);
-    if (request === undefined) return null;
-    const code = secret();
-    this.#codes.set(code, { ...request, user });
-    return leadBack(request, { code });
+  waitingFor(id: string, user: Claims, { claim }: { readonly claim: boolean }): Authorization {
+    const found = this.#authorizations.get(id);
+    const notFound = new AuthError(
+      404,
+      "oauth_authorization_not_found",
+      "authorization not found",
+    );
+    if (found === undefined || found.endsAt <= Date.now()) throw notFound;
+    if (!found.isPending) {
+      const end = claim ? "cannot be processed" : "is no longer pending";
+      throw new AuthError(400, "validation_failed", `authorization request ${end}`);
+    }
+    if (found.user === null && claim) found.user = user;
+    if (found.user?.sub !== user.sub) throw notFound;
+    return found;
   }
 
-  deny(id: string): URL | null {
-    const request = this.#take(id);
-    return request === undefined ? null : leadBack(request, {
+  /** Returns the client's URL with a code. */
+  approve(authorization: Authorization): URL {
+    authorization.isPending = false;
+    const code = crypto.randomUUID();
+    this.#codes.set(code, authorization);
+    return leadBack(authorization, { code });
+  }
+
+  deny(authorization: Authorization): URL {
+    authorization.isPending = false;
+    return leadBack(authorization, {
       error: "access_denied",
       error_description: "User denied the request",
     });
   }
 
-  /**
-   * The user for whom a code was made; null if the code was used, has expired, or was made for
-   * another client, redirect URI or code challenge.
-   */
+  /** Uses up a code. Throws OAuthError, and the code still works. */
   redeem(
     code: string,
     given: { clientId: string; redirectUri: string | undefined; verifier: string },
-  ): User | null {
-    const approved = living(this.#codes.get(code));
-    if (approved === undefined || approved.client_id !== given.clientId) return null;
-    if (given.redirectUri && approved.redirect_uri !== given.redirectUri) return null;
+  ): Authorization {
+    const approved = this.#codes.get(code);
+    if (approved === undefined) throw invalidGrant("Invalid authorization code");
+    if (approved.endsAt <= Date.now()) throw invalidGrant("Authorization code has expired");
+    if (approved.client_id !== given.clientId) {
+      throw invalidGrant("Authorization code was not issued for this client");
+    }
+    if (given.redirectUri && approved.redirect_uri !== given.redirectUri) {
+      throw invalidGrant("Invalid redirect_uri");
+    }
     const challenge = approved.code_challenge_method === "plain"
       ? given.verifier
       : createHash("sha256").update(given.verifier).digest("base64url");
-    if (challenge !== approved.code_challenge) return null;
+    if (challenge !== approved.code_challenge) {
+      throw invalidGrant("PKCE verification failed: invalid code verifier");
+    }
     this.#codes.delete(code);
-    return approved.user;
+    return approved;
   }
 
   /** A token that `refresh` takes once. */
-  refreshTokenFor(user: User): string {
+  refreshTokenFor(session: OAuthSession): string {
     const token = secret();
-    this.#refreshTokens.set(token, user);
+    this.#refreshTokens.set(token, session);
     return token;
   }
 
-  /**
-   * Uses up a refresh token. Returns its user; null if the token is unknown or another client's.
-   */
-  refresh(token: string, clientId: string): User | null {
-    const user = this.#refreshTokens.get(token);
-    if (user === undefined || user.clientId !== clientId) return null;
+  /** Uses up a refresh token (internal/tokens/service.go). Throws AuthError, OAuthError. */
+  refresh(token: string, clientId: string, sessions: Sessions): OAuthSession {
+    const session = this.#refreshTokens.get(token);
+    if (session === undefined || sessions.isEnded(session.id)) {
+      const message = "Invalid Refresh Token: Refresh Token Not Found";
+      throw new AuthError(400, "refresh_token_not_found", message);
+    }
+    if (session.client_id !== clientId) {
+      throw new OAuthError("invalid_client", "Client does not match the session's OAuth client");
+    }
     this.#refreshTokens.delete(token);
-    return user;
+    return session;
   }
 
-  #take(id: string): Authorization | undefined {
-    const request = living(this.#pending.get(id));
-    this.#pending.delete(id);
-    return request;
+  /** Ends what a client may do for a user. Returns the ended sessions. */
+  endSessions(sub: string, clientId: string): OAuthSession[] {
+    const ended: OAuthSession[] = [];
+    for (const [token, session] of this.#refreshTokens) {
+      if (session.user.sub !== sub || session.client_id !== clientId) continue;
+      this.#refreshTokens.delete(token);
+      ended.push(session);
+    }
+    return ended;
   }
 }
 
@@ -116,12 +160,8 @@ export function leadBack(
   return url;
 }
 
-function living<Ending extends { readonly endsAt: number }>(
-  authorization: Ending | undefined,
-): Ending | undefined {
-  return authorization !== undefined && authorization.endsAt > Date.now()
-    ? authorization
-    : undefined;
+function invalidGrant(description: string): OAuthError {
+  return new OAuthError("invalid_grant", description);
 }
 
 function secret(): string {

@@ -1,23 +1,33 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Context, Hono } from "hono";
-import { html } from "hono/html";
-import type { SigningKey } from "../signing_key.ts";
-import { DEFAULT_SECONDS, signUserToken, type User } from "../user_token.ts";
+import { PROJECT } from "../../command/project.ts";
+import { AuthError } from "../errors.ts";
+import { isUuid, type Sessions } from "../sessions.ts";
 import { type AuthorizationRequest, Authorizations, leadBack } from "./authorizations.ts";
 import { type OAuthClient, OAuthClients } from "./clients.ts";
+import { addConsents } from "./consents.ts";
+import { addTokens } from "./tokens.ts";
 
 interface OAuthOptions {
-  readonly signingKey: SigningKey;
-  /** Null if the token is not a user's. */
-  readonly verifiedClaims: (token: string) => Promise<Readonly<Record<string, unknown>> | null>;
+  readonly sessions: Sessions;
+  readonly publishableKey: string;
 }
+
+const SCOPES = ["openid", "profile", "email", "phone", "offline_access"];
+
+/** As Auth's default (`OAUTH_SERVER_DEFAULT_SCOPE`). */
+const DEFAULT_SCOPE = "email";
+
+/** The page that a project without one can begin with. */
+const CONSENT_PAGE = join(PROJECT, "examples/consent-page/index.html");
 
 /**
  * Auth's OAuth 2.1 server (internal/api/oauthserver), in memory: metadata, dynamic registration,
- * the authorization code with PKCE, refresh tokens. In a real project, the project itself serves
- * the page on which a user consents. Here that page is `/oauth/consent`, where a user signs in by
- * pasting a token from `deno task user:token`.
+ * the authorization code with PKCE, refresh tokens, OpenID Connect. A user consents on a page of
+ * the project's own site. Here, the site is the stack, which serves the example page.
  */
-export function addOAuthServer(app: Hono, options: OAuthOptions): void {
+export function addOAuthServer(app: Hono, { sessions, publishableKey }: OAuthOptions): void {
   const clients = new OAuthClients();
   const authorizations = new Authorizations();
 
@@ -28,83 +38,51 @@ export function addOAuthServer(app: Hono, options: OAuthOptions): void {
     });
   }
   app.post("/oauth/clients/register", async (context) => {
-    const client = clients.register(await context.req.json().catch(() => null));
-    return client === null
-      ? context.json({ code: "validation_failed", message: "invalid client metadata" }, 400)
-      : context.json(client, 201);
+    const given = await context.req.json().catch(() => {
+      throw new AuthError(400, "bad_json", "Invalid JSON body");
+    });
+    return context.json(clients.register(given), 201);
   });
   app.get("/oauth/authorize", (context) => {
-    const { client_id = "", redirect_uri = "", state = "", ...asked } = context.req.query();
-    const client = clients.find(client_id);
-    if (client === undefined || !client.redirect_uris.includes(redirect_uri)) {
+    const asked = context.req.query();
+    const client = clientOf(asked, clients);
+    const { redirect_uri = "", state = "", nonce = "" } = asked;
+    if (!client.redirect_uris.includes(redirect_uri)) {
       // Do not redirect to an address that no client has registered.
-      const message = client === undefined ? "invalid client_id" : "invalid redirect_uri";
-      return context.json({ code: "validation_failed", message }, 400);
+      throw new AuthError(400, "validation_failed", "invalid redirect_uri");
     }
-    const request = { client_id, redirect_uri, state, ...challengeOf(asked) };
-    const problem = problemOf(asked);
+    const scopes = scopesOf(asked);
+    const request = {
+      ...{ client_id: client.client_id, redirect_uri, state, scopes, nonce },
+      ...challengeOf(asked),
+    };
+    const problem = problemOf(asked, scopes);
     if (problem !== null) {
       const refused = { error: "invalid_request", error_description: problem };
       return context.redirect(leadBack(request, refused).href);
     }
     const id = authorizations.begin(request);
-    return context.redirect(`${issuerOf(context)}/oauth/consent?authorization_id=${id}`);
+    return context.redirect(`${siteOf(context)}/oauth/consent?authorization_id=${id}`);
   });
-  app.get("/oauth/consent", (context) => {
-    const id = context.req.query("authorization_id") ?? "";
-    const request = authorizations.pending(id);
-    if (request === undefined) return context.text("This request has ended.", 404);
-    return context.html(consentPage(id, request, clients.find(request.client_id)!));
+  // Not Auth's: the gateway sends the site's one page here.
+  app.get("/site/oauth/consent", async (context) => {
+    const page = await readFile(CONSENT_PAGE, "utf8");
+    return context.html(
+      page.replace("https://<ref>.supabase.co", siteOf(context))
+        .replace("sb_publishable_…", publishableKey),
+    );
   });
-  app.post("/oauth/consent", async (context) => {
-    const { authorization_id = "", token = "", action = "" } = await fieldsOf(context);
-    const request = authorizations.pending(authorization_id);
-    if (request === undefined) return context.text("This request has ended.", 404);
-    const claims = await options.verifiedClaims(token);
-    const agentId = Object(claims?.["app_metadata"])["agent_id"];
-    if (claims === null || typeof agentId !== "string") {
-      return context.text("This is no token of `deno task user:token`.", 403);
-    }
-    const user = { sub: String(claims["sub"]), agentId, clientId: request.client_id };
-    const url = action === "approve"
-      ? authorizations.approve(authorization_id, user)
-      : authorizations.deny(authorization_id);
-    return context.redirect(url!.href, 303);
-  });
-  app.post("/oauth/token", async (context) => {
-    const form = await fieldsOf(context);
-    const client = clients.authenticate(context.req.header("authorization"), form);
-    if (client === undefined) return context.json({ error: "invalid_client" }, 401);
-    const user = userOf(form, client, authorizations);
-    if (user === null) return context.json({ error: "invalid_grant" }, 400);
-    const url = issuerOf(context).slice(0, -"/auth/v1".length);
-    return context.json({
-      access_token: await signUserToken(options.signingKey, user, { url }),
-      token_type: "bearer",
-      expires_in: DEFAULT_SECONDS,
-      refresh_token: authorizations.refreshTokenFor(user),
-    });
-  });
+  addConsents(app, { clients, authorizations, sessions });
+  addTokens(app, { clients, authorizations, sessions, issuerOf });
 }
 
-function userOf(
-  form: Readonly<Record<string, string>>,
-  { client_id }: OAuthClient,
-  authorizations: Authorizations,
-): User | null {
-  if (form["grant_type"] === "refresh_token") {
-    return authorizations.refresh(form["refresh_token"] ?? "", client_id);
-  }
-  return authorizations.redeem(form["code"] ?? "", {
-    clientId: client_id,
-    redirectUri: form["redirect_uri"],
-    verifier: form["code_verifier"] ?? "",
-  });
+/** The origin that the request came to, as the gateway reports it. */
+function siteOf({ req }: Context): string {
+  return `${req.header("x-forwarded-proto")}://${req.header("x-forwarded-host")}`;
 }
 
-/** `/auth/v1` at the origin that the request came to, as the gateway reports it. */
-function issuerOf({ req }: Context): string {
-  return `${req.header("x-forwarded-proto")}://${req.header("x-forwarded-host")}/auth/v1`;
+function issuerOf(context: Context): string {
+  return `${siteOf(context)}/auth/v1`;
 }
 
 function metadata(issuer: string): object {
@@ -114,7 +92,8 @@ function metadata(issuer: string): object {
     token_endpoint: `${issuer}/oauth/token`,
     registration_endpoint: `${issuer}/oauth/clients/register`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
-    scopes_supported: ["openid", "profile", "email", "phone"],
+    userinfo_endpoint: `${issuer}/oauth/userinfo`,
+    scopes_supported: SCOPES,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: ["authorization_code", "refresh_token"],
@@ -125,6 +104,24 @@ function metadata(issuer: string): object {
   };
 }
 
+/** Throws AuthError: without a known client, there is no address to lead back to. */
+function clientOf(asked: Readonly<Record<string, string>>, clients: OAuthClients): OAuthClient {
+  const { client_id = "", redirect_uri = "" } = asked;
+  if (client_id === "") throw new AuthError(400, "validation_failed", "client_id is required");
+  if (redirect_uri === "") {
+    throw new AuthError(400, "validation_failed", "redirect_uri is required");
+  }
+  const unknown = (message: string) => new AuthError(400, "oauth_client_not_found", message);
+  if (!isUuid(client_id)) throw unknown("invalid client_id format");
+  const client = clients.find(client_id);
+  if (client === undefined) throw unknown("invalid client_id");
+  return client;
+}
+
+function scopesOf({ scope }: Readonly<Record<string, string>>): string[] {
+  return (scope || DEFAULT_SCOPE).split(" ").filter(Boolean);
+}
+
 function challengeOf(
   asked: Readonly<Record<string, string>>,
 ): Pick<AuthorizationRequest, "code_challenge" | "code_challenge_method"> {
@@ -133,9 +130,17 @@ function challengeOf(
 }
 
 /** What is wrong with a request, in words for the client; null: nothing. */
-function problemOf(asked: Readonly<Record<string, string>>): string | null {
+function problemOf(
+  asked: Readonly<Record<string, string>>,
+  scopes: readonly string[],
+): string | null {
   const { code_challenge, code_challenge_method } = challengeOf(asked);
-  if ((asked["response_type"] ?? "code") !== "code") return "only response_type=code is supported";
+  if ((asked["response_type"] || "code") !== "code") return "only response_type=code is supported";
+  if (scopes.length === 0) return "scope parameter cannot be empty";
+  const unknown = scopes.find((scope) => !SCOPES.includes(scope));
+  if (unknown !== undefined) return `unsupported scope: ${unknown}`;
+  const resource = resourceProblem(asked["resource"] ?? "");
+  if (resource !== null) return resource;
   if (code_challenge === "" || code_challenge_method === "") {
     return "PKCE flow requires both code_challenge and code_challenge_method";
   }
@@ -147,23 +152,11 @@ function problemOf(asked: Readonly<Record<string, string>>): string | null {
     : null;
 }
 
-async function fieldsOf({ req }: Context): Promise<Record<string, string>> {
-  return Object.fromEntries(new URLSearchParams(await req.text()));
-}
-
-function consentPage(id: string, { redirect_uri }: AuthorizationRequest, client: OAuthClient) {
-  return html`
-    <!doctype html>
-    <html lang="en">
-      <title>Let ${client.client_name} act for you?</title>
-      <h1>Let ${client.client_name} act for you?</h1>
-      <p>It can then do everything that your agent may do. Afterwards, this page sends you to ${redirect_uri}.</p>
-      <form method="post">
-        <input type="hidden" name="authorization_id" value="${id}" />
-        <p><label>Your token, from <code>deno task user:token</code>: <input name="token" /></label></p>
-        <button name="action" value="approve">Allow</button>
-        <button name="action" value="deny">Refuse</button>
-      </form>
-    </html>
-  `;
+/** RFC 8707. Auth checks the form of a resource, and does not limit the token to it. */
+function resourceProblem(resource: string): string | null {
+  if (resource === "") return null;
+  const url = URL.parse(resource);
+  if (url === null) return "resource must be an absolute URI";
+  if (url.hash !== "") return "resource must not include a fragment component";
+  return url.search === "" ? null : "resource must not include a query component";
 }

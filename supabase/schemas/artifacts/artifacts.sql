@@ -44,9 +44,12 @@ create table artifacts.artifacts (
     length(sha256) = 64 and sha256 ~ '^[0-9a-f]*$'
   ),
   constraint commit_sets_digest_times_and_attempt_together check (
-    (committed_at is null) = (sha256 is null)
+    (sha256 is null or committed_at is not null)
     and (committed_at is null) = (expires_at is null)
     and (committed_at is null) = (sealed_attempt is null)
+  ),
+  constraint only_what_has_ended_loses_its_digest check (
+    sha256 is not null or committed_at is null or deleted_at is not null or ended_at is not null
   ),
   constraint pending_artifacts_are_not_committed check (state <> 'pending' or committed_at is null),
   constraint committed_artifacts_are_committed check (
@@ -68,6 +71,8 @@ create table artifacts.artifacts (
 comment on table artifacts.artifacts is
   'One row per artifact. Its state is pending, then committed, then superseded. From each of these '
   'it can become deleted.';
+comment on column artifacts.artifacts.sha256 is
+  'Null until the commit, and again once the owner was erased.';
 comment on column artifacts.artifacts.ended_at is
   'Set by the sweep, permanently, before it removes the bytes: from then on, every operation '
   'refuses the artifact. The row stays as a tombstone.';

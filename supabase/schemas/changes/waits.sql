@@ -118,9 +118,9 @@ comment on function agents.has_new_event(text, text[], text) is
   'agent) after a position. Also true once this has read 1000 events of any type, because one of '
   'these types may follow them.';
 
--- Almost every wait has nothing new. The following two find that out in 10 to 60 microseconds, where
--- the two above take 300 to 600. They return a table, because PostgreSQL inlines no other function
--- with a subquery.
+-- Almost every wait has nothing new. The following two find that out in 10 to 60 microseconds. The
+-- two above take 300 to 600. They return a table, because PostgreSQL inlines no other function with
+-- a subquery.
 
 create function artifacts.may_have_new_grant(agent_id text, since pg_snapshot)
 returns table (is_possible boolean)

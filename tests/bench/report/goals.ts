@@ -3,6 +3,7 @@ import type { Bytes } from "../parts/bytes.ts";
 import type { Growth } from "../parts/growth.ts";
 import type { LargeMaps } from "../parts/maps.ts";
 import type { Throughput } from "../parts/throughput.ts";
+import { MAX_P99_MILLISECONDS, type WaitingTimes } from "../parts/waiting.ts";
 
 /** All that a run has measured. */
 export interface Measurements {
@@ -10,6 +11,7 @@ export interface Measurements {
   readonly growth: readonly Growth[];
   readonly maps: LargeMaps;
   readonly bytes: Bytes;
+  readonly waiting: readonly WaitingTimes[];
 }
 
 export interface Goal {
@@ -34,7 +36,7 @@ const MIN_OF_FLOOR: Readonly<Record<string, number>> = {
 };
 const MAX_SWEEP_MILLISECONDS = 200;
 
-export function goalsOf({ throughput, growth, maps, bytes }: Measurements): Goal[] {
+export function goalsOf({ throughput, growth, maps, bytes, waiting }: Measurements): Goal[] {
   const sweep = growth.find(({ operation }) => operation.startsWith("/sweep"))!;
   return [
     ...growth.map(({ operation, ratio }) =>
@@ -56,6 +58,8 @@ export function goalsOf({ throughput, growth, maps, bytes }: Measurements): Goal
     atMost(`/commit of ${bytes.mebibytes} MiB by its download`, bytes.ofDownload, 1),
     atMost("CPU of the function for it", bytes.commitCpu, 130, "ms"),
     atMost("/commit of 1 KiB by /open", bytes.smallCommitOfOpen, 2),
+    // The contract's promise, with 500 waiters.
+    ...waiting.map(({ what, p99 }) => atMost(`told p99: ${what}`, p99, MAX_P99_MILLISECONDS, "ms")),
   ];
 }
 

@@ -60,6 +60,20 @@ Deno.test("the progress bar on a terminal → rate and remaining time", async ()
   );
 });
 
+Deno.test("agentfiles inbox on a terminal of 80 columns → one line for each file, which fits", async () => {
+  await using planner = await Desk.of("planner");
+  await using builder = await Desk.of("builder");
+  for (const name of ["one.txt", "two.txt"]) {
+    await writeFile(planner.path(name), name);
+    await planner.run(["put", name, "--to", builder.agent.id]);
+  }
+  const shown = linesIn(await onTerminal(builder, 80, ["inbox"]));
+  const lines = shown.slice(0, 3);
+  assert.match(lines[0]!, /^FROM +KEY +SIZE +GRANTED$/);
+  assert.deepEqual(lines.slice(1).map((line) => line.split(/ +/)[1]), ["two.txt", "one.txt"]);
+  assert.ok(widest(lines) <= 80, lines.join("\n"));
+});
+
 Deno.test("agentfiles ls, --help on a terminal of 40 columns → records; lines that fit", async () => {
   await using planner = await Desk.of("planner");
   for (const name of ["one.txt", "two.txt"]) {
@@ -75,6 +89,12 @@ Deno.test("agentfiles ls, --help on a terminal of 40 columns → records; lines 
   const table = linesIn(await onTerminal(planner, 200, ["ls"]));
   assert.match(table[0]!, /^KEY {6}SIZE +COMMITTED +EXPIRES +ARTIFACT$/);
   assert.equal(table.length, 3);
+
+  const usual = linesIn(await onTerminal(planner, 80, ["ls"]));
+  assert.match(usual[0]!, /^KEY {6}SIZE +COMMITTED +EXPIRES$/);
+  const minutes = String.raw`\d{4}-\d\d-\d\d \d\d:\d\dZ`;
+  assert.match(usual[1]!, new RegExp(`^one\\.txt  7 B   ${minutes}  ${minutes}$`));
+  assert.equal(usual.length, 3);
 
   const help = linesIn(await onTerminal(planner, 40, ["put", "--help"]));
   const [options] = [help.slice(0, help.indexOf("Example:"))];

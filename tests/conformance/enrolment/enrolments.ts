@@ -122,10 +122,13 @@ export async function revokeAll(enrolment_id: string, more: JsonObject = {}): Pr
   return sums;
 }
 
-/** The events of a type in the last ten minutes, oldest first, as the operator reads them. */
+/**
+ * The events of a type in the last hour, oldest first, as the operator reads them: a test of a
+ * deployment that is far away takes many minutes.
+ */
 export async function eventsOf(type: string, question: { [field: string]: Json } = {}) {
   const events: Event[] = [];
-  let position: JsonObject = { since: new Date(Date.now() - 600_000).toISOString() };
+  let position: JsonObject = { since: new Date(Date.now() - 3_600_000).toISOString() };
   let more = true;
   // With many events of other tests, a page can be short and still have a next one.
   while (more) {

@@ -38,17 +38,17 @@ Deno.test("every wrong token → refused by the same bytes, its reason in the ev
   const wrong = await makeWrongTokens(issuer, right);
   assert.ok(wrong.length >= 90, String(wrong.length));
   const refusals = { enroll: new Set<string>(), token: new Set<string>() };
-  for (const { name, token, reason, claim } of wrong) {
+  for (const { name, make, reason, claim } of wrong) {
     refusals.enroll.add(
       await refusalOf(
         "/agent-artifacts/enroll",
         "application/json",
-        JSON.stringify({ token, enrolment_id }),
+        JSON.stringify({ token: await make(), enrolment_id }),
       ),
     );
     const { matches, refused } = await succeed<{ matches: string[]; refused: JsonObject[] }>(
       "/agent-mesh/enrolment/test",
-      { as: "operator", body: { token } },
+      { as: "operator", body: { token: await make() } },
     );
     assert.deepEqual(matches, [], name);
     assert.deepEqual([refused[0]!["reason"], refused[0]!["claim"]], [reason, claim], name);
@@ -58,7 +58,8 @@ Deno.test("every wrong token → refused by the same bytes, its reason in the ev
     .map(({ reason, claim }) => `${reason} ${claim ?? ""}`);
   assert.deepEqual(told, wrong.map(({ reason, claim }) => `${reason} ${claim ?? ""}`));
 
-  for (const { token } of wrong) {
+  for (const { make } of wrong) {
+    const token = await make();
     // /token trims the form's value, so a token with spaces around it would be valid there.
     if (token !== token.trim()) continue;
     const assertion = new URLSearchParams({

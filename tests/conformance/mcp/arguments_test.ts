@@ -125,7 +125,7 @@ artifactTest(
         prefix: unset,
       });
       assert.equal(lists.artifacts.length, 1);
-      const grants = { ...page, artifact_id: null, to_agent: unset, to_tag: unset };
+      const grants = { ...page, artifact_id: unset, to_agent: unset, to_tag: unset };
       assert.equal((await client.succeed<{ grants: object[] }>("grants", grants)).grants.length, 1);
       await client.succeed("events", { after: unset, limit: unset, types: unset });
       await using grantee = await connect("agent-artifacts", builder);
@@ -133,8 +133,15 @@ artifactTest(
         ...{ ...page, from_agent: unset, after: unset, wait_seconds: unset, agent_id: unset },
       });
       assert.equal(received.grants.length, 1);
-      const gotten = { artifact_id, key: unset, agent_id: unset, max_size: unset, file: unset };
-      assert.equal((await grantee.succeed("get", { ...gotten, inline: true }))["text"], "hello");
+      const options = { max_size: unset, file: unset, inline: true };
+      for (
+        const named of [
+          { artifact_id, key: unset, agent_id: unset },
+          { artifact_id: unset, key: "k", agent_id: planner.id },
+        ]
+      ) {
+        assert.equal((await grantee.succeed("get", { ...named, ...options }))["text"], "hello");
+      }
     }
   },
 );

@@ -125,7 +125,10 @@ Deno.test("a name that the policy has → no enrolment key may take it", async (
   await putInForce(mesh, [{ from: "boss", to: "tag:nobody-yet" }]);
   const { enrolment_key } = await mesh.call<{ enrolment_key: string }>("put_enrolment", {
     caller: OPERATOR,
-    enrolment: { kind: "key", uses_left: 1, session_seconds: 60 },
+    enrolment: {
+      ...{ kind: "key", agent_template: "{agent_name}" },
+      ...{ uses_left: null, session_seconds: 60 },
+    },
   });
   const before = await stateOf(mesh);
   await assert.rejects(

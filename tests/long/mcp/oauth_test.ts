@@ -137,27 +137,34 @@ function loginBy<Transport extends { finishAuth(code: string): Promise<void> }>(
 }
 
 /**
- * Answers the consent page at Auth as the person in the browser does. Resolves to the redirect's
- * URL.
+ * Answers for the person whom the site's consent page asks, as the page does. Resolves to the
+ * client's URL with the outcome.
  */
 async function answerConsent(
   authorizationUrl: URL,
-  answer: { token: string; action: "approve" | "deny" },
+  { stack, token, action }: { stack: Stack; token: string; action: "approve" | "deny" },
 ): Promise<URL> {
   const asked = await fetch(authorizationUrl, { redirect: "manual" });
   await asked.body?.cancel();
   assert.equal(asked.status, 302);
   const page = new URL(asked.headers.get("location")!);
-  assert.match(await (await fetch(page)).text(), /<h1>Let The (?:newer|older) connector act/);
-  const authorization_id = page.searchParams.get("authorization_id")!;
-  const answered = await fetch(new URL(page.pathname, page), {
+  assert.match(await (await fetch(page)).text(), /<h1>Let a program act for you\?<\/h1>/);
+  const id = page.searchParams.get("authorization_id")!;
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const answer = await fetch(`${stack.url}/auth/v1/oauth/authorizations/${id}${path}`, {
+      ...init,
+      headers: { apikey: stack.publishableKey, authorization: `Bearer ${token}` },
+    });
+    assert.equal(answer.status, 200, action);
+    return await answer.json();
+  };
+  const { client } = await ask("");
+  assert.match(client.name, /^The (?:newer|older) connector$/);
+  const { redirect_url } = await ask("/consent", {
     method: "POST",
-    body: new URLSearchParams({ authorization_id, ...answer }),
-    redirect: "manual",
+    body: JSON.stringify({ action }),
   });
-  await answered.body?.cancel();
-  assert.equal(answered.status, 303, answer.action);
-  const callback = new URL(answered.headers.get("location")!);
+  const callback = new URL(redirect_url);
   assert.equal(`${callback.origin}${callback.pathname}`, "https://connector.example/callback");
   assert.equal(callback.searchParams.get("state"), "the state");
   return callback;
@@ -216,12 +223,14 @@ Deno.test("connectors with the official clients' OAuth → a user logs in by eac
       const token = await tokenOf(agentId);
       const { connector } = login;
       await assert.rejects(login.connect());
-      const denied = await answerConsent(connector.authorizationUrl!, { token, action: "deny" });
+      const deny = { stack, token, action: "deny" } as const;
+      const denied = await answerConsent(connector.authorizationUrl!, deny);
       assert.equal(denied.searchParams.get("error"), "access_denied");
 
       await assert.rejects(login.connect());
       const { authorizationUrl } = connector;
-      const callback = await answerConsent(authorizationUrl!, { token, action: "approve" });
+      const approve = { stack, token, action: "approve" } as const;
+      const callback = await answerConsent(authorizationUrl!, approve);
       await login.finish(callback);
       // A code can be used only once.
       await assert.rejects(login.finish(callback));

@@ -5,6 +5,7 @@ import {
   errorEntry,
   ServiceError,
 } from "../../../supabase/functions/_shared/errors.ts";
+import { filePage } from "../../../supabase/functions/agent-artifacts/links/file_page.ts";
 import { linkErrorResponse } from "../../../supabase/functions/agent-artifacts/links/error_page.ts";
 
 function render(code: ErrorCode, requestId = "r1"): Promise<Response> {
@@ -37,6 +38,29 @@ Deno.test("the page's source → reads as text: a headline, advice, and what to 
     "Ask the person who sent it for a new one.",
     "If you ask for help, mention: grant_expired, request r1.",
   ]);
+});
+
+Deno.test("the page of an error → the style and the landmark of a file's page, for light and dark, and its policy allows exactly that", async () => {
+  const response = await render("grant_expired");
+  const text = await response.text();
+  const file = {
+    ...{ key: "plan.txt", size: 1, from_agent: "planner", downloads_left: null },
+    expires_at: "2026-12-31T18:00:00.000Z",
+  };
+  const request = new Request("http://127.0.0.1/d/g_secret");
+  const settings = { supabaseUrl: "http://127.0.0.1", publicSupabaseUrl: null };
+  const shown = await filePage(file as never, request, settings as never);
+  const styleOf = (page: string) => /<style>([^<]*)<\/style>/.exec(page)?.[1];
+  const style = styleOf(text);
+  assert.ok(style?.includes("color-scheme: light dark"), text);
+  assert.equal(style, styleOf(await shown.text()));
+  assert.match(text, /<main>[^]*<h1>[^]*<\/main>/);
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(style));
+  const named = `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`;
+  assert.equal(
+    response.headers.get("content-security-policy"),
+    `default-src 'none'; style-src ${named}; base-uri 'none'; frame-ancestors 'none'; form-action 'none'`,
+  );
 });
 
 Deno.test("whatever is put into the page → escaped", async () => {

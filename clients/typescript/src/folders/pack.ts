@@ -3,15 +3,8 @@ import { createTarPacker } from "modern-tar";
 import { AgentError } from "../errors/agent_error.ts";
 import type { StreamSource } from "../transfer/source.ts";
 import { type NodeModules, nodeModules } from "./node.ts";
-import { listingName } from "./packed.ts";
-import { type FoundEntry, type LeftOut, walk, type WalkOptions } from "./walk.ts";
-
-/** A file or folder of the archive. */
-export interface PackedEntry {
-  /** The path within the archive. */
-  readonly name: string;
-  readonly size: number;
-}
+import { type LeftOut, listingName, type PackedEntry, type WalkOptions } from "./packed.ts";
+import { type FoundEntry, walk } from "./walk.ts";
 
 export interface PackedFolder {
   /** The tar, made while it is read. */

@@ -19,3 +19,35 @@ export function listingName(folder: string): string {
 export function folderNameOf(fileName: string): string {
   return fileName.replace(/(?<=.)\.tar$/i, "");
 }
+
+// These types are in the library's interface. They name nothing of Node: programs for browsers are
+// compiled without its types.
+
+/** A file or folder of the archive. */
+export interface PackedEntry {
+  /** The path within the archive. */
+  readonly name: string;
+  readonly size: number;
+}
+
+/** An entry that cannot be sent. */
+export interface LeftOut {
+  /** The path that it would have within the archive. What is not UTF-8 in it is `\ufffd`. */
+  readonly name: string;
+  readonly kind:
+    | "symbolic link"
+    | "fifo"
+    | "socket"
+    | "device"
+    | "name that is not UTF-8";
+}
+
+export interface WalkOptions {
+  /** Patterns of what is not to be sent, each like a line of a `.gitignore` in the folder. */
+  readonly exclude?: readonly string[] | undefined;
+  /**
+   * Whether to leave out `.git`, and what git ignores: by each `.gitignore` in the folder and in
+   * the repository around it, and by the repository's own `info/exclude`.
+   */
+  readonly gitignore?: boolean | undefined;
+}

@@ -1,9 +1,8 @@
 import type { Connection } from "../http/connection.ts";
 import { assertNames } from "../transfer/names.ts";
 import { put, type PutArtifact, type PutOptions } from "../transfer/put.ts";
-import { type PackedEntry, packFolder } from "./pack.ts";
-import { PACKED_FOLDER } from "./packed.ts";
-import type { LeftOut, WalkOptions } from "./walk.ts";
+import { packFolder } from "./pack.ts";
+import { type LeftOut, PACKED_FOLDER, type PackedEntry, type WalkOptions } from "./packed.ts";
 
 export type PutFolderOptions = Omit<PutOptions, "mime"> & WalkOptions;
 

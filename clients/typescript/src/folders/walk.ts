@@ -2,6 +2,7 @@ import type { Stats } from "node:fs";
 import { AgentError } from "../errors/agent_error.ts";
 import { patternsAround, withGitignore } from "./gitignore.ts";
 import type { NodeModules } from "./node.ts";
+import type { LeftOut, WalkOptions } from "./packed.ts";
 import { isExcluded, parsePatterns, type Patterns } from "./patterns.ts";
 
 /** A file or folder that was found. */
@@ -13,23 +14,6 @@ export interface FoundEntry {
   readonly size: number;
   readonly mode: number;
   readonly modifiedAt: Date;
-}
-
-/** An entry that cannot be sent. */
-export interface LeftOut {
-  /** The path that it would have within the archive. What is not UTF-8 in it is `\ufffd`. */
-  readonly name: string;
-  readonly kind: "symbolic link" | "fifo" | "socket" | "device" | "name that is not UTF-8";
-}
-
-export interface WalkOptions {
-  /** Patterns of what is not to be sent, each like a line of a `.gitignore` in the folder. */
-  readonly exclude?: readonly string[] | undefined;
-  /**
-   * Whether to leave out `.git`, and what git ignores: by each `.gitignore` in the folder and in
-   * the repository around it, and by the repository's own `info/exclude`.
-   */
-  readonly gitignore?: boolean | undefined;
 }
 
 export interface Found {

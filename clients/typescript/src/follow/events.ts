@@ -1,4 +1,5 @@
 import type { ArtifactsAnswer, MeshAnswer } from "../contract/types.ts";
+import { untilAborted } from "../http/abortable.ts";
 import type { Connection } from "../http/connection.ts";
 import { waitForNews } from "./held_request.ts";
 import { type FollowOptions, postAndWait, restAfterWait, startsOver } from "./waiting.ts";
@@ -50,7 +51,8 @@ export async function* followEvents<ItsPage extends Page>(
       await restAfterWait(sentAt, connection, options);
       continue;
     }
-    yield* page.events;
+    const events: readonly ItsPage["events"][number][] = page.events;
+    yield* untilAborted(events, connection.signalOf(options));
     after = page.latest;
     options.onPosition?.(after);
     if (!options.wait && !page.more) return;

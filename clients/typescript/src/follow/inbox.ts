@@ -1,4 +1,5 @@
 import type { ArtifactsAnswer, ArtifactsRequest, InboxEntry } from "../contract/types.ts";
+import { untilAborted } from "../http/abortable.ts";
 import type { Connection } from "../http/connection.ts";
 import { everyPage } from "../http/pages.ts";
 import { waitForNews } from "./held_request.ts";
@@ -38,6 +39,7 @@ export async function* followInbox(
   const shown = new Set<string>();
   let after = options.after;
   let isFirst = true;
+  const signal = connection.signalOf(options);
   while (true) {
     const sentAt = performance.now();
     let isWaiting = false;
@@ -59,7 +61,7 @@ export async function* followInbox(
         // Keep the first page's position: grants that arrive while the other pages are read are
         // newer.
         position ??= page.latest;
-        for (const grant of page.grants) {
+        for (const grant of untilAborted(page.grants, signal)) {
           seen.add(grant.grant_id);
           if (shown.has(grant.grant_id)) continue;
           // An old deployment ignores `from_agent`.

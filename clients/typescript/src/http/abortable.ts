@@ -10,3 +10,14 @@ export function abortable<Value>(
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }
+
+/** Yields items that have arrived. Throws the signal's reason once it is aborted. */
+export function* untilAborted<Item>(
+  items: readonly Item[],
+  signal: AbortSignal | undefined,
+): Generator<Item, void, undefined> {
+  for (const item of items) {
+    signal?.throwIfAborted();
+    yield item;
+  }
+}

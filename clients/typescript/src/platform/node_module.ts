@@ -1,17 +1,15 @@
 import { mayHaveNodeModules } from "./platform.ts";
 
+interface NodeGlobals {
+  readonly process?: { readonly getBuiltinModule?: (name: string) => unknown };
+}
+
 /**
- * A built-in module of Node, or null on platforms without it. The name is not a literal, so that
- * bundlers for browsers do not look for the module. In browsers, the import is not tried, because
- * they would log an error.
+ * A built-in module of Node, or null on platforms without it. There is no `import`: bundlers would
+ * look for the module, and those of workers refuse a name that is computed.
  */
-export async function nodeModule<Module>(
-  name: `node:${string}`,
-): Promise<Module | null> {
-  if (!mayHaveNodeModules) return null;
-  try {
-    return await import(/* webpackIgnore: true */ /* @vite-ignore */ name);
-  } catch {
-    return null;
-  }
+export function nodeModule<Module>(name: `node:${string}`): Promise<Module | null> {
+  const { process } = globalThis as NodeGlobals;
+  const found = mayHaveNodeModules ? process?.getBuiltinModule?.(name) : null;
+  return Promise.resolve((found ?? null) as Module | null);
 }

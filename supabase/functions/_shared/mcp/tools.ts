@@ -116,6 +116,8 @@ interface Arguments {
   readonly additions: z.ZodObject;
 }
 
+const IDENTIFIERS = ["artifact_id", "grant_id", "grant_token"];
+
 /** By operation, and by the tool's name: made once, because that takes as long as a call. */
 const argumentsByTool = new WeakMap<Operation, Map<string | undefined, Arguments>>();
 
@@ -130,7 +132,14 @@ function argumentsOf(operation: Operation, tool: ToolDefinition | undefined): Ar
 function describeArguments({ request }: Operation, tool: ToolDefinition | undefined): Arguments {
   const additions = tool?.additions ?? z.object({});
   const whole = z.object({ ...(request as z.ZodObject).shape, ...additions.shape });
-  const schema = z.toJSONSchema(whole, { io: "input", unrepresentable: "any" }) as ArgumentSchema;
+  const schema = z.toJSONSchema(whole, {
+    io: "input",
+    unrepresentable: "any",
+    override({ jsonSchema, path }) {
+      // Any text is valid, but an empty one never names anything.
+      if (IDENTIFIERS.includes(String(path.at(-1)))) jsonSchema.minLength = 1;
+    },
+  }) as ArgumentSchema;
   const required = schema.required?.filter((field) => !tool?.dispensable?.includes(field)) ?? [];
   return { schema: { ...schema, required }, additions };
 }

@@ -1,7 +1,8 @@
 // Renamed: the formatter would reflow templates tagged `html`, but their lines matter here.
-import { html as escaped } from "hono/html";
+import { html as escaped, raw } from "hono/html";
 import { type ErrorCode, errorResponse, type ServiceError } from "../../_shared/errors.ts";
 import type { LinkRequest } from "../../_shared/operations/link.ts";
+import { STYLE, STYLE_POLICY } from "./style.ts";
 import { prefersHtml } from "./visitors.ts";
 
 /** What a person who opened a link is told. */
@@ -47,9 +48,8 @@ const NOT_NOW: Words = {
   advice: "Nothing is wrong with your link. Wait a minute, and try again.",
 };
 
-/** No script, no style, no picture, no frame. */
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** No script, no picture, no frame, no form. */
+const CONTENT_SECURITY_POLICY = `${STYLE_POLICY}; form-action 'none'`;
 
 /**
  * The error of a link: as a page if the request prefers HTML, else as JSON. Hosted functions serve
@@ -63,13 +63,16 @@ export async function linkErrorResponse(
   if (!prefersHtml(request.headers)) return response;
   const { title, advice } = WORDS[error.code] ?? NOT_NOW;
   const page =
-    await escaped`<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>${title}</title>
+    await escaped`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>${title}</title><style>${
+      raw(STYLE)
+    }</style><main>
 
 <h1>${title}</h1>
 
 <p>${advice}
 
 <p>If you ask for help, mention: ${error.code}, request ${requestId}.
+</main>
 `;
   response.headers.set("content-type", "text/html; charset=utf-8");
   response.headers.set("content-security-policy", CONTENT_SECURITY_POLICY);

@@ -1,16 +1,10 @@
 // Renamed: the formatter would reflow templates tagged `html`, but their lines matter here.
 import { html as escaped, raw } from "hono/html";
-import { createHash } from "node:crypto";
 import type { LinkedFile } from "../../_shared/operations/link.ts";
 import { publicOrigin } from "../../_shared/public_origin.ts";
 import type { PlatformSettings } from "../../_shared/settings/platform.ts";
 import { visible } from "../../_shared/mcp/escapes.ts";
-
-const STYLE = `:root { color-scheme: light dark; font: 1.125rem/1.5 system-ui, sans-serif; }
-main { box-sizing: border-box; max-width: 36rem; margin: 10vh auto; padding: 0 1rem; overflow-wrap: anywhere; }
-button { font: inherit; padding: .5rem 1.25rem; cursor: pointer; }`;
-
-const STYLE_DIGEST = createHash("sha256").update(STYLE).digest("base64");
+import { STYLE, STYLE_POLICY } from "./style.ts";
 
 /** A page with the file's name, size and sender, and a button that downloads it. */
 export async function filePage(
@@ -39,9 +33,9 @@ export async function filePage(
     headers: {
       "content-type": "text/html; charset=utf-8",
       // Browsers also apply `form-action` to the redirect that follows the form.
-      "content-security-policy": `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; ` +
-        `base-uri 'none'; form-action 'self' ${publicOrigin(request, settings)}; ` +
-        "frame-ancestors 'none'",
+      "content-security-policy": `${STYLE_POLICY}; form-action 'self' ${
+        publicOrigin(request, settings)
+      }`,
       "x-content-type-options": "nosniff",
       vary: "accept",
     },

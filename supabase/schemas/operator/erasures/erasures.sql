@@ -81,9 +81,10 @@ begin
   delete from artifacts.grants g where g.grant_id = any (grant_ids);
   get diagnostics erased = row_count;
   most := greatest(most, erased);
-  -- The row stays until the sweep has removed its bytes, because it says where they are.
+  -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
+  -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
-  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream'
+  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null
   where a.artifact_id = any (array(
     select e.artifact_id
     from artifacts.artifacts e

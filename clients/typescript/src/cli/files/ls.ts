@@ -15,6 +15,7 @@ export const ls: Verb = defineVerb({
     const files = await context.files();
     await context.output.rows(files.list({ prefix: positionals[0] ?? "" }), {
       heads: ["KEY", "SIZE", "COMMITTED", "EXPIRES", "ARTIFACT"],
+      dispensable: "ARTIFACT",
       cells: ({ key, size, committed_at, expires_at, artifact_id }) => [
         key,
         inBytes(size),

@@ -6,9 +6,13 @@ import { addAbortSignal } from "node:stream";
 import { lookup } from "mrmime";
 import type { AgentFiles } from "../../agent_files.ts";
 import type { ShareOptions } from "../../transfer/sharing.ts";
-import { type PackedEntry, packFolder } from "../../folders/pack.ts";
-import { PACKED_FOLDER } from "../../folders/packed.ts";
-import type { LeftOut, WalkOptions } from "../../folders/walk.ts";
+import { packFolder } from "../../folders/pack.ts";
+import {
+  type LeftOut,
+  PACKED_FOLDER,
+  type PackedEntry,
+  type WalkOptions,
+} from "../../folders/packed.ts";
 import { assertAllNames } from "../../transfer/names.ts";
 import type { Source } from "../../transfer/source.ts";
 import { defineVerb, type Verb } from "../verb.ts";

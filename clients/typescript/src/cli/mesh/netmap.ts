@@ -94,25 +94,15 @@ export const hosts: Verb = defineVerb({
   options: {},
   async run(_parsed, context) {
     const { peers } = await (await context.mesh()).netmap();
-    const hosts = peers.flatMap(({ agent_id, addresses }) =>
-      addresses.map((address) => ({ address, name: agent_id }))
+    // Only names: they are unique. Two identifiers may differ in capitals alone.
+    const hosts = peers.flatMap(({ name, agent_id, addresses }) =>
+      addresses.map((address) => ({ address, name, agent_id }))
     );
     for (const host of hosts) {
-      // If the identifier is not a host name (RFC 1123), comment the line out.
-      const mark = isHostName(host.name) ? "" : "# ";
-      await context.output.value(
-        host,
-        () => `${mark}${plain(host.address)}\t${plain(host.name)}`,
-      );
+      await context.output.value(host, ({ address, name }) => `${plain(address)}\t${plain(name)}`);
     }
   },
 });
-
-function isHostName(name: string): boolean {
-  return name.split(".").every((label) =>
-    /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(label)
-  );
-}
 
 async function* each<Item extends Peer | Netmap["acl_requests"][number]>(
   items: readonly Item[],

@@ -121,6 +121,7 @@ async function list(
 ): Promise<void> {
   await output.rows(grants, {
     heads: ["FROM", "KEY", "SIZE", "GRANTED", "ARTIFACT"],
+    dispensable: "ARTIFACT",
     cells: ({ from_agent, key, size, granted_at, artifact_id }) => [
       from_agent,
       key,

@@ -30,10 +30,10 @@ export class Output {
   /** Prints rows as they arrive, or as an aligned table if a person reads a finite list. */
   async rows<Row>(
     rows: AsyncIterable<Row>,
-    { heads, cells, isEndless = false }: RowsOptions<Row>,
+    { heads, cells, dispensable, isEndless = false }: RowsOptions<Row>,
   ): Promise<void> {
     if (!this.json && process.stdout.isTTY && !isEndless) {
-      return await this.#table(rows, { heads, cells });
+      return await this.#table(rows, { heads, cells, dispensable });
     }
     for await (const row of rows) {
       await this.#write(
@@ -44,17 +44,19 @@ export class Output {
 
   async #table<Row>(
     rows: AsyncIterable<Row>,
-    { heads, cells }: Pick<RowsOptions<Row>, "heads" | "cells">,
+    { heads, cells, dispensable }: Omit<RowsOptions<Row>, "isEndless">,
   ): Promise<void> {
     const lines: string[][] = [];
-    for await (const row of rows) lines.push(cells(row).map(plain));
-    await this.#write(`${table(heads, lines, widthOfTerminal())}\n`);
+    for await (const row of rows) lines.push(cells(row).map((cell) => inMinutes(plain(cell))));
+    await this.#write(`${table(heads, lines, widthOfTerminal(), dispensable)}\n`);
   }
 }
 
 export interface RowsOptions<Row> {
   readonly heads: readonly string[];
   readonly cells: (row: Row) => readonly string[];
+  /** The head of a column that a terminal does not show if the table does not fit with it. */
+  readonly dispensable?: string | undefined;
   /** Whether the rows never end, so that each is shown as it arrives. */
   readonly isEndless?: boolean;
 }
@@ -78,12 +80,17 @@ export function table(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
   columns: number,
+  dispensable?: string,
 ): string {
+  const fits = (text: string) => text.split("\n").every((line) => line.length <= columns);
   const text = aligned([heads, ...rows]);
-  const isWide = text.split("\n").some((line) => line.length > columns);
-  if (!isWide) return text;
+  if (fits(text)) return text;
   if (columns >= FEWEST_COLUMNS_OF_TABLE) {
-    return inBands([heads, ...rows], columns);
+    const left = [heads, ...rows].map((row) =>
+      row.filter((_, column) => heads[column] !== dispensable)
+    );
+    const shorter = aligned(left);
+    return fits(shorter) ? shorter : inBands([heads, ...rows], columns);
   }
   const records = rows.map((row) => aligned(row.map((cell, column) => [heads[column]!, cell])));
   return records.join("\n\n");
@@ -100,6 +107,11 @@ export function aligned(lines: readonly (readonly string[])[]): string {
         .trimEnd()
     )
     .join("\n");
+}
+
+/** `2026-01-31T09:30:00.000Z` → `2026-01-31 09:30Z`: enough for a person, and half as wide. */
+function inMinutes(cell: string): string {
+  return cell.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z$/, "$1 $2Z");
 }
 
 /** Replaces control characters: names that other agents chose must not control the terminal. */
