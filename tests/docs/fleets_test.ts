@@ -211,6 +211,13 @@ Deno.test("docs/fleets.md, Restarts, clones and ends → the enrolment is listed
   assert.equal((await whoami(enrolled)).status, 401);
 });
 
+Deno.test("docs/fleets.md, Whose a name is → whose it is, and who can become the agent", async () => {
+  await using terminal = await Terminal.open();
+  const printed = await terminal.paste(await documentedBlock("docs/fleets.md, Whose a name is, 1"));
+  assert.match(printed, /^agent +finance$/m);
+  assert.match(printed, /^belongs to +nobody yet$/m);
+});
+
 Deno.test("docs/fleets.md, Which conditions are enough → every issuer that many share, with the claims that the service asks for", async () => {
   const rows = (await readPage("docs/fleets.md")).matchAll(
     /^\| `([a-z.]+\.[a-z]+)` +\| (.+?) +\|$/gm,
