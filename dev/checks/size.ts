@@ -14,7 +14,7 @@ const LIMITS = {
    */
   modules: 155,
   /** Bytes of the modules that every cold start loads. Hardly above the larger function's. */
-  startBytes: 74 * 1024,
+  startBytes: 78 * 1024,
   /**
    * Bytes of all files of its npm packages. A quarter is the MCP SDK's, another quarter
    * supabase-js's, and most of both is source maps. The platform's limit for a bundle is 20 MB. The

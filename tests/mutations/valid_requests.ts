@@ -174,7 +174,7 @@ async function trustIssuer(): Promise<Issuer> {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   await put({
     ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "run" }], agent_template: "{sub}" },
+    ...{ conditions: [{ claim: "sub", prefix: "new-run" }], agent_template: "{sub}" },
   });
   return issuer;
 }

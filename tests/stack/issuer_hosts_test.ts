@@ -50,7 +50,7 @@ interface Refused {
 async function tryToEnrol({ stack, sql, ask }: OwnStack, { issuer }: Served) {
   const { enrolment_id } = await ask<{ enrolment_id: string }>("/enrolment/put", {
     ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, agent_template: "{sub}" },
-    conditions: [{ claim: "sub", prefix: "run" }],
+    conditions: [{ claim: "sub", prefix: "new-run" }],
   });
   const token = await issuer.sign({ aud: AUDIENCE, sub: newName("run") });
   const [{ latest } = { latest: 0 }] = await sql<{ latest: number }[]>`

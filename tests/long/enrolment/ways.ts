@@ -52,7 +52,7 @@ async function byToken(
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const { enrolment_id } = await putEnrolment(service, {
     ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks },
-    ...{ conditions: [{ claim: "sub", prefix: "run" }], agent_template: "{sub}" },
+    ...{ conditions: [{ claim: "sub", prefix: "new-run" }], agent_template: "{sub}" },
     single_use_tokens: true,
   });
   const sub = newName("run");
