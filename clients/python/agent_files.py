@@ -270,8 +270,7 @@ class AgentFiles:
             self._receive(opened, again, destination, on_progress or _nobody)
         else:
             folder = os.path.dirname(os.path.abspath(destination))
-            with _local("target_unwritable"):
-                _remove_stale(folder)
+            _remove_stale(folder)
             name = f".{opened['artifact_id']}.{os.getpid()}-{secrets.token_hex(8)}.part"
             temporary = os.path.join(folder, name)
             try:
@@ -1418,14 +1417,17 @@ _TEMPORARY_FILE = re.compile(r"\.art_[0-9a-f]{32}\..+\.part")
 
 
 def _remove_stale(folder: str) -> None:
-    for name in os.listdir(folder):
-        if _TEMPORARY_FILE.fullmatch(name):
-            path = os.path.join(folder, name)
-            with contextlib.suppress(FileNotFoundError):
-                state = os.lstat(path)
-                is_stale = time.time() - state.st_mtime > _STALE_SECONDS
-                if is_stale and stat.S_ISREG(state.st_mode):
-                    os.unlink(path)
+    """Leaves alone what it may not read or remove, such as the files of others in /tmp."""
+    names: List[str] = []
+    with contextlib.suppress(OSError):
+        names = os.listdir(folder)
+    for name in filter(_TEMPORARY_FILE.fullmatch, names):
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            state = os.lstat(path)
+            is_stale = time.time() - state.st_mtime > _STALE_SECONDS
+            if is_stale and stat.S_ISREG(state.st_mode):
+                os.unlink(path)
 
 
 @contextlib.contextmanager

@@ -89,6 +89,19 @@ long_ago = time.time() - 700
 for name in [left, *others[1:]]:
     os.utime(name, (long_ago, long_ago))
 planner.get("plan", "plan")
+# What may not be listed or removed, such as the files of others in /tmp, is no error.
+import agent_files
+def refused(*_):
+    raise PermissionError("not yours")
+open(left, "w").close()
+os.utime(left, (long_ago, long_ago))
+unlink, agent_files.os.unlink = os.unlink, refused
+planner.get("plan", "plan")
+agent_files.os.unlink = unlink
+listdir, agent_files.os.listdir = os.listdir, refused
+planner.get("plan", "plan")
+agent_files.os.listdir = listdir
+os.unlink(left)
 print(json.dumps({"left": left, "while_new": while_new, "now": sorted(os.listdir()),
                   "others": sorted([*others, "plan"])}))
 `,

@@ -58,7 +58,10 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("count_tag_losses", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
   call("set_agent_tags", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
   call("list_trusts", { issuer: FLEET_ISSUER }),
-  call("put_enrolment", { caller: OPERATOR, enrolment: { kind: "key", session_seconds: 60 } }),
+  call("put_enrolment", {
+    caller: OPERATOR,
+    enrolment: { kind: "key", uses_left: 1, session_seconds: 60 },
+  }),
   call("list_enrolments", { caller: OPERATOR, max_entries: 100 }),
   call("enrol_with_key", {
     caller: { kind: "enrolment" },

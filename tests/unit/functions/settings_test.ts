@@ -34,6 +34,8 @@ const PLATFORM_SETTINGS = {
   publicSupabaseUrl: null,
   rateLimitRequestsPerMinute: 30_000,
   rateLimitRequestsAtOnce: 64,
+  rateLimitEnrolmentPerMinute: 120_000,
+  rateLimitEnrolmentAtOnce: 256,
   rateLimitAnonymousPerMinute: 600,
   waitsAtOnce: 1000,
   meshHeartbeatSeconds: 30,
