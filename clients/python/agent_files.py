@@ -1109,9 +1109,8 @@ class _Enrolment:
         self, limit: "Optional[_Limit]", refusal: Optional[AgentError] = None
     ) -> Dict[str, str]:
         try:
-            request = {name: proof() if callable(proof) else proof
+            request = {name: str(proof() if callable(proof) else proof).strip()
                        for name, proof in self._enrol.items()}
-            request = {name: str(value).strip() for name, value in request.items()}
         except Exception as error:
             raise AgentError("key_unavailable", "The function for the proof failed.") from error
 
@@ -1161,7 +1160,7 @@ def _key_file_of(base: str, request: Dict[str, str], given: Any) -> Optional[str
         os.makedirs(os.path.dirname(os.path.abspath(given)), mode=0o700, exist_ok=True)
     except OSError as error:
         raise AgentError("key_unavailable", f"The folder of {given} cannot be made.") from error
-    return os.fspath(given)
+    return str(os.fspath(given))
 
 
 def _default_folder() -> Optional[str]:
@@ -1258,9 +1257,8 @@ def _read_key_file(path: str) -> Optional[Json]:
     if os.name == "posix" and mode & 0o077:
         raise AgentError(
             "key_unavailable", f"Other users can read {path}. Run: chmod 600 {path}")
-    kinds = {"key": str, "expires_at": str, "renew_at": (int, float)}
-    is_whole = isinstance(shared, dict) and all(
-        isinstance(shared.get(name), kind) for name, kind in kinds.items())
+    is_whole = isinstance(shared, dict) and isinstance(shared.get("renew_at"), (int, float)) and all(
+        isinstance(shared.get(name), str) for name in ("key", "expires_at"))
     return shared if is_whole else None
 
 

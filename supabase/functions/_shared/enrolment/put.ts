@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ServiceError } from "../errors.ts";
+import { AGENT_ID } from "../named_ids.ts";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
 import { enrolmentId, enrolmentKey, newEnrolment, sentEnrolment } from "./fields.ts";
 
@@ -14,9 +15,11 @@ const OF_TRUST = [
   "max_token_age_seconds",
 ] as const;
 
-/** An enrolment key proves no claims. So its template has only the name that the agent asks for. */
-const TEMPLATE_OF_KEY =
-  /^(?=.{14,64}$)(?:[A-Za-z0-9][A-Za-z0-9._:@-]*)\{agent_name\}[A-Za-z0-9._:@-]*$/;
+/** The only claim of an enrolment key: the name that the agent asks for. */
+const ASKED_NAME = "{agent_name}";
+
+/** The longest template: an identifier has 128 characters, and names must fit, too. */
+const MAX_TEMPLATE = 64;
 
 interface Issue {
   readonly path: string;
@@ -116,7 +119,7 @@ function issuesOfKey(input: PutEnrolment): Issue[] {
         "Required: with an enrolment key for more than one use, an agent could take any free name.",
     });
   }
-  if (agent_template !== null && !TEMPLATE_OF_KEY.test(agent_template)) {
+  if (agent_template !== null && !isTemplateOfKey(agent_template)) {
     issues.push({
       path: "agent_template",
       message:
@@ -148,4 +151,11 @@ async function issuesOfTrust(input: PutEnrolment, platform: Platform): Promise<I
     ...{ issuer: issuer!, audience: audience!, jwks, conditions: conditions! },
     ...{ agent_id, agent_template },
   }, { allowLoopback });
+}
+
+/** Whether what surrounds the name makes every name begin with a prefix of the operator's. */
+function isTemplateOfKey(template: string): boolean {
+  const [prefix, suffix, ...others] = template.split(ASKED_NAME);
+  return template.length <= MAX_TEMPLATE && others.length === 0 &&
+    prefix !== "" && suffix !== undefined && AGENT_ID.test(`${prefix}${suffix}`);
 }
