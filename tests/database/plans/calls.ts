@@ -91,10 +91,10 @@ export const CALLS: readonly PlannedCall[] = [
   call("readmit_agent", { agent_id: HOARDER }),
   call("keep_out_erased", { name_hash: "0".repeat(64) }),
   call("share_agent", { agent_id: HOARDER, way: "users" }),
-  call("take_over_agent", { agent_id: "enrolled-7", max_entries: 100 }, {
+  call("take_over_agent", { agent_id: "enrolled-99", max_entries: 100 }, {
     bounds: { rows: 5_000, pages: 10_000 },
   }),
-  call("read_ways", { agent_id: "enrolled-7" }),
+  call("read_ways", { agent_id: "enrolled-99" }),
   ...TAG_CALLS,
   ...MAINTENANCE_CALLS,
   ...MESH_CALLS,
