@@ -30,13 +30,10 @@ export async function replayRecord(
 ): Promise<number> {
   const lost = await lostOf(lines);
   const later = laterEvents(lost);
-  const erased = new Set(
-    lines.filter(({ event }) => event?.type === "name.erased")
-      .map(({ event }) => event!["pseudonym"]),
-  );
+  const erasures = readErasures(lines, new Set(lost));
   let [faults, ended] = [0, 0];
   for (const { number, event } of lost) {
-    const result = await resultOf(event, { later, erased });
+    const result = await resultOf(event, { later, erasures });
     const isDone = result.outcome === "replayed" || result.outcome === "nothing";
     if (!isDone) faults++;
     if (result.outcome === "replayed") ended++;
@@ -80,22 +77,29 @@ export async function listLost(lines: readonly RecordedLine[], output: Output): 
   }
 }
 
-/** `erased`: the pseudonyms of agents that another line erases again. */
 async function resultOf(
   event: RecordedEvent | null,
-  { later, erased }: { readonly later: LaterEvents; readonly erased: ReadonlySet<unknown> },
+  { later, erasures }: { readonly later: LaterEvents; readonly erasures: Erasures },
 ): Promise<Result> {
   if (event === null) return { outcome: "unusable", what: "it is neither an id nor an event" };
-  if (event.type !== "name.erased" && Object.values(event).some((value) => erased.has(value))) {
+  const { type, ...fields } = event;
+  const pseudonyms = Object.values(fields).filter(isPseudonym);
+  if (type === "agent.erased" && pseudonyms.some((one) => erasures.halfDone.has(one))) {
+    return {
+      outcome: "unusable",
+      what: "the backup was made during this erasure: deno task agent:erase again",
+    };
+  }
+  if (pseudonyms.some((one) => erasures.again.has(one))) {
     return nothing("the agent is erased again");
   }
-  if (event.type === "agent.erased") {
+  if (type === "agent.erased") {
     return { outcome: "unusable", what: "it does not say whom: deno task agent:erase again" };
   }
   const replay = REPLAYS[event.type];
   // A record may have events of other types.
   if (replay === undefined) return nothing(`${event.type} ends nothing`);
-  if (isPseudonym(event["agent_id"])) {
+  if (pseudonyms.length > 0) {
     return { outcome: "unusable", what: "its agent was erased, and no line says which it was" };
   }
   try {
@@ -104,6 +108,37 @@ async function resultOf(
     if (error instanceof UnusableLine) return { outcome: "unusable", what: error.message };
     return { outcome: "failed", what: reasonOf(error) };
   }
+}
+
+/** What a record says about the erasures of agents, by their pseudonyms. */
+interface Erasures {
+  /** Other lines erase these again. */
+  readonly again: ReadonlySet<unknown>;
+  /** The database has the first steps of these. */
+  readonly halfDone: ReadonlySet<unknown>;
+}
+
+/**
+ * On purpose, no line links the hash of a name, in name.erased, to a pseudonym, in agent.erased.
+ * Every erasure has one of each, so it is enough that there are as many hashes as pseudonyms.
+ */
+function readErasures(
+  lines: readonly RecordedLine[],
+  lost: ReadonlySet<RecordedLine>,
+): Erasures {
+  const steps = lines.filter(({ event }) => event?.type === "agent.erased");
+  const pseudonyms = (some: readonly RecordedLine[]) =>
+    new Set(some.map(({ event }) => event!["agent_id"]));
+  const [all, kept, missing] = [
+    pseudonyms(steps),
+    pseudonyms(steps.filter((line) => !lost.has(line))),
+    pseudonyms(steps.filter((line) => lost.has(line))),
+  ];
+  const hashes = lines.filter(({ event }) => event?.type === "name.erased").length;
+  return {
+    again: hashes < all.size ? new Set() : all,
+    halfDone: new Set([...missing].filter((one) => kept.has(one))),
+  };
 }
 
 function isPseudonym(value: unknown): boolean {

@@ -45,7 +45,10 @@ artifactTest(
       "artifact_expired",
     );
     assertError(
-      await post("/agent-artifacts/delete", { as: planner, body }),
+      await post("/agent-artifacts/delete", {
+        as: planner,
+        body: { artifact_id: artifact.artifact_id },
+      }),
       410,
       "artifact_expired",
     );

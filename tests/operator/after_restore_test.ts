@@ -147,6 +147,60 @@ Deno.test("after_restore --record with lines of every earlier form and lines tha
   });
 });
 
+Deno.test("after_restore --record of erasures → each name is erased again, lines with the pseudonyms end nothing; an erasure during which the backup was made is named, exit code 1", async () => {
+  await withOwnStack(async (own) => {
+    const { sql, stack } = own;
+    for (const name of ["whole", "half"]) {
+      for (let key = 0; key < 3; key++) await sql`select public.create_agent_key(${name})`;
+    }
+    const [hashed] = await sql`select encode(agents.hash_of_name('whole'), 'hex') as hex`;
+    // The first steps of an erasure, which the backup has.
+    const [step] = await sql`select public.erase_agent('half', null, 1) as erased`;
+    const { pseudonym: half, remaining } = step!["erased"];
+    assert.equal(remaining, true);
+    const exported = await runTask("operator/commands/events.ts", {
+      args: ["--endings", "--all", "--json"],
+      environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
+    });
+    const whole = `erased-${"0".repeat(32)}`;
+    const at = new Date().toISOString();
+    let number = 1_000_000;
+    const lost = (type: string, fields: object) =>
+      JSON.stringify({ event_id: `evt_${number++}`, type, at, actor_kind: "operator", ...fields });
+    const erased = [
+      lost("name.erased", { agent_id: null, name_hash: hashed!["hex"] }),
+      lost("agent.erased", { agent_id: whole }),
+      lost("agent.erased", { agent_id: whole }),
+      lost("key.revoked", { agent_id: whole }),
+      lost("sender.blocked", { agent_id: "reader", other_agent_id: whole }),
+    ];
+    const later = lost("agent.erased", { agent_id: half });
+    await withFolder(async (folder) => {
+      const record = `${folder}/record.jsonl`;
+      const blocked = () => sql`select from artifacts.blocked_senders`;
+      // Without its name.erased, nobody knows whom the first line means.
+      await Deno.writeTextFile(record, erased.slice(1).join("\n"));
+      const unnamed = await afterRestore(own, "--record", record);
+      assert.equal(unnamed.code, 1, unnamed.errors);
+      assert.deepEqual(unnamed.of("replay").map(({ outcome }) => outcome), [
+        ...["unusable", "unusable", "unusable", "unusable"],
+      ]);
+      assert.equal((await blocked()).length, 0);
+
+      await Deno.writeTextFile(record, [exported.output, ...erased, later].join("\n"));
+      const { code, errors, of } = await afterRestore(own, "--record", record);
+      assert.equal(code, 1, errors);
+      assert.deepEqual(of("replay").map(({ type, outcome }) => [type, outcome]), [
+        ["name.erased", "replayed"],
+        ["agent.erased", "unusable"],
+      ]);
+      assert.match(of("replay")[1].what, /^the backup was made during this erasure/);
+      const left = await sql`select from agents.keys where agent_id = 'whole'`;
+      assert.deepEqual([left.length, (await blocked()).length], [0, 0]);
+    });
+  });
+});
+
 Deno.test("after_restore --record of events that the database has → replays none of them", async () => {
   await withOwnStack(async (own) => {
     const { sql, stack } = own;

@@ -70,7 +70,6 @@ return jsonb_strip_nulls(jsonb_build_object(
   'fingerprint', event.details -> 'fingerprint',
   'origin', event.details -> 'origin',
   'name_hash', event.details -> 'name_hash',
-  'pseudonym', event.details -> 'pseudonym',
   'replayed', case when event.action = 'ending.replayed' then event.object_id end,
   'recorded_at', event.details -> 'recorded_at'
 ))

@@ -20,8 +20,9 @@ for (const days of [MONTH, YEARS, LOG_IS_GONE]) {
       arranged.push([what, await arrange()]);
     }
     const texts = arranged.flatMap(([, situation]) => situation.texts);
-    // The sweep writes events of its own, which also have to become old.
-    const parts = days < LOG_IS_GONE ? [days] : [days / 2, days / 2, 3 * MONTH];
+    // What is written later also has to become old: the sweep's own events, and the counts that the
+    // functions store once a minute.
+    const parts = days < LOG_IS_GONE ? [days] : [days / 2, days / 2, days];
     for (const part of parts) {
       await letDaysPass(part, texts);
       await sweepAll();

@@ -116,3 +116,32 @@ Deno.test("the record of erased names → no digest of a name without the secret
     assert.equal(own!.is_known, true);
   });
 });
+
+Deno.test("agent:erase → no row has the pseudonym together with the keyed hash of the name", async () => {
+  const { id } = await createAgent("planner");
+  const output = await erase(id);
+  const [pseudonym] = /erased-[0-9a-f]{32}/.exec(output)!;
+  await withStackDatabase(async (sql) => {
+    const [hash] = await sql<{ hex: string }[]>`
+      select encode(agents.hash_of_name(${id}), 'hex') as hex`;
+    const tables = await sql<{ name: string }[]>`
+      select c.oid::regclass::text as name
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p')`;
+    const found = { pseudonym: 0, hash: 0, both: 0 };
+    for (const { name } of tables) {
+      const [row] = await sql.unsafe(
+        `select count(*) filter (where p)::integer as pseudonym,
+          count(*) filter (where h)::integer as hash,
+          count(*) filter (where p and h)::integer as both
+        from ${name} t
+        cross join lateral (select strpos(t::text, $1) > 0 as p, strpos(t::text, $2) > 0 as h) s`,
+        [pseudonym!, hash!.hex],
+      );
+      for (const what of ["pseudonym", "hash", "both"] as const) found[what] += row![what];
+    }
+    assert.ok(found.pseudonym > 1, "the events of the erased agent");
+    assert.equal(found.hash, 2, "what keeps it out, and the event for a record");
+    assert.equal(found.both, 0);
+  });
+});

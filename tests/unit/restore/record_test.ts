@@ -92,7 +92,7 @@ const WITHOUT_REPLAY: readonly string[] = [
 
 Deno.test("every type of event → is exported for a record, or needs no replay; every exported one can be replayed", () => {
   assert.deepEqual([...ENDING_TYPES, ...WITHOUT_REPLAY].sort(), EVENT_TYPES.toSorted());
-  // name.erased says which agent an agent.erased is about.
+  // For each agent.erased there is a name.erased, which is replayed.
   const replayed = [...Object.keys(REPLAYS), "agent.erased"];
   assert.deepEqual(replayed.sort(), ENDING_TYPES.toSorted());
 });
