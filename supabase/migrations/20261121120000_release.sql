@@ -10465,7 +10465,6 @@ return jsonb_strip_nulls(jsonb_build_object(
   'fingerprint', event.details -> 'fingerprint',
   'origin', event.details -> 'origin',
   'name_hash', event.details -> 'name_hash',
-  'pseudonym', event.details -> 'pseudonym',
   'replayed', case when event.action = 'ending.replayed' then event.object_id end,
   'recorded_at', event.details -> 'recorded_at'
 ))
@@ -13542,9 +13541,8 @@ begin
     -- For a record outside the database: after a restore, the agent is erased again by it.
     perform agents.record_event(
       '{"kind": "operator"}', null, 'name.erased', null, null,
-      jsonb_build_object(
-        'name_hash', encode(agents.hash_of_name(erase_agent.agent_id), 'hex'), 'pseudonym', chosen
-      )
+      -- Not the pseudonym: no row leads from it to the name, nor to what a name can be tested with.
+      jsonb_build_object('name_hash', encode(agents.hash_of_name(erase_agent.agent_id), 'hex'))
     );
   end if;
   perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
