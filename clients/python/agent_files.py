@@ -1805,6 +1805,7 @@ _GLOB = re.compile(
 _GLOB_SOURCES = {
     "start": "(?:.*/)?", "end": "/.+", "middle": "/(?:.*/)?", "star": "[^/]*", "one": "[^/]",
 }
+_MOST_PATTERN_BYTES = 1024 ** 2
 _GLOB_CLASSES = {
     "alnum": "A-Za-z0-9", "alpha": "A-Za-z", "digit": "0-9", "lower": "a-z", "upper": "A-Z",
     "space": r"\s", "punct": r"!-\/:-@\[-`\{-~", "xdigit": "0-9A-Fa-f",
@@ -1839,19 +1840,34 @@ def _glob_source(glob: str) -> Optional[str]:
     for match in _GLOB.finditer(glob):
         kind, text = match.lastgroup or "", match.group(match.lastgroup or 0)
         if kind == "set":
-            is_negated = text[1] in "!^"
-            content = re.sub(
-                r"\[:(\w+):\]|\\(.)|([^-])",
-                lambda part: _GLOB_CLASSES.get(part[1], "") if part[1]
-                else re.sub(r"[\\\]\[^-]", r"\\\g<0>", part[2] or part[3]),
-                text[2 if is_negated else 1:-1], flags=re.S,
-            )
-            source += f"(?!/)[{'^' if is_negated else ''}{content}]"
+            members = _set_members(text[2 if text[1] in "!^" else 1:-1])
+            if members is None:
+                return None
+            source += f"(?!/)[{'^' if text[1] in '!^' else ''}{members}]"
         elif kind == "literal" and text == "[":
             return None
         else:
             source += _GLOB_SOURCES.get(kind) or re.escape(text)
     return source
+
+
+def _set_members(content: str) -> Optional[str]:
+    """None if the set matches nothing."""
+    members = ""
+    for part in re.finditer(r"\[:(\w+):\]|\\?(.)-\\?(.)|\\?(.)", content, re.S):
+        name, first, last, only = part.groups()
+        if name is not None:
+            if name not in _GLOB_CLASSES:
+                return None
+            members += _GLOB_CLASSES[name]
+        elif last is None:
+            members += re.escape(only)
+        # Git matches the first letter of a range that is the wrong way round.
+        elif first > last:
+            members += re.escape(first)
+        else:
+            members += f"{re.escape(first)}-{re.escape(last)}"
+    return members
 
 
 def _is_excluded(places: List[_Patterns], segments: List[str], is_folder: bool) -> bool:
@@ -1892,12 +1908,15 @@ def _with_gitignore(
 def _lines_of(path: str) -> List[str]:
     """Like git, ignores a link. Raises OSError for a file that cannot be read."""
     try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return []
+        state = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return []
+    if not stat.S_ISREG(state.st_mode):
+        return []
+    if state.st_size > _MOST_PATTERN_BYTES:
+        raise OSError(f"{path} has more than {_MOST_PATTERN_BYTES} bytes")
     with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        return file.read(1024 ** 2).split("\n")
+        return file.read().split("\n")
 
 
 def _kind_of(mode: int) -> str:

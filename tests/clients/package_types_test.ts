@@ -35,3 +35,26 @@ Deno.test("agent-files, agent-files/proxy with skipLibCheck: false and types: []
     assert.deepEqual(Array.from(computed, ([text]) => text), [], file);
   }
 });
+
+/** "Do you need to change your target library?", of a property, a type and a name. */
+const TOO_NEW = [2550, 2583, 2568];
+
+Deno.test("the package's sources with the library of ES2023, which Node 20 has → nothing newer is used", async () => {
+  const source = join(CLIENT, "src");
+  const files = (await readdir(source, { recursive: true })).filter((name) => name.endsWith(".ts"));
+  const program = ts.createProgram(files.map((name) => join(source, name)), {
+    lib: ["lib.es2023.d.ts", "lib.esnext.disposable.d.ts", "lib.dom.d.ts"],
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    ...{ types: [], strict: true, noEmit: true, allowImportingTsExtensions: true },
+  });
+  const newer = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(source))
+    .flatMap((file) => program.getSemanticDiagnostics(file))
+    .filter(({ code }) => TOO_NEW.includes(code))
+    .map(({ file, messageText }) =>
+      `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`
+    );
+  assert.deepEqual(newer, []);
+  assert.ok(files.length > 100, "the sources are found");
+});

@@ -60,7 +60,8 @@ Deno.test("a session keeps a transaction open that has written something → onc
   const [paste] = complaints.map((complaint) => complaint.paste!.text);
   assert.equal(paste, `select pg_terminate_backend(${pid});`);
   await sql.unsafe(paste!);
-  await assert.rejects(held.commit());
+  // Fails, or comes to nothing on another connection: see the table below.
+  await held.commit().catch(() => {});
   assert.deepEqual(await deployment.complaints(), []);
   assert.equal((await sql`select to_regclass('public.app_import') as made`)[0]!["made"], null);
   await held[Symbol.asyncDispose]();

@@ -68,6 +68,15 @@ const IGNORES: Readonly<Record<string, readonly string[]>> = {
   "two stars": ["docs/**/notes.md", "**/er", "foo/**/bar", "tail/**"],
   "two stars that are one": ["no**.md", "**.tmp", "k***p.log"],
   "sets": ["x[0-9]", "x[!a-z0-9]", "[[:upper:]]PPER", "x[]-]", "brackets[[]1]"],
+  "sets that no regular expression has": [
+    "x[2-1]",
+    "[[:lower:]-u]pper",
+    "x[![:letter:]]",
+    "a[a-[:alpha:]].log",
+    "x[]-[]",
+    "x[--a]",
+    "a[c-b&&||~~]c",
+  ],
   "question marks and escapes": ["a?c", "\\#hash", "\\!bang", "star\\*", "back\\\\slash"],
   "blanks": ["space\\ ", "b.txt   ", "", "  ", "# a comment", "tmp/"],
   "what matches nothing": ["[", "x\\", "/", "nothing/"],
@@ -151,4 +160,13 @@ Deno.test("several .gitignore files, a repository around the folder, its info/ex
     const alone = await byWalk(folder, { exclude: [".git", "docs/.gitignore", ...exclude] });
     assert.deepEqual(alone, await byGit(folder, chosen));
     assert.deepEqual(await byPython(folder, { exclude: [".git", ...exclude] }), alone);
+  }));
+
+Deno.test("a .gitignore of more than 1 MiB → nothing is sent: its later lines must not be missed", () =>
+  withFolder(async (folder) => {
+    await makeRepository(folder);
+    await writeFile(join(folder, ".gitignore"), `${"# long\n".repeat(160_000)}.env\n`);
+    const wrong = /more than 1048576 bytes/;
+    await assert.rejects(byWalk(folder, { gitignore: true }), wrong);
+    await assert.rejects(byPython(folder, { gitignore: true }), wrong);
   }));

@@ -54,7 +54,7 @@ Deno.test("agentfiles mcp: null, empty texts and JSON texts → as they are mean
   await writeFile(planner.path("plan.txt"), "1");
   await planner.client.succeed("put_file", {
     ...{ path: "plan.txt", key: "null", to: JSON.stringify([builder.id]) },
-    ...{ to_tags: null, mime: "", ttl_days: "3" },
+    ...{ to_tags: null, mime: "", ttl_days: "3", exclude: [], gitignore: false },
   });
   const [artifact] = await listed(planner.agent as never);
   assert.deepEqual([artifact?.key, artifact?.ttl_days], ["null", 3]);

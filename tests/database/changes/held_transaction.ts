@@ -20,7 +20,8 @@ export async function holdTransaction(
       isOpen = false;
     },
     async [Symbol.asyncDispose]() {
-      if (isOpen) await sql`rollback`;
+      // Whoever ended the session has rolled it back.
+      if (isOpen) await sql`rollback`.catch(() => {});
       await sql.end();
     },
   };

@@ -1,5 +1,6 @@
 /** Which requests an issuer gets, and how often; against real servers on this machine. */
 import assert from "node:assert/strict";
+import { detailOf } from "../../../supabase/functions/_shared/issuers/detail.ts";
 import { IssuerKeys } from "../../../supabase/functions/_shared/issuers/issuer_keys.ts";
 
 const [SECOND, MINUTE] = [1_000, 60_000];
@@ -259,5 +260,12 @@ Deno.test("keys that cannot be had → the operator is told which URL was asked,
       assert.equal(await keys.keysOf(server.issuer, undefined), null);
       assert.match(keys.failureOf(server.issuer), told);
     });
+  }
+});
+
+Deno.test("a detail that is cut within a character → the database can store it", () => {
+  for (let before = 490; before < 510; before++) {
+    const detail = detailOf(`${"k".repeat(before)}\u{1f511}\u{1f511}`);
+    assert.ok(detail.isWellFormed(), JSON.stringify(detail));
   }
 });

@@ -67,8 +67,11 @@ function sourceOf(glob: string): string | null {
     else if (middle !== undefined) source += "/(?:.*/)?";
     else if (star !== undefined) source += "[^/]*";
     else if (one !== undefined) source += "[^/]";
-    else if (set !== undefined) source += setOf(set);
-    else if (literal === "[") return null;
+    else if (set !== undefined) {
+      const its = setOf(set);
+      if (its === null) return null;
+      source += its;
+    } else if (literal === "[") return null;
     else source += escape(escaped ?? literal!);
   }
   return source;
@@ -85,16 +88,23 @@ const CLASSES: Readonly<Record<string, string>> = {
   xdigit: "0-9A-Fa-f",
 };
 
-/** `[!a-z]` → `(?!/)[^a-z]`. */
-function setOf(set: string): string {
+const MEMBERS = /\[:(?<name>\w+):\]|\\?(?<first>.)-\\?(?<last>.)|\\?(?<only>.)/gsu;
+
+/** `[!a-z]` → `(?!/)[^a-z]`; null if the set matches nothing. */
+function setOf(set: string): string | null {
   const isNegated = /^\[[!^]/.test(set);
-  const content = set.slice(isNegated ? 2 : 1, -1)
-    .replace(
-      /\[:(\w+):\]|\\(.)|([^-])/gsu,
-      (all, name, escaped, literal) =>
-        name === undefined ? escape(escaped ?? literal ?? all, true) : CLASSES[name] ?? "",
-    );
-  return `(?!/)[${isNegated ? "^" : ""}${content}]`;
+  let members = "";
+  for (const { groups = {} } of set.slice(isNegated ? 2 : 1, -1).matchAll(MEMBERS)) {
+    const { name, first, last, only } = groups;
+    if (name !== undefined) {
+      if (!Object.hasOwn(CLASSES, name)) return null;
+      members += CLASSES[name];
+    } else if (last === undefined) members += escape(only!, true);
+    // Git matches the first letter of a range that is the wrong way round.
+    else if (first!.codePointAt(0)! > last.codePointAt(0)!) members += escape(first!, true);
+    else members += `${escape(first!, true)}-${escape(last, true)}`;
+  }
+  return `(?!/)[${isNegated ? "^" : ""}${members}]`;
 }
 
 function escape(letter: string, isInSet = false): string {

@@ -5,5 +5,6 @@ const MOST_CHARACTERS = 500;
  * length, and may have characters that the database cannot store or a terminal would obey.
  */
 export function detailOf(text: string): string {
-  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "?").slice(0, MOST_CHARACTERS);
+  // Cut first: the cut may leave half of a character, which is replaced like the others.
+  return text.slice(0, MOST_CHARACTERS).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
 }

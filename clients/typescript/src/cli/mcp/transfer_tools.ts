@@ -49,7 +49,7 @@ export const putFile: Tool = defineTool({
       signal: call.signal,
     };
     const folder = await call.root.findFolder(path);
-    if (folder === null && (exclude !== undefined || gitignore)) {
+    if (folder === null && (exclude?.length || gitignore)) {
       throw new UsageError("exclude and gitignore are for folders.");
     }
     const put = folder === null
