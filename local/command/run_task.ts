@@ -4,7 +4,11 @@ import {
   type Options,
 } from "../../clients/typescript/src/cli/command/command.ts";
 import { takeCommonOptions } from "../../clients/typescript/src/cli/command/parse.ts";
-import { type Program, runCommand } from "../../clients/typescript/src/cli/command/run.ts";
+import {
+  type Program,
+  runCommand,
+  surviveClosedPipes,
+} from "../../clients/typescript/src/cli/command/run.ts";
 import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
 import { Output } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { reasonOf } from "./command_error.ts";
@@ -26,6 +30,7 @@ export async function runTask<const Own extends Options = Record<never, never>>(
   { task, options, ...definition }: Task<Own>,
 ): Promise<void> {
   const command = defineTask({ ...definition, options: options ?? {} as Own });
+  surviveClosedPipes();
   const { rest, ...common } = takeCommonOptions(Deno.args);
   const named = { name: `deno task ${task}`, command, args: rest };
   end(await runCommand<Output>(named, { ...common, rest }, PROGRAM));

@@ -3,7 +3,13 @@ import { AgentError } from "../errors/agent_error.ts";
 import type { Described } from "./command/command.ts";
 import { suggestionFor } from "./command/nearest.ts";
 import { type CommonOptions, takeCommonOptions } from "./command/parse.ts";
-import { columnsOf, type Program, reportError, runCommand } from "./command/run.ts";
+import {
+  columnsOf,
+  type Program,
+  reportError,
+  runCommand,
+  surviveClosedPipes,
+} from "./command/run.ts";
 import { UsageError } from "./command/usage_error.ts";
 import { COMMANDS } from "./commands.ts";
 import { Context } from "./context.ts";
@@ -18,6 +24,7 @@ type Common = CommonOptions & { readonly retrySeconds?: number };
 
 /** Runs one command line. Resolves to the exit code. */
 export async function runAgentFiles(args: readonly string[]): Promise<number> {
+  surviveClosedPipes();
   const { rest: given, ...others } = takeCommonOptions(args);
   let common: Common;
   try {

@@ -28,7 +28,6 @@ export async function runCommand<Context>(
   program: Program<Context>,
 ): Promise<number> {
   let { name } = whole;
-  surviveClosedPipes();
   try {
     const part = await partOf(whole, { help });
     name = part.name;
@@ -51,7 +50,7 @@ export async function runCommand<Context>(
  * If the reader of the output goes away, the write that fails reports it. The stream's event would
  * end the process with a stack trace.
  */
-function surviveClosedPipes(): void {
+export function surviveClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     if (stream.listenerCount("error") === 0) stream.on("error", () => {});
   }
