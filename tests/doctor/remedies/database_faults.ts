@@ -129,6 +129,30 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
     message: /^No migration made the constraint never of agents\.events: /,
   },
   {
+    fault: "a unique index of somebody else stops our writes",
+    put: "create unique index one_each on agents.events ((action || event_id))",
+    check: "structure",
+    message: /^No migration made the index agents\.one_each: /,
+  },
+  {
+    fault: "a foreign key of the app's table stops the deletion of our rows",
+    put: `set role postgres;
+      create table public.favourites (artifact_id text references artifacts.artifacts);
+      reset role`,
+    check: "structure",
+    message:
+      /^No migration made the constraint favourites_artifact_id_fkey of public\.favourites: /,
+    cleanUp: "drop table public.favourites",
+  },
+  {
+    fault: "a column of somebody else that must have a value stops our inserts",
+    put: `alter table agents.changed_things add column team text not null default 'x';
+      alter table agents.changed_things alter column team drop default`,
+    check: "structure",
+    message: /^No migration made the not null of agents\.changed_things\.team: /,
+    cleanUp: "alter table agents.changed_things drop column team",
+  },
+  {
     fault: "the sequence of the events is behind its rows",
     put: `insert into agents.events (actor_kind, action) values ('operator', 'policy.applied');
       select setval('agents.events_event_id_seq', 1)`,

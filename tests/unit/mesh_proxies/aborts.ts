@@ -13,6 +13,8 @@ import { openProxies } from "../../../clients/typescript/src/mesh/proxies/open_p
 import { toDuplex } from "../../../clients/typescript/src/mesh/sockets/duplex.ts";
 
 const BODY = Buffer.alloc(12_000, 1);
+const SWITCHED =
+  "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
 
 /** The peer's end of a connection in the mesh. */
 class PeerEnd implements ByteStream {
@@ -87,8 +89,8 @@ interface Ends {
   readonly closeProxies: () => void;
 }
 
-type Way = "socks" | "connect" | "get" | "expose";
-export const WAYS: readonly Way[] = ["socks", "connect", "get", "expose"];
+type Way = "socks" | "connect" | "get" | "upgrade" | "expose";
+export const WAYS: readonly Way[] = ["socks", "connect", "get", "upgrade", "expose"];
 
 const FIRST: Readonly<Record<Exclude<Way, "expose">, (token: string) => readonly Uint8Array[]>> = {
   socks: (token) => [
@@ -99,6 +101,16 @@ const FIRST: Readonly<Record<Exclude<Way, "expose">, (token: string) => readonly
   connect: (token) => [head("CONNECT builder:80 HTTP/1.1", token)],
   // A client of HTTP/1.0 takes the end of the connection for the end of the answer.
   get: (token) => [head("POST http://builder/ HTTP/1.0", token, "content-length: 600000\r\n")],
+  upgrade: (token) => [
+    head("GET http://builder/ HTTP/1.1", token, "connection: upgrade\r\nupgrade: websocket\r\n"),
+  ],
+};
+
+/** The beginning of what each proxy answers when the connection is made. */
+const ANSWERED: Readonly<Record<Exclude<Way, "get" | "expose">, number>> = {
+  socks: 14,
+  connect: 39,
+  upgrade: SWITCHED.length,
 };
 
 function head(line: string, token: string, more = ""): Uint8Array {
@@ -143,7 +155,12 @@ async function withConnection(way: Way, use: (ends: Ends) => Promise<void>): Pro
       allowHalfOpen: true,
     }));
     for (const bytes of FIRST[way](url.password)) program.socket.write(bytes);
-    if (way !== "get") await until(() => program.received.length >= (way === "socks" ? 14 : 39));
+    if (way === "upgrade") {
+      await until(() => peer.received > 0);
+      peer.received = 0;
+      peer.say(Buffer.from(SWITCHED));
+    }
+    if (way !== "get") await until(() => program.received.length >= ANSWERED[way]);
     program.received = "";
   }
   try {
@@ -236,6 +253,18 @@ const SCENES: Readonly<Record<string, (way: Way, ends: Ends) => Promise<unknown>
     }
     await until(() => program.how !== "open" && peer.received >= BODY.length);
     return program.how;
+  },
+  async "both directions end, and the peer takes the last bytes later"(way, { peer, program }) {
+    // A peer that has answered does not need the rest of a request.
+    if (way === "get") return BODY.length;
+    peer.hold();
+    peer.say(null);
+    program.socket.end(BODY);
+    await until(() => program.socket.destroyed);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    peer.flow();
+    await until(() => peer.calls.length > 0);
+    return peer.calls[0] === "end" ? peer.received : peer.calls;
   },
 };
 

@@ -18,6 +18,9 @@ const EXPECTED = {
   "the proxies close": BOTH,
   "the proxies close, and the program does not read": BOTH,
   "both directions end": Object.fromEntries(WAYS.map((way) => [way, "end"])),
+  "both directions end, and the peer takes the last bytes later": Object.fromEntries(
+    WAYS.map((way) => [way, 12_000]),
+  ),
 };
 
 Deno.test("a connection through a proxy or an exposed port that breaks → a reset on the other side, never an end", async () => {

@@ -38,9 +38,12 @@ export function upgrade(
     },
     createConnection: () => connection,
   });
-  client.once("close", () => connection.destroy());
+  const leave = () => connection.destroy();
+  client.once("close", leave);
   passed.on("error", () => reset(client));
   passed.on("upgrade", (answer, socket, first) => {
+    // From here on, the client may end while the peer has not yet taken its last bytes.
+    client.off("close", leave);
     client.write(headOf(answer));
     if (first.length > 0) client.write(first);
     if (head.length > 0) socket.write(head);
