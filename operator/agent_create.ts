@@ -5,22 +5,22 @@ import { runTask } from "../local/command/run_task.ts";
 import { type KeyRequest, readExpiry, readKeyRequests } from "./key_requests.ts";
 import { type MadeKey, makeKeys } from "./many_keys.ts";
 import { readWays, takeOver, waysInWords } from "./names/take_over.ts";
-import { callAsOperator } from "./operator_call.ts";
+import { callAsOperator, RefusedCall } from "./operator_call.ts";
 
 /** Prints the agent key alone on standard output, and a note about it on standard error. */
 async function createAgentKey(
   request: KeyRequest & { readonly share: boolean },
   output: Output,
 ): Promise<void> {
-  const held = request.share ? null : await readWays(request.agent_id);
-  if (held !== null && held.ways !== null && !held.ways.includes("operator")) {
-    throw new CommandError(
-      `${request.agent_id} belongs to ${
-        waysInWords(held)
-      }. No agent key was made. With --share, both are this agent. With --take-over, everything that the other one has is ended first.`,
-    );
-  }
-  const created = await callAsOperator("create_agent_key", { ...request }) as MadeKey;
+  const created = await callAsOperator("create_agent_key", { ...request }).catch(
+    async (error: unknown) => {
+      if (!(error instanceof RefusedCall) || error.code !== "agent_name_taken") throw error;
+      const ways = waysInWords(await readWays(request.agent_id));
+      throw new CommandError(
+        `${request.agent_id} belongs to ${ways}. No agent key was made. With --share, both are this agent. With --take-over, everything that the other one has is ended first.`,
+      );
+    },
+  ) as MadeKey;
   await output.value(created, ({ key }) => key);
   note(
     `Key ${created.key_id} of ${request.agent_id}. It is not shown again; revoke it with: deno task agent:revoke ${created.key_id}`,

@@ -1109,8 +1109,12 @@ class _Enrolment:
         self, limit: "Optional[_Limit]", refusal: Optional[AgentError] = None
     ) -> Dict[str, str]:
         try:
-            request = {name: str(proof() if callable(proof) else proof).strip()
-                       for name, proof in self._enrol.items()}
+            request: Dict[str, str] = {}
+            for name, proof in self._enrol.items():
+                said = proof() if callable(proof) else proof
+                if not isinstance(said, str):
+                    raise TypeError(f"`{name}` is not a str.")
+                request[name] = said.strip()
         except Exception as error:
             raise AgentError("key_unavailable", "The function for the proof failed.") from error
 
@@ -1180,8 +1184,8 @@ def _default_folder() -> Optional[str]:
 
 
 def _shared_name(base: str, request: Dict[str, str]) -> Optional[str]:
-    """A name that differs for each service, subject and instance. None: the token does not say
-    whose it is."""
+    """A name that differs for each service, subject and instance, the same as in the TypeScript
+    client. None: the token does not say whose it is."""
     others = dict(request)
     token = others.pop("token", None)
     subject = None
@@ -1192,8 +1196,19 @@ def _shared_name(base: str, request: Dict[str, str]) -> Optional[str]:
             subject = json.loads(claims, object_pairs_hook=_lasting_claims)
         except (IndexError, ValueError):
             return None
-    said = json.dumps([urllib.parse.urlsplit(base).netloc, others, subject], sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
+    said = json.dumps([_origin_of(base), others, subject], sort_keys=True, ensure_ascii=False,
+                      separators=(",", ":"))
+    return hashlib.sha256(said.encode(errors="replace")).hexdigest()[:32]
+
+
+def _origin_of(url: str) -> str:
+    parts = urllib.parse.urlsplit(url)
+    host = parts.hostname or ""
+    port = parts.port if parts.port != {"http": 80, "https": 443}.get(parts.scheme) else None
+    return (
+        f"{parts.scheme}://{f'[{host}]' if ':' in host else host}"
+        f"{'' if port is None else f':{port}'}"
+    )
 
 
 def _lasting_claims(claims: List[Tuple[str, Any]]) -> Json:
@@ -1266,10 +1281,13 @@ def _write_key_file(path: str, shared: Json) -> None:
     """Other users cannot read it at any moment. If it cannot be stored, this process at least can
     work with the key."""
     written = f"{path}.{secrets.token_hex(8)}"
-    with contextlib.suppress(OSError):
+    try:
         with open(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             json.dump(shared, file)
         os.replace(written, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.remove(written)
 
 
 @contextlib.contextmanager
@@ -1319,6 +1337,11 @@ def _credential_of(
     if len(proofs) != 1 or enrol.keys() - proofs - others:
         raise ValueError("`enrol` has `enrolment_key` or `token`, and may have `agent_name`, "
                          "`enrolment_id`, `instance` and `key_file`.")
+    for proof in proofs:
+        if enrol[proof] is None:
+            raise ValueError(f"`{proof}` of `enrol` is None.")
+    # None leaves an optional one out. Of a key file, it means that there is none.
+    enrol = {one: value for one, value in enrol.items() if value is not None or one == "key_file"}
     name = (base, *sorted(enrol.items(), key=lambda item: item[0]))
     with _ENROLMENTS_LOCK:
         return _ENROLMENTS.setdefault(name, _Enrolment(base, dict(enrol)))

@@ -41,6 +41,8 @@ const takeOver: Replay = async (event) => {
     ended.grants += taken.grants;
     ended.files += taken.artifacts;
   } while (taken.remaining);
+  // In a backup from before the former holder, the name is free, and the holder could come again.
+  await callAsOperator("share_agent", { agent_id, way: "operator" });
   return replayed(`took ${agent_id} over from its former holder: ${inCounts(ended)}`);
 };
 

@@ -4039,6 +4039,9 @@ comment on table artifacts.blocked_senders is
   'One row per agent and sender whose grants its inbox hides. The grants still exist and can be '
   'opened. The sender does not learn of the block.';
 
+-- For a name that gets another holder.
+create index blocked_senders_by_sender on artifacts.blocked_senders (from_agent);
+
 create function artifacts.senders_blocked_by(agent_id text) returns text[]
 language plpgsql
 stable
@@ -7707,6 +7710,8 @@ comment on table mesh.declined_requests is
   'effect, and are deleted when somebody declines another request.';
 
 create index declined_requests_by_age on mesh.declined_requests (declined_at);
+-- For a name that gets another holder.
+create index declined_requests_to_agent on mesh.declined_requests (to_agent);
 
 create function mesh.is_declined(rule mesh.rules, caller_agent text) returns boolean
 language plpgsql
@@ -13021,14 +13026,14 @@ as $$
       when starts_with((without_name.event).object_id, 'grant_') then (without_name.event).other_agent_id
       else coalesce((without_name.event).subject_agent_id, '')
     end
-    when d.key in ('pubkey', 'endpoint')
+    when d.key in ('pubkey', 'endpoint', 'instance')
       then strpos(d.value::text, name) = 0 and (without_name.event).subject_agent_id <> name
     else true
   end
 $$;
 comment on function agents.without_name(agents.events, text, text) is
   'The details of an event without an agent''s name, and without the names of its files, its '
-  'digests, its public keys and its endpoints.';
+  'digests, its public keys, its endpoints and the names of its instances.';
 
 create function agents.refuse_other_changes_of_events() returns trigger
 language plpgsql
@@ -13338,7 +13343,7 @@ comment on function public.count_mentions(text) is
 create index ended_artifacts_by_agent on artifacts.artifacts (agent_id, artifact_id)
   where state = 'deleted' or ended_at is not null;
 
-create function agents.erase_counted(name text, max_entries integer) returns void
+create function agents.erase_counted(name text, max_entries integer) returns integer
 language plpgsql
 volatile
 set search_path = ''
@@ -13346,6 +13351,8 @@ as $$
 declare
   settled agents.reads;
   due agents.repeated_changes;
+  reads integer := 0;
+  changes integer := 0;
 begin
   -- The events of counted reads and changes are written first, and then erased with the other
   -- events.
@@ -13363,6 +13370,7 @@ begin
     returning r.*
   loop
     perform agents.tell_reads(settled);
+    reads := reads + 1;
   end loop;
   for due in
     delete from agents.repeated_changes c
@@ -13382,13 +13390,15 @@ begin
         due, null, jsonb_build_object('last_at', agents.iso_timestamp(due.last_at))
       );
     end if;
+    changes := changes + 1;
   end loop;
   delete from agents.changed_things t where t.actor = name;
+  return greatest(reads, changes);
 end
 $$;
 comment on function agents.erase_counted(text, integer) is
   'Deletes up to max_entries rows each of the reads and of the changes that were counted about an '
-  'agent, and writes the events that these rows had not reported yet.';
+  'agent, and writes the events that these rows had not reported yet. Returns the larger number.';
 
 create function agents.erase_rows(name text, pseudonym text, max_entries integer) returns integer
 language plpgsql
@@ -13641,13 +13651,17 @@ stable
 set search_path = ''
 as $$
 begin
-  return exists (select from agents.events e where e.subject_agent_id = is_remembered.agent_id)
-    or exists (select from agents.events e where e.other_agent_id = is_remembered.agent_id)
-    or exists (
-      select
-      from agents.events e
-      where e.actor_agent_id = is_remembered.agent_id and e.actor_agent_id <> e.subject_agent_id
-    )
+  -- The first name from this one on: one index lookup each. If nearly all events name one agent, an
+  -- equation reads the whole log for another.
+  return is_remembered.agent_id in (
+      (select min(e.subject_agent_id) from agents.events e where e.subject_agent_id >= is_remembered.agent_id),
+      (select min(e.other_agent_id) from agents.events e where e.other_agent_id >= is_remembered.agent_id),
+      (
+        select min(e.actor_agent_id)
+        from agents.events e
+        where e.actor_agent_id >= is_remembered.agent_id and e.actor_agent_id <> e.subject_agent_id
+      )
+    ) is true
     or exists (select from agents.usage u where u.agent_id = is_remembered.agent_id);
 end
 $$;
@@ -13660,10 +13674,15 @@ volatile
 set search_path = ''
 as $$
 begin
+  -- One index per statement: a condition on either column reads the whole table.
+  delete from artifacts.blocked_senders b where b.agent_id = forget_holder.agent_id;
+  -- A range of one value: if most agents block one sender, the planner expects as many rows for any
+  -- other one, and an equation reads the whole table.
   delete from artifacts.blocked_senders b
-  where forget_holder.agent_id in (b.agent_id, b.from_agent);
+  where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
-  delete from mesh.declined_requests d where forget_holder.agent_id in (d.from_agent, d.to_agent);
+  delete from mesh.declined_requests d where d.from_agent = forget_holder.agent_id;
+  delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
   -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
   -- not take the next holder for the former one. The public key may return.
   update mesh.address_leases l
@@ -13729,6 +13748,7 @@ declare
   peer_removed boolean;
   revoked_grants integer;
   deleted_artifacts integer;
+  counted integer;
   is_done boolean;
 begin
   perform agents.end_access(take_over_agent.agent_id);
@@ -13761,10 +13781,9 @@ begin
   );
   perform agents.replace_tags(operator, take_over_agent.agent_id, '{}');
   -- What was counted about the former holder is written to the log now, before the next one reads.
-  perform agents.erase_counted(take_over_agent.agent_id, take_over_agent.max_entries);
+  counted := agents.erase_counted(take_over_agent.agent_id, take_over_agent.max_entries);
 
-  is_done := greatest(revoked_grants, deleted_artifacts) < take_over_agent.max_entries
-    and not exists (select from agents.reads r where r.reader = take_over_agent.agent_id);
+  is_done := greatest(revoked_grants, deleted_artifacts, counted) < take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(take_over_agent.agent_id);
     update agents.names n
@@ -14149,8 +14168,8 @@ as $$
     cross join outsiders r
     -- With this option, a view reads with the rights of its caller, who has none.
     where not exists (
-        select from unnest(c.reloptions) o (setting)
-        where lower(o.setting) in ('security_invoker=true', 'security_invoker=on', 'security_invoker=1')
+        select from pg_options_to_table(c.reloptions) o
+        where o.option_name = 'security_invoker' and o.option_value::boolean
       )
       and has_schema_privilege(r.oid, c.relnamespace, 'usage')
       and (
@@ -14243,19 +14262,44 @@ as $$
     '[]'
   )
   from (
-    select o.part, 'stranger' as kind, o.statement
+    select distinct o.part, 'stranger' as kind, o.statement
     from (
       select format('constraint %s of %s', k.conname, k.conrelid::regclass) as part, k.conrelid as relation,
         format('alter table %s drop constraint %I;', k.conrelid::regclass, k.conname) as statement
       from pg_catalog.pg_constraint k
-      where k.contype in ('u', 'f', 'c', 'x')
+      where k.contype in ('p', 'u', 'f', 'c', 'x')
       union all
       select format('trigger %s of %s', g.tgname, g.tgrelid::regclass), g.tgrelid,
         format('drop trigger %I on %s;', g.tgname, g.tgrelid::regclass)
       from pg_catalog.pg_trigger g
       where not g.tgisinternal
+      union all
+      -- A foreign key of another table stops the deletion of our rows.
+      select format('constraint %s of %s', k.conname, k.conrelid::regclass), k.confrelid,
+        format('alter table %s drop constraint %I;', k.conrelid::regclass, k.conname)
+      from pg_catalog.pg_constraint k
+      where k.contype = 'f' and k.confrelid <> k.conrelid
+      union all
+      select 'index ' || i.indexrelid::regclass, i.indrelid, format('drop index %s;', i.indexrelid::regclass)
+      from pg_catalog.pg_index i
+      where i.indisunique
+        and not exists (
+          select from pg_catalog.pg_constraint k
+          where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x')
+        )
+      union all
+      -- Our inserts do not name the column.
+      select format('not null of %s.%I', a.attrelid::regclass, a.attname), a.attrelid,
+        format('alter table %s alter column %I drop not null;', a.attrelid::regclass, a.attname)
+      from pg_catalog.pg_attribute a
+      where a.attnum > 0 and not a.attisdropped and a.attnotnull and not a.atthasdef and a.attidentity = ''
+        -- The columns of a primary key are never null.
+        and not exists (
+          select from pg_catalog.pg_index i
+          where i.indrelid = a.attrelid and i.indisprimary and a.attnum = any (i.indkey)
+        )
     ) o
-    join pg_catalog.pg_class c on c.oid = o.relation
+    join pg_catalog.pg_class c on c.oid = o.relation and c.relkind in ('r', 'p')
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any (agents.own_schemas()) and o.part not in (select s.part from agents.structure s)
     union all
@@ -14275,8 +14319,9 @@ as $$
 $$;
 comment on function agents.strange_structure() is
   'What no migration made on our tables and may stop their writes or swallow them: [{part, '
-  'statement that removes it, kind}]. kind: stranger (a trigger, a rule or a constraint), behind '
-  '(a sequence whose next number a row already has).';
+  'statement that removes it, kind}]. kind: stranger (a trigger, a rule, a unique index or a '
+  'constraint, also a not-null, or a foreign key of another table to one of ours), behind (a '
+  'sequence whose next number a row already has).';
 
 create function agents.definers(operations text[]) returns json
 language sql

@@ -147,6 +147,35 @@ Deno.test("after_restore --record with lines of every earlier form and lines tha
   });
 });
 
+Deno.test("after_restore --record of take-overs → the operator has each name again, although the backup has its former holder, or is older than that one", async () => {
+  await withOwnStack(async (own) => {
+    const { sql } = own;
+    const { enrolment_id } = await own.ask<{ enrolment_id: string }>("/enrolment/put", {
+      ...{ kind: "key", agent_prefix: "fin" },
+    });
+    await sql`select agents.claim_name('finance', ${enrolment_id})`;
+    const names = ["finance", "fin-free"];
+    const at = new Date().toISOString();
+    const lines = names.map((agent_id, index) =>
+      JSON.stringify({
+        ...{ event_id: `evt_${1_000_000 + index}`, type: "agent.taken_over", at, agent_id },
+        ...{ actor_kind: "operator", ways: [enrolment_id] },
+      })
+    );
+    await withFolder(async (folder) => {
+      const record = `${folder}/record.jsonl`;
+      await Deno.writeTextFile(record, lines.join("\n"));
+      const { code, errors } = await afterRestore(own, "--record", record);
+      assert.equal(code, 0, errors);
+    });
+    const rows = await sql`select agent_id, ways from agents.names order by agent_id desc`;
+    assert.deepEqual(
+      [...rows],
+      names.map((agent_id) => ({ agent_id, ways: ["operator"] })),
+    );
+  });
+});
+
 Deno.test("after_restore --record of erasures → each name is erased again, lines with the pseudonyms end nothing; an erasure during which the backup was made is named, exit code 1", async () => {
   await withOwnStack(async (own) => {
     const { sql, stack } = own;

@@ -1,6 +1,6 @@
 /** The operator takes a name from its holder, whose agent ends. */
 import assert from "node:assert/strict";
-import { grant, inbox, listed, publish } from "../conformance/artifacts.ts";
+import { grant, inbox, listed, publish, secondsFromNow } from "../conformance/artifacts.ts";
 import {
   type Agent,
   assertError,
@@ -22,6 +22,7 @@ import {
   tryEnrol,
   whoami,
 } from "../conformance/enrolment/enrolments.ts";
+import { withStackDatabase } from "../database/connection.ts";
 import { signIn } from "./signed_in.ts";
 import { newWays, TAKEN } from "./ways.ts";
 
@@ -128,4 +129,36 @@ Deno.test("take_over_agent of a user's name → its users are refused and told w
   assertError(await post("/agent-artifacts/list", { as: user }), 409, "agent_name_taken");
   assert.equal((await operatorRpc("create_agent_key", { agent_id: user.id })).status, 200);
   await operatorRpc("remove_agent", { agent_id: user.id });
+});
+
+Deno.test("take_over_agent of a name with more counted reads than one call writes → remaining, until all are written: the next holder's log never tells of the former one's files", async () => {
+  const { enrolment_key } = await put({ uses_left: null, tags: [] });
+  const agent_name = newName("finance");
+  const stranger = agentOf(await enrol({ enrolment_key, agent_name }));
+  const { artifact_id } = await publish(stranger, { key: "secret" });
+  const countedReads = async () =>
+    await withStackDatabase(async (sql) =>
+      (await sql`select from agents.reads where subject_agent_id = ${agent_name}`).length
+    );
+  const tag = `tag:${crypto.randomUUID()}`;
+  for (let reader = 0; reader < 3; reader++) {
+    const { id, key } = await createAgent("reader");
+    await operatorRpc("set_agent_tags", { agent_id: id, tags: [tag] });
+    if (reader === 0) {
+      await succeed("/agent-artifacts/grant", {
+        as: stranger,
+        body: { artifact_id, to_tag: tag, expires_at: secondsFromNow(600) },
+      });
+    }
+    await succeed("/agent-artifacts/open", { as: { id, key } as Agent, body: { artifact_id } });
+  }
+  assert.equal(await countedReads(), 3);
+
+  const { body: step } = await operatorRpc<{ remaining: boolean }>("take_over_agent", {
+    ...{ agent_id: agent_name, max_entries: 2 },
+  });
+  assert.equal(step.remaining, true);
+  await takeOver(agent_name);
+  assert.equal(await countedReads(), 0);
+  await operatorRpc("remove_agent", { agent_id: agent_name });
 });

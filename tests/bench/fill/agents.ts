@@ -88,6 +88,14 @@ async function fillEnrolled(sql: postgres.Sql, agents: number): Promise<void> {
       insert into agents.names (agent_id, ways)
       select 'enrolled-' || i, array[${FLEET}]
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
+  // More than one sweep forgets: they ended long ago, and left nothing.
+  await sql`
+    insert into agents.enrolled_agents (agent_id, enrolment_id, generation, enrolled_at, ended_at)
+    select 'left-' || i, ${FLEET}, 1, now() - interval '50 days', now() - interval '40 days'
+    from generate_series(1, 300) i`;
+  await sql`
+    insert into agents.names (agent_id, ways)
+    select 'left-' || i, array[${FLEET}] from generate_series(1, 300) i`;
   await fillInChunks(
     sql,
     agents,

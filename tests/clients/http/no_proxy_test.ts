@@ -116,7 +116,11 @@ for (const noProxy of ["127.0.0.0/8", "10.0.0.0/8 127.0.0.1", "*"]) {
     await using proxy = await ForwardProxy.start();
     await using planner = await Desk.of("planner");
     const place = `http://127.0.0.1:${proxy.port}`;
-    const variables = { ...WITHOUT_PROXY, HTTP_PROXY: place, HTTPS_PROXY: place };
+    const variables = {
+      ...{ ...WITHOUT_PROXY, HTTP_PROXY: place, HTTPS_PROXY: place },
+      // Deno's own look for a newer version would pass the proxy.
+      DENO_NO_UPDATE_CHECK: "1",
+    };
     await Deno.writeTextFile(planner.path("plan"), "first");
     for (const args of [["put", "plan"], ["get", "plan", "-o", "again"]]) {
       const { code, errors } = await planner.run(args, { ...variables, NO_PROXY: noProxy });

@@ -90,8 +90,9 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 60_000, pages: 100_000 },
   }),
   call("end_enrolled_agent", { caller: OPERATOR, enrolment_id: FLEET, agent_id: "enrolled-1" }),
+  // It forgets 200 names, and looks for each in some 25 indexes.
   call("forget_enrolled", { caller: OPERATOR, max_entries: 1000 }, {
-    bounds: { rows: 10_000, pages: 10_000 },
+    bounds: { rows: 20_000, pages: 60_000 },
   }),
   call("end_idle_agent", { caller: OPERATOR, agent_id: "enrolled-1" }),
   call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {

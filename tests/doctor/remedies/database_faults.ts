@@ -1,4 +1,5 @@
 import type { MendedFault } from "./mended_fault.ts";
+import { STRANGERS } from "./strangers.ts";
 
 function missing(fault: string, put: string, part: string): MendedFault {
   return {
@@ -106,28 +107,7 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
     "alter table agents.events alter column occurred_at drop default",
     "default of agents.events.occurred_at",
   ),
-  {
-    fault: "a trigger of somebody else swallows our events",
-    put: `create function public.swallow() returns trigger language plpgsql
-        as $$ begin return null; end $$;
-      create trigger swallow before insert on agents.events
-        for each row execute function public.swallow()`,
-    check: "structure",
-    message: /^No migration made the trigger swallow of agents\.events: /,
-    cleanUp: "drop function public.swallow()",
-  },
-  {
-    fault: "a rule of somebody else swallows our events",
-    put: "create rule swallow as on insert to agents.events do instead nothing",
-    check: "structure",
-    message: /^No migration made the rule swallow of agents\.events: /,
-  },
-  {
-    fault: "a constraint of somebody else stops our writes",
-    put: "alter table agents.events add constraint never check (false) not valid",
-    check: "structure",
-    message: /^No migration made the constraint never of agents\.events: /,
-  },
+  ...STRANGERS,
   {
     fault: "the sequence of the events is behind its rows",
     put: `insert into agents.events (actor_kind, action) values ('operator', 'policy.applied');

@@ -61,6 +61,26 @@ Deno.test("a bucket that keeps versions, with a file in it → the remedy says t
   assert.deepEqual(await rows(), before);
 });
 
+Deno.test("what the platform and an app have beside our tables → healthy", async () => {
+  await using deployment = await Deployment.open();
+  await deployment.sql.unsafe(`
+    set role postgres;
+    create table public.agents (id bigint primary key, name text not null unique);
+    create table public.runs (agent bigint references public.agents, artifact_id text not null);
+    create function public.note_run() returns trigger language plpgsql security definer
+      as $$ begin return new; end $$;
+    create trigger note_run after insert on public.runs
+      for each row execute function public.note_run();
+    create function public.count_runs() returns bigint language sql security definer
+      as $$ select count(*) from public.agents join public.runs on true $$;
+    create view public.my_keys with (security_invoker = yes) as select key_id from agents.keys;
+    create view public.my_files with (security_invoker) as select key from artifacts.artifacts;
+    create role reports;
+    grant reports to service_role;
+    reset role`);
+  assert.deepEqual(await deployment.complaints(), []);
+});
+
 Deno.test("policies that the app needs for other buckets → healthy", async () => {
   await using deployment = await Deployment.open();
   await deployment.sql.unsafe(`

@@ -11,6 +11,9 @@ comment on table artifacts.blocked_senders is
   'One row per agent and sender whose grants its inbox hides. The grants still exist and can be '
   'opened. The sender does not learn of the block.';
 
+-- For a name that gets another holder.
+create index blocked_senders_by_sender on artifacts.blocked_senders (from_agent);
+
 create function artifacts.senders_blocked_by(agent_id text) returns text[]
 language plpgsql
 stable

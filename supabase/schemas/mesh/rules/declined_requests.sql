@@ -18,6 +18,8 @@ comment on table mesh.declined_requests is
   'effect, and are deleted when somebody declines another request.';
 
 create index declined_requests_by_age on mesh.declined_requests (declined_at);
+-- For a name that gets another holder.
+create index declined_requests_to_agent on mesh.declined_requests (to_agent);
 
 create function mesh.is_declined(rule mesh.rules, caller_agent text) returns boolean
 language plpgsql

@@ -43,8 +43,8 @@ as $$
     cross join outsiders r
     -- With this option, a view reads with the rights of its caller, who has none.
     where not exists (
-        select from unnest(c.reloptions) o (setting)
-        where lower(o.setting) in ('security_invoker=true', 'security_invoker=on', 'security_invoker=1')
+        select from pg_options_to_table(c.reloptions) o
+        where o.option_name = 'security_invoker' and o.option_value::boolean
       )
       and has_schema_privilege(r.oid, c.relnamespace, 'usage')
       and (
@@ -137,19 +137,44 @@ as $$
     '[]'
   )
   from (
-    select o.part, 'stranger' as kind, o.statement
+    select distinct o.part, 'stranger' as kind, o.statement
     from (
       select format('constraint %s of %s', k.conname, k.conrelid::regclass) as part, k.conrelid as relation,
         format('alter table %s drop constraint %I;', k.conrelid::regclass, k.conname) as statement
       from pg_catalog.pg_constraint k
-      where k.contype in ('u', 'f', 'c', 'x')
+      where k.contype in ('p', 'u', 'f', 'c', 'x')
       union all
       select format('trigger %s of %s', g.tgname, g.tgrelid::regclass), g.tgrelid,
         format('drop trigger %I on %s;', g.tgname, g.tgrelid::regclass)
       from pg_catalog.pg_trigger g
       where not g.tgisinternal
+      union all
+      -- A foreign key of another table stops the deletion of our rows.
+      select format('constraint %s of %s', k.conname, k.conrelid::regclass), k.confrelid,
+        format('alter table %s drop constraint %I;', k.conrelid::regclass, k.conname)
+      from pg_catalog.pg_constraint k
+      where k.contype = 'f' and k.confrelid <> k.conrelid
+      union all
+      select 'index ' || i.indexrelid::regclass, i.indrelid, format('drop index %s;', i.indexrelid::regclass)
+      from pg_catalog.pg_index i
+      where i.indisunique
+        and not exists (
+          select from pg_catalog.pg_constraint k
+          where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x')
+        )
+      union all
+      -- Our inserts do not name the column.
+      select format('not null of %s.%I', a.attrelid::regclass, a.attname), a.attrelid,
+        format('alter table %s alter column %I drop not null;', a.attrelid::regclass, a.attname)
+      from pg_catalog.pg_attribute a
+      where a.attnum > 0 and not a.attisdropped and a.attnotnull and not a.atthasdef and a.attidentity = ''
+        -- The columns of a primary key are never null.
+        and not exists (
+          select from pg_catalog.pg_index i
+          where i.indrelid = a.attrelid and i.indisprimary and a.attnum = any (i.indkey)
+        )
     ) o
-    join pg_catalog.pg_class c on c.oid = o.relation
+    join pg_catalog.pg_class c on c.oid = o.relation and c.relkind in ('r', 'p')
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any (agents.own_schemas()) and o.part not in (select s.part from agents.structure s)
     union all
@@ -169,8 +194,9 @@ as $$
 $$;
 comment on function agents.strange_structure() is
   'What no migration made on our tables and may stop their writes or swallow them: [{part, '
-  'statement that removes it, kind}]. kind: stranger (a trigger, a rule or a constraint), behind '
-  '(a sequence whose next number a row already has).';
+  'statement that removes it, kind}]. kind: stranger (a trigger, a rule, a unique index or a '
+  'constraint, also a not-null, or a foreign key of another table to one of ours), behind (a '
+  'sequence whose next number a row already has).';
 
 create function agents.definers(operations text[]) returns json
 language sql

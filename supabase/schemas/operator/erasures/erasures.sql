@@ -5,7 +5,7 @@
 create index ended_artifacts_by_agent on artifacts.artifacts (agent_id, artifact_id)
   where state = 'deleted' or ended_at is not null;
 
-create function agents.erase_counted(name text, max_entries integer) returns void
+create function agents.erase_counted(name text, max_entries integer) returns integer
 language plpgsql
 volatile
 set search_path = ''
@@ -13,6 +13,8 @@ as $$
 declare
   settled agents.reads;
   due agents.repeated_changes;
+  reads integer := 0;
+  changes integer := 0;
 begin
   -- The events of counted reads and changes are written first, and then erased with the other
   -- events.
@@ -30,6 +32,7 @@ begin
     returning r.*
   loop
     perform agents.tell_reads(settled);
+    reads := reads + 1;
   end loop;
   for due in
     delete from agents.repeated_changes c
@@ -49,13 +52,15 @@ begin
         due, null, jsonb_build_object('last_at', agents.iso_timestamp(due.last_at))
       );
     end if;
+    changes := changes + 1;
   end loop;
   delete from agents.changed_things t where t.actor = name;
+  return greatest(reads, changes);
 end
 $$;
 comment on function agents.erase_counted(text, integer) is
   'Deletes up to max_entries rows each of the reads and of the changes that were counted about an '
-  'agent, and writes the events that these rows had not reported yet.';
+  'agent, and writes the events that these rows had not reported yet. Returns the larger number.';
 
 create function agents.erase_rows(name text, pseudonym text, max_entries integer) returns integer
 language plpgsql

@@ -59,13 +59,17 @@ stable
 set search_path = ''
 as $$
 begin
-  return exists (select from agents.events e where e.subject_agent_id = is_remembered.agent_id)
-    or exists (select from agents.events e where e.other_agent_id = is_remembered.agent_id)
-    or exists (
-      select
-      from agents.events e
-      where e.actor_agent_id = is_remembered.agent_id and e.actor_agent_id <> e.subject_agent_id
-    )
+  -- The first name from this one on: one index lookup each. If nearly all events name one agent, an
+  -- equation reads the whole log for another.
+  return is_remembered.agent_id in (
+      (select min(e.subject_agent_id) from agents.events e where e.subject_agent_id >= is_remembered.agent_id),
+      (select min(e.other_agent_id) from agents.events e where e.other_agent_id >= is_remembered.agent_id),
+      (
+        select min(e.actor_agent_id)
+        from agents.events e
+        where e.actor_agent_id >= is_remembered.agent_id and e.actor_agent_id <> e.subject_agent_id
+      )
+    ) is true
     or exists (select from agents.usage u where u.agent_id = is_remembered.agent_id);
 end
 $$;
@@ -78,10 +82,15 @@ volatile
 set search_path = ''
 as $$
 begin
+  -- One index per statement: a condition on either column reads the whole table.
+  delete from artifacts.blocked_senders b where b.agent_id = forget_holder.agent_id;
+  -- A range of one value: if most agents block one sender, the planner expects as many rows for any
+  -- other one, and an equation reads the whole table.
   delete from artifacts.blocked_senders b
-  where forget_holder.agent_id in (b.agent_id, b.from_agent);
+  where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
-  delete from mesh.declined_requests d where forget_holder.agent_id in (d.from_agent, d.to_agent);
+  delete from mesh.declined_requests d where d.from_agent = forget_holder.agent_id;
+  delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
   -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
   -- not take the next holder for the former one. The public key may return.
   update mesh.address_leases l

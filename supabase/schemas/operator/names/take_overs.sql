@@ -49,6 +49,7 @@ declare
   peer_removed boolean;
   revoked_grants integer;
   deleted_artifacts integer;
+  counted integer;
   is_done boolean;
 begin
   perform agents.end_access(take_over_agent.agent_id);
@@ -81,10 +82,9 @@ begin
   );
   perform agents.replace_tags(operator, take_over_agent.agent_id, '{}');
   -- What was counted about the former holder is written to the log now, before the next one reads.
-  perform agents.erase_counted(take_over_agent.agent_id, take_over_agent.max_entries);
+  counted := agents.erase_counted(take_over_agent.agent_id, take_over_agent.max_entries);
 
-  is_done := greatest(revoked_grants, deleted_artifacts) < take_over_agent.max_entries
-    and not exists (select from agents.reads r where r.reader = take_over_agent.agent_id);
+  is_done := greatest(revoked_grants, deleted_artifacts, counted) < take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(take_over_agent.agent_id);
     update agents.names n
