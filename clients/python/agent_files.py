@@ -1859,19 +1859,39 @@ def _glob_source(glob: str) -> Optional[str]:
     """The source of the regular expression; None if the glob matches nothing."""
     if glob == "" or re.search(r"(?<!\\)(?:\\\\)*\\\Z", glob):
         return None
-    source = ""
+    parts: List[str] = []
     for match in _GLOB.finditer(glob):
         kind, text = match.lastgroup or "", match.group(match.lastgroup or 0)
         if kind == "set":
             members = _set_members(text[2 if text[1] in "!^" else 1:-1])
             if members is None:
                 return None
-            source += f"(?!/)[{'^' if text[1] in '!^' else ''}{members}]"
+            parts.append(f"(?!/)[{'^' if text[1] in '!^' else ''}{members}]")
         elif kind == "literal" and text == "[":
             return None
         else:
-            source += _GLOB_SOURCES.get(kind) or re.escape(text)
-    return source
+            parts.append(_GLOB_SOURCES.get(kind) or re.escape(text))
+    return _joined_glob(parts)
+
+
+def _joined_glob(parts: List[str]) -> str:
+    """The parts as one source. If another star follows in the same name, a star takes the first
+    match of what is between the two, and no other one is tried: that could take years."""
+    star = _GLOB_SOURCES["star"]
+    source, piece, stars, is_last = "", "", 0, True
+    for part in reversed(parts):
+        if part != star:
+            piece = part + piece
+            if "/" in part and not part.startswith(("[", "(?!")):
+                source, piece, is_last = piece + source, "", True
+            continue
+        if is_last:
+            source = star + piece + source
+        else:
+            stars += 1
+            source = f"(?=(?P<s{stars}>[^/]*?{piece}))(?P=s{stars}){source}"
+        piece, is_last = "", False
+    return piece + source
 
 
 def _set_members(content: str) -> Optional[str]:
