@@ -254,6 +254,12 @@ Deno.test("a user who signs out everywhere → no refresh for the clients that a
   assert.equal((await as(body.access_token, "/oauth/userinfo")).status, 403);
 });
 
+Deno.test("the consent page → no other site can show it in a frame", async () => {
+  const page = await fetch(`${SUPABASE_URL}/oauth/consent?authorization_id=x`);
+  assert.match(await page.text(), /frame-ancestors 'none'/);
+  assert.equal(page.headers.get("content-security-policy"), "frame-ancestors 'none'");
+});
+
 Deno.test("the metadata of Auth, where OAuth clients look for it → the same document, for ten minutes", async () => {
   const texts = await Promise.all(
     [
