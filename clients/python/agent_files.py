@@ -1109,8 +1109,12 @@ class _Enrolment:
         self, limit: "Optional[_Limit]", refusal: Optional[AgentError] = None
     ) -> Dict[str, str]:
         try:
-            request = {name: str(proof() if callable(proof) else proof).strip()
-                       for name, proof in self._enrol.items()}
+            request: Dict[str, str] = {}
+            for name, proof in self._enrol.items():
+                said = proof() if callable(proof) else proof
+                if not isinstance(said, str):
+                    raise TypeError(f"`{name}` is not a str.")
+                request[name] = said.strip()
         except Exception as error:
             raise AgentError("key_unavailable", "The function for the proof failed.") from error
 
@@ -1180,8 +1184,8 @@ def _default_folder() -> Optional[str]:
 
 
 def _shared_name(base: str, request: Dict[str, str]) -> Optional[str]:
-    """A name that differs for each service, subject and instance. None: the token does not say
-    whose it is."""
+    """A name that differs for each service, subject and instance, the same as in the TypeScript
+    client. None: the token does not say whose it is."""
     others = dict(request)
     token = others.pop("token", None)
     subject = None
@@ -1192,8 +1196,19 @@ def _shared_name(base: str, request: Dict[str, str]) -> Optional[str]:
             subject = json.loads(claims, object_pairs_hook=_lasting_claims)
         except (IndexError, ValueError):
             return None
-    said = json.dumps([urllib.parse.urlsplit(base).netloc, others, subject], sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
+    said = json.dumps([_origin_of(base), others, subject], sort_keys=True, ensure_ascii=False,
+                      separators=(",", ":"))
+    return hashlib.sha256(said.encode(errors="replace")).hexdigest()[:32]
+
+
+def _origin_of(url: str) -> str:
+    parts = urllib.parse.urlsplit(url)
+    host = parts.hostname or ""
+    port = parts.port if parts.port != {"http": 80, "https": 443}.get(parts.scheme) else None
+    return (
+        f"{parts.scheme}://{f'[{host}]' if ':' in host else host}"
+        f"{'' if port is None else f':{port}'}"
+    )
 
 
 def _lasting_claims(claims: List[Tuple[str, Any]]) -> Json:
@@ -1266,10 +1281,13 @@ def _write_key_file(path: str, shared: Json) -> None:
     """Other users cannot read it at any moment. If it cannot be stored, this process at least can
     work with the key."""
     written = f"{path}.{secrets.token_hex(8)}"
-    with contextlib.suppress(OSError):
+    try:
         with open(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             json.dump(shared, file)
         os.replace(written, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.remove(written)
 
 
 @contextlib.contextmanager
@@ -1319,6 +1337,11 @@ def _credential_of(
     if len(proofs) != 1 or enrol.keys() - proofs - others:
         raise ValueError("`enrol` has `enrolment_key` or `token`, and may have `agent_name`, "
                          "`enrolment_id`, `instance` and `key_file`.")
+    for proof in proofs:
+        if enrol[proof] is None:
+            raise ValueError(f"`{proof}` of `enrol` is None.")
+    # None leaves an optional one out. Of a key file, it means that there is none.
+    enrol = {one: value for one, value in enrol.items() if value is not None or one == "key_file"}
     name = (base, *sorted(enrol.items(), key=lambda item: item[0]))
     with _ENROLMENTS_LOCK:
         return _ENROLMENTS.setdefault(name, _Enrolment(base, dict(enrol)))
@@ -1836,19 +1859,39 @@ def _glob_source(glob: str) -> Optional[str]:
     """The source of the regular expression; None if the glob matches nothing."""
     if glob == "" or re.search(r"(?<!\\)(?:\\\\)*\\\Z", glob):
         return None
-    source = ""
+    parts: List[str] = []
     for match in _GLOB.finditer(glob):
         kind, text = match.lastgroup or "", match.group(match.lastgroup or 0)
         if kind == "set":
             members = _set_members(text[2 if text[1] in "!^" else 1:-1])
             if members is None:
                 return None
-            source += f"(?!/)[{'^' if text[1] in '!^' else ''}{members}]"
+            parts.append(f"(?!/)[{'^' if text[1] in '!^' else ''}{members}]")
         elif kind == "literal" and text == "[":
             return None
         else:
-            source += _GLOB_SOURCES.get(kind) or re.escape(text)
-    return source
+            parts.append(_GLOB_SOURCES.get(kind) or re.escape(text))
+    return _joined_glob(parts)
+
+
+def _joined_glob(parts: List[str]) -> str:
+    """The parts as one source. If another star follows in the same name, a star takes the first
+    match of what is between the two, and no other one is tried: that could take years."""
+    star = _GLOB_SOURCES["star"]
+    source, piece, stars, is_last = "", "", 0, True
+    for part in reversed(parts):
+        if part != star:
+            piece = part + piece
+            if "/" in part and not part.startswith(("[", "(?!")):
+                source, piece, is_last = piece + source, "", True
+            continue
+        if is_last:
+            source = star + piece + source
+        else:
+            stars += 1
+            source = f"(?=(?P<s{stars}>[^/]*?{piece}))(?P=s{stars}){source}"
+        piece, is_last = "", False
+    return piece + source
 
 
 def _set_members(content: str) -> Optional[str]:

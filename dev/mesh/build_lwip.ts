@@ -1,6 +1,6 @@
 import { CommandError } from "../../local/command/command_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
-import { isLwipBuilt, keepLwip } from "./built_lwip.ts";
+import { discardLwip, isLwipBuilt, keepLwip } from "./built_lwip.ts";
 import { licencesOf } from "./licences.ts";
 import { ARCHIVE, prepareSources, readArchive, SOURCES } from "./lwip_source.ts";
 
@@ -44,6 +44,7 @@ export async function ensureLwip(archive: string | null): Promise<string | null>
     return null;
   } catch (error) {
     if (archive !== null || !(error instanceof CommandError)) throw error;
+    await discardLwip();
     return `Without the sandbox peer (\`agentfiles mesh join\`, \`agent-files/mesh\`): its TCP/IP ` +
       `stack could not be built. ${error.message} To add it, name Debian's ${ARCHIVE} with ` +
       "--lwip-source.";

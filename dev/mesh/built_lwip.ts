@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../../local/command/command_error.ts";
 import { PROJECT } from "../../local/command/project.ts";
@@ -42,6 +42,13 @@ export async function keepLwip(
   const unfinished = join(TARGET, `lwip.wasm.${Deno.pid}`);
   await writeFile(unfinished, bytes);
   await rename(unfinished, join(TARGET, "lwip.wasm"));
+}
+
+/** Removes what was built from another tree. Otherwise the package would contain it. */
+export async function discardLwip(): Promise<void> {
+  for (const name of ["lwip.wasm", "lwip.LICENSE.txt"]) {
+    await rm(join(TARGET, name), { force: true });
+  }
 }
 
 function digestOf(bytes: Uint8Array): string {

@@ -183,6 +183,7 @@ stay() {
       pause_milliseconds=$((SECONDS - cut_at < LOOK_SECONDS ? 1000 : 0))
       cut_at=$SECONDS
     else
+      keep_room || log "there is no room for working files, neither in $RUN_DIR nor elsewhere"
       fall_back || log "the last configuration cannot be brought up"
       failures=$((failures + 1))
       pause_milliseconds=$(milliseconds_to_back_off)
@@ -203,7 +204,7 @@ leave() {
   ! is_up || take_down
   remove_names
   [[ -z $is_stored ]] || rm -f "$CONFIG"
-  rm -rf "$WORK"
+  remove_work
 }
 
 # --- the start ----------------------------------------------------------------------------------
@@ -253,6 +254,7 @@ on_signal=$'trap "" TERM INT; exit 0\n)'
 # shellcheck disable=SC2064 # it does not change
 trap "$on_signal" TERM INT
 
+keep_room || log "there is no room for working files, neither in $RUN_DIR nor elsewhere"
 adopt_configuration
 is_adopted=true
 is_up || remove_names

@@ -38,14 +38,14 @@ export function startAuth(options: AuthOptions): AuthServer {
   app.get("/user", async (context) => context.json(userOf(await sessions.require(context))));
   // internal/api/logout.go
   app.post("/logout", async (context) => {
-    const claims = await sessions.require(context);
+    const { sub, session_id = "" } = await sessions.require(context);
     const scope = context.req.query("scope") || "global";
     if (!["global", "local", "others"].includes(scope)) {
       throw new AuthError(400, "validation_failed", `Unsupported logout scope "${scope}"`);
     }
-    if (scope === "global") sessions.endAllOf(claims);
-    else if (scope === "local" && claims.session_id) sessions.end(claims.session_id);
-    else if (scope === "others") sessions.endAllOf({ ...claims, session_id: "" });
+    // A token without a session ends all, whatever it asks for.
+    if (scope === "local" && session_id !== "") sessions.end(session_id);
+    else sessions.endAllOf(sub, scope === "others" ? session_id : "");
     return context.body(null, 204);
   });
   addOAuthServer(app, { ...options, sessions });

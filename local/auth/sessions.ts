@@ -18,6 +18,13 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
+/** All sessions of a user have ended whose tokens are older, but for one. */
+interface Cut {
+  /** In seconds. */
+  readonly before: number;
+  readonly kept: string;
+}
+
 /**
  * Who a token names, and which sessions have ended. Nothing else is kept: a user is whoever a token
  * names, and a session exists until it is ended here, since tokens are also made by
@@ -25,8 +32,10 @@ export function isUuid(text: string): boolean {
  */
 export class Sessions {
   readonly #ended = new Set<string>();
-  /** Since when, in seconds, each user's older tokens have ended. */
-  readonly #endedBefore = new Map<string, number>();
+  /** By user: the sessions that began here, or whose token came here. */
+  readonly #seen = new Map<string, Set<string>>();
+  /** By user. For sessions that were not seen yet. */
+  readonly #cuts = new Map<string, Cut[]>();
 
   constructor(readonly keys: { readonly signingKey: SigningKey; readonly jwtSecret: string }) {}
 
@@ -52,6 +61,7 @@ export class Sessions {
       const message = "Session from session_id claim in JWT does not exist";
       throw new AuthError(403, "session_not_found", message);
     }
+    if (claims.session_id) this.begin(claims.sub, claims.session_id);
     return claims;
   }
 
@@ -63,15 +73,21 @@ export class Sessions {
     this.#ended.add(sessionId);
   }
 
-  /** Ends this session and the user's earlier ones. */
-  endAllOf({ sub, session_id }: Claims): void {
-    if (session_id) this.#ended.add(session_id);
-    this.#endedBefore.set(sub, Math.floor(Date.now() / 1000));
+  begin(sub: string, sessionId: string): void {
+    this.#seen.set(sub, (this.#seen.get(sub) ?? new Set()).add(sessionId));
+  }
+
+  /** Ends all of a user's sessions, but for `kept`. */
+  endAllOf(sub: string, kept = ""): void {
+    for (const id of this.#seen.get(sub) ?? []) if (id !== kept) this.#ended.add(id);
+    const cut = { before: Math.floor(Date.now() / 1000), kept };
+    this.#cuts.set(sub, [...this.#cuts.get(sub) ?? [], cut]);
   }
 
   #hasEnded({ sub, session_id, iat = 0 }: Claims): boolean {
     if (!session_id) return false;
-    return this.#ended.has(session_id) || iat < (this.#endedBefore.get(sub) ?? 0);
+    return this.#ended.has(session_id) || (this.#cuts.get(sub) ?? [])
+      .some(({ before, kept }) => iat < before && session_id !== kept);
   }
 
   /** Null if none of the project's keys signed the token, or the token has expired. */

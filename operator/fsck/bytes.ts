@@ -79,7 +79,8 @@ export async function checkBytes(output: Output, options: BytesOptions): Promise
     }
   } catch (error) {
     if (!(error instanceof CommandError) || reached === "") throw error;
-    throw new CommandError(`${error.message} To go on: --bytes --from ${reached}`);
+    const check = options.isBucketLost ? "--bucket-is-lost" : "--bytes";
+    throw new CommandError(`${error.message} To go on: ${check} --from ${reached}`);
   }
   // Storage could read no object at all, so Storage itself fails: its disk may be missing.
   for (const artifact of undecided) await tellUnreadable(output, artifact);

@@ -1,6 +1,4 @@
-import { callFunctionAsOperator } from "../function_call.ts";
 import { callAsOperator } from "../operator_call.ts";
-import type { DescribedAgent } from "../reads/rows.ts";
 import {
   type LaterEvents,
   named,
@@ -27,14 +25,11 @@ async function replacePubkey(event: RecordedEvent, later: LaterEvents): Promise<
   const agent_id = named(event, "agent_id");
   const pubkey = named(event, "pubkey");
   if (!later.isLast(event)) return nothing("the peer changed again later");
-  const agent = await callAsOperator("read_agent", { agent_id }) as DescribedAgent | null;
-  const peer = agent?.peer ?? null;
-  if (peer === null) return nothing(`${agent_id} has no peer, and registers it itself`);
-  if (peer.pubkey === pubkey) return nothing(`${agent_id} has this public key`);
-  // The function parses the endpoint. It serves the operator during maintenance, too.
-  await callFunctionAsOperator("/agent-mesh/peer/register", {
-    ...{ agent_id, pubkey, endpoint: event["endpoint"] ?? null },
-  });
+  const { endpoint = null } = event;
+  const { replaced } = await callAsOperator("replace_pubkey", { agent_id, pubkey, endpoint }) as {
+    readonly replaced: boolean;
+  };
+  if (!replaced) return nothing(`${agent_id} has this public key, or no peer`);
   return replayed(`replaced the public key of ${agent_id}`);
 }
 

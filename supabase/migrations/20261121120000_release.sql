@@ -13026,14 +13026,14 @@ as $$
       when starts_with((without_name.event).object_id, 'grant_') then (without_name.event).other_agent_id
       else coalesce((without_name.event).subject_agent_id, '')
     end
-    when d.key in ('pubkey', 'endpoint')
+    when d.key in ('pubkey', 'endpoint', 'instance')
       then strpos(d.value::text, name) = 0 and (without_name.event).subject_agent_id <> name
     else true
   end
 $$;
 comment on function agents.without_name(agents.events, text, text) is
   'The details of an event without an agent''s name, and without the names of its files, its '
-  'digests, its public keys and its endpoints.';
+  'digests, its public keys, its endpoints and the names of its instances.';
 
 create function agents.refuse_other_changes_of_events() returns trigger
 language plpgsql
@@ -13882,13 +13882,10 @@ begin
           when e.agent_template is not null then 'agent_template'
           else 'any name'
         end,
-        'may_enter', coalesce(
-          e.enrolment_id = any (holder.ways) or e.agent_id is not null and 'operator' = any (holder.ways),
-          true
-        )
+        'may_enter', e.may_enter
       ) order by e.created_at, e.enrolment_id), '[]')
       from (
-        select *
+        select i.*, agents.may_enter(read_ways.agent_id, i) as may_enter
         from agents.enrolments i
         where not agents.has_ended(i)
           and i.uses_left is distinct from 0
@@ -14765,6 +14762,41 @@ $$;
 comment on function public.keep_out_erased(text) is
   'Keeps out an erased agent, by the keyed hash of its name, if a restore has lost that: '
   '{kept_out: whether it was not kept out before}.';
+
+create function public.replace_pubkey(agent_id text, pubkey text, endpoint text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  peer mesh.peers;
+begin
+  select p.* into peer from mesh.peers p where p.agent_id = replace_pubkey.agent_id;
+  if not found or peer.pubkey = replace_pubkey.pubkey then
+    return json_build_object('agent_id', replace_pubkey.agent_id, 'replaced', false);
+  end if;
+  perform public.register_peer(
+    caller => '{"kind": "operator"}',
+    agent_id => replace_pubkey.agent_id,
+    pubkey => replace_pubkey.pubkey,
+    endpoint => replace_pubkey.endpoint,
+    -- It was checked when the host registered it.
+    endpoint_ip => null,
+    -- An event does not tell these.
+    listen_port => peer.listen_port,
+    further_endpoints => case
+      when replace_pubkey.endpoint = peer.endpoint then peer.further_endpoints::text[] else '{}'
+    end,
+    online_seconds => 0
+  );
+  return json_build_object('agent_id', replace_pubkey.agent_id, 'replaced', true);
+end
+$$;
+comment on function public.replace_pubkey(text, text, text) is
+  'Gives a peer the public key and the endpoint that its host registered before a restore: '
+  '{agent_id, replaced: false if there is no peer, or it has this public key}. Keeps the listen '
+  'port, and the further endpoints if the first one is the same. Raises pubkey_in_use.';
 
 -- schemas/enrolment/enrolments.sql
 
@@ -16174,6 +16206,15 @@ begin
           offset most_idle
           limit 1000
         )
+        union all
+        -- Those that forget_names has looked at are not due any more.
+        (
+          select from agents.enrolled_agents a
+          where a.ended_at is not null
+            and greatest(a.ended_at, a.kept_until) < now() - interval '30 days'
+          order by greatest(a.ended_at, a.kept_until)
+          limit 1000
+        )
       ) later
     )
   );
@@ -16472,6 +16513,7 @@ declare
     'public.keep_out_erased',
     'public.after_restore',
     'public.note_replayed_event',
+    'public.replace_pubkey',
     'public.mark_lost_artifacts',
     'public.repair_totals',
     'public.repair_project_totals'

@@ -252,6 +252,7 @@ declare
     'public.keep_out_erased',
     'public.after_restore',
     'public.note_replayed_event',
+    'public.replace_pubkey',
     'public.mark_lost_artifacts',
     'public.repair_totals',
     'public.repair_project_totals'

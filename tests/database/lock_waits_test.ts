@@ -202,6 +202,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "remove_agent",
     "repair_project_totals",
     "repair_totals",
+    "replace_pubkey",
     "revoke_agent_key",
     "revoke_agent_keys",
     "revoke_enrolment",

@@ -58,13 +58,20 @@ Deno.test("with only node and sh on the PATH", async (t) => {
     assert.deepEqual(await readdir(dist), ["earlier"]);
   });
 
-  await t.step("deno task release → everything but the sandbox peer, and a sentence", async () => {
-    const { code, errors } = await release();
-    assert.equal(code, 0, errors);
-    assert.match(errors, /^Without the sandbox peer .* no apt-get\. .*--lwip-source\.$/m);
-    assert.deepEqual((await readdir(dist)).sort(), RELEASED);
-    assert.ok((await readFile(join(dist, "agentfiles.mjs"), "utf8")).includes(NOT_BUILT));
-  });
+  await t.step(
+    "deno task release, beside a TCP/IP stack of another tree → everything but the sandbox peer, and a sentence",
+    async () => {
+      const built = join(clone.path, "clients/typescript/src/ip/built");
+      await mkdir(built, { recursive: true });
+      await writeFile(join(built, "lwip.wasm"), "of another tree");
+      await writeFile(join(built, "lwip.LICENSE.txt"), "of another tree");
+      const { code, errors } = await release();
+      assert.equal(code, 0, errors);
+      assert.match(errors, /^Without the sandbox peer .* no apt-get\. .*--lwip-source\.$/m);
+      assert.deepEqual((await readdir(dist)).sort(), RELEASED);
+      assert.ok((await readFile(join(dist, "agentfiles.mjs"), "utf8")).includes(NOT_BUILT));
+    },
+  );
 
   await t.step(
     "--lwip-source with a file of other bytes → exit 1, dist/ is as it was",

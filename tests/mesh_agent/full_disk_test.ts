@@ -12,19 +12,24 @@ import {
 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { runDirectoryOf } from "./agent_settings.ts";
 import { ReferenceAgent } from "./reference_agent.ts";
 
-/** A disk of a host, 1 MiB, which can be full. */
+/** A disk of a host, which can be full. */
 class Disk implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
+  static async mountAt(path: string, size: string): Promise<Disk> {
+    await Deno.mkdir(path);
+    await run(["mount", "-t", "tmpfs", "-o", `size=${size}`, "tmpfs", path]);
+    return new Disk(path);
+  }
+
   /** With the member's private key, whose public key is registered. */
   static async mountOn({ host, interfaceName }: Member): Promise<Disk> {
-    const path = `${host.directory}/disk`;
-    await Deno.mkdir(path);
-    await run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path]);
-    await run(["cp", `${host.directory}/${interfaceName}.key`, path]);
-    return new Disk(path);
+    const disk = await Disk.mountAt(`${host.directory}/disk`, "1m");
+    await run(["cp", `${host.directory}/${interfaceName}.key`, disk.path]);
+    return disk;
   }
 
   /** Leaves no room, not even for one byte in a new file. */
@@ -96,6 +101,43 @@ tunnelTest(
       condition: () => Deno.stat(stored).then(() => true, () => false),
     });
     assert.doesNotMatch(await Deno.readTextFile(stored), /tcp \. 443/);
+  },
+);
+
+tunnelTest(
+  "a rule that is revoked while RUN_DIR is full, at the start and later → closed; the last configuration is not refused",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await aliceAndBob(mesh);
+    await using disk = await Disk.mountAt(runDirectoryOf(bob.host), "4m");
+    const meshAgent = await ReferenceAgent.start(bob, { mesh });
+    for (const { proto, port } of [TCP_80, TCP_443]) {
+      bob.host.start(["socat", `TCP-LISTEN:${port},fork`, "PIPE"], { logName: `serve-${port}` });
+      await untilListening(bob.host, { proto, port });
+    }
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    assert.ok(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }));
+
+    await disk.fill();
+    await revokeRule({ from: alice, to: bob, ...TCP_443 });
+    await meshAgent.untilApplied();
+    assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
+    assert.ok(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }));
+    const [, spare] = /the working files are in (\S+)/.exec(await meshAgent.readLog())!;
+    assert.equal((await Deno.stat(spare!)).mode! & 0o777, 0o700);
+
+    await meshAgent.stop("SIGTERM");
+    await assert.rejects(Deno.stat(spare!), Deno.errors.NotFound);
+    meshAgent.door.failWith("", () => new Response("", { status: 503 }));
+    meshAgent.restart();
+    await eventually("the last configuration is up", {
+      condition: async () => /the last configuration is up/.test(await meshAgent.readLog()),
+    });
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    assert.ok(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }));
+    assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
+    assert.doesNotMatch(await meshAgent.readLog(), /refused/);
+    await meshAgent.stop("SIGTERM");
   },
 );
 

@@ -25,6 +25,7 @@ async function check(pages: readonly (readonly Stored[])[], ...args: string[]) {
       }));
       return { found, next: number + 1 < named.length ? found.at(-1)!.artifact_id : null };
     },
+    list_totals: () => ({ found: [], next: null }),
     count_archived_versions: () => ({
       found: [{ versions: 0, bytes: 0, versioning: "DISABLED" }],
       next: null,
@@ -69,6 +70,13 @@ Deno.test("fsck --bytes where Storage fails at page 3 → what pages 1 and 2 hav
   ]);
   assert.deepEqual(marked, ["art_12", "art_21", "art_22"]);
   assert.match(errors, /To go on: --bytes --from art_22$/);
+});
+
+Deno.test("fsck --bucket-is-lost where Storage cannot be asked at page 2 → page 1 is marked; it goes on behind it, as --bucket-is-lost", async () => {
+  const pages: Stored[][] = [["unreadable"], ["no answer"]];
+  const { code, errors, marked } = await check(pages, "--bucket-is-lost", "--yes");
+  assert.deepEqual([code, marked], [1, ["art_11"]]);
+  assert.match(errors, /To go on: --bucket-is-lost --from art_11$/);
 });
 
 Deno.test("fsck --bytes where nothing could be read before Storage fails → marks nothing unreadable, and does not say to go on behind it", async () => {

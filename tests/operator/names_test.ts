@@ -8,10 +8,12 @@ import {
   enrol,
   newName,
   put,
+  revokeAll,
   tryEnrol,
   use,
   whoami,
 } from "../conformance/enrolment/enrolments.ts";
+import type { Ways } from "../../operator/names/take_over.ts";
 import { runTask } from "../stack/stack_process.ts";
 import { signIn } from "../users/signed_in.ts";
 
@@ -93,5 +95,20 @@ Deno.test("agent:create --share, then agent:share --with users → all three are
   assert.match(await who(agent_name), /kept out +removed/);
   for (const args of [[agent_name], [agent_name, "--with", "everybody"]]) {
     assert.notEqual((await runTask("operator/names/agent_share.ts", { args })).code, 0);
+  }
+});
+
+Deno.test("agent:who of a name whose enrolment was revoked, and that has left nothing → another enrolment can become the agent, as it then does; while a file is left, none can", async () => {
+  for (const leaves of [false, true]) {
+    const former = await put({ uses_left: null });
+    const agent_name = newName("finance");
+    const enrolled = await enrol({ enrolment_key: former.enrolment_key, agent_name });
+    if (leaves) await publish(agentOf(enrolled));
+    await revokeAll(former.enrolment_id);
+    const { enrolment_id, enrolment_key } = await put({ uses_left: null, label: "another" });
+    const { body: told } = await operatorRpc<Ways>("read_ways", { agent_id: agent_name });
+    const named = told.enrolments.find((one) => one.enrolment_id === enrolment_id);
+    const { status } = await tryEnrol({ enrolment_key, agent_name });
+    assert.deepEqual([named?.may_enter, status], leaves ? [false, 409] : [true, 200]);
   }
 });

@@ -1,7 +1,14 @@
 /** docs/relay.md, End relayed addresses: its program, with coturn. */
+import { createHash } from "node:crypto";
 import assert from "node:assert/strict";
 import { freePort } from "../../local/processes/free_port.ts";
 import { Allocation } from "../../clients/typescript/src/paths/turn/allocation.ts";
+import {
+  ATTRIBUTE,
+  METHOD,
+  parseStun,
+  writeStun,
+} from "../../clients/typescript/src/paths/stun/message.ts";
 import { openTurnUdp } from "../../clients/typescript/src/paths/turn/udp_transport.ts";
 import { openNodeSocket } from "../../clients/typescript/src/wireguard/sockets/node_socket.ts";
 import { systemSurroundings } from "../../clients/typescript/src/wireguard/system_surroundings.ts";
@@ -9,10 +16,14 @@ import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { eventually, run } from "../wireguard/hosts/command.ts";
 import { Coturn } from "./relay/coturn.ts";
 
+/** STUN's ORIGIN, which no client of the mesh sends. */
+const ORIGIN = 0x802f;
+
 /** A relayed address, and whether packets still get through it. */
 async function openAddress(
   coturn: Coturn,
   credentials: { readonly username: string; readonly credential: string },
+  origin: string | null = null,
 ) {
   let receive = (_message: Uint8Array): void => {};
   const heard = new Set<string>();
@@ -22,7 +33,10 @@ async function openAddress(
     onMessage: (message) => receive(message),
   });
   const allocation = new Allocation({
-    transport,
+    transport: origin === null ? transport : {
+      ...transport,
+      send: (message) => transport.send(withOrigin(message, origin, credentials)),
+    },
     surroundings: systemSurroundings(),
     ...credentials,
     via: "relay",
@@ -52,24 +66,56 @@ async function openAddress(
   };
 }
 
+/** The same request, with an ORIGIN. */
+function withOrigin(
+  message: Uint8Array,
+  origin: string,
+  { username, credential }: { readonly username: string; readonly credential: string },
+): Uint8Array {
+  const request = parseStun(message);
+  if (request?.method !== METHOD.allocate) return message;
+  const key = createHash("md5").update(`${username}:mesh.test:${credential}`).digest();
+  const attributes = new Map([...request.attributes, [ORIGIN, new TextEncoder().encode(origin)]]);
+  attributes.delete(ATTRIBUTE.messageIntegrity);
+  return writeStun({ ...request, attributes }, request.integrity === null ? null : key);
+}
+
+/** coturn with its command line, and the documented program. */
+async function start() {
+  const cliPort = await freePort();
+  const coturn = await Coturn.start([
+    "cli-password=another-secret",
+    `cli-port=${cliPort}`,
+    "cli-max-output-sessions=2000",
+  ]);
+  const program = `${coturn.directory}/relay-end`;
+  const text = (await documentedBlock("docs/relay.md, End relayed addresses, 1"))
+    .replace("/etc/turnserver.conf", `${coturn.directory}/turnserver.conf`)
+    .replace("/run/relay-ended", `${coturn.directory}/relay-ended`);
+  await Deno.writeTextFile(program, text, { mode: 0o755 });
+  return {
+    coturn,
+    end: (...args: string[]) => run([program, ...args]),
+    /** What coturn's command line prints about the sessions. */
+    sessions: () =>
+      run([
+        "bash",
+        "-c",
+        `exec 3<>/dev/tcp/127.0.0.1/${cliPort}
+{ echo another-secret; sleep 0.5; echo ps; sleep 1; echo q; } >&3; timeout 30 cat <&3 || true`,
+      ]),
+    [Symbol.asyncDispose]: () => coturn[Symbol.asyncDispose](),
+  };
+}
+
 Deno.test({
   name:
     "an address whose credentials have expired → coturn renews it; relay-end ends it, and those of an agent that is named, again and again; others stay",
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
-    const cliPort = await freePort();
-    await using coturn = await Coturn.start([
-      "cli-password=another-secret",
-      `cli-port=${cliPort}`,
-      "cli-max-output-sessions=2000",
-    ]);
-    const program = `${coturn.directory}/relay-end`;
-    const text = (await documentedBlock("docs/relay.md, End relayed addresses, 1"))
-      .replace("/etc/turnserver.conf", `${coturn.directory}/turnserver.conf`)
-      .replace("/run/relay-ended", `${coturn.directory}/relay-ended`);
-    await Deno.writeTextFile(program, text, { mode: 0o755 });
-    const end = (...args: string[]) => run([program, ...args]);
+    await using server = await start();
+    const { coturn, end } = server;
 
     await end();
     const removed = coturn.credentials({ name: "10.213.0.8" });
@@ -97,5 +143,34 @@ Deno.test({
     await end();
     await eventually("its next address is over", { condition: async () => !await again.works() });
     assert.deepEqual([await other.works(), await other.renews()], [true, true]);
+  },
+});
+
+Deno.test({
+  name:
+    "an agent whose ORIGIN looks like an expired session of another agent → relay-end ends the liar's address, and the other stays",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await using server = await start();
+    const { coturn, end } = server;
+    using other = await openAddress(coturn, coturn.credentials({ name: "10.213.0.7" }));
+    const [, id] = /id=(\d+), user <\d+:10\.213\.0\.7>/.exec(await server.sessions())!;
+    for (
+      const lie of [
+        `x\n\n    2) id=${id}, user <1:z>:\n      realm: mesh.test`,
+        `x id=${id}, user <1:z>`,
+      ]
+    ) {
+      using liar = await openAddress(coturn, coturn.credentials({ name: "10.213.0.8" }), lie);
+      const listed = await server.sessions();
+      assert.ok(listed.replaceAll("\r", "").includes(lie), listed);
+      assert.equal(await liar.works(), true);
+      await end();
+      assert.equal(await other.works(), true);
+      await eventually("the liar's address is over", {
+        condition: async () => !await liar.works(),
+      });
+    }
   },
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
+import { sign } from "hono/jwt";
 import { stateFiles } from "../../local/state/state_files.ts";
 import { PUBLISHABLE_KEY, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 import { newName, signIn, SIGNING_KEY } from "./signed_in.ts";
@@ -94,6 +95,36 @@ Deno.test("POST /auth/v1/logout of this session → its token is session_not_fou
   const { status, body } = await get("/user", as(user.key));
   assert.deepEqual([status, body.code], [403, "session_not_found"]);
   assert.equal((await get("/user", as(other.key))).status, 200);
+});
+
+Deno.test("POST /auth/v1/logout of a user's other sessions → they end, this one stays; without a session → all end", async () => {
+  const sub = crypto.randomUUID();
+  const iat = Math.floor(Date.now() / 1000) - 60;
+  /** A session that began a minute ago. */
+  const begun = async (session?: object) => ({
+    apikey: PUBLISHABLE_KEY!,
+    authorization: `Bearer ${await sign(
+      { sub, iat, exp: iat + 600, role: "authenticated", aud: "authenticated", ...session },
+      { ...SIGNING_KEY },
+      SIGNING_KEY.alg,
+    )}`,
+  });
+  const one = () => begun({ session_id: crypto.randomUUID() });
+  const [own, seen, unseen, without] = [await one(), await one(), await one(), await begun()];
+  const stateOf = async (headers: Record<string, string>) => {
+    const { status, body } = await get("/user", headers);
+    return status === 200 ? "live" : body.code;
+  };
+  const logout = async (headers: Record<string, string>, scope: string) => {
+    const answer = await fetch(`${AUTH}/logout?scope=${scope}`, { method: "POST", headers });
+    assert.equal(answer.status, 204);
+  };
+  assert.equal(await stateOf(seen), "live");
+  await logout(own, "others");
+  assert.equal(await stateOf(own), "live");
+  for (const other of [seen, unseen]) assert.equal(await stateOf(other), "session_not_found");
+  await logout(without, "local");
+  assert.equal(await stateOf(own), "session_not_found");
 });
 
 for (const path of ["/auth/v1/user", "/rest/v1/rpc/check_health", "/storage/v1/object/x"]) {

@@ -6,7 +6,7 @@ import { newName, signIn } from "./signed_in.ts";
 
 const OAUTH = `${SUPABASE_URL}/auth/v1/oauth`;
 export const REDIRECT_URI = "https://connector.example/callback";
-const VERIFIER = "v".repeat(64);
+export const VERIFIER = "v".repeat(64);
 const CHALLENGE = createHash("sha256").update(VERIFIER).digest("base64url");
 
 export interface Registered {
@@ -21,7 +21,7 @@ export interface Answer {
   readonly body: any;
 }
 
-async function send(path: string, init: RequestInit = {}): Promise<Answer> {
+export async function send(path: string, init: RequestInit = {}): Promise<Answer> {
   const answer = await fetch(`${SUPABASE_URL}/auth/v1${path}`, init);
   const text = await answer.text();
   return { status: answer.status, body: text === "" ? null : JSON.parse(text) };

@@ -1,6 +1,6 @@
 /** The stand-in answers as Auth's OAuth server does (internal/api/oauthserver). */
 import assert from "node:assert/strict";
-import { SUPABASE_URL } from "../conformance/client.ts";
+import { PUBLISHABLE_KEY, SUPABASE_URL } from "../conformance/client.ts";
 import {
   as,
   authorize,
@@ -13,6 +13,8 @@ import {
   REDIRECT_URI,
   register,
   registerClient,
+  send,
+  VERIFIER,
   waiting,
 } from "./oauth_requests.ts";
 import { newName, signIn } from "./signed_in.ts";
@@ -216,6 +218,46 @@ Deno.test("a code exchanged as JSON, with the scope openid → an id_token with 
     headers: { authorization: `Bearer ${body.access_token}` },
   });
   assert.equal((await byClient.json()).sub, sub);
+});
+
+Deno.test("JSON with fields of other types that Auth does not read → a token; JSON that is broken → the refusal of the client, or of the body", async () => {
+  const client = await registerClient("client_secret_basic");
+  const headers = { ...basicOf(client), "content-type": "application/json" };
+  const fields = { grant_type: "authorization_code", code_verifier: VERIFIER };
+  const post = (body: string, from: Record<string, string> = headers) =>
+    send("/oauth/token", { method: "POST", body, headers: from });
+  const code = await codeFor(client);
+  for (const body of ["{", "[]", "7", JSON.stringify({ ...fields, code: 7 })]) {
+    assert.equal((await post(body)).body.error, "invalid_request", body);
+    const { "content-type": json } = headers;
+    const anonymous = await post(body, { "content-type": json });
+    assert.equal(anonymous.body.error_code, "invalid_credentials", body);
+  }
+  const { status } = await post(
+    JSON.stringify({ ...fields, code, redirect_uri: null, retries: 3, extra: { a: [] } }),
+  );
+  assert.equal(status, 200);
+});
+
+Deno.test("a user who signs out everywhere → no refresh for the clients that act for the user", async () => {
+  const client = await registerClient();
+  const { key } = await signIn(newName("ada"));
+  const { client_id } = client;
+  const { body } = await exchange({ code: await codeFor(client, { token: key }), client_id });
+  const out = await send("/logout", {
+    method: "POST",
+    headers: { apikey: PUBLISHABLE_KEY!, authorization: `Bearer ${key}` },
+  });
+  assert.equal(out.status, 204);
+  const form = { grant_type: "refresh_token", refresh_token: body.refresh_token, client_id };
+  assert.equal((await exchange(form)).body.error_code, "refresh_token_not_found");
+  assert.equal((await as(body.access_token, "/oauth/userinfo")).status, 403);
+});
+
+Deno.test("the consent page → no other site can show it in a frame", async () => {
+  const page = await fetch(`${SUPABASE_URL}/oauth/consent?authorization_id=x`);
+  assert.match(await page.text(), /frame-ancestors 'none'/);
+  assert.equal(page.headers.get("content-security-policy"), "frame-ancestors 'none'");
 });
 
 Deno.test("the metadata of Auth, where OAuth clients look for it → the same document, for ten minutes", async () => {

@@ -67,6 +67,7 @@ export function addOAuthServer(app: Hono, { sessions, publishableKey }: OAuthOpt
   // Not Auth's: the gateway sends the site's one page here.
   app.get("/site/oauth/consent", async (context) => {
     const page = await readFile(CONSENT_PAGE, "utf8");
+    context.header("content-security-policy", "frame-ancestors 'none'");
     return context.html(
       page.replace("https://<ref>.supabase.co", siteOf(context))
         .replace("sb_publishable_…", publishableKey),

@@ -1,7 +1,7 @@
 /** /oauth/token and /oauth/userinfo (internal/api/oauthserver/handlers.go). */
 import type { Context, Hono } from "hono";
 import { sign } from "hono/jwt";
-import { OAuthError } from "../errors.ts";
+import { AuthError, OAuthError } from "../errors.ts";
 import type { Claims, Sessions } from "../sessions.ts";
 import type { SigningKey } from "../signing_key.ts";
 import { DEFAULT_SECONDS, signUserToken } from "../user_token.ts";
@@ -48,6 +48,7 @@ export function addTokens(app: Hono, { clients, authorizations, sessions, issuer
       scopes,
       user: user!,
     };
+    sessions.begin(session.user.sub, session.id);
     scopesOf.set(session.id, scopes);
     return context.json({
       ...await answerFor(session, issuer),
@@ -104,19 +105,39 @@ function idTokenOf(
   return sign(claims, { ...signingKey }, signingKey.alg);
 }
 
-/** JSON or form-encoded, as the client says. Throws OAuthError. */
+const FIELDS = [
+  ...["grant_type", "code", "code_verifier", "redirect_uri", "refresh_token"],
+  ...["client_id", "client_secret"],
+];
+
+/** JSON or form-encoded, as the client says. Other fields do not count. Throws as Auth does. */
 async function bodyOf({ req }: Context): Promise<Record<string, string>> {
   const text = await req.text();
   if (!(req.header("content-type") ?? "").includes("application/json")) {
     return Object.fromEntries(new URLSearchParams(text));
   }
-  try {
-    const fields = Object.entries(JSON.parse(text) as object);
-    if (fields.every(([, value]) => typeof value === "string")) return Object.fromEntries(fields);
-  } catch {
-    // The same answer.
+  const sent = parsed(text);
+  const fields = Object.entries(sent ?? {})
+    .filter(([name, value]) => FIELDS.includes(name) && value !== null);
+  if (sent !== undefined && fields.every(([, value]) => typeof value === "string")) {
+    return Object.fromEntries(fields) as Record<string, string>;
   }
-  throw new OAuthError("invalid_request", "Invalid JSON body");
+  // Without a header, Auth looks for the client's name and secret in the body first.
+  if (req.header("authorization")?.startsWith("Basic ")) {
+    throw new OAuthError("invalid_request", "Invalid JSON body");
+  }
+  const message = "Invalid client credentials: failed to parse JSON body";
+  throw new AuthError(400, "invalid_credentials", message);
+}
+
+/** Undefined: it is no JSON object. */
+function parsed(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function requireField(value: string, description: string): void {

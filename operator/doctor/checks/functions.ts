@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { DEPLOY, ENTER_SECRET_KEY, LOCALLY, unsetVariable } from "../findings/remedies.ts";
 import { isRefusedLegacyKey } from "./legacy_key.ts";
 import { type Facts, type FunctionFacts, refusesSecretKey } from "../facts/facts.ts";
-import { fieldOf, wordsOf } from "../facts/reply.ts";
-import { fault, type Finding, ok } from "../findings/finding.ts";
+import { fieldOf, type Reply, wordsOf } from "../facts/reply.ts";
+import { fault, type Finding, note, ok } from "../findings/finding.ts";
 
 const DEPLOY_AGAIN = `Deploy this checkout. ${LOCALLY}`;
 
@@ -16,7 +16,7 @@ export function checkFunctions(facts: Facts): Finding[] {
     if (refusesSecretKey(facts)) {
       return ok(found.name, "Healthy. It tells its release to the operator only.");
     }
-    return findRefusal(found) ?? findOtherRelease(found, version) ??
+    return findRefusal(found) ?? findOtherRelease(found, version) ?? findMaintenance(found) ??
       ok(found.name, `Healthy, and of this checkout (${version}).`);
   });
 }
@@ -122,6 +122,15 @@ function findOtherRelease(
       DEPLOY,
     );
   }
+  // During maintenance, only the operator is served, and nobody signs in for this document.
+  if (isInMaintenance(document)) return null;
+  if (document.status !== 200) {
+    return fault(
+      name,
+      `Its OpenAPI document could not be read: ${wordsOf(document)}.`,
+      "Run the doctor again. If it stays, read the function's log.",
+    );
+  }
   if (!isDeepStrictEqual(document.body, expectedDocument)) {
     return fault(
       name,
@@ -131,6 +140,20 @@ function findOtherRelease(
     );
   }
   return null;
+}
+
+function findMaintenance({ name, document }: FunctionFacts): Finding | null {
+  if (!isInMaintenance(document)) return null;
+  return note(
+    name,
+    "The function serves nobody but the operator: MAINTENANCE is set.",
+    `When your work is done, unset it and deploy. ${LOCALLY}`,
+    unsetVariable("MAINTENANCE"),
+  );
+}
+
+function isInMaintenance({ status, body }: Reply): boolean {
+  return status === 503 && codeOf(body) === "maintenance";
 }
 
 function codeOf(body: unknown): unknown {

@@ -101,3 +101,12 @@ Deno.test("agentfiles ls, --help on a terminal of 40 columns → records; lines 
   assert.ok(options.length > 15);
   assert.ok(widest(options) <= 40, options.join("\n"));
 });
+
+Deno.test("agentfiles ls of a file whose name looks like a time → its whole name, and short times beside it", async () => {
+  await using planner = await Desk.of("planner");
+  const name = "2026-01-31T09:30:00.000Z";
+  await writeFile(planner.path("plan"), "1");
+  assert.equal((await planner.run(["put", "plan", "--key", name])).code, 0);
+  const shown = await onTerminal(planner, 200, ["ls"]);
+  assert.match(shown, /2026-01-31T09:30:00\.000Z +1 B? +\d{4}-\d\d-\d\d \d\d:\d\dZ/);
+});

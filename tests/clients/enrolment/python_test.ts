@@ -119,3 +119,23 @@ print(json.dumps({"said": said, "failed": refusal(files.whoami)}))
     failed: ["key_unavailable", 0, false, false],
   });
 });
+
+Deno.test("Python: None for what `enrol` may leave out → left out; for the proof → ValueError; a proof that is no text → key_unavailable", async () => {
+  const { enrolment_key } = await put({ agent_id: newName("vm") });
+  const answer = await python(
+    `${HELPERS}
+nothing = {"agent_name": None, "enrolment_id": None, "instance": None, "key_file": None}
+named = code_of(machine(enrolment_key=os.environ["PROOF"], **nothing).whoami)
+try:
+    refused = machine(enrolment_key=None)
+except ValueError as error:
+    refused = str(error)
+wrong = [code_of(machine(enrolment_key=proof).whoami) for proof in [lambda: None, b"ek_1", 7]]
+print(json.dumps([named.startswith("new-vm-"), refused, wrong]))
+`,
+    await twoAgents(),
+    { PROOF: enrolment_key },
+  );
+  const none = Array(3).fill("key_unavailable");
+  assert.deepEqual(answer, [true, "`enrolment_key` of `enrol` is None.", none]);
+});

@@ -224,6 +224,64 @@ except AgentError as error:
   assert.equal(await generationOf(name), 1);
 });
 
+const IN_PYTHON = `
+import json, os
+from agent_files import AgentFiles
+print(AgentFiles(os.environ["URL"], enrol=json.loads(os.environ["ENROL"])).whoami()["agent_id"])
+`;
+
+Deno.test("a Python and a TypeScript program with the same proof → one enrolment for both, by the default key file", async () => {
+  await using ends = new AsyncDisposableStack();
+  const host = await newHost(ends);
+  const { enrolment_key } = await put({ uses_left: null });
+  const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
+  const { enrolment_id } = await put({
+    ...{ kind: "trust", issuer: issuer.url, audience: "us", jwks: issuer.jwks as never },
+    ...{ conditions: [{ claim: "sub", prefix: "new-run-" }], agent_template: "{sub}" },
+  });
+  const [vm, sub] = [newName("vm"), newName("run")];
+  const claims = {
+    aud: ["us"],
+    sub,
+    pod: { name: "Größe/\u{1f511}\t", jti: "x" },
+    nested: [1, null],
+  };
+  const tokens = [
+    await issuer.sign({ ...claims, jti: "1" }),
+    await issuer.sign(Object.fromEntries(Object.entries({ ...claims, jti: "2" }).reverse())),
+  ];
+  const proofs = [
+    [vm, { enrolment_key, agent_name: vm }, { agentName: vm, enrolmentKey: enrolment_key }],
+    [sub, { enrolment_id, token: tokens[0] }, { token: tokens[1], enrolmentId: enrolment_id }],
+  ] as const;
+  for (const [name, inPython, inTypescript] of proofs) {
+    const { output } = await host.python(IN_PYTHON, { ENROL: JSON.stringify(inPython) });
+    assert.equal(output.trim(), name);
+    const other = await host.typescript(CLUSTER_WORKER, { ENROL: JSON.stringify(inTypescript) });
+    assert.equal(other.output.trim().split("\n").at(-1), name);
+    assert.equal(await generationOf(name), 1);
+  }
+});
+
+Deno.test("a key file that cannot be written, here a folder → the process enrols by itself, and leaves no key behind", async () => {
+  await using ends = new AsyncDisposableStack();
+  const host = await newHost(ends);
+  const { enrolment_key } = await put({ uses_left: null });
+  const name = newName("vm");
+  const file = join(host.folder, "agent.json");
+  await mkdir(file);
+  const proof = { enrolment_key, agent_name: name, key_file: file };
+  assert.equal(
+    (await host.python(IN_PYTHON, { ENROL: JSON.stringify(proof) })).output.trim(),
+    name,
+  );
+  const { output } = await host.typescript(CLUSTER_WORKER, {
+    ENROL: JSON.stringify({ enrolmentKey: enrolment_key, agentName: name, keyFile: file }),
+  });
+  assert.equal(output.trim().split("\n").at(-1), name);
+  assert.deepEqual(Array.from(Deno.readDirSync(host.folder), ({ name }) => name), ["agent.json"]);
+});
+
 Deno.test("a default folder that others can write to, or that cannot be made → each process enrols by itself, and works", async () => {
   await using ends = new AsyncDisposableStack();
   const host = await newHost(ends);

@@ -77,6 +77,16 @@ const IGNORES: Readonly<Record<string, readonly string[]>> = {
     "x[--a]",
     "a[c-b&&||~~]c",
   ],
+  "several stars in a name": [
+    "*o*e*.md",
+    "s*/*a*n.t*",
+    "*a*?*[.]?o[g]",
+    "*/b*/*x*",
+    "b*[[]*1*",
+    "do*s/**/n*t*s.*d",
+    "*.*.*.*",
+    "f*o/b*a*r",
+  ],
   "question marks and escapes": ["a?c", "\\#hash", "\\!bang", "star\\*", "back\\\\slash"],
   "blanks": ["space\\ ", "b.txt   ", "", "  ", "# a comment", "tmp/"],
   "what matches nothing": ["[", "x\\", "/", "nothing/"],
@@ -160,6 +170,16 @@ Deno.test("several .gitignore files, a repository around the folder, its info/ex
     const alone = await byWalk(folder, { exclude: [".git", "docs/.gitignore", ...exclude] });
     assert.deepEqual(alone, await byGit(folder, chosen));
     assert.deepEqual(await byPython(folder, { exclude: [".git", ...exclude] }), alone);
+  }));
+
+Deno.test("a stranger's .gitignore with many stars, and a long name → decided at once", () =>
+  withFolder(async (folder) => {
+    const name = "a".repeat(250);
+    await writeFile(join(folder, name), "");
+    await writeFile(join(folder, ".gitignore"), `.*\n${"*a".repeat(30)}*b\n`);
+    await mkdir(join(folder, ".git"));
+    assert.deepEqual(await byWalk(folder, { gitignore: true }), [name]);
+    assert.deepEqual(await byPython(folder, { gitignore: true }), [name]);
   }));
 
 Deno.test("a .gitignore of more than 1 MiB → nothing is sent: its later lines must not be missed", () =>

@@ -145,3 +145,17 @@ Deno.test("agent:erase → no row has the pseudonym together with the keyed hash
     assert.equal(found.both, 0);
   });
 });
+
+Deno.test("an agent whose instances are named after it, or after somebody → an erasure leaves no name of an instance", async () => {
+  const { enrolment_key } = await put({ uses_left: null, max_instances: 2 });
+  const agent_name = newName("erasable");
+  const instances = [`${agent_name}-1`, newName("ada")];
+  for (const instance of [...instances, ...instances]) {
+    await use(await enrol({ enrolment_key, agent_name, instance }));
+  }
+  for (const instance of instances) {
+    assert.ok((await columnsWith(instance)).includes("agents.events.details"));
+  }
+  await erase(agent_name);
+  for (const name of [agent_name, ...instances]) assert.deepEqual(await columnsWith(name), []);
+});

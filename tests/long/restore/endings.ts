@@ -140,7 +140,10 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
     /^PresharedKey = (.+)$/m.exec(await configOf(exercise, "spoke"))![1]!;
   const psk = await pskOfSpoke();
   const replacing = newPubkey();
-  await exercise.ask(`${MESH}/peer/register`, { agent_id: "rekeyed", pubkey: newPubkey() });
+  const endpoints = ["198.51.100.7:51820", "[2001:db8::7]:51820"];
+  await exercise.ask(`${MESH}/peer/register`, {
+    ...{ agent_id: "rekeyed", pubkey: newPubkey(), endpoints, listen_port: 4500 },
+  });
   await exercise.ask(`${MESH}/acl/put`, rule("rekeyed", 22));
 
   await rpc(exercise, "set_agent_quota", { agent_id: "planner", quota_bytes: 9_000_000 });
@@ -233,9 +236,15 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
     {
       name: "/peer/register with another public key",
       make: ask(`${MESH}/peer/register`, {
-        ...{ agent_id: "rekeyed", pubkey: replacing, endpoint: "198.51.100.7:51820" },
+        ...{ agent_id: "rekeyed", pubkey: replacing, endpoints, listen_port: 4500 },
       }),
-      hasEnded: () => hubHas(replacing),
+      async hasEnded() {
+        const { peers } = await exercise.ask(`${MESH}/netmap`, { agent_id: "rekeyed" });
+        const self = peers.find(({ self }: { self: boolean }) => self);
+        const own = await configOf(exercise, "rekeyed");
+        return self.pubkey === replacing && self.endpoints.join() === endpoints.join() &&
+          own.includes("ListenPort = 4500") && await hubHas(replacing);
+      },
     },
     {
       name: "/psk/rotate",

@@ -180,3 +180,23 @@ Deno.test("an answer that ends with its connection, which breaks midway → the 
     }
   }
 });
+
+Deno.test("a whole answer, whose connection breaks while the body of the request is being sent → the whole answer", async () => {
+  const answer = "HTTP/1.1 413 Too Large\r\ncontent-length: 9\r\n\r\ntoo large";
+  const connection = new Duplex({
+    read: () => {},
+    write(_chunk, _encoding, done) {
+      if (this.readableLength === 0) this.push(answer, "latin1");
+      done();
+    },
+  });
+  const response = await meshFetch(() => Promise.resolve(connection), "http://builder/", {
+    method: "POST",
+    body: new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(3)) }),
+    ...{ duplex: "half" },
+  });
+  assert.equal(response.status, 413);
+  connection.destroy(new Error("The connection was reset."));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(await response.text(), "too large");
+});

@@ -79,6 +79,18 @@ Deno.test("a WebSocket that the peer refuses, a protocol that is not passed on �
     })
   ));
 
+Deno.test("an answer to an upgrade, whose headers are not ASCII → the same bytes", async () => {
+  const answer = "HTTP/1.1 200 Tr\xe8s bien\r\nx-name: na\xefve\r\ncontent-length: 2\r\n\r\nok";
+  const peer = httpPeer(answer);
+  await withServer(httpProxyServer(peer.dial, "the-token"), async (port) => {
+    const passed = await exchange(port, [upgradeTo("websocket")], { half: false });
+    assert.match(
+      passed.toString("latin1"),
+      /^HTTP\/1\.1 200 Tr\xe8s bien\r\n[^]*\r\nx-name: na\xefve\r\n/i,
+    );
+  });
+});
+
 Deno.test("an upgrade without the token, to no URL, with a body, to where no rule leads → refused, and nothing is dialled", async () => {
   const { dial, dialled } = pretendedMesh();
   await withServer(httpProxyServer(dial, "the-token"), async (port) => {

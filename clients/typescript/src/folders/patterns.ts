@@ -59,22 +59,48 @@ const TOKENS =
 /** The source of the regular expression for a glob; null if the glob matches nothing. */
 function sourceOf(glob: string): string | null {
   if (glob === "" || /(?<!\\)(?:\\\\)*\\$/.test(glob)) return null;
-  let source = "";
+  const parts: string[] = [];
   for (const { groups = {} } of glob.matchAll(TOKENS)) {
     const { start, end, middle, star, one, set, escaped, literal } = groups;
-    if (start !== undefined) source += "(?:.*/)?";
-    else if (end !== undefined) source += "/.+";
-    else if (middle !== undefined) source += "/(?:.*/)?";
-    else if (star !== undefined) source += "[^/]*";
-    else if (one !== undefined) source += "[^/]";
+    if (start !== undefined) parts.push("(?:.*/)?");
+    else if (end !== undefined) parts.push("/.+");
+    else if (middle !== undefined) parts.push("/(?:.*/)?");
+    else if (star !== undefined) parts.push(STAR);
+    else if (one !== undefined) parts.push("[^/]");
     else if (set !== undefined) {
       const its = setOf(set);
       if (its === null) return null;
-      source += its;
+      parts.push(its);
     } else if (literal === "[") return null;
-    else source += escape(escaped ?? literal!);
+    else parts.push(escape(escaped ?? literal!));
   }
-  return source;
+  return joined(parts);
+}
+
+const STAR = "[^/]*";
+
+/**
+ * The parts as one source. If another star follows in the same name, a star takes the first match
+ * of what is between the two, and no other one is tried: with many stars, that would take years.
+ */
+function joined(parts: readonly string[]): string {
+  let [source, piece, stars, isLast] = ["", "", 0, true];
+  for (const part of parts.toReversed()) {
+    if (part !== STAR) {
+      piece = part + piece;
+      if (part.includes("/") && !part.startsWith("[") && !part.startsWith("(?!")) {
+        [source, piece, isLast] = [piece + source, "", true];
+      }
+      continue;
+    }
+    if (isLast) source = STAR + piece + source;
+    else {
+      stars++;
+      source = `(?=(?<s${stars}>[^/]*?${piece}))\\k<s${stars}>${source}`;
+    }
+    [piece, isLast] = ["", false];
+  }
+  return piece + source;
 }
 
 const CLASSES: Readonly<Record<string, string>> = {

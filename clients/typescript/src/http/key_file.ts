@@ -164,11 +164,16 @@ export class KeyFile {
   /** Other users cannot read it at any moment. */
   async #write(shared: SharedKey): Promise<void> {
     const written = `${this.#path}.${crypto.randomUUID()}`;
-    await this.#files.writeFile(written, JSON.stringify(shared) + "\n", {
-      mode: 0o600,
-      flag: "wx",
-    });
-    await this.#files.rename(written, this.#path);
+    try {
+      await this.#files.writeFile(written, JSON.stringify(shared) + "\n", {
+        mode: 0o600,
+        flag: "wx",
+      });
+      await this.#files.rename(written, this.#path);
+    } catch (error) {
+      await this.#files.rm(written, { force: true });
+      throw error;
+    }
   }
 }
 
@@ -203,23 +208,28 @@ async function defaultFolder(
   return folder;
 }
 
-/** A name that differs for each service, subject and instance. Null: the proof is unreadable. */
+/**
+ * A name that differs for each service, subject and instance, the same as in the Python client.
+ * Null: the proof is unreadable.
+ */
 async function nameOf(
   origin: string,
   request: EnrolmentRequest,
 ): Promise<string | null> {
   const { token, ...others } = request;
-  const subject = token === undefined ? null : subjectOf(token);
-  if (token !== undefined && subject === null) return null;
-  const hash = await createSha256();
-  hash.update(
-    new TextEncoder().encode(JSON.stringify([origin, others, subject])),
+  const claims = token === undefined ? null : claimsOf(token);
+  if (claims === undefined) return null;
+  const said = JSON.stringify(
+    [origin, others, claims],
+    (name, value) => OF_ONE_TOKEN.has(name) ? undefined : inOrder(value),
   );
+  const hash = await createSha256();
+  hash.update(new TextEncoder().encode(said));
   return hash.digest().slice(0, 32);
 }
 
-/** The claims that every token of this subject has. Null: it is no JWT. */
-function subjectOf(token: string): string | null {
+/** Undefined: it is no JWT. */
+function claimsOf(token: string): unknown {
   try {
     const claims = token.split(".")[1]!.replaceAll("-", "+").replaceAll(
       "_",
@@ -229,13 +239,20 @@ function subjectOf(token: string): string | null {
       atob(claims),
       (character) => character.charCodeAt(0),
     );
-    return JSON.stringify(
-      JSON.parse(new TextDecoder().decode(bytes)),
-      (name, value) => OF_ONE_TOKEN.has(name) ? undefined : value,
-    );
+    return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    return null;
+    return undefined;
   }
+}
+
+/** With the members of an object by their names: an issuer may write them in any order. */
+function inOrder(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return value;
+  }
+  return Object.fromEntries(
+    Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1),
+  );
 }
 
 function unavailable(message: string, cause?: unknown): AgentError {

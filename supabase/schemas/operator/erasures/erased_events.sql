@@ -56,14 +56,14 @@ as $$
       when starts_with((without_name.event).object_id, 'grant_') then (without_name.event).other_agent_id
       else coalesce((without_name.event).subject_agent_id, '')
     end
-    when d.key in ('pubkey', 'endpoint')
+    when d.key in ('pubkey', 'endpoint', 'instance')
       then strpos(d.value::text, name) = 0 and (without_name.event).subject_agent_id <> name
     else true
   end
 $$;
 comment on function agents.without_name(agents.events, text, text) is
   'The details of an event without an agent''s name, and without the names of its files, its '
-  'digests, its public keys and its endpoints.';
+  'digests, its public keys, its endpoints and the names of its instances.';
 
 create function agents.refuse_other_changes_of_events() returns trigger
 language plpgsql

@@ -69,13 +69,10 @@ begin
           when e.agent_template is not null then 'agent_template'
           else 'any name'
         end,
-        'may_enter', coalesce(
-          e.enrolment_id = any (holder.ways) or e.agent_id is not null and 'operator' = any (holder.ways),
-          true
-        )
+        'may_enter', e.may_enter
       ) order by e.created_at, e.enrolment_id), '[]')
       from (
-        select *
+        select i.*, agents.may_enter(read_ways.agent_id, i) as may_enter
         from agents.enrolments i
         where not agents.has_ended(i)
           and i.uses_left is distinct from 0

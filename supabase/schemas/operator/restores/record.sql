@@ -122,3 +122,38 @@ $$;
 comment on function public.keep_out_erased(text) is
   'Keeps out an erased agent, by the keyed hash of its name, if a restore has lost that: '
   '{kept_out: whether it was not kept out before}.';
+
+create function public.replace_pubkey(agent_id text, pubkey text, endpoint text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  peer mesh.peers;
+begin
+  select p.* into peer from mesh.peers p where p.agent_id = replace_pubkey.agent_id;
+  if not found or peer.pubkey = replace_pubkey.pubkey then
+    return json_build_object('agent_id', replace_pubkey.agent_id, 'replaced', false);
+  end if;
+  perform public.register_peer(
+    caller => '{"kind": "operator"}',
+    agent_id => replace_pubkey.agent_id,
+    pubkey => replace_pubkey.pubkey,
+    endpoint => replace_pubkey.endpoint,
+    -- It was checked when the host registered it.
+    endpoint_ip => null,
+    -- An event does not tell these.
+    listen_port => peer.listen_port,
+    further_endpoints => case
+      when replace_pubkey.endpoint = peer.endpoint then peer.further_endpoints::text[] else '{}'
+    end,
+    online_seconds => 0
+  );
+  return json_build_object('agent_id', replace_pubkey.agent_id, 'replaced', true);
+end
+$$;
+comment on function public.replace_pubkey(text, text, text) is
+  'Gives a peer the public key and the endpoint that its host registered before a restore: '
+  '{agent_id, replaced: false if there is no peer, or it has this public key}. Keeps the listen '
+  'port, and the further endpoints if the first one is the same. Raises pubkey_in_use.';

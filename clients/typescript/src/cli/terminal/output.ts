@@ -47,7 +47,14 @@ export class Output {
     { heads, cells, dispensable }: Omit<RowsOptions<Row>, "isEndless">,
   ): Promise<void> {
     const lines: string[][] = [];
-    for await (const row of rows) lines.push(cells(row).map((cell) => inMinutes(plain(cell))));
+    for await (const row of rows) {
+      lines.push(
+        cells(row).map((cell, column) => {
+          const shown = plain(cell);
+          return NAMES.includes(heads[column]!) ? shown : inMinutes(shown);
+        }),
+      );
+    }
     await this.#write(`${table(heads, lines, widthOfTerminal(), dispensable)}\n`);
   }
 }
@@ -108,6 +115,9 @@ export function aligned(lines: readonly (readonly string[])[]): string {
     )
     .join("\n");
 }
+
+/** The heads of names, which stay as they are: one may look like a time. */
+const NAMES: readonly string[] = ["AGENT", "BY", "FROM", "KEY", "TO", "WHAT"];
 
 /** `2026-01-31T09:30:00.000Z` → `2026-01-31 09:30Z`: enough for a person, and half as wide. */
 function inMinutes(cell: string): string {

@@ -2,6 +2,7 @@ import type { Packet, TcpPacket } from "../filter/packet.ts";
 import { hex } from "../filter/packet.ts";
 import { parseAddress } from "../addresses.ts";
 import type { ConnectionFacts } from "../tcp_connection.ts";
+import { emptyFlow, type Flow, heldBy } from "./flow.ts";
 import { Shares } from "./shares.ts";
 import type { Watch, Watcher } from "./watch.ts";
 
@@ -14,8 +15,11 @@ export const MOST_BYTES: number = 128 * 1024 * 1024;
 /** The echo requests of one neighbour in a second. */
 export const MOST_ECHOS = 500;
 
-/** lwIP forgets a connection that is not established after this long, in milliseconds. */
-const HALF_OPEN_MS = 20_000;
+/**
+ * lwIP forgets a connection that is not established when it has heard nothing of it for this long,
+ * in milliseconds: 20 s, and up to two steps of its clock.
+ */
+const HALF_OPEN_MS = 21_000;
 /** What lwIP needs for a packet besides its bytes. */
 const PACKET_BYTES = 128;
 /** A neighbour with less than its part can always queue so many bytes. */
@@ -37,21 +41,6 @@ interface HalfOpen {
   readonly at: number;
 }
 
-interface Flow {
-  readonly owner: string;
-  /** Resets the connection soon. */
-  readonly drop: () => void;
-  /** 1 if the neighbour opened the connection and it was not dropped, else 0. */
-  places: number;
-  /** The number of the next byte in order. Null until it is known. */
-  next: number | null;
-  unread: number;
-  unsent: number;
-  /** The cost of the packets that wait for earlier ones, at most, and where the last one ends. */
-  ahead: number;
-  aheadEnd: number;
-}
-
 /**
  * Divides the stack among the neighbours, so that one cannot use it up for the others. `admits` is
  * asked about each packet before the stack gets it; a packet that is dropped will be sent again.
@@ -62,7 +51,7 @@ export class NeighbourShares implements Watcher {
   #owners: ReadonlyMap<string, string> = new Map();
   readonly #connections = new Shares(MOST_CONNECTIONS);
   readonly #ports = new Map<number, Shares>();
-  /** The longest half open first. */
+  /** Those of which nothing was heard for the longest time first. */
   readonly #halfOpen = new Map<string, HalfOpen>();
   readonly #flows = new Map<string, Flow>();
   readonly #refused = new Map<string, number>();
@@ -131,7 +120,7 @@ export class NeighbourShares implements Watcher {
     const key = `${packet.source} ${packet.sourcePort} ${packet.destinationPort}`;
     const flow = this.#flows.get(key);
     if (flow === undefined) {
-      return !packet.isSyn || packet.isAck ||
+      return this.#hearsHalfOpen(key) || !packet.isSyn || packet.isAck ||
         this.#admitsSyn(owner, packet, key);
     }
     if (flow.next === null && packet.isSyn) {
@@ -162,11 +151,19 @@ export class NeighbourShares implements Watcher {
       if (now - at < HALF_OPEN_MS) break;
       this.#endHalfOpen(other);
     }
-    if (this.#halfOpen.has(key)) return true;
     const shares = this.#ports.get(port) ?? new Shares(MOST_HALF_OPEN);
     this.#ports.set(port, shares);
     if (!shares.take(owner, 1)) return false;
     this.#halfOpen.set(key, { owner, port, sequence, at: now });
+    return true;
+  }
+
+  /** Whether the connection is half open. Each packet of it lengthens its time in lwIP. */
+  #hearsHalfOpen(key: string): boolean {
+    const halfOpen = this.#halfOpen.get(key);
+    if (halfOpen === undefined) return false;
+    this.#halfOpen.delete(key);
+    this.#halfOpen.set(key, { ...halfOpen, at: this.#now() });
     return true;
   }
 
@@ -258,14 +255,6 @@ export class NeighbourShares implements Watcher {
   #refuse(owner: string): void {
     this.#refused.set(owner, (this.#refused.get(owner) ?? 0) + 1);
   }
-}
-
-function emptyFlow(owner: string, drop: () => void): Flow {
-  return { owner, drop, places: 0, next: null, unread: 0, unsent: 0, ahead: 0, aheadEnd: 0 };
-}
-
-function heldBy({ unread, unsent, ahead }: Flow): number {
-  return unread + unsent + ahead;
 }
 
 function keyOf(address: string): string {

@@ -105,7 +105,7 @@ async function send(
     request.on("error", (error) => {
       reject(signal.aborted ? signal.reason : error);
       // Node takes an error for the end of an answer that ends with its connection.
-      answer?.destroy(error);
+      if (answer?.complete === false) answer.destroy(error);
     });
     if (!(body instanceof ReadableStream)) request.end(body);
     else {

@@ -44,14 +44,15 @@ export function upgrade(
   passed.on("upgrade", (answer, socket, first) => {
     // From here on, the client may end while the peer has not yet taken its last bytes.
     client.off("close", leave);
-    client.write(headOf(answer));
+    client.write(headOf(answer), "latin1");
     if (first.length > 0) client.write(first);
     if (head.length > 0) socket.write(head);
     splice(client, socket);
   });
   passed.on("response", (answer) => {
     // Node has undone the chunks. The end of the connection is the end of the body.
-    client.write(headOf(answer, ["connection", "transfer-encoding"], ["connection: close"]));
+    const ownHead = headOf(answer, ["connection", "transfer-encoding"], ["connection: close"]);
+    client.write(ownHead, "latin1");
     answer.on("error", () => reset(client));
     answer.on("close", () => {
       if (!answer.complete) reset(client);
