@@ -1124,7 +1124,8 @@ class _Enrolment:
 
         path = _key_file_of(self._base, request, self._key_file)
         if path is not None:
-            answer = _shared_key(path, self._key, refusal, enroll)
+            owner = _owner_of(self._base, request)
+            answer = _shared_key(path, owner, self._key, refusal, enroll)
         elif refusal is not None and refusal.code == "superseded":
             raise refusal
         else:
@@ -1215,8 +1216,24 @@ def _lasting_claims(claims: List[Tuple[str, Any]]) -> Json:
     return {name: value for name, value in claims if name not in _OF_ONE_TOKEN}
 
 
+def _owner_of(base: str, request: Dict[str, str]) -> str:
+    """Differs for each service, name, instance, and enrolment key or subject of a token, the same
+    as in the TypeScript client. Other claims may change from one token to the next."""
+    try:
+        coded = request.get("token", "").split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(coded + "=" * (-len(coded) % 4)))
+        subject = [claims.get("iss"), claims.get("sub")]
+    except (AttributeError, IndexError, ValueError):
+        subject = [None, None]
+    said = json.dumps(
+        [_origin_of(base), request.get("agent_name"), request.get("instance"),
+         request.get("enrolment_key", subject)], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(said.encode(errors="replace")).hexdigest()[:32]
+
+
 def _shared_key(
-    path: str, own_key: str, refusal: Optional[AgentError], enroll: Callable[[], Json]
+    path: str, owner: str, own_key: str, refusal: Optional[AgentError],
+    enroll: Callable[[], Json]
 ) -> Json:
     """The key that this host's processes share. If it is due, or was refused to this process, one
     of them enrols. Raises AgentError."""
@@ -1228,12 +1245,12 @@ def _shared_key(
             and time.time() * 1000 < shared["renew_at"]
         )
 
-    shared = _read_key_file(path)
+    shared = _read_key_file(path, owner)
     if shared is not None and is_usable(shared):
         return shared
     with _locked(f"{path}.lock"):
         # Another process may have enrolled meanwhile.
-        shared = _read_key_file(path)
+        shared = _read_key_file(path, owner)
         if shared is not None and is_usable(shared):
             return shared
         is_live = shared is not None and _seconds_until(shared["expires_at"]) > 0
@@ -1257,24 +1274,31 @@ def _shared_key(
         renew_at = int((time.time() + _renewal_seconds(answer["expires_at"])) * 1000)
         _write_key_file(path, {
             "key": answer["key"], "expires_at": answer["expires_at"], "renew_at": renew_at,
+            "owner": owner,
         })
         return answer
 
 
-def _read_key_file(path: str) -> Optional[Json]:
-    """None: there is none yet, or it is damaged."""
+def _read_key_file(path: str, owner: str) -> Optional[Json]:
+    """None: there is none yet, or it is damaged. Raises AgentError if it is another agent's."""
     try:
         with open(path, encoding="utf-8") as file:
             mode = os.fstat(file.fileno()).st_mode
-            shared = json.load(file)
+            shared: Json = json.load(file)
     except (OSError, ValueError):
         return None
     if os.name == "posix" and mode & 0o077:
         raise AgentError(
             "key_unavailable", f"Other users can read {path}. Run: chmod 600 {path}")
     is_whole = isinstance(shared, dict) and isinstance(shared.get("renew_at"), (int, float)) and all(
-        isinstance(shared.get(name), str) for name in ("key", "expires_at"))
-    return shared if is_whole else None
+        isinstance(shared.get(name), str) for name in ("key", "expires_at", "owner"))
+    if not is_whole:
+        return None
+    if shared["owner"] != owner:
+        raise AgentError(
+            "key_unavailable", f"{path} has the agent key of another service, proof, name or "
+            "instance. Name another file.")
+    return shared
 
 
 def _write_key_file(path: str, shared: Json) -> None:

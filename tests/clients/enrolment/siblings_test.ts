@@ -224,6 +224,52 @@ except AgentError as error:
   assert.equal(await generationOf(name), 1);
 });
 
+Deno.test("a key file that has the agent key of another name, proof or instance, or of another service → key_unavailable, and the file and its agent stay", async () => {
+  await using ends = new AsyncDisposableStack();
+  const host = await newHost(ends);
+  const [{ enrolment_key }, other] = [
+    await put({ uses_left: null, max_instances: 2 }),
+    await put({ uses_left: null }),
+  ];
+  const [name, file] = [newName("vm"), join(host.folder, "agent.json")];
+  const own = { enrolment_key, agent_name: name, key_file: file };
+  const inPython = (enrol: object, url = SUPABASE_URL) =>
+    host.python(IN_PYTHON, { ENROL: JSON.stringify(enrol), URL: url });
+  assert.equal((await inPython(own)).output.trim(), name);
+  const before = await Deno.readTextFile(file);
+  const asked: string[] = [];
+  await using elsewhere = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    ({ headers }) => {
+      asked.push(headers.get("authorization") ?? "");
+      return new Response(null, { status: 404 });
+    },
+  );
+  const foreign = `http://127.0.0.1:${elsewhere.addr.port}`;
+  for (
+    const [enrol, url] of [
+      [{ ...own, agent_name: newName("vm") }],
+      [{ ...own, enrolment_key: other.enrolment_key }],
+      [{ ...own, instance: "second" }],
+      [own, foreign],
+    ] as const
+  ) {
+    const python = await inPython(enrol, url);
+    assert.match(python.output, /has the agent key of another/);
+    const { enrolment_key: enrolmentKey, agent_name: agentName, key_file: keyFile, ...more } =
+      enrol as typeof own;
+    const typescript = await host.typescript(CLUSTER_WORKER, {
+      ENROL: JSON.stringify({ enrolmentKey, agentName, keyFile, ...more }),
+      ...(url !== undefined && { URL: url }),
+    });
+    assert.match(typescript.output, /has the agent key of another/);
+  }
+  assert.deepEqual(asked, []);
+  assert.equal(await Deno.readTextFile(file), before);
+  assert.equal((await inPython(own)).output.trim(), name);
+  assert.equal(await generationOf(name), 1);
+});
+
 const IN_PYTHON = `
 import json, os
 from agent_files import AgentFiles

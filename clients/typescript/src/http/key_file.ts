@@ -16,6 +16,8 @@ export interface SharedKey {
   readonly expires_at: string;
   /** When to ask for another key, in milliseconds since 1970. */
   readonly renew_at: number;
+  /** Whose key it is, as `ownerOf` tells it. */
+  readonly owner: string;
   /** Another machine has enrolled as the same agent. */
   readonly superseded?: true;
 }
@@ -39,10 +41,15 @@ const OF_ONE_TOKEN: ReadonlySet<string> = new Set([
  */
 export class KeyFile {
   readonly #path: string;
+  readonly #owner: string;
   readonly #files: typeof import("node:fs/promises");
 
-  private constructor(path: string, files: typeof import("node:fs/promises")) {
+  private constructor(
+    path: string,
+    { owner, files }: { owner: string; files: typeof import("node:fs/promises") },
+  ) {
     this.#path = path;
+    this.#owner = owner;
     this.#files = files;
   }
 
@@ -61,18 +68,21 @@ export class KeyFile {
       if (given === undefined) return null;
       throw unavailable("A key file needs a platform with files.");
     }
+    const owner = await ownerOf(origin, request);
     if (given === undefined) {
       const name = await nameOf(origin, request);
       // Anything can be wrong with a folder that nobody chose. Then this process enrols by itself.
       const folder = name === null ? null : await defaultFolder(files, path).catch(() => null);
-      return folder === null ? null : new KeyFile(path.join(folder, `${name}.json`), files);
+      return folder === null
+        ? null
+        : new KeyFile(path.join(folder, `${name}.json`), { owner, files });
     }
     try {
       await files.mkdir(path.dirname(given), { recursive: true, mode: 0o700 });
     } catch (cause) {
       throw unavailable(`${path.dirname(given)} cannot be made.`, cause);
     }
-    return new KeyFile(given, files);
+    return new KeyFile(given, { owner, files });
   }
 
   /** The key that this host's processes share. If it is due or refused, one of them enrols. */
@@ -89,7 +99,8 @@ export class KeyFile {
       await this.#refuseIfSuperseded(present, refused);
       try {
         const { key, expires_at } = await enroll();
-        const enrolled = { key, expires_at, renew_at: renewalOf(expires_at) };
+        const renew_at = renewalOf(expires_at);
+        const enrolled = { key, expires_at, renew_at, owner: this.#owner };
         // If it cannot be stored, this process at least can work with it.
         await this.#write(enrolled).catch(() => {});
         return enrolled;
@@ -127,7 +138,7 @@ export class KeyFile {
     }
   }
 
-  /** Null: there is none yet, or it is damaged. */
+  /** Null: there is none yet, or it is damaged. Throws AgentError if it is another agent's. */
   async #read(): Promise<SharedKey | null> {
     let text: string;
     try {
@@ -143,22 +154,13 @@ export class KeyFile {
         `Other users can read ${this.#path}. Run: chmod 600 ${this.#path}`,
       );
     }
-    try {
-      const { key, expires_at, renew_at, superseded } = JSON.parse(text);
-      const isWhole = typeof key === "string" &&
-        typeof expires_at === "string" &&
-        typeof renew_at === "number";
-      return isWhole
-        ? {
-          key,
-          expires_at,
-          renew_at,
-          ...(superseded === true && { superseded }),
-        }
-        : null;
-    } catch {
-      return null;
+    const shared = parsedKey(text);
+    if (shared !== null && shared.owner !== this.#owner) {
+      throw unavailable(
+        `${this.#path} has the agent key of another service, proof, name or instance. Name another file.`,
+      );
     }
+    return shared;
   }
 
   /** Other users cannot read it at any moment. */
@@ -174,6 +176,19 @@ export class KeyFile {
       await this.#files.rm(written, { force: true });
       throw error;
     }
+  }
+}
+
+/** Null: it is damaged. */
+function parsedKey(text: string): SharedKey | null {
+  try {
+    const { key, expires_at, renew_at, owner, superseded } = JSON.parse(text);
+    const isWhole = [key, expires_at, owner].every((value) => typeof value === "string") &&
+      typeof renew_at === "number";
+    if (!isWhole) return null;
+    return { key, expires_at, renew_at, owner, ...(superseded === true && { superseded }) };
+  } catch {
+    return null;
   }
 }
 
@@ -223,8 +238,23 @@ async function nameOf(
     [origin, others, claims],
     (name, value) => OF_ONE_TOKEN.has(name) ? undefined : inOrder(value),
   );
+  return await hashOf(said);
+}
+
+/**
+ * Differs for each service, name, instance, and enrolment key or subject of a token, the same as in
+ * the Python client. Other claims may change from one token to the next.
+ */
+async function ownerOf(origin: string, request: EnrolmentRequest): Promise<string> {
+  const { enrolment_key = null, token, agent_name = null, instance = null } = request;
+  const claims = token === undefined ? null : Object(claimsOf(token));
+  const subject = [claims?.["iss"] ?? null, claims?.["sub"] ?? null];
+  return await hashOf(JSON.stringify([origin, agent_name, instance, enrolment_key ?? subject]));
+}
+
+async function hashOf(text: string): Promise<string> {
   const hash = await createSha256();
-  hash.update(new TextEncoder().encode(said));
+  hash.update(new TextEncoder().encode(text));
   return hash.digest().slice(0, 32);
 }
 
