@@ -68,3 +68,19 @@ export async function sweepAll(): Promise<void> {
     } while (remaining > 0);
   }
 }
+
+/**
+ * Asks until the answer is 200, and lets time pass again in between: the functions store counts of
+ * requests once a minute, which may have been after the last sweep.
+ */
+export async function askWhenAllIsOld<Answer extends { readonly status: number }>(
+  ask: () => Promise<Answer>,
+  { days, texts }: { readonly days: number; readonly texts: readonly string[] },
+): Promise<Answer> {
+  for (let late = 0;; late++) {
+    const answer = await ask();
+    if (answer.status === 200 || late === 5) return answer;
+    await letDaysPass(days, texts);
+    await sweepAll();
+  }
+}

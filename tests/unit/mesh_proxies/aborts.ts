@@ -259,6 +259,8 @@ const SCENES: Readonly<Record<string, (way: Way, ends: Ends) => Promise<unknown>
     if (way === "get") return BODY.length;
     peer.hold();
     peer.say(null);
+    // In Deno, the first write of an accepted connection fails with EPIPE if the end comes then.
+    await until(() => program.how === "end");
     program.socket.end(BODY);
     await until(() => program.socket.destroyed);
     await new Promise((resolve) => setTimeout(resolve, 100));
