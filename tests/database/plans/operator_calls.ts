@@ -56,7 +56,10 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
       (_, index) => ({ event_id: `evt_${index}00`, at: "2026-01-31T09:30:00.000Z" }),
     ),
   }, { bounds: { rows: 3_000, pages: 9_000 } }),
-  call("replace_pubkey", { agent_id: PEER, pubkey: btoa("\x01".repeat(32)), endpoint: null }),
+  // The same change as register_peer's of a peer, with the same bound.
+  call("replace_pubkey", { agent_id: PEER, pubkey: btoa("\x01".repeat(32)), endpoint: null }, {
+    bounds: { rows: 200, pages: 400 },
+  }),
   call("note_replayed_event", { event_id: "evt_1", recorded_at: "2026-01-31T09:30:00.000Z" }),
   call("find_hashed_names", { name_hash: "00".repeat(32), max_entries: 100 }, {
     bounds: { rows: 2_000, pages: 20_000 },
