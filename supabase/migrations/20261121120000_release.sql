@@ -14628,7 +14628,7 @@ as $$
 declare
   wanted constant bytea := decode(find_hashed_names.name_hash, 'hex');
   name text := find_hashed_names.after;
-  found_names text[] := '{}';
+  found_names text[] := array[]::text[];
 begin
   for step in 1..find_hashed_names.max_entries loop
     name := agents.next_erasable_name(name);
@@ -16477,7 +16477,7 @@ declare
     'public.refuse_token',
     'public.note_first_use',
     'public.leave'
-  ];
+  ]::regproc[];
   -- Functions that only the operator calls. They may wait as long as the project lets a call last.
   patient constant regproc[] := array[
     'public.create_agent_key',
@@ -16517,7 +16517,7 @@ declare
     'public.mark_lost_artifacts',
     'public.repair_totals',
     'public.repair_project_totals'
-  ];
+  ]::regproc[];
 begin
   foreach operation in array impatient || patient loop
     open_count := open_count + case

@@ -216,7 +216,7 @@ declare
     'public.refuse_token',
     'public.note_first_use',
     'public.leave'
-  ];
+  ]::regproc[];
   -- Functions that only the operator calls. They may wait as long as the project lets a call last.
   patient constant regproc[] := array[
     'public.create_agent_key',
@@ -256,7 +256,7 @@ declare
     'public.mark_lost_artifacts',
     'public.repair_totals',
     'public.repair_project_totals'
-  ];
+  ]::regproc[];
 begin
   foreach operation in array impatient || patient loop
     open_count := open_count + case

@@ -90,7 +90,7 @@ as $$
 declare
   wanted constant bytea := decode(find_hashed_names.name_hash, 'hex');
   name text := find_hashed_names.after;
-  found_names text[] := '{}';
+  found_names text[] := array[]::text[];
 begin
   for step in 1..find_hashed_names.max_entries loop
     name := agents.next_erasable_name(name);
