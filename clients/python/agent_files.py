@@ -1280,7 +1280,7 @@ def _shared_key(
 
 
 def _read_key_file(path: str, owner: str) -> Optional[Json]:
-    """None: there is none yet, or it is damaged. Raises AgentError if it is another agent's."""
+    """None: the file is missing or damaged. Raises AgentError if it is another agent's."""
     try:
         with open(path, encoding="utf-8") as file:
             mode = os.fstat(file.fileno()).st_mode

@@ -138,7 +138,7 @@ export class KeyFile {
     }
   }
 
-  /** Null: there is none yet, or it is damaged. Throws AgentError if it is another agent's. */
+  /** Null: the file is missing or damaged. Throws AgentError if it is another agent's. */
   async #read(): Promise<SharedKey | null> {
     let text: string;
     try {
