@@ -34,6 +34,7 @@ grant select, insert, update, delete on artifacts.grants to service_role;
 grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
+grant select, insert, update, delete on artifacts.enrolment_totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
 grant select, insert, update, delete on artifacts.orphans to service_role;
@@ -79,6 +80,7 @@ alter table artifacts.grants enable row level security;
 alter table artifacts.grant_downloads enable row level security;
 alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
+alter table artifacts.enrolment_totals enable row level security;
 alter table artifacts.project_totals enable row level security;
 alter table artifacts.walks enable row level security;
 alter table artifacts.orphans enable row level security;
@@ -210,6 +212,7 @@ declare
     'public.find_hashed_names',
     'public.list_live_keys',
     'public.list_enrolments',
+    'public.list_full_enrolments',
     'public.list_trusts',
     'public.enrol_with_key',
     'public.enrol_with_token',
@@ -235,6 +238,7 @@ declare
     'public.schedule_sweep',
     'public.reencrypt_psks',
     'public.set_agent_quota',
+    'public.set_enrolment_limits',
     'public.set_agent_tags',
     'public.count_tag_losses',
     'public.apply_policy',

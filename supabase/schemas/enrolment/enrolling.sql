@@ -152,6 +152,10 @@ begin
     ))
   );
   perform agents.replace_tags(caller, made.agent_id, enrolment.tags, made.enrolment_id);
+  if known.enrolment_id is distinct from made.enrolment_id then
+    -- Last, because registrations with both enrolments wait from here on.
+    perform artifacts.count_for_enrolment(made.agent_id);
+  end if;
 
   return json_build_object(
     'agent_id', made.agent_id,

@@ -15,6 +15,8 @@ const BOUNDED = new Set([
   "agents.activity",
   "agents.name_secret",
   "agents.structure",
+  // Two rows per enrolment.
+  "artifacts.enrolment_totals",
   "artifacts.project_totals",
   "artifacts.sweeps",
   "artifacts.walks",

@@ -62,6 +62,13 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
     caller: OPERATOR,
     enrolment: { kind: "key", uses_left: 1, session_seconds: 60 },
   }),
+  call("set_enrolment_limits", {
+    caller: OPERATOR,
+    enrolment_id: FLEET,
+    limits: { max_agents: 5000, quota_bytes: 1e15 },
+  }),
+  // It counts up to max_agents agents of each enrolment.
+  call("list_full_enrolments", { quota_bytes: 1e15 }, { bounds: { rows: 3_000, pages: 6_000 } }),
   call("list_enrolments", { caller: OPERATOR, max_entries: 100 }),
   call("enrol_with_key", {
     caller: { kind: "enrolment" },

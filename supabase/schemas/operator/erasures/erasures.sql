@@ -130,7 +130,10 @@ begin
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
+  perform artifacts.count_for_enrolment(name);
   delete from agents.names n where n.agent_id = name;
+  delete from artifacts.enrolment_totals t
+  where t.enrolment_id in (select e.enrolment_id from agents.enrolments e where e.agent_id = name);
   -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;
   update agents.enrolments e
