@@ -13825,13 +13825,18 @@ comment on table agents.structure is
 comment on column agents.structure.part is
   'The name of the part in words, such as "index agents.events_by_agent".';
 comment on column agents.structure.statement is
-  'The statement that creates the part again if it is missing.';
+  'The statement that creates the part again if it is missing or was changed.';
 
 create function agents.present_structure() returns table (part text, statement text)
 language sql
 stable
 -- With an empty search_path, names in the definitions include their schemas.
 set search_path = ''
+-- The same definition is the same text, whatever the settings of the session that reads it.
+set quote_all_identifiers = off
+set intervalstyle = postgres
+set datestyle = iso
+set timezone = 'UTC'
 as $$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relrowsecurity
@@ -13850,12 +13855,13 @@ as $$
     where g.tgrelid = t.oid and not g.tgisinternal and g.tgenabled not in ('O', 'A')
   )
   union all
-  select format('trigger %s of %s', g.tgname, t.name), pg_get_triggerdef(g.oid) || ';'
+  select format('trigger %s of %s', g.tgname, t.name),
+    format('drop trigger if exists %I on %s; %s;', g.tgname, t.name, pg_get_triggerdef(g.oid))
   from tables t
   join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
   union all
   select format('constraint %s of %s', k.conname, t.name),
-    -- A constraint that is there but was never validated must go first.
+    -- A constraint that was changed or never validated must go first.
     format(
       'alter table %1$s drop constraint if exists %2$I, add constraint %2$I %3$s;',
       t.name, k.conname, pg_get_constraintdef(k.oid)
@@ -13888,7 +13894,7 @@ as $$
   where a.attidentity <> ''
   union all
   select 'index ' || i.indexrelid::regclass,
-    -- An index that is not valid has the name.
+    -- An index that was changed or is not valid has the name.
     format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid))
   from tables t
   join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
@@ -13925,18 +13931,21 @@ set search_path = ''
 as $$
   select coalesce(
     json_agg(
-      json_build_object('part', s.part, 'statement', s.statement)
+      json_build_object('part', s.part, 'statement', s.statement, 'is_changed', p.part is not null)
       -- Parts that others depend on come first: a foreign key needs a primary key.
       order by s.statement like '% foreign key %', s.part
     ),
     '[]'
   )
   from agents.structure s
-  where s.part <> all (array(select p.part from agents.present_structure() p))
+  left join agents.present_structure() p on p.part = s.part
+  where p.part is null
+    -- An identity of the other kind also numbers our rows, and its statement would fail.
+    or p.statement <> s.statement and s.part not like 'identity of %'
 $$;
 comment on function agents.missing_structure() is
-  'The recorded parts that no longer exist under the same name: [{part, statement that creates it '
-  'again}].';
+  'The recorded parts that no longer exist under the same name, or are different (is_changed): '
+  '[{part, statement that creates it again, is_changed}].';
 
 -- schemas/operator/deployment/exposure.sql
 
@@ -14238,6 +14247,94 @@ comment on function agents.definers(text[]) is
   'Those of our functions that run as their owner: their signatures by name. operations: as in '
   'function_digests.';
 
+-- schemas/operator/deployment/shared_tables.sql
+
+create function agents.shared_tables() returns json
+language sql
+stable
+set search_path = ''
+as $$
+  with ours as (
+    select c.oid, c.relnamespace
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p')
+  ), found as (
+    select 'child' as kind, i.inhrelid::regclass::text as object, i.inhparent::regclass::text as other,
+      format('alter table %s no inherit %s;', i.inhrelid::regclass, i.inhparent::regclass) as statement
+    from pg_catalog.pg_inherits i
+    where i.inhparent in (select o.oid from ours o)
+    union all
+    select 'parent', i.inhparent::regclass::text, i.inhrelid::regclass::text,
+      format(
+        case when c.relispartition then 'alter table %2$s detach partition %1$s;'
+          else 'alter table %1$s no inherit %2$s;' end,
+        i.inhrelid::regclass, i.inhparent::regclass
+      )
+    from pg_catalog.pg_inherits i
+    join pg_catalog.pg_class c on c.oid = i.inhrelid
+    where i.inhrelid in (select o.oid from ours o)
+    union all
+    select 'publication', p.pubname, string_agg(r.prrelid::regclass::text, ', ' order by r.prrelid),
+      format(
+        'alter publication %I drop table %s;', p.pubname,
+        string_agg(r.prrelid::regclass::text, ', ' order by r.prrelid)
+      )
+    from pg_catalog.pg_publication p
+    join pg_catalog.pg_publication_rel r on r.prpubid = p.oid
+    where r.prrelid in (select o.oid from ours o)
+    group by p.pubname
+    union all
+    select 'publication', p.pubname, string_agg(n.nspname, ', ' order by n.nspname),
+      format(
+        'alter publication %I drop tables in schema %s;', p.pubname,
+        string_agg(quote_ident(n.nspname), ', ' order by n.nspname)
+      )
+    from pg_catalog.pg_publication p
+    join pg_catalog.pg_publication_namespace s on s.pnpubid = p.oid
+    join pg_catalog.pg_namespace n on n.oid = s.pnnspid
+    where n.nspname = any (agents.own_schemas())
+    group by p.pubname
+    union all
+    -- A publication for all tables cannot leave one out.
+    select 'publication', p.pubname, 'all tables',
+      format(
+        e'begin;\ndrop publication %1$I;\ncreate publication %1$I%2$s with (publish = %3$L%4$s);\ncommit;',
+        p.pubname,
+        (
+          select ' for tables in schema ' || string_agg(distinct quote_ident(n.nspname), ', ')
+          from pg_catalog.pg_class c
+          join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where c.relkind in ('r', 'p')
+            and c.relpersistence = 'p'
+            and n.nspname !~ '^pg_'
+            and n.nspname <> 'information_schema'
+            and n.nspname <> all (agents.own_schemas())
+        ),
+        concat_ws(
+          ', ', case when p.pubinsert then 'insert' end, case when p.pubupdate then 'update' end,
+          case when p.pubdelete then 'delete' end, case when p.pubtruncate then 'truncate' end
+        ),
+        case when p.pubviaroot then ', publish_via_partition_root = true' end
+      )
+    from pg_catalog.pg_publication p
+    where p.puballtables
+  )
+  select coalesce(
+    json_agg(
+      json_build_object('kind', f.kind, 'object', f.object, 'other', f.other, 'statement', f.statement)
+      order by f.kind, f.object, f.other
+    ),
+    '[]'
+  )
+  from found f
+$$;
+comment on function agents.shared_tables() is
+  'What carries rows of our tables to others, or rows of others into ours, without a privilege on '
+  'ours: [{kind, object, other, statement that ends it}]. kind: publication (object; other: what of '
+  'ours it publishes), child (a table, object, that inherits from ours, other), parent (a table, '
+  'object, that ours, other, inherits from). No migration makes one.';
+
 -- schemas/operator/deployment/deployment.sql
 
 -- Compares this database with a checkout of the project, for `deno task doctor`.
@@ -14318,6 +14415,7 @@ begin
     'definers', agents.definers(inspect_deployment.operations),
     'open_objects', agents.open_objects(),
     'strange_structure', agents.strange_structure(),
+    'shared_tables', agents.shared_tables(),
     'policies', agents.readable_policies(),
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
@@ -14333,9 +14431,9 @@ comment on function public.inspect_deployment(text[]) is
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
-  'missing_structure, definers, open_objects, strange_structure, policies, unprotected_storage, '
-  'bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A digest of a migration '
-  'is the MD5 of its text without white space and semicolons.';
+  'missing_structure, definers, open_objects, strange_structure, shared_tables, policies, '
+  'unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A '
+  'digest of a migration is the MD5 of its text without white space and semicolons.';
 
 -- schemas/operator/restores/restores.sql
 
