@@ -11318,7 +11318,7 @@ declare
   forgotten integer;
   first_id bigint;
   last_id bigint;
-  remaining integer;
+  remaining integer := 0;
 begin
   perform agents.authenticate_operator(forget_events.caller);
   if forget_events.retention_days < 30 then
@@ -11353,11 +11353,15 @@ begin
     where e.event_id between first_id and last_id and e.occurred_at < kept_since;
   end if;
 
-  select count(*) into remaining
-  from (
-    select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
-  ) later
-  where later.occurred_at < kept_since;
+  -- Old events behind younger ones, as after a clock that was wrong, wait until these are old, too:
+  -- another call would look at the same entries again.
+  if forgotten > 0 then
+    select count(*) into remaining
+    from (
+      select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
+    ) later
+    where later.occurred_at < kept_since;
+  end if;
   return json_build_object('forgotten', forgotten, 'remaining', remaining);
 end
 $$;
@@ -15956,8 +15960,8 @@ comment on function public.revoke_enrolment(jsonb, text, integer, boolean) is
 
 -- schemas/enrolment/cuts.sql
 
--- What is left of the agents of a revoked enrolment once their keys have ended: how much that is, and
--- its end, one agent per call. Also for agents that another enrolment has taken since.
+-- What is left of the agents of a revoked enrolment once their keys have ended: how much that is,
+-- and its end, one agent per call. Also for agents that another enrolment has taken since.
 
 create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
 language sql
@@ -16306,6 +16310,15 @@ begin
           where a.due_at <= now() and a.ended_at is null
           order by a.due_at
           offset most_idle
+          limit 1000
+        )
+        union all
+        -- Those that forget_names has looked at are not due any more.
+        (
+          select from agents.enrolled_agents a
+          where a.ended_at is not null
+            and greatest(a.ended_at, a.kept_until) < now() - interval '30 days'
+          order by greatest(a.ended_at, a.kept_until)
           limit 1000
         )
       ) later
