@@ -1413,6 +1413,24 @@ create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
 create index enrolled_agents_by_end on agents.enrolled_agents (greatest(ended_at, kept_until))
   where ended_at is not null;
 
+create table agents.former_holders (
+  agent_id agents.agent_id,
+  enrolment_id text collate "C" not null,
+  taken_in xid8 not null default agents.present_transaction(),
+
+  constraint former_holders_pkey primary key (agent_id, enrolment_id),
+  constraint a_former_holder_came_by_an_enrolment
+    foreign key (enrolment_id) references agents.enrolments (enrolment_id)
+);
+comment on table agents.former_holders is
+  'From which enrolments another one took an agent. Their later revocation still ends the grants '
+  'that the agent had given by then. Each row is a decision of the operator, so there are few.';
+comment on column agents.former_holders.taken_in is
+  'The transaction of the take-over. Grants of an earlier transaction are from before it. Times '
+  'cannot tell, because clocks go back.';
+
+create index former_holders_by_enrolment on agents.former_holders (enrolment_id, agent_id);
+
 create table agents.used_tokens (
   enrolment_id text collate "C" not null,
   token_id text collate "C" not null,
@@ -11300,7 +11318,7 @@ declare
   forgotten integer;
   first_id bigint;
   last_id bigint;
-  remaining integer;
+  remaining integer := 0;
 begin
   perform agents.authenticate_operator(forget_events.caller);
   if forget_events.retention_days < 30 then
@@ -11335,11 +11353,15 @@ begin
     where e.event_id between first_id and last_id and e.occurred_at < kept_since;
   end if;
 
-  select count(*) into remaining
-  from (
-    select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
-  ) later
-  where later.occurred_at < kept_since;
+  -- Old events behind younger ones, as after a clock that was wrong, wait until these are old, too:
+  -- another call would look at the same entries again.
+  if forgotten > 0 then
+    select count(*) into remaining
+    from (
+      select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
+    ) later
+    where later.occurred_at < kept_since;
+  end if;
   return json_build_object('forgotten', forgotten, 'remaining', remaining);
 end
 $$;
@@ -13298,6 +13320,7 @@ as $$
       + (select count(*) from agents.names n where n.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
+      + (select count(*) from agents.former_holders f where f.agent_id = name)
       + (
         select count(*) from agents.enrolments e
         where e.agent_id = name
@@ -13468,6 +13491,7 @@ begin
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
+  delete from agents.former_holders f where f.agent_id = name;
   delete from agents.names n where n.agent_id = name;
   -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;
@@ -13689,6 +13713,7 @@ begin
   set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
   where l.agent_id = forget_holder.agent_id and l.released_at is not null;
   delete from agents.enrolled_agents a where a.agent_id = forget_holder.agent_id;
+  delete from agents.former_holders f where f.agent_id = forget_holder.agent_id;
 end
 $$;
 comment on function agents.forget_holder(text) is
@@ -15655,6 +15680,14 @@ begin
       and k.enrolment_id = known.enrolment_id
       and k.revoked_at is null;
     perform agents.end_enrolled_tags(caller, enrol.agent_id);
+    -- Its later revocation can still end the grants that were given until now.
+    insert into agents.former_holders (agent_id, enrolment_id)
+    select known.agent_id, known.enrolment_id
+    where known.cut < 2
+    on conflict on constraint former_holders_pkey do update set taken_in = excluded.taken_in;
+    -- If this enrolment has the agent again, its revocation ends all grants.
+    delete from agents.former_holders f
+    where f.agent_id = enrol.agent_id and f.enrolment_id = enrolment.enrolment_id;
   end if;
   insert into agents.keys (
     key_id, agent_id, key_hash, expires_at, enrolment_id, generation, instance
@@ -15976,22 +16009,41 @@ begin
     'to_end', (
       select coalesce(json_agg(e.agent_id), '[]')
       from (
-        select a.agent_id
-        from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id
-          and a.cut < wanted_cut
-          and a.ended_at is not null
-        order by a.cut, a.ended_at, a.agent_id
-        limit revoke_enrolment.max_agents
+        (
+          select a.agent_id
+          from agents.enrolled_agents a
+          where a.enrolment_id = revoke_enrolment.enrolment_id
+            and a.cut < wanted_cut
+            and a.ended_at is not null
+          order by a.cut, a.ended_at, a.agent_id
+          limit revoke_enrolment.max_agents
+        )
+        union all
+        (
+          select f.agent_id
+          from agents.former_holders f
+          where f.enrolment_id = revoke_enrolment.enrolment_id and revoke_enrolment.undo_grants
+          order by f.enrolment_id, f.agent_id
+          limit revoke_enrolment.max_agents
+        )
       ) e
     ),
     'remaining', (
       select count(*)
       from (
-        select from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut < wanted_cut
-        order by a.cut, a.ended_at, a.agent_id
-        limit 10000
+        (
+          select from agents.enrolled_agents a
+          where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut < wanted_cut
+          order by a.cut, a.ended_at, a.agent_id
+          limit 10000
+        )
+        union all
+        (
+          select from agents.former_holders f
+          where f.enrolment_id = revoke_enrolment.enrolment_id and revoke_enrolment.undo_grants
+          order by f.enrolment_id, f.agent_id
+          limit 10000
+        )
       ) r
     )
   );
@@ -16001,8 +16053,13 @@ comment on function public.revoke_enrolment(jsonb, text, integer, boolean) is
   'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
   'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; end_enrolled_agent '
   'ends what else they have. With undo_grants, these are also agents whose grants an earlier '
-  'revocation left. Repeat both until remaining is 0; it counts up to 10,000 agents. '
+  'revocation left, and those that another enrolment took. Repeat both until remaining is 0; it counts up to 10,000 agents. '
   'Raises invalid_request, and forbidden for an agent.';
+
+-- schemas/enrolment/cuts.sql
+
+-- What is left of the agents of a revoked enrolment once their keys have ended: how much that is,
+-- and its end, one agent per call. Also for agents that another enrolment has taken since.
 
 create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
 language sql
@@ -16014,7 +16071,25 @@ as $$
     'agents', count(*) filter (where e.ended_at is null),
     'keys', coalesce(sum(c.keys) filter (where e.ended_at is null), 0),
     'peers', coalesce(sum(c.peers), 0),
-    'grants', coalesce(sum(c.grants), 0)
+    'grants', coalesce(sum(c.grants), 0) + (
+      select coalesce(sum(o.grants), 0)
+      from (
+        select f.agent_id, f.taken_in
+        from agents.former_holders f
+        where f.enrolment_id = count_enrolled.enrolment_id
+        order by f.enrolment_id, f.agent_id
+        limit count_enrolled.max_entries
+      ) f
+      cross join lateral (
+        select count(*) as grants
+        from (
+          select from artifacts.grants g
+          where g.from_agent = f.agent_id and g.live_until > now() and g.transaction_id < f.taken_in
+          order by g.from_agent, g.live_until
+          limit 100
+        ) g
+      ) o
+    )
   )
   from (
     select a.agent_id, a.ended_at
@@ -16043,16 +16118,24 @@ comment on function public.count_enrolled(text, integer) is
   'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: {agents, '
   'keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
 
-create function agents.end_grants_given(agent_id text, max_entries integer) returns integer
+create function agents.end_grants_given(
+  agent_id text,
+  max_entries integer,
+  before_transaction xid8 default null
+) returns integer
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
+  -- A variable: an index does not help with a volatile function.
+  checked_at constant timestamptz := clock_timestamp();
   live_ids constant text[] := array(
     select g.grant_id
     from artifacts.grants g
-    where g.from_agent = end_grants_given.agent_id and g.live_until > clock_timestamp()
+    where g.from_agent = end_grants_given.agent_id
+      and g.live_until > checked_at
+      and (before_transaction is null or g.transaction_id < before_transaction)
     order by g.from_agent, g.live_until
     limit end_grants_given.max_entries
   );
@@ -16060,8 +16143,9 @@ begin
   return agents.end_grants_named(live_ids);
 end
 $$;
-comment on function agents.end_grants_given(text, integer) is
-  'Ends up to max_entries live grants that an agent gave; returns how many.';
+comment on function agents.end_grants_given(text, integer, xid8) is
+  'Ends up to max_entries live grants that an agent gave, in transactions before the given one if '
+  'there is one; returns how many.';
 
 create function public.end_enrolled_agent(
   caller jsonb,
@@ -16076,21 +16160,43 @@ security invoker
 set search_path = ''
 as $$
 declare
+  taken_in xid8;
   has_peer boolean;
   ended_grants integer := 0;
 begin
   perform agents.authenticate_operator(end_enrolled_agent.caller);
   perform agents.end_access(end_enrolled_agent.agent_id);
   if not exists (
+    select from agents.enrolments e
+    where e.enrolment_id = end_enrolled_agent.enrolment_id and e.revoked_at is not null
+  ) then
+    return json_build_object('peer', false, 'grants', 0);
+  end if;
+  if not exists (
     select
     from agents.enrolled_agents a
-    join agents.enrolments e on e.enrolment_id = a.enrolment_id
     where a.agent_id = end_enrolled_agent.agent_id
       and a.enrolment_id = end_enrolled_agent.enrolment_id
       and a.ended_at is not null
-      and e.revoked_at is not null
   ) then
-    return json_build_object('peer', false, 'grants', 0);
+    if end_enrolled_agent.undo_grants then
+      select f.taken_in into taken_in
+      from agents.former_holders f
+      where f.agent_id = end_enrolled_agent.agent_id
+        and f.enrolment_id = end_enrolled_agent.enrolment_id;
+    end if;
+    -- Only the grants are left of it. The peer, the rules and the tags are another enrolment's.
+    if taken_in is not null then
+      perform artifacts.lock_sweep();
+      ended_grants := agents.end_grants_given(
+        end_enrolled_agent.agent_id, end_enrolled_agent.max_entries, taken_in
+      );
+      delete from agents.former_holders f
+      where f.agent_id = end_enrolled_agent.agent_id
+        and f.enrolment_id = end_enrolled_agent.enrolment_id
+        and ended_grants < end_enrolled_agent.max_entries;
+    end if;
+    return json_build_object('peer', false, 'grants', ended_grants);
   end if;
   perform mesh.enter_policy(agents.tags_of(end_enrolled_agent.agent_id));
   has_peer := (
@@ -16114,8 +16220,8 @@ end
 $$;
 comment on function public.end_enrolled_agent(jsonb, text, text, boolean, integer) is
   'Ends the peer, the rules and the enrolment''s tags of an agent whose enrolment is revoked, and '
-  'with undo_grants up to max_entries grants that it gave: {peer, grants}. Repeat it until the '
-  'agent is no longer listed by revoke_enrolment. Raises forbidden for an agent.';
+  'with undo_grants up to max_entries grants that it gave: {peer, grants}. If another enrolment took '
+  'the agent, only the grants from before that end. Repeat it until the agent is no longer listed by revoke_enrolment. Raises forbidden for an agent.';
 
 -- schemas/enrolment/sweeping.sql
 
@@ -16304,6 +16410,15 @@ begin
           offset most_idle
           limit 1000
         )
+        union all
+        -- Those that forget_names has looked at are not due any more.
+        (
+          select from agents.enrolled_agents a
+          where a.ended_at is not null
+            and greatest(a.ended_at, a.kept_until) < now() - interval '30 days'
+          order by greatest(a.ended_at, a.kept_until)
+          limit 1000
+        )
       ) later
     )
   );
@@ -16365,6 +16480,7 @@ grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
+grant select, insert, update, delete on agents.former_holders to service_role;
 grant select, insert, update, delete on agents.used_tokens to service_role;
 grant select, insert, update, delete on agents.enrolment_refusals to service_role;
 grant select, insert, update, delete on agents.events to service_role;
@@ -16411,6 +16527,7 @@ alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
+alter table agents.former_holders enable row level security;
 alter table agents.used_tokens enable row level security;
 alter table agents.enrolment_refusals enable row level security;
 alter table agents.events enable row level security;
