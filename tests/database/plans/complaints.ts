@@ -10,6 +10,7 @@ const BOUNDED = new Set([
   "agents.epochs",
   // The operator creates these one by one.
   "agents.enrolments",
+  "agents.former_holders",
   // One row per enrolment and reason, for a day.
   "agents.enrolment_refusals",
   "agents.activity",
