@@ -1,4 +1,6 @@
+import { grant, publish } from "../../conformance/artifacts.ts";
 import type { ArtifactsCard } from "../card.ts";
+import { arrangeOneDownload, castOfTwo } from "./arrangements.ts";
 
 export const fetchGrant: ArtifactsCard = {
   document: "described",
@@ -8,4 +10,23 @@ export const fetchGrant: ArtifactsCard = {
   ],
   tool: { effect: "adds" },
   afterRestore: "not listed: is repeated, or counts",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [owner, reader] = await castOfTwo();
+        const { token } = await grant(owner, await publish(owner), { to: reader });
+        return { request: { as: "nobody", body: { grant_token: token } } };
+      },
+    },
+    {
+      situation: "of a grant for one download",
+      settled: // If the answer was lost, the download has still been counted.
+        ["200", "410 grant_used_up"],
+      async arrange() {
+        const { token, holds } = await arrangeOneDownload();
+        return { request: { as: "nobody", body: { grant_token: token } }, holds };
+      },
+    },
+  ],
 };

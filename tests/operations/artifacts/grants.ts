@@ -1,4 +1,6 @@
+import { grant, publish } from "../../conformance/artifacts.ts";
 import type { ArtifactsCard } from "../card.ts";
+import { castOfTwo } from "./arrangements.ts";
 
 export const grants: ArtifactsCard = {
   document: "described",
@@ -12,4 +14,14 @@ export const grants: ArtifactsCard = {
     effect: "reads",
   },
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [owner, reader] = await castOfTwo();
+        await grant(owner, await publish(owner), { to: reader });
+        return { request: { as: owner, body: { agent_id: owner.id } } };
+      },
+    },
+  ],
 };

@@ -1,3 +1,4 @@
+import { createAgent } from "../../conformance/client.ts";
 import type { ArtifactsCard } from "../card.ts";
 
 /** A name in the alphabet of cursors: the page after it. */
@@ -11,4 +12,13 @@ export const list: ArtifactsCard = {
   ],
   tool: { effect: "reads" },
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const owner = await createAgent("owner");
+        return { request: { as: owner, body: { agent_id: owner.id } } };
+      },
+    },
+  ],
 };

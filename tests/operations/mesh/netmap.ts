@@ -1,4 +1,5 @@
 import type { MeshCard } from "../card.ts";
+import { newPair } from "./arrangements.ts";
 
 export const netmap: MeshCard = {
   document: "described",
@@ -8,4 +9,13 @@ export const netmap: MeshCard = {
   ],
   tool: { effect: "reads" },
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [one] = await newPair();
+        return { request: { as: one } };
+      },
+    },
+  ],
 };

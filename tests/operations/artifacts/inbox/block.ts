@@ -1,4 +1,7 @@
+import assert from "node:assert/strict";
+import { inbox } from "../../../conformance/artifacts.ts";
 import type { ArtifactsCard } from "../../card.ts";
+import { arrangeNamedSender } from "../arrangements.ts";
 
 export const inboxBlock: ArtifactsCard = {
   document: "described",
@@ -8,4 +11,13 @@ export const inboxBlock: ArtifactsCard = {
   ],
   tool: { effect: "sets" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const { reader, request } = await arrangeNamedSender();
+        return { request, holds: async () => assert.deepEqual(await inbox(reader), []) };
+      },
+    },
+  ],
 };

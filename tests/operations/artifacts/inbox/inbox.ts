@@ -1,3 +1,4 @@
+import { createAgent } from "../../../conformance/client.ts";
 import type { ArtifactsCard } from "../../card.ts";
 
 export const inbox: ArtifactsCard = {
@@ -8,4 +9,13 @@ export const inbox: ArtifactsCard = {
   ],
   tool: { effect: "reads" },
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const reader = await createAgent("reader");
+        return { request: { as: reader, body: { agent_id: reader.id } } };
+      },
+    },
+  ],
 };

@@ -1,4 +1,8 @@
+import assert from "node:assert/strict";
+import { inbox } from "../../../conformance/artifacts.ts";
+import { succeed } from "../../../conformance/client.ts";
 import type { ArtifactsCard } from "../../card.ts";
+import { arrangeNamedSender } from "../arrangements.ts";
 
 export const inboxUnblock: ArtifactsCard = {
   document: "described",
@@ -8,4 +12,14 @@ export const inboxUnblock: ArtifactsCard = {
   ],
   tool: { effect: "sets" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const { reader, request } = await arrangeNamedSender();
+        await succeed("/agent-artifacts/inbox/block", request);
+        return { request, holds: async () => assert.equal((await inbox(reader)).length, 1) };
+      },
+    },
+  ],
 };

@@ -1,5 +1,7 @@
-import { ruleBetween } from "../../../conformance/mesh_cast.ts";
+import assert from "node:assert/strict";
+import { netmapOf, ruleBetween } from "../../../conformance/mesh_cast.ts";
 import type { MeshCard } from "../../card.ts";
+import { newPair } from "../arrangements.ts";
 
 export const aclRevoke: MeshCard = {
   document: "described",
@@ -9,4 +11,18 @@ export const aclRevoke: MeshCard = {
   ],
   tool: { effect: "replaces" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [one, other] = await newPair();
+        return {
+          request: { as: one, body: ruleBetween(one, other) },
+          async holds() {
+            for (const agent of [one, other]) assert.deepEqual((await netmapOf(agent)).acls, []);
+          },
+        };
+      },
+    },
+  ],
 };

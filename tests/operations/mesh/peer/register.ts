@@ -1,5 +1,7 @@
-import { newPubkey } from "../../../conformance/mesh_cast.ts";
+import assert from "node:assert/strict";
+import { configOf, newPubkey, valuesOf } from "../../../conformance/mesh_cast.ts";
 import type { MeshCard } from "../../card.ts";
+import { assertConnected, newPair } from "../arrangements.ts";
 
 export const peerRegister: MeshCard = {
   document: "described",
@@ -18,4 +20,20 @@ export const peerRegister: MeshCard = {
   ],
   tool: { effect: "replaces" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [one, other] = await newPair();
+        const pubkey = newPubkey();
+        return {
+          request: { as: one, body: { agent_id: one.id, pubkey } },
+          async holds() {
+            assert.deepEqual(valuesOf("PublicKey", await configOf(other)), [pubkey]);
+            await assertConnected(one, other);
+          },
+        };
+      },
+    },
+  ],
 };

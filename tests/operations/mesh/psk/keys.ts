@@ -8,4 +8,10 @@ export const pskKeys: MeshCard = {
   ],
   tool: "none: for the operator",
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      arrange: () => Promise.resolve({ request: { as: "operator" } }),
+    },
+  ],
 };

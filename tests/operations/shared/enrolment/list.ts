@@ -8,4 +8,10 @@ export const enrolmentList: Card = {
   ],
   tool: "none: for the operator",
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      arrange: () => Promise.resolve({ request: { as: "operator", body: { limit: 1 } } }),
+    },
+  ],
 };

@@ -1,4 +1,11 @@
-import { put } from "../../../conformance/enrolment/enrolments.ts";
+import assert from "node:assert/strict";
+import {
+  enrol,
+  newName,
+  put,
+  revokeAll,
+  whoami,
+} from "../../../conformance/enrolment/enrolments.ts";
 import type { Card } from "../../card.ts";
 
 export const enrolmentRevoke: Card = {
@@ -10,4 +17,22 @@ export const enrolmentRevoke: Card = {
   },
   tool: "none: for the operator",
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const { enrolment_key, enrolment_id } = await put({ uses_left: null });
+        const agents = await Promise.all(
+          ["a", "b"].map((name) => enrol({ enrolment_key, agent_name: newName(name) })),
+        );
+        return {
+          request: { as: "operator", body: { enrolment_id } },
+          async holds() {
+            for (const agent of agents) assert.equal((await whoami(agent)).status, 401);
+            assert.equal((await revokeAll(enrolment_id)).remaining, 0);
+          },
+        };
+      },
+    },
+  ],
 };
