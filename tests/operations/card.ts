@@ -10,6 +10,7 @@ import type { OPERATIONS as ARTIFACTS } from "../../supabase/functions/agent-art
 import type { OPERATIONS as MESH } from "../../supabase/functions/agent-mesh/app.ts";
 import type { Agent, JsonObject, Sender } from "../conformance/client.ts";
 import type { withStackDatabase } from "../database/connection.ts";
+import type { PlannedCall } from "../database/plans/planned_call.ts";
 import type { objectsOf } from "../database/sweep/sweeping.ts";
 import type { Arranged, Scenario } from "../faults/points/scenario.ts";
 import type { endLease } from "../own_function/commits/commits.ts";
@@ -88,6 +89,8 @@ export interface Card<Of extends Cast = Cast> {
   readonly afterRestore: "listed" | "not listed: reads" | "not listed: is repeated, or counts";
   /** Requests on which every fault is tried, at each of their upstream calls. */
   readonly faults: readonly FaultScenario[];
+  /** Calls of its SQL functions, with the rows and pages that each may read. */
+  readonly plans: readonly PlannedCall[];
 }
 
 export type ArtifactsCard = Card<ArtifactsCast>;

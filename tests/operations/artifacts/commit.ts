@@ -1,6 +1,7 @@
 import { sha256 } from "../../conformance/artifacts.ts";
 import type { ArtifactsCard } from "../card.ts";
 import { arrangeCommit, arrangeSupersedingCommit } from "./commit_arrangements.ts";
+import { COMMIT_PLANS } from "./plans/commit.ts";
 
 export const commit: ArtifactsCard = {
   document: "described",
@@ -32,4 +33,5 @@ export const commit: ArtifactsCard = {
       arrange: (at) => arrangeCommit(at, "hello, world", []),
     },
   ],
+  plans: COMMIT_PLANS,
 };

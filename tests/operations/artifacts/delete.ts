@@ -1,5 +1,7 @@
+import { artifactIdOf, HOARDER, POPULAR } from "../../bench/fill/cast.ts";
 import { open, publish } from "../../conformance/artifacts.ts";
 import { assertError, createAgent } from "../../conformance/client.ts";
+import { as, call } from "../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../card.ts";
 import { assertHolds } from "./arrangements.ts";
 
@@ -27,5 +29,8 @@ export const deleteArtifact: ArtifactsCard = {
         };
       },
     },
+  ],
+  plans: [
+    call("delete_artifact", { caller: as(HOARDER), artifact_id: artifactIdOf(POPULAR) }),
   ],
 };

@@ -1,4 +1,6 @@
+import { grantTokenOf, LIMITED, liveGrantIdOf, sha256 } from "../../bench/fill/cast.ts";
 import { grant, publish } from "../../conformance/artifacts.ts";
+import { call } from "../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../card.ts";
 import { arrangeOneDownload, castOfTwo } from "./arrangements.ts";
 
@@ -28,5 +30,18 @@ export const fetchGrant: ArtifactsCard = {
         return { request: { as: "nobody", body: { grant_token: token } }, holds };
       },
     },
+  ],
+  plans: [
+    call("redeem_grant_token", {
+      caller: { kind: "grant_token", request_id: "plans" },
+      token_hash: sha256(grantTokenOf(7)),
+      window_seconds: 60,
+    }),
+    call("redeem_grant_token", {
+      caller: { kind: "grant_token", request_id: "plans" },
+      token_hash: sha256(grantTokenOf(LIMITED)),
+      window_seconds: 60,
+    }, { circumstances: "of a grant with a limit" }),
+    call("return_download", { grant_id: liveGrantIdOf(LIMITED) }),
   ],
 };

@@ -1,6 +1,7 @@
 import { publish, secondsFromNow } from "../../conformance/artifacts.ts";
 import type { ArtifactsCard } from "../card.ts";
 import { assertContent, castOfTwo } from "./arrangements.ts";
+import { GRANT_PLANS } from "./plans/grant.ts";
 
 export const grant: ArtifactsCard = {
   document: "described",
@@ -27,4 +28,5 @@ export const grant: ArtifactsCard = {
       },
     },
   ],
+  plans: GRANT_PLANS,
 };

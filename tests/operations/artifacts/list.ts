@@ -1,4 +1,6 @@
+import { HOARDER, RENAMER } from "../../bench/fill/cast.ts";
 import { createAgent } from "../../conformance/client.ts";
+import { as, call } from "../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../card.ts";
 
 /** A name in the alphabet of cursors: the page after it. */
@@ -20,5 +22,21 @@ export const list: ArtifactsCard = {
         return { request: { as: owner, body: { agent_id: owner.id } } };
       },
     },
+  ],
+  plans: [
+    call("list_artifacts", {
+      caller: as(HOARDER),
+      agent_id: HOARDER,
+      prefix: "files/",
+      max_entries: 100,
+      after_key: "files/00050000",
+    }, { circumstances: "a page of 100 in the middle", bounds: { rows: 2_500, pages: 3_000 } }),
+    call("list_artifacts", {
+      caller: as(RENAMER),
+      agent_id: RENAMER,
+      prefix: "",
+      max_entries: 100,
+      after_key: null,
+    }, { circumstances: "behind keys that ended" }),
   ],
 };

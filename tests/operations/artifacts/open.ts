@@ -1,6 +1,7 @@
 import { grant, publish } from "../../conformance/artifacts.ts";
 import type { ArtifactsCard } from "../card.ts";
 import { arrangeOneDownload, castOfTwo } from "./arrangements.ts";
+import { OPEN_PLANS } from "./plans/open.ts";
 
 export const openArtifact: ArtifactsCard = {
   document: "described",
@@ -36,4 +37,5 @@ export const openArtifact: ArtifactsCard = {
       },
     },
   ],
+  plans: OPEN_PLANS,
 };

@@ -1,6 +1,7 @@
 import { createAgent } from "../../conformance/client.ts";
 import type { ArtifactsCard } from "../card.ts";
 import { assertHolds } from "./arrangements.ts";
+import { REGISTER_PLANS } from "./plans/register.ts";
 
 export const register: ArtifactsCard = {
   document: "described",
@@ -23,4 +24,5 @@ export const register: ArtifactsCard = {
       },
     },
   ],
+  plans: REGISTER_PLANS,
 };

@@ -4,6 +4,7 @@ import { createAgent } from "../../conformance/client.ts";
 import { enrol, newName, put, whoami } from "../../conformance/enrolment/enrolments.ts";
 import type { ArtifactsCard } from "../card.ts";
 import { assertHolds } from "./arrangements.ts";
+import { SWEEP_PLANS } from "./plans/sweep.ts";
 
 export const sweep: ArtifactsCard = {
   document: "described",
@@ -42,4 +43,5 @@ export const sweep: ArtifactsCard = {
       },
     },
   ],
+  plans: SWEEP_PLANS,
 };

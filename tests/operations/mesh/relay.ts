@@ -1,7 +1,10 @@
 import { createAgent } from "../../conformance/client.ts";
 import { join } from "../../conformance/mesh_cast.ts";
+import { as, call, OPERATOR, PEER } from "../../database/plans/planned_call.ts";
 import { OWN_RELAY } from "../../own_function/relay/relays.ts";
 import type { MeshCard } from "../card.ts";
+
+const MESH = { caller: as(PEER), agent_id: PEER };
 
 export const relay: MeshCard = {
   document: "described",
@@ -21,5 +24,11 @@ export const relay: MeshCard = {
         return { request: { as: one } };
       },
     },
+  ],
+  plans: [
+    call("read_relay_name", MESH),
+    call("read_relay_name", { caller: OPERATOR, agent_id: null }, {
+      circumstances: "of the operator",
+    }),
   ],
 };

@@ -1,5 +1,6 @@
 import type { MeshCard } from "../card.ts";
 import { assertConnected, newPair } from "./arrangements.ts";
+import { WG_CONFIG_PLANS } from "./plans/wg_config.ts";
 
 export const wgConfig: MeshCard = {
   document: "described",
@@ -26,4 +27,5 @@ export const wgConfig: MeshCard = {
       },
     },
   ],
+  plans: WG_CONFIG_PLANS,
 };

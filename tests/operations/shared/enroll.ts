@@ -1,6 +1,7 @@
 import { newName, put } from "../../conformance/enrolment/enrolments.ts";
 import type { Card } from "../card.ts";
 import { assertOneLiveKey, AUDIENCE, putTrust } from "./enrolment/arrangements.ts";
+import { ENROLL_PLANS } from "./plans/enroll.ts";
 
 export const enroll: Card = {
   document: "described",
@@ -44,4 +45,5 @@ export const enroll: Card = {
       },
     },
   ],
+  plans: ENROLL_PLANS,
 };

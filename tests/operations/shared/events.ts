@@ -1,6 +1,7 @@
 import { createAgent } from "../../conformance/client.ts";
 import type { Card } from "../card.ts";
 import { eventsFromNow } from "../casts.ts";
+import { EVENTS_PLANS } from "./plans/events.ts";
 
 const TYPES = {
   "agent-artifacts": ["artifact.committed", "grant.created"],
@@ -24,4 +25,5 @@ export const events: Card = {
       },
     },
   ],
+  plans: EVENTS_PLANS,
 };

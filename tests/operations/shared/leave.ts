@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createAgent } from "../../conformance/client.ts";
 import { whoami } from "../../conformance/enrolment/enrolments.ts";
+import { call, OPERATOR } from "../../database/plans/planned_call.ts";
 import type { Card } from "../card.ts";
 import { secondGeneration } from "./enrolment/arrangements.ts";
 
@@ -27,5 +28,8 @@ export const leave: Card = {
         };
       },
     },
+  ],
+  plans: [
+    call("leave", { caller: OPERATOR, agent_id: "enrolled-1" }),
   ],
 };

@@ -3,6 +3,7 @@ import { createAgent, succeed } from "../../conformance/client.ts";
 import { join, netmapOf } from "../../conformance/mesh_cast.ts";
 import { type Card, WAITING } from "../card.ts";
 import { positionsOf } from "../casts.ts";
+import { WAIT_PLANS } from "./plans/wait.ts";
 
 export const wait: Card = {
   document: "described",
@@ -33,4 +34,5 @@ export const wait: Card = {
       },
     },
   ],
+  plans: WAIT_PLANS,
 };

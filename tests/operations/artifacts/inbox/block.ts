@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { GRANTEE, HOARDER } from "../../../bench/fill/cast.ts";
 import { inbox } from "../../../conformance/artifacts.ts";
+import { as, call } from "../../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../../card.ts";
 import { arrangeNamedSender } from "../arrangements.ts";
 
@@ -19,5 +21,13 @@ export const inboxBlock: ArtifactsCard = {
         return { request, holds: async () => assert.deepEqual(await inbox(reader), []) };
       },
     },
+  ],
+  plans: [
+    call("block_sender", {
+      caller: as(GRANTEE),
+      agent_id: null,
+      from_agent: HOARDER,
+      max_blocked: 1000,
+    }),
   ],
 };

@@ -1,5 +1,6 @@
 import { createAgent } from "../../../conformance/client.ts";
 import type { ArtifactsCard } from "../../card.ts";
+import { INBOX_PLANS } from "../plans/inbox.ts";
 
 export const inbox: ArtifactsCard = {
   document: "described",
@@ -18,4 +19,5 @@ export const inbox: ArtifactsCard = {
       },
     },
   ],
+  plans: INBOX_PLANS,
 };

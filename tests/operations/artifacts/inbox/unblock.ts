@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { GRANTEE, HOARDER } from "../../../bench/fill/cast.ts";
 import { inbox } from "../../../conformance/artifacts.ts";
 import { succeed } from "../../../conformance/client.ts";
+import { as, call } from "../../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../../card.ts";
 import { arrangeNamedSender } from "../arrangements.ts";
 
@@ -21,5 +23,8 @@ export const inboxUnblock: ArtifactsCard = {
         return { request, holds: async () => assert.equal((await inbox(reader)).length, 1) };
       },
     },
+  ],
+  plans: [
+    call("unblock_sender", { caller: as(GRANTEE), agent_id: null, from_agent: HOARDER }),
   ],
 };

@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { join, netmapOf, ruleBetween } from "../../../conformance/mesh_cast.ts";
+import {
+  as,
+  ASKER,
+  call,
+  NEIGHBOUR,
+  OPERATOR,
+  PEER,
+  STRANGER,
+} from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
 import { newAgents } from "../arrangements.ts";
+
+const rule = { from_agent: PEER, to_agent: NEIGHBOUR, port: 443, proto: "tcp" };
 
 export const aclPut: MeshCard = {
   document: "described",
@@ -27,5 +38,24 @@ export const aclPut: MeshCard = {
         };
       },
     },
+  ],
+  plans: [
+    call("put_rule", {
+      caller: OPERATOR,
+      ...rule,
+      port: 80,
+      max_rules: 10_000,
+      max_requests: 1000,
+    }),
+    call("put_rule", {
+      caller: as(PEER),
+      ...rule,
+      to_agent: STRANGER,
+      max_rules: 10_000,
+      max_requests: 1000,
+    }, { circumstances: "as a request" }),
+    call("put_rule", { caller: as(PEER), ...rule, to_agent: ASKER, port: 2, proto: "udp" }, {
+      circumstances: "that was declined",
+    }),
   ],
 };

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { netmapOf, ruleBetween } from "../../../conformance/mesh_cast.ts";
+import { as, ASKER, call, NEIGHBOUR, PEER } from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
 import { newPair } from "../arrangements.ts";
+
+const rule = { from_agent: PEER, to_agent: NEIGHBOUR, port: 443, proto: "tcp" };
 
 export const aclRevoke: MeshCard = {
   document: "described",
@@ -24,5 +27,11 @@ export const aclRevoke: MeshCard = {
         };
       },
     },
+  ],
+  plans: [
+    call("revoke_rule", { caller: as(PEER), ...rule }),
+    call("revoke_rule", { caller: as(PEER), ...rule, from_agent: ASKER, to_agent: PEER }, {
+      circumstances: "that declines a request",
+    }),
   ],
 };

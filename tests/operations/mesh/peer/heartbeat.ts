@@ -3,6 +3,7 @@ import { createAgent } from "../../../conformance/client.ts";
 import { heartbeat, join, netmapOf } from "../../../conformance/mesh_cast.ts";
 import type { MeshCard } from "../../card.ts";
 import { assertOnline, newPair } from "../arrangements.ts";
+import { HEARTBEAT_PLANS } from "./plans/heartbeat.ts";
 
 export const peerHeartbeat: MeshCard = {
   document: "described",
@@ -56,4 +57,5 @@ export const peerHeartbeat: MeshCard = {
       },
     },
   ],
+  plans: HEARTBEAT_PLANS,
 };

@@ -1,7 +1,19 @@
 import assert from "node:assert/strict";
+import { OWNER } from "../../../bench/fill/cast.ts";
 import { configOf, newPubkey, valuesOf } from "../../../conformance/mesh_cast.ts";
+import { as, call, PEER } from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
 import { assertConnected, newPair } from "../arrangements.ts";
+
+const registeredPeer = {
+  pubkey: `${"B".repeat(42)}A=`,
+  endpoint: "198.51.100.2:51820",
+  endpoint_ip: "198.51.100.2",
+  listen_port: null,
+  online_seconds: 90,
+};
+
+const MESH = { caller: as(PEER), agent_id: PEER };
 
 export const peerRegister: MeshCard = {
   document: "described",
@@ -35,5 +47,12 @@ export const peerRegister: MeshCard = {
         };
       },
     },
+  ],
+  plans: [
+    // Reads the neighbours twice: before taking the locks, and after.
+    call("register_peer", { ...MESH, ...registeredPeer }, { bounds: { rows: 200, pages: 400 } }),
+    call("register_peer", { caller: as(OWNER), agent_id: OWNER, ...registeredPeer }, {
+      circumstances: "of a new peer",
+    }),
   ],
 };

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { idsIn, netmapOf } from "../../../conformance/mesh_cast.ts";
+import { as, call, PEER } from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
 import { newPair } from "../arrangements.ts";
+
+const MESH = { caller: as(PEER), agent_id: PEER };
 
 export const peerRemove: MeshCard = {
   document: "described",
@@ -23,5 +26,8 @@ export const peerRemove: MeshCard = {
         };
       },
     },
+  ],
+  plans: [
+    call("remove_peer", MESH, { bounds: { rows: 300, pages: 1200 } }),
   ],
 };

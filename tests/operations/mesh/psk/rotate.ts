@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { configOf, valuesOf } from "../../../conformance/mesh_cast.ts";
+import { as, call, NEIGHBOUR, PEER } from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
 import { assertConnected, newPair } from "../arrangements.ts";
 
@@ -26,5 +27,8 @@ export const pskRotate: MeshCard = {
         };
       },
     },
+  ],
+  plans: [
+    call("rotate_psk", { caller: as(PEER), a: PEER, b: NEIGHBOUR }),
   ],
 };

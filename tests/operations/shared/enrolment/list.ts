@@ -1,3 +1,4 @@
+import { call, OPERATOR } from "../../../database/plans/planned_call.ts";
 import type { Card } from "../../card.ts";
 
 export const enrolmentList: Card = {
@@ -13,5 +14,8 @@ export const enrolmentList: Card = {
       settled: ["200"],
       arrange: () => Promise.resolve({ request: { as: "operator", body: { limit: 1 } } }),
     },
+  ],
+  plans: [
+    call("list_enrolments", { caller: OPERATOR, max_entries: 100 }),
   ],
 };

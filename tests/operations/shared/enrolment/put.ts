@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../conformance/client.ts";
 import { newName, revokeAll } from "../../../conformance/enrolment/enrolments.ts";
+import { call, OPERATOR } from "../../../database/plans/planned_call.ts";
 import type { Card } from "../../card.ts";
 import { listedEnrolments } from "./arrangements.ts";
 
@@ -39,5 +40,11 @@ export const enrolmentPut: Card = {
         });
       },
     },
+  ],
+  plans: [
+    call("put_enrolment", {
+      caller: OPERATOR,
+      enrolment: { kind: "key", uses_left: 1, session_seconds: 60 },
+    }),
   ],
 };

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { FLEET } from "../../../bench/fill/cast.ts";
 import {
   enrol,
   newName,
@@ -6,6 +7,7 @@ import {
   revokeAll,
   whoami,
 } from "../../../conformance/enrolment/enrolments.ts";
+import { call, OPERATOR } from "../../../database/plans/planned_call.ts";
 import type { Card } from "../../card.ts";
 
 export const enrolmentRevoke: Card = {
@@ -34,5 +36,11 @@ export const enrolmentRevoke: Card = {
         };
       },
     },
+  ],
+  plans: [
+    call("revoke_enrolment", { caller: OPERATOR, enrolment_id: FLEET, max_agents: 200 }, {
+      bounds: { rows: 20_000, pages: 20_000 },
+    }),
+    call("end_enrolled_agent", { caller: OPERATOR, enrolment_id: FLEET, agent_id: "enrolled-1" }),
   ],
 };

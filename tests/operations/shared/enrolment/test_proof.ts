@@ -19,4 +19,6 @@ export const enrolmentTest: Card = {
       },
     },
   ],
+  // It calls what /enroll calls.
+  plans: [],
 };
