@@ -1,6 +1,6 @@
-import type { Output } from "../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../local/command/command_error.ts";
-import { runTask } from "../local/command/run_task.ts";
+import type { Output } from "../packages/command/terminal/output.ts";
+import { CommandError } from "../packages/command/command_error.ts";
+import { runTask } from "../packages/command/run_task.ts";
 import { checkObjects } from "./fsck/objects.ts";
 import { checkTotals } from "./fsck/totals.ts";
 import { callAsOperator } from "./operator_call.ts";

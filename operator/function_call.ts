@@ -1,4 +1,4 @@
-import { CommandError } from "../local/command/command_error.ts";
+import { CommandError } from "../packages/command/command_error.ts";
 import { readConnection } from "./operator_call.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { CommandError } from "../local/command/command_error.ts";
+import { CommandError } from "../packages/command/command_error.ts";
 import { stateDirectory } from "../local/stack/options.ts";
 import { stateFiles } from "../local/state/state_files.ts";
 

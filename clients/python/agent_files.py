@@ -32,6 +32,7 @@ soon, such as `get`.
 import base64
 import contextlib
 import datetime
+import errno
 import hashlib
 import http.client
 import io
@@ -1142,7 +1143,7 @@ class _Enrolment:
 
 # Claims that differ between two tokens of the same subject.
 _OF_ONE_TOKEN = {"exp", "iat", "nbf", "jti", "auth_time", "nonce", "at_hash", "warnafter"}
-# A lock file that was not touched for this long belongs to a process that has ended.
+# A lock that was not touched for this long belongs to a process that has ended.
 _STALE_LOCK_SECONDS = 20
 _TOUCH_SECONDS = 5
 
@@ -1248,7 +1249,7 @@ def _shared_key(
     shared = _read_key_file(path, owner)
     if shared is not None and is_usable(shared):
         return shared
-    with _locked(f"{path}.lock"):
+    with _locked(f"{path}.locked"):
         # Another process may have enrolled meanwhile.
         shared = _read_key_file(path, owner)
         if shared is not None and is_usable(shared):
@@ -1315,25 +1316,25 @@ def _write_key_file(path: str, shared: Json) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: str) -> Iterator[None]:
-    """Holds a lock file, by the rules that the TypeScript client keeps to, too."""
-    while True:
-        try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            break
-        except FileExistsError:
-            with contextlib.suppress(OSError):
-                if time.time() - os.stat(path).st_mtime > _STALE_LOCK_SECONDS:
-                    os.remove(path)
+def _locked(lock: str) -> Iterator[None]:
+    """Holds a lock, by the rules of the TypeScript client: a folder with one file, whose name each
+    holder chooses at random. Only a folder with no file in it can be replaced, and a file can be
+    renamed by its old name only once. So of several processes that find the lock of a killed one, a
+    single one takes it over, and a holder that was suspended for too long does not release the lock
+    of its successor."""
+    name = secrets.token_hex(16)
+    own = os.path.join(lock, name)
+    try:
+        while not _is_lock_taken(lock, name):
             time.sleep(0.05)
-        except OSError as error:
-            raise AgentError("key_unavailable", f"{path} cannot be made.") from error
+    except OSError as error:
+        raise AgentError("key_unavailable", f"{lock} cannot be made.") from error
     is_over = threading.Event()
 
     def touch() -> None:
         while not is_over.wait(_TOUCH_SECONDS):
             with contextlib.suppress(OSError):
-                os.utime(path)
+                os.utime(own)
 
     threading.Thread(target=touch, daemon=True).start()
     try:
@@ -1341,7 +1342,49 @@ def _locked(path: str) -> Iterator[None]:
     finally:
         is_over.set()
         with contextlib.suppress(OSError):
-            os.remove(path)
+            os.remove(own)
+        with contextlib.suppress(OSError):
+            os.rmdir(lock)
+
+
+def _is_lock_taken(lock: str, name: str) -> bool:
+    """Tries to take the lock. False: another process has it."""
+    try:
+        holders = os.listdir(lock)
+    except FileNotFoundError:
+        return _is_lock_made(lock, name)
+    if not holders:
+        # Its holder ended while it released the lock.
+        with contextlib.suppress(OSError):
+            os.rmdir(lock)
+        return _is_lock_made(lock, name)
+    file = os.path.join(lock, holders[0])
+    try:
+        if time.time() - os.stat(file).st_mtime <= _STALE_LOCK_SECONDS:
+            return False
+        # First, so that the file is not old under its new name.
+        os.utime(file)
+        os.rename(file, os.path.join(lock, name))
+        return True
+    except FileNotFoundError:
+        return False
+
+
+def _is_lock_made(lock: str, name: str) -> bool:
+    """Makes the lock together with its file: others never see it without one while it is held."""
+    made = f"{lock}.{name}"
+    os.mkdir(made, 0o700)
+    try:
+        with open(os.path.join(made, name), "x"):
+            pass
+        os.rename(made, lock)
+        return True
+    except OSError as error:
+        shutil.rmtree(made, ignore_errors=True)
+        # Another process made it first. Windows reports that as EPERM or EACCES.
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.EPERM, errno.EACCES):
+            return False
+        raise
 
 
 # Shared, because objects that enrolled separately would end each other's keys.

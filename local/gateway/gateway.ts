@@ -3,7 +3,7 @@ import { allowAnyOrigin } from "./cors.ts";
 import { translateKeys } from "./gateway_keys.ts";
 import type { ProjectKeys } from "../state/project_keys.ts";
 import { forward } from "./proxy.ts";
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { type Connections, openConnections } from "./short_request.ts";
 import { endWhenSilent } from "./silent_sender.ts";
 

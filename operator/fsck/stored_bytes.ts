@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { readConnection } from "../operator_call.ts";
 
 /** What Storage returns for an object. `unreadable`: it answers 500, every time. */

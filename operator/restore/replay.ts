@@ -1,5 +1,5 @@
-import { type Output, plain } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { reasonOf } from "../../local/command/command_error.ts";
+import { type Output, plain } from "../../packages/command/terminal/output.ts";
+import { reasonOf } from "../../packages/command/command_error.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { ACCESS_ENDINGS } from "./access_endings.ts";
 import { AGENT_ENDINGS } from "./agent_endings.ts";

@@ -1413,6 +1413,24 @@ create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
 create index enrolled_agents_by_end on agents.enrolled_agents (greatest(ended_at, kept_until))
   where ended_at is not null;
 
+create table agents.former_holders (
+  agent_id agents.agent_id,
+  enrolment_id text collate "C" not null,
+  taken_in xid8 not null default agents.present_transaction(),
+
+  constraint former_holders_pkey primary key (agent_id, enrolment_id),
+  constraint a_former_holder_came_by_an_enrolment
+    foreign key (enrolment_id) references agents.enrolments (enrolment_id)
+);
+comment on table agents.former_holders is
+  'From which enrolments another one took an agent. Their later revocation still ends the grants '
+  'that the agent had given by then. Each row is a decision of the operator, so there are few.';
+comment on column agents.former_holders.taken_in is
+  'The transaction of the take-over. Grants of an earlier transaction are from before it. Times '
+  'cannot tell, because clocks go back.';
+
+create index former_holders_by_enrolment on agents.former_holders (enrolment_id, agent_id);
+
 create table agents.used_tokens (
   enrolment_id text collate "C" not null,
   token_id text collate "C" not null,
@@ -11301,7 +11319,7 @@ declare
   forgotten integer;
   first_id bigint;
   last_id bigint;
-  remaining integer;
+  remaining integer := 0;
 begin
   perform agents.authenticate_operator(forget_events.caller);
   if forget_events.retention_days < 30 then
@@ -11336,11 +11354,15 @@ begin
     where e.event_id between first_id and last_id and e.occurred_at < kept_since;
   end if;
 
-  select count(*) into remaining
-  from (
-    select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
-  ) later
-  where later.occurred_at < kept_since;
+  -- Old events behind younger ones, as after a clock that was wrong, wait until these are old, too:
+  -- another call would look at the same entries again.
+  if forgotten > 0 then
+    select count(*) into remaining
+    from (
+      select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
+    ) later
+    where later.occurred_at < kept_since;
+  end if;
   return json_build_object('forgotten', forgotten, 'remaining', remaining);
 end
 $$;
@@ -13323,6 +13345,7 @@ as $$
       + (select count(*) from agents.names n where n.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
+      + (select count(*) from agents.former_holders f where f.agent_id = name)
       + (
         select count(*) from agents.enrolments e
         where e.agent_id = name
@@ -13494,6 +13517,7 @@ begin
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
+  delete from agents.former_holders f where f.agent_id = name;
   delete from agents.names n where n.agent_id = name;
   -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;
@@ -13717,6 +13741,7 @@ begin
   set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
   where l.agent_id = forget_holder.agent_id and l.released_at is not null;
   delete from agents.enrolled_agents a where a.agent_id = forget_holder.agent_id;
+  delete from agents.former_holders f where f.agent_id = forget_holder.agent_id;
 end
 $$;
 comment on function agents.forget_holder(text) is
@@ -13853,13 +13878,18 @@ comment on table agents.structure is
 comment on column agents.structure.part is
   'The name of the part in words, such as "index agents.events_by_agent".';
 comment on column agents.structure.statement is
-  'The statement that creates the part again if it is missing.';
+  'The statement that creates the part again if it is missing or was changed.';
 
 create function agents.present_structure() returns table (part text, statement text)
 language sql
 stable
 -- With an empty search_path, names in the definitions include their schemas.
 set search_path = ''
+-- The same definition is the same text, whatever the settings of the session that reads it.
+set quote_all_identifiers = off
+set intervalstyle = postgres
+set datestyle = iso
+set timezone = 'UTC'
 as $$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relrowsecurity
@@ -13878,12 +13908,13 @@ as $$
     where g.tgrelid = t.oid and not g.tgisinternal and g.tgenabled not in ('O', 'A')
   )
   union all
-  select format('trigger %s of %s', g.tgname, t.name), pg_get_triggerdef(g.oid) || ';'
+  select format('trigger %s of %s', g.tgname, t.name),
+    format('drop trigger if exists %I on %s; %s;', g.tgname, t.name, pg_get_triggerdef(g.oid))
   from tables t
   join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
   union all
   select format('constraint %s of %s', k.conname, t.name),
-    -- A constraint that is there but was never validated must go first.
+    -- A constraint that was changed or never validated must go first.
     format(
       'alter table %1$s drop constraint if exists %2$I, add constraint %2$I %3$s;',
       t.name, k.conname, pg_get_constraintdef(k.oid)
@@ -13916,7 +13947,7 @@ as $$
   where a.attidentity <> ''
   union all
   select 'index ' || i.indexrelid::regclass,
-    -- An index that is not valid has the name.
+    -- An index that was changed or is not valid has the name.
     format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid))
   from tables t
   join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
@@ -13953,18 +13984,21 @@ set search_path = ''
 as $$
   select coalesce(
     json_agg(
-      json_build_object('part', s.part, 'statement', s.statement)
+      json_build_object('part', s.part, 'statement', s.statement, 'is_changed', p.part is not null)
       -- Parts that others depend on come first: a foreign key needs a primary key.
       order by s.statement like '% foreign key %', s.part
     ),
     '[]'
   )
   from agents.structure s
-  where s.part <> all (array(select p.part from agents.present_structure() p))
+  left join agents.present_structure() p on p.part = s.part
+  where p.part is null
+    -- An identity of the other kind also numbers our rows, and its statement would fail.
+    or p.statement <> s.statement and s.part not like 'identity of %'
 $$;
 comment on function agents.missing_structure() is
-  'The recorded parts that no longer exist under the same name: [{part, statement that creates it '
-  'again}].';
+  'The recorded parts that no longer exist under the same name, or are different (is_changed): '
+  '[{part, statement that creates it again, is_changed}].';
 
 -- schemas/operator/deployment/exposure.sql
 
@@ -14266,6 +14300,94 @@ comment on function agents.definers(text[]) is
   'Those of our functions that run as their owner: their signatures by name. operations: as in '
   'function_digests.';
 
+-- schemas/operator/deployment/shared_tables.sql
+
+create function agents.shared_tables() returns json
+language sql
+stable
+set search_path = ''
+as $$
+  with ours as (
+    select c.oid, c.relnamespace
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p')
+  ), found as (
+    select 'child' as kind, i.inhrelid::regclass::text as object, i.inhparent::regclass::text as other,
+      format('alter table %s no inherit %s;', i.inhrelid::regclass, i.inhparent::regclass) as statement
+    from pg_catalog.pg_inherits i
+    where i.inhparent in (select o.oid from ours o)
+    union all
+    select 'parent', i.inhparent::regclass::text, i.inhrelid::regclass::text,
+      format(
+        case when c.relispartition then 'alter table %2$s detach partition %1$s;'
+          else 'alter table %1$s no inherit %2$s;' end,
+        i.inhrelid::regclass, i.inhparent::regclass
+      )
+    from pg_catalog.pg_inherits i
+    join pg_catalog.pg_class c on c.oid = i.inhrelid
+    where i.inhrelid in (select o.oid from ours o)
+    union all
+    select 'publication', p.pubname, string_agg(r.prrelid::regclass::text, ', ' order by r.prrelid),
+      format(
+        'alter publication %I drop table %s;', p.pubname,
+        string_agg(r.prrelid::regclass::text, ', ' order by r.prrelid)
+      )
+    from pg_catalog.pg_publication p
+    join pg_catalog.pg_publication_rel r on r.prpubid = p.oid
+    where r.prrelid in (select o.oid from ours o)
+    group by p.pubname
+    union all
+    select 'publication', p.pubname, string_agg(n.nspname, ', ' order by n.nspname),
+      format(
+        'alter publication %I drop tables in schema %s;', p.pubname,
+        string_agg(quote_ident(n.nspname), ', ' order by n.nspname)
+      )
+    from pg_catalog.pg_publication p
+    join pg_catalog.pg_publication_namespace s on s.pnpubid = p.oid
+    join pg_catalog.pg_namespace n on n.oid = s.pnnspid
+    where n.nspname = any (agents.own_schemas())
+    group by p.pubname
+    union all
+    -- A publication for all tables cannot leave one out.
+    select 'publication', p.pubname, 'all tables',
+      format(
+        e'begin;\ndrop publication %1$I;\ncreate publication %1$I%2$s with (publish = %3$L%4$s);\ncommit;',
+        p.pubname,
+        (
+          select ' for tables in schema ' || string_agg(distinct quote_ident(n.nspname), ', ')
+          from pg_catalog.pg_class c
+          join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where c.relkind in ('r', 'p')
+            and c.relpersistence = 'p'
+            and n.nspname !~ '^pg_'
+            and n.nspname <> 'information_schema'
+            and n.nspname <> all (agents.own_schemas())
+        ),
+        concat_ws(
+          ', ', case when p.pubinsert then 'insert' end, case when p.pubupdate then 'update' end,
+          case when p.pubdelete then 'delete' end, case when p.pubtruncate then 'truncate' end
+        ),
+        case when p.pubviaroot then ', publish_via_partition_root = true' end
+      )
+    from pg_catalog.pg_publication p
+    where p.puballtables
+  )
+  select coalesce(
+    json_agg(
+      json_build_object('kind', f.kind, 'object', f.object, 'other', f.other, 'statement', f.statement)
+      order by f.kind, f.object, f.other
+    ),
+    '[]'
+  )
+  from found f
+$$;
+comment on function agents.shared_tables() is
+  'What carries rows of our tables to others, or rows of others into ours, without a privilege on '
+  'ours: [{kind, object, other, statement that ends it}]. kind: publication (object; other: what of '
+  'ours it publishes), child (a table, object, that inherits from ours, other), parent (a table, '
+  'object, that ours, other, inherits from). No migration makes one.';
+
 -- schemas/operator/deployment/deployment.sql
 
 -- Compares this database with a checkout of the project, for `deno task doctor`.
@@ -14346,6 +14468,7 @@ begin
     'definers', agents.definers(inspect_deployment.operations),
     'open_objects', agents.open_objects(),
     'strange_structure', agents.strange_structure(),
+    'shared_tables', agents.shared_tables(),
     'policies', agents.readable_policies(),
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
@@ -14361,9 +14484,9 @@ comment on function public.inspect_deployment(text[]) is
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
-  'missing_structure, definers, open_objects, strange_structure, policies, unprotected_storage, '
-  'bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A digest of a migration '
-  'is the MD5 of its text without white space and semicolons.';
+  'missing_structure, definers, open_objects, strange_structure, shared_tables, policies, '
+  'unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A '
+  'digest of a migration is the MD5 of its text without white space and semicolons.';
 
 -- schemas/operator/restores/restores.sql
 
@@ -15591,6 +15714,14 @@ begin
       and k.enrolment_id = known.enrolment_id
       and k.revoked_at is null;
     perform agents.end_enrolled_tags(caller, enrol.agent_id);
+    -- Its later revocation can still end the grants that were given until now.
+    insert into agents.former_holders (agent_id, enrolment_id)
+    select known.agent_id, known.enrolment_id
+    where known.cut < 2
+    on conflict on constraint former_holders_pkey do update set taken_in = excluded.taken_in;
+    -- If this enrolment has the agent again, its revocation ends all grants.
+    delete from agents.former_holders f
+    where f.agent_id = enrol.agent_id and f.enrolment_id = enrolment.enrolment_id;
   end if;
   insert into agents.keys (
     key_id, agent_id, key_hash, expires_at, enrolment_id, generation, instance
@@ -15912,22 +16043,41 @@ begin
     'to_end', (
       select coalesce(json_agg(e.agent_id), '[]')
       from (
-        select a.agent_id
-        from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id
-          and a.cut < wanted_cut
-          and a.ended_at is not null
-        order by a.cut, a.ended_at, a.agent_id
-        limit revoke_enrolment.max_agents
+        (
+          select a.agent_id
+          from agents.enrolled_agents a
+          where a.enrolment_id = revoke_enrolment.enrolment_id
+            and a.cut < wanted_cut
+            and a.ended_at is not null
+          order by a.cut, a.ended_at, a.agent_id
+          limit revoke_enrolment.max_agents
+        )
+        union all
+        (
+          select f.agent_id
+          from agents.former_holders f
+          where f.enrolment_id = revoke_enrolment.enrolment_id and revoke_enrolment.undo_grants
+          order by f.enrolment_id, f.agent_id
+          limit revoke_enrolment.max_agents
+        )
       ) e
     ),
     'remaining', (
       select count(*)
       from (
-        select from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut < wanted_cut
-        order by a.cut, a.ended_at, a.agent_id
-        limit 10000
+        (
+          select from agents.enrolled_agents a
+          where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut < wanted_cut
+          order by a.cut, a.ended_at, a.agent_id
+          limit 10000
+        )
+        union all
+        (
+          select from agents.former_holders f
+          where f.enrolment_id = revoke_enrolment.enrolment_id and revoke_enrolment.undo_grants
+          order by f.enrolment_id, f.agent_id
+          limit 10000
+        )
       ) r
     )
   );
@@ -15937,8 +16087,13 @@ comment on function public.revoke_enrolment(jsonb, text, integer, boolean) is
   'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
   'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; end_enrolled_agent '
   'ends what else they have. With undo_grants, these are also agents whose grants an earlier '
-  'revocation left. Repeat both until remaining is 0; it counts up to 10,000 agents. '
+  'revocation left, and those that another enrolment took. Repeat both until remaining is 0; it counts up to 10,000 agents. '
   'Raises invalid_request, and forbidden for an agent.';
+
+-- schemas/enrolment/cuts.sql
+
+-- What is left of the agents of a revoked enrolment once their keys have ended: how much that is,
+-- and its end, one agent per call. Also for agents that another enrolment has taken since.
 
 create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
 language sql
@@ -15950,7 +16105,25 @@ as $$
     'agents', count(*) filter (where e.ended_at is null),
     'keys', coalesce(sum(c.keys) filter (where e.ended_at is null), 0),
     'peers', coalesce(sum(c.peers), 0),
-    'grants', coalesce(sum(c.grants), 0)
+    'grants', coalesce(sum(c.grants), 0) + (
+      select coalesce(sum(o.grants), 0)
+      from (
+        select f.agent_id, f.taken_in
+        from agents.former_holders f
+        where f.enrolment_id = count_enrolled.enrolment_id
+        order by f.enrolment_id, f.agent_id
+        limit count_enrolled.max_entries
+      ) f
+      cross join lateral (
+        select count(*) as grants
+        from (
+          select from artifacts.grants g
+          where g.from_agent = f.agent_id and g.live_until > now() and g.transaction_id < f.taken_in
+          order by g.from_agent, g.live_until
+          limit 100
+        ) g
+      ) o
+    )
   )
   from (
     select a.agent_id, a.ended_at
@@ -15979,16 +16152,24 @@ comment on function public.count_enrolled(text, integer) is
   'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: {agents, '
   'keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
 
-create function agents.end_grants_given(agent_id text, max_entries integer) returns integer
+create function agents.end_grants_given(
+  agent_id text,
+  max_entries integer,
+  before_transaction xid8 default null
+) returns integer
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
+  -- A variable: an index does not help with a volatile function.
+  checked_at constant timestamptz := clock_timestamp();
   live_ids constant text[] := array(
     select g.grant_id
     from artifacts.grants g
-    where g.from_agent = end_grants_given.agent_id and g.live_until > clock_timestamp()
+    where g.from_agent = end_grants_given.agent_id
+      and g.live_until > checked_at
+      and (before_transaction is null or g.transaction_id < before_transaction)
     order by g.from_agent, g.live_until
     limit end_grants_given.max_entries
   );
@@ -15996,8 +16177,9 @@ begin
   return agents.end_grants_named(live_ids);
 end
 $$;
-comment on function agents.end_grants_given(text, integer) is
-  'Ends up to max_entries live grants that an agent gave; returns how many.';
+comment on function agents.end_grants_given(text, integer, xid8) is
+  'Ends up to max_entries live grants that an agent gave, in transactions before the given one if '
+  'there is one; returns how many.';
 
 create function public.end_enrolled_agent(
   caller jsonb,
@@ -16012,21 +16194,43 @@ security invoker
 set search_path = ''
 as $$
 declare
+  taken_in xid8;
   has_peer boolean;
   ended_grants integer := 0;
 begin
   perform agents.authenticate_operator(end_enrolled_agent.caller);
   perform agents.end_access(end_enrolled_agent.agent_id);
   if not exists (
+    select from agents.enrolments e
+    where e.enrolment_id = end_enrolled_agent.enrolment_id and e.revoked_at is not null
+  ) then
+    return json_build_object('peer', false, 'grants', 0);
+  end if;
+  if not exists (
     select
     from agents.enrolled_agents a
-    join agents.enrolments e on e.enrolment_id = a.enrolment_id
     where a.agent_id = end_enrolled_agent.agent_id
       and a.enrolment_id = end_enrolled_agent.enrolment_id
       and a.ended_at is not null
-      and e.revoked_at is not null
   ) then
-    return json_build_object('peer', false, 'grants', 0);
+    if end_enrolled_agent.undo_grants then
+      select f.taken_in into taken_in
+      from agents.former_holders f
+      where f.agent_id = end_enrolled_agent.agent_id
+        and f.enrolment_id = end_enrolled_agent.enrolment_id;
+    end if;
+    -- Only the grants are left of it. The peer, the rules and the tags are another enrolment's.
+    if taken_in is not null then
+      perform artifacts.lock_sweep();
+      ended_grants := agents.end_grants_given(
+        end_enrolled_agent.agent_id, end_enrolled_agent.max_entries, taken_in
+      );
+      delete from agents.former_holders f
+      where f.agent_id = end_enrolled_agent.agent_id
+        and f.enrolment_id = end_enrolled_agent.enrolment_id
+        and ended_grants < end_enrolled_agent.max_entries;
+    end if;
+    return json_build_object('peer', false, 'grants', ended_grants);
   end if;
   perform mesh.enter_policy(agents.tags_of(end_enrolled_agent.agent_id));
   has_peer := (
@@ -16050,8 +16254,8 @@ end
 $$;
 comment on function public.end_enrolled_agent(jsonb, text, text, boolean, integer) is
   'Ends the peer, the rules and the enrolment''s tags of an agent whose enrolment is revoked, and '
-  'with undo_grants up to max_entries grants that it gave: {peer, grants}. Repeat it until the '
-  'agent is no longer listed by revoke_enrolment. Raises forbidden for an agent.';
+  'with undo_grants up to max_entries grants that it gave: {peer, grants}. If another enrolment took '
+  'the agent, only the grants from before that end. Repeat it until the agent is no longer listed by revoke_enrolment. Raises forbidden for an agent.';
 
 -- schemas/enrolment/sweeping.sql
 
@@ -16240,6 +16444,15 @@ begin
           offset most_idle
           limit 1000
         )
+        union all
+        -- Those that forget_names has looked at are not due any more.
+        (
+          select from agents.enrolled_agents a
+          where a.ended_at is not null
+            and greatest(a.ended_at, a.kept_until) < now() - interval '30 days'
+          order by greatest(a.ended_at, a.kept_until)
+          limit 1000
+        )
       ) later
     )
   );
@@ -16301,6 +16514,7 @@ grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
+grant select, insert, update, delete on agents.former_holders to service_role;
 grant select, insert, update, delete on agents.used_tokens to service_role;
 grant select, insert, update, delete on agents.enrolment_refusals to service_role;
 grant select, insert, update, delete on agents.events to service_role;
@@ -16347,6 +16561,7 @@ alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
+alter table agents.former_holders enable row level security;
 alter table agents.used_tokens enable row level security;
 alter table agents.enrolment_refusals enable row level security;
 alter table agents.events enable row level security;

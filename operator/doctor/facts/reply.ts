@@ -1,4 +1,4 @@
-import { reasonOf } from "../../../local/command/command_error.ts";
+import { reasonOf } from "../../../packages/command/command_error.ts";
 
 /** The outcome of one request. Times are this machine's, in milliseconds since 1970. */
 export interface Reply {

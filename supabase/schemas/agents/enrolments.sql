@@ -125,6 +125,24 @@ create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
 create index enrolled_agents_by_end on agents.enrolled_agents (greatest(ended_at, kept_until))
   where ended_at is not null;
 
+create table agents.former_holders (
+  agent_id agents.agent_id,
+  enrolment_id text collate "C" not null,
+  taken_in xid8 not null default agents.present_transaction(),
+
+  constraint former_holders_pkey primary key (agent_id, enrolment_id),
+  constraint a_former_holder_came_by_an_enrolment
+    foreign key (enrolment_id) references agents.enrolments (enrolment_id)
+);
+comment on table agents.former_holders is
+  'From which enrolments another one took an agent. Their later revocation still ends the grants '
+  'that the agent had given by then. Each row is a decision of the operator, so there are few.';
+comment on column agents.former_holders.taken_in is
+  'The transaction of the take-over. Grants of an earlier transaction are from before it. Times '
+  'cannot tell, because clocks go back.';
+
+create index former_holders_by_enrolment on agents.former_holders (enrolment_id, agent_id);
+
 create table agents.used_tokens (
   enrolment_id text collate "C" not null,
   token_id text collate "C" not null,

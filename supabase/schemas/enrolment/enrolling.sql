@@ -118,6 +118,14 @@ begin
       and k.enrolment_id = known.enrolment_id
       and k.revoked_at is null;
     perform agents.end_enrolled_tags(caller, enrol.agent_id);
+    -- Its later revocation can still end the grants that were given until now.
+    insert into agents.former_holders (agent_id, enrolment_id)
+    select known.agent_id, known.enrolment_id
+    where known.cut < 2
+    on conflict on constraint former_holders_pkey do update set taken_in = excluded.taken_in;
+    -- If this enrolment has the agent again, its revocation ends all grants.
+    delete from agents.former_holders f
+    where f.agent_id = enrol.agent_id and f.enrolment_id = enrolment.enrolment_id;
   end if;
   insert into agents.keys (
     key_id, agent_id, key_hash, expires_at, enrolment_id, generation, instance

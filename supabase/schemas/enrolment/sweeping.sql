@@ -183,6 +183,15 @@ begin
           offset most_idle
           limit 1000
         )
+        union all
+        -- Those that forget_names has looked at are not due any more.
+        (
+          select from agents.enrolled_agents a
+          where a.ended_at is not null
+            and greatest(a.ended_at, a.kept_until) < now() - interval '30 days'
+          order by greatest(a.ended_at, a.kept_until)
+          limit 1000
+        )
       ) later
     )
   );

@@ -1,6 +1,7 @@
 /** `agentfiles login` with a proof of origin instead of a key. */
 import assert from "node:assert/strict";
-import { readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { SUPABASE_URL } from "../../conformance/client.ts";
 import { endMadeEnrolments, newName, put } from "../../conformance/enrolment/enrolments.ts";
 import { expireKeys, generationOf, trust } from "./cast.ts";
@@ -54,7 +55,7 @@ Deno.test("a key that is due, and no other is given → the old one until its en
   await login(desk, ["--enrolment-key-file", "enrolment.key", "--agent", name]);
   await makeDue(desk);
   assert.equal(await whoami(desk), name);
-  await assert.rejects(stat(desk.path(`${LOGIN}.lock`)), { code: "ENOENT" });
+  await assert.rejects(stat(desk.path(`${LOGIN}.locked`)), { code: "ENOENT" });
 });
 
 Deno.test("a lock that a process left behind when it was killed → taken over once it is old", async () => {
@@ -64,10 +65,10 @@ Deno.test("a lock that a process left behind when it was killed → taken over o
   const name = newName("vm");
   await login(desk, ["--enrolment-key-file", "enrolment.key", "--agent", name]);
   await makeDue(desk);
-  const lock = desk.path(`${LOGIN}.lock`);
-  await writeFile(lock, "");
-  const long = new Date(Date.now() - 60_000);
-  await utimes(lock, long, long);
+  const [lock, long] = [desk.path(`${LOGIN}.locked`), new Date(Date.now() - 60_000)];
+  await mkdir(lock);
+  await writeFile(join(lock, "killed"), "");
+  await utimes(join(lock, "killed"), long, long);
   assert.equal(await whoami(desk), name);
   assert.equal(await generationOf(name), 2);
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import * as esbuild from "esbuild";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { isExcepted } from "../../../clients/typescript/src/proxy/no_proxy.ts";
 import { proxyForRelays } from "../../../clients/typescript/src/paths/relays/proxy.ts";

@@ -9,6 +9,17 @@ interface TimeColumn {
   readonly column: string;
 }
 
+/** Which rows become older: $2 are patterns, $3 the texts. */
+const NAMED = "t::text like any ($2::text[]) and $3::text[] is not null";
+
+const CONCERNED: Readonly<Record<string, string>> = {
+  "agents.erased_names": `t::text like any ($2::text[])
+    or t.name_hash in (select agents.hash_of_name(n) from unnest($3::text[]) n)`,
+  "agents.events":
+    `t.event_id <= (select max(e.event_id) from agents.events e where e::text like any ($2::text[]))
+    and $3::text[] is not null`,
+};
+
 /** Every column of the project's tables with a point in time that is not computed. */
 export async function timeColumns(sql: postgres.Sql): Promise<readonly TimeColumn[]> {
   return Array.from(
@@ -26,7 +37,9 @@ export async function timeColumns(sql: postgres.Sql): Promise<readonly TimeColum
 
 /**
  * Makes every row that contains one of these texts as many days older: what was to end in that time
- * has ended, and what the sweep forgets after that time is forgotten by the next one.
+ * has ended, and what the sweep forgets after that time is forgotten by the next one. Every event
+ * before these becomes older, too: the log is in the order of time, and the sweep reads it from its
+ * beginning.
  */
 export async function letDaysPass(days: number, texts: readonly string[]): Promise<void> {
   await withStackDatabase((sql) => letDaysPassIn(sql, days, texts));
@@ -47,11 +60,8 @@ export async function letDaysPassIn(
       const changes = own.map(({ column }) =>
         `${column} = ${column} - $1::integer * interval '1 day'`
       );
-      const hashed = table === "agents.erased_names"
-        ? " or t.name_hash in (select agents.hash_of_name(n) from unnest($3::text[]) n)"
-        : " and $3::text[] is not null";
       await transaction.unsafe(
-        `update ${table} t set ${changes.join(", ")} where t::text like any ($2::text[])${hashed}`,
+        `update ${table} t set ${changes.join(", ")} where ${CONCERNED[table] ?? NAMED}`,
         [days, patterns, texts as string[]],
       );
     }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { PASSED_OVER, readLostRequests } from "../../../operator/restore/lost_requests.ts";
 import { readArtifactsSettings } from "../../../supabase/functions/agent-artifacts/settings.ts";
 import type {

@@ -130,6 +130,7 @@ begin
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
+  delete from agents.former_holders f where f.agent_id = name;
   delete from agents.names n where n.agent_id = name;
   -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;

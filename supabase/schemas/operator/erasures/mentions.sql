@@ -135,6 +135,7 @@ as $$
       + (select count(*) from agents.names n where n.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
+      + (select count(*) from agents.former_holders f where f.agent_id = name)
       + (
         select count(*) from agents.enrolments e
         where e.agent_id = name

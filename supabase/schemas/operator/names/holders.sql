@@ -101,6 +101,7 @@ begin
   set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
   where l.agent_id = forget_holder.agent_id and l.released_at is not null;
   delete from agents.enrolled_agents a where a.agent_id = forget_holder.agent_id;
+  delete from agents.former_holders f where f.agent_id = forget_holder.agent_id;
 end
 $$;
 comment on function agents.forget_holder(text) is

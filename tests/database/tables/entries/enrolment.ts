@@ -50,6 +50,15 @@ export const ENROLMENT = {
     },
     nameless: { kind: OUR_WORD, tags: "tags name groups of agents" },
   },
+  "agents.former_holders": {
+    size: { bounded: "each row is a decision of the operator" },
+    ends: {
+      ...{ by: "change", function: "agents.forget_holder" },
+      why: "a later revocation ends what the former holder gave",
+    },
+    row: { agent_id: "{other}", enrolment_id: "enr_{hex}" },
+    names: { agent_id: NAME },
+  },
   "agents.used_tokens": {
     size: "grows",
     ends: { by: "sweep" },

@@ -10,7 +10,7 @@ import {
   type FunctionName,
   readDocument,
 } from "../../../../operator/doctor/facts/openapi_document.ts";
-import { PROJECT } from "../../../../local/command/project.ts";
+import { PROJECT } from "../../../../local/project.ts";
 import { readArtifactsSettings } from "../../../../supabase/functions/agent-artifacts/settings.ts";
 import type { Operation } from "../../../../supabase/functions/_shared/operations/operation.ts";
 

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 import { AgentFiles } from "../../agent_files.ts";
 import { AgentError } from "../../errors/agent_error.ts";
-import type { Options, Values } from "../command/command.ts";
+import type { Options, Values } from "../../../../../packages/command/command.ts";
 import { defineVerb, type Verb } from "../verb.ts";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import { NotLoggedInError } from "../exit_codes.ts";
 import { type Login, loginFile, type StoredProof, writeLogin } from "../login_file.ts";
-import { note } from "../terminal/output.ts";
-import { readSecret } from "../terminal/read_secret.ts";
+import { note } from "../../../../../packages/command/terminal/output.ts";
+import { readSecret } from "../../../../../packages/command/terminal/read_secret.ts";
 
 const OPTIONS = {
   url: {

@@ -1,16 +1,8 @@
-import {
-  defineCommandFor,
-  type Definition,
-  type Options,
-} from "../../clients/typescript/src/cli/command/command.ts";
-import { takeCommonOptions } from "../../clients/typescript/src/cli/command/parse.ts";
-import {
-  type Program,
-  runCommand,
-  surviveClosedPipes,
-} from "../../clients/typescript/src/cli/command/run.ts";
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { Output } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { defineCommandFor, type Definition, type Options } from "./command.ts";
+import { takeCommonOptions } from "./parse.ts";
+import { type Program, runCommand, surviveClosedPipes } from "./run.ts";
+import { UsageError } from "./usage_error.ts";
+import { Output } from "./terminal/output.ts";
 import { reasonOf } from "./command_error.ts";
 
 const defineTask = defineCommandFor<Output>();

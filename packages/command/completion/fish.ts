@@ -1,4 +1,4 @@
-import type { Completes } from "../command/command.ts";
+import type { Completes } from "../command.ts";
 import type { CompletedCommand, CompletedOption } from "./words.ts";
 
 /** The script for fish. */

@@ -1,6 +1,6 @@
 /** The words that shells complete, made from the declarations of the commands. */
-import type { Completes, Described, Option } from "../command/command.ts";
-import { optionsOf } from "../command/help.ts";
+import type { Completes, Described, Option, Options } from "../command.ts";
+import { optionsOf } from "../help.ts";
 
 export interface CompletedOption {
   /** `--out`, and `-o` if the option has a short form. */
@@ -23,17 +23,10 @@ export interface CompletedCommand {
   readonly completes: Completes | undefined;
 }
 
-/** Every verb takes this option besides those that it declares. */
-const RETRY_SECONDS: CompletedOption = {
-  words: ["--retry-seconds"],
-  help: "how long temporary errors are retried",
-  hasValue: true,
-  completes: undefined,
-};
-
-/** Every command, with all its subcommands. */
+/** Every command, with all its subcommands. Each also takes the options that are `everywhere`. */
 export function completedCommands(
   verbs: Readonly<Record<string, Described>>,
+  everywhere: Options = {},
 ): CompletedCommand[] {
   const whole: CompletedCommand = {
     path: "",
@@ -55,12 +48,12 @@ export function completedCommands(
     ],
     completes: undefined,
   };
-  return [whole, ...partsOf(verbs, "")];
+  return [whole, ...partsOf(verbs, { before: "", everywhere })];
 }
 
 function partsOf(
   commands: Readonly<Record<string, Described>>,
-  before: string,
+  { before, everywhere }: { readonly before: string; readonly everywhere: Options },
 ): CompletedCommand[] {
   return Object.entries(commands).flatMap(([word, command]) => {
     const path = `${before}${word}`;
@@ -70,10 +63,10 @@ function partsOf(
         path,
         summary,
         parts: summariesOf(parts),
-        options: [...optionsOf(command).map(completedOption), RETRY_SECONDS],
+        options: [...optionsOf(command), ...Object.entries(everywhere)].map(completedOption),
         completes: positionals?.completes,
       },
-      ...partsOf(parts, `${path} `),
+      ...partsOf(parts, { before: `${path} `, everywhere }),
     ];
   });
 }
