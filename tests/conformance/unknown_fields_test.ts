@@ -21,7 +21,7 @@ import {
 import { leavesUnchanged as leavesMeshUnchanged, meshTest, pairUp } from "./mesh_cast.ts";
 import { newName } from "./enrolment/enrolments.ts";
 import { assertToolError, connect } from "./mcp/mcp_client.ts";
-import { OPERATIONS, UNLISTED } from "./operations.ts";
+import { cardsOf, FUNCTIONS } from "../operations/cards.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 
@@ -33,8 +33,8 @@ function issuesOf(answer: Answer<unknown>): string[] {
   return issues.map(({ path, message }) => `${path}: ${message}`);
 }
 
-for (const name of ["agent-artifacts", "agent-mesh"] as const) {
-  for (const path of [...OPERATIONS[name], ...UNLISTED[name]]) {
+for (const name of FUNCTIONS) {
+  for (const [path] of cardsOf(name)) {
     Deno.test(`${name}${path} with an unknown field → 422 with its name`, async () => {
       const answer = await post(`/${name}${path}`, { as: "operator", body: { colour: "blue" } });
       assert.ok(issuesOf(answer).includes("colour: Unknown field."), JSON.stringify(answer.body));

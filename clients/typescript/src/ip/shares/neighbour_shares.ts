@@ -51,7 +51,7 @@ export class NeighbourShares implements Watcher {
   #owners: ReadonlyMap<string, string> = new Map();
   readonly #connections = new Shares(MOST_CONNECTIONS);
   readonly #ports = new Map<number, Shares>();
-  /** Those of which nothing was heard for the longest time first. */
+  /** Ordered by their last packet, the oldest first. */
   readonly #halfOpen = new Map<string, HalfOpen>();
   readonly #flows = new Map<string, Flow>();
   readonly #refused = new Map<string, number>();
