@@ -19,7 +19,7 @@ import {
 } from "./client.ts";
 import { leavesUnchanged as leavesMeshUnchanged, meshTest, pairUp } from "./mesh_cast.ts";
 import { newName } from "./enrolment/enrolments.ts";
-import { OPERATIONS, UNLISTED } from "./operations.ts";
+import { cardsOf, FUNCTIONS } from "../operations/cards.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 
@@ -31,8 +31,8 @@ function issuesOf(answer: Answer<unknown>): string[] {
   return issues.map(({ path, message }) => `${path}: ${message}`);
 }
 
-for (const name of ["agent-artifacts", "agent-mesh"] as const) {
-  for (const path of [...OPERATIONS[name], ...UNLISTED[name]]) {
+for (const name of FUNCTIONS) {
+  for (const [path] of cardsOf(name)) {
     Deno.test(`${name}${path} with an unknown field → 422 with its name`, async () => {
       const answer = await post(`/${name}${path}`, { as: "operator", body: { colour: "blue" } });
       assert.ok(issuesOf(answer).includes("colour: Unknown field."), JSON.stringify(answer.body));
