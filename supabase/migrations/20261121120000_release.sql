@@ -1437,7 +1437,8 @@ create table agents.used_tokens (
   key_id text collate "C" not null,
   expires_at timestamptz not null,
 
-  constraint a_token_is_used_once primary key (enrolment_id, token_id)
+  constraint a_token_is_used_once primary key (enrolment_id, token_id),
+  constraint token_id_is_a_sha256 check (length(token_id) = 64 and token_id ~ '^[0-9a-f]*$')
 );
 comment on table agents.used_tokens is
   'The tokens that enrolments for single-use tokens have seen, until they expire.';
@@ -11731,6 +11732,7 @@ begin
   delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
   perform agents.replace_tags(operator, remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = remove_agent.agent_id;
+  delete from agents.changed_things t where t.actor = remove_agent.agent_id;
 
   if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
     perform agents.record_event(
@@ -13215,6 +13217,29 @@ return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
 comment on function agents.pattern_of_name(text) is
   'A regular expression that finds a name in free text, and not within a longer word.';
 
+create function agents.policy_contains(name text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  -- A policy cannot name an agent whose identifier begins with tag:.
+  select not starts_with(policy_contains.name, 'tag:') and (
+    mesh.policy_names(array[policy_contains.name])
+    or exists (
+      select
+      from mesh.policies p
+      -- Comments and tests name agents, too. The words of the format itself do not, nor does a tag
+      -- that only ends in the name.
+      where regexp_replace(p.source, '"\w+"\s*:|"proto"\s*:\s*"\w+"|"expect"\s*:\s*"\w+"', '', 'g')
+        ~ ('(?<![A-Za-z0-9_@-]|[A-Za-z0-9][.:])' || replace(policy_contains.name, '.', '\.')
+          || '(?![A-Za-z0-9_@-]|[.:][A-Za-z0-9])')
+    )
+  )
+$$;
+comment on function agents.policy_contains(text) is
+  'Whether the policy names an agent in its rules, or its file contains the name as a whole: in a '
+  'comment or a test.';
+
 create function agents.has_ended(enrolment agents.enrolments) returns boolean
 language sql
 stable
@@ -13331,6 +13356,7 @@ as $$
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
       )
+      + agents.policy_contains(name)::integer
     )
   )
 $$;
@@ -13554,12 +13580,10 @@ begin
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
-  if not starts_with(erase_agent.agent_id, 'tag:')
-    and mesh.policy_names(array[erase_agent.agent_id])
-  then
+  if agents.policy_contains(erase_agent.agent_id) then
     raise sqlstate 'PT409' using
       message = 'policy_rule',
-      hint = 'The policy names this agent. Apply one that does not, then erase it.';
+      hint = 'The policy names this agent, in a rule, a test or a comment. Apply one that does not, then erase it.';
   end if;
   if erase_agent.pseudonym is null then
     -- For a record outside the database: after a restore, the agent is erased again by it.
@@ -13705,6 +13729,10 @@ begin
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
+  delete from artifacts.totals t
+  where t.agent_id = forget_holder.agent_id
+    and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
+  delete from agents.changed_things t where t.actor = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.from_agent = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
   -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
@@ -15638,7 +15666,13 @@ begin
 
   if enrolment.single_use_tokens then
     insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
-    values (enrolment.enrolment_id, enrol.token_id, made_id, enrol.token_expires_at)
+    values (
+      enrolment.enrolment_id,
+      -- The issuer chose the jti, which may contain the agent's name.
+      encode(sha256(convert_to(enrol.token_id, 'UTF8')), 'hex'),
+      made_id,
+      enrol.token_expires_at
+    )
     on conflict on constraint a_token_is_used_once do update
     set key_id = excluded.key_id
     where is_repeated and u.key_id = newest.key_id;
