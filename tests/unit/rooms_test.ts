@@ -78,6 +78,14 @@ Deno.test("the imports between rooms, types included → no way leads back to wh
   assert.equal(cycle, null, `a cycle of imports: ${cycle?.join(" → ")}`);
 });
 
+Deno.test("the imports between files, types included → no way leads back to where it began", async () => {
+  const files = new Map(
+    Array.from(await readImports(), ([file, targets]) => [file, new Set(targets)] as const),
+  );
+  const cycle = findCycle(files);
+  assert.equal(cycle, null, `a cycle of imports: ${cycle?.join(" → ")}`);
+});
+
 Deno.test("the imports between houses → never from one to a later one", async () => {
   const houseOf = (path: string) => HOUSES.findIndex((house) => path.startsWith(`${house}/`));
   const upward: string[] = [];

@@ -46,6 +46,11 @@ const OPTIONS = {
     value: "ENROLMENT",
     help: "which enrolment a token is for, if several match it",
   },
+  instance: {
+    type: "string",
+    value: "NAME",
+    help: "which instance of the agent this machine is, if the enrolment allows several",
+  },
 } as const satisfies Options;
 
 export const login: Verb = defineVerb({
@@ -107,7 +112,7 @@ function storedProof(
   values: Values<typeof OPTIONS>,
   url: string,
 ): StoredProof | null {
-  const { github, audience, enrolment, agent } = values;
+  const { github, audience, enrolment, agent, instance } = values;
   const proofs: StoredProof[] = [
     ...(values["enrolment-key-file"]
       ? [{ enrolmentKeyFile: resolve(values["enrolment-key-file"]) }]
@@ -130,10 +135,14 @@ function storedProof(
   ) {
     throw new UsageError("--enrolment needs --token-file or --github.");
   }
+  if (instance !== undefined && proof === null) {
+    throw new UsageError("--instance needs --enrolment-key-file, --token-file or --github.");
+  }
   return proof && {
     ...proof,
     ...(agent !== undefined && { agentName: agent }),
     ...(enrolment !== undefined && { enrolmentId: enrolment }),
+    ...(instance !== undefined && { instance }),
   };
 }
 
