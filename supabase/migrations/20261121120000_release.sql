@@ -1437,7 +1437,8 @@ create table agents.used_tokens (
   key_id text collate "C" not null,
   expires_at timestamptz not null,
 
-  constraint a_token_is_used_once primary key (enrolment_id, token_id)
+  constraint a_token_is_used_once primary key (enrolment_id, token_id),
+  constraint token_id_is_a_sha256 check (length(token_id) = 64 and token_id ~ '^[0-9a-f]*$')
 );
 comment on table agents.used_tokens is
   'The tokens that enrolments for single-use tokens have seen, until they expire.';
@@ -10754,7 +10755,7 @@ comment on function public.find_events(
   'artifact_id: only those about this artifact; types: only these, such as artifact.opened; since: '
   'none older; until: none newer. Without `after` and `since` it returns the newest page, and '
   '`earlier` is the `before` of the page of older events, null if there are no older ones. `next` '
-  'is the `after` of the next page, null if there is none yet (`more` is false). An event with '
+  'is the `after` of the next page, null if no next page exists (`more` is false). An event with '
   '`final` false is beyond the horizon: older transactions may still add events before it, and no '
   'feed shows it yet; `held` is then what held_log returns. `latest` never lies beyond the '
   'horizon: continuing from there misses nothing, and repeats what was not final. A page may be '
@@ -11731,6 +11732,7 @@ begin
   delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
   perform agents.replace_tags(operator, remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = remove_agent.agent_id;
+  delete from agents.changed_things t where t.actor = remove_agent.agent_id;
 
   if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
     perform agents.record_event(
@@ -13215,6 +13217,29 @@ return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
 comment on function agents.pattern_of_name(text) is
   'A regular expression that finds a name in free text, and not within a longer word.';
 
+create function agents.policy_contains(name text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  -- A policy cannot name an agent whose identifier begins with tag:.
+  select not starts_with(policy_contains.name, 'tag:') and (
+    mesh.policy_names(array[policy_contains.name])
+    or exists (
+      select
+      from mesh.policies p
+      -- Comments and tests name agents, too. The words of the format itself do not, nor does a tag
+      -- that only ends in the name.
+      where regexp_replace(p.source, '"\w+"\s*:|"proto"\s*:\s*"\w+"|"expect"\s*:\s*"\w+"', '', 'g')
+        ~ ('(?<![A-Za-z0-9_@-]|[A-Za-z0-9][.:])' || replace(policy_contains.name, '.', '\.')
+          || '(?![A-Za-z0-9_@-]|[.:][A-Za-z0-9])')
+    )
+  )
+$$;
+comment on function agents.policy_contains(text) is
+  'Whether the policy names an agent in its rules, or its file contains the name as a whole: in a '
+  'comment or a test.';
+
 create function agents.has_ended(enrolment agents.enrolments) returns boolean
 language sql
 stable
@@ -13331,6 +13356,7 @@ as $$
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
       )
+      + agents.policy_contains(name)::integer
     )
   )
 $$;
@@ -13554,12 +13580,10 @@ begin
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
-  if not starts_with(erase_agent.agent_id, 'tag:')
-    and mesh.policy_names(array[erase_agent.agent_id])
-  then
+  if agents.policy_contains(erase_agent.agent_id) then
     raise sqlstate 'PT409' using
       message = 'policy_rule',
-      hint = 'The policy names this agent. Apply one that does not, then erase it.';
+      hint = 'The policy names this agent, in a rule, a test or a comment. Apply one that does not, then erase it.';
   end if;
   if erase_agent.pseudonym is null then
     -- For a record outside the database: after a restore, the agent is erased again by it.
@@ -13705,6 +13729,10 @@ begin
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
+  delete from artifacts.totals t
+  where t.agent_id = forget_holder.agent_id
+    and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
+  delete from agents.changed_things t where t.actor = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.from_agent = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
   -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
@@ -13850,13 +13878,18 @@ comment on table agents.structure is
 comment on column agents.structure.part is
   'The name of the part in words, such as "index agents.events_by_agent".';
 comment on column agents.structure.statement is
-  'The statement that creates the part again if it is missing.';
+  'The statement that creates the part again if it is missing or was changed.';
 
 create function agents.present_structure() returns table (part text, statement text)
 language sql
 stable
 -- With an empty search_path, names in the definitions include their schemas.
 set search_path = ''
+-- The same definition is the same text, whatever the settings of the session that reads it.
+set quote_all_identifiers = off
+set intervalstyle = postgres
+set datestyle = iso
+set timezone = 'UTC'
 as $$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relrowsecurity
@@ -13875,12 +13908,13 @@ as $$
     where g.tgrelid = t.oid and not g.tgisinternal and g.tgenabled not in ('O', 'A')
   )
   union all
-  select format('trigger %s of %s', g.tgname, t.name), pg_get_triggerdef(g.oid) || ';'
+  select format('trigger %s of %s', g.tgname, t.name),
+    format('drop trigger if exists %I on %s; %s;', g.tgname, t.name, pg_get_triggerdef(g.oid))
   from tables t
   join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
   union all
   select format('constraint %s of %s', k.conname, t.name),
-    -- A constraint that is there but was never validated must go first.
+    -- A constraint that was changed or never validated must go first.
     format(
       'alter table %1$s drop constraint if exists %2$I, add constraint %2$I %3$s;',
       t.name, k.conname, pg_get_constraintdef(k.oid)
@@ -13913,7 +13947,7 @@ as $$
   where a.attidentity <> ''
   union all
   select 'index ' || i.indexrelid::regclass,
-    -- An index that is not valid has the name.
+    -- An index that was changed or is not valid has the name.
     format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid))
   from tables t
   join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
@@ -13950,18 +13984,21 @@ set search_path = ''
 as $$
   select coalesce(
     json_agg(
-      json_build_object('part', s.part, 'statement', s.statement)
+      json_build_object('part', s.part, 'statement', s.statement, 'is_changed', p.part is not null)
       -- Parts that others depend on come first: a foreign key needs a primary key.
       order by s.statement like '% foreign key %', s.part
     ),
     '[]'
   )
   from agents.structure s
-  where s.part <> all (array(select p.part from agents.present_structure() p))
+  left join agents.present_structure() p on p.part = s.part
+  where p.part is null
+    -- An identity of the other kind also numbers our rows, and its statement would fail.
+    or p.statement <> s.statement and s.part not like 'identity of %'
 $$;
 comment on function agents.missing_structure() is
-  'The recorded parts that no longer exist under the same name: [{part, statement that creates it '
-  'again}].';
+  'The recorded parts that no longer exist under the same name, or are different (is_changed): '
+  '[{part, statement that creates it again, is_changed}].';
 
 -- schemas/operator/deployment/exposure.sql
 
@@ -14263,6 +14300,94 @@ comment on function agents.definers(text[]) is
   'Those of our functions that run as their owner: their signatures by name. operations: as in '
   'function_digests.';
 
+-- schemas/operator/deployment/shared_tables.sql
+
+create function agents.shared_tables() returns json
+language sql
+stable
+set search_path = ''
+as $$
+  with ours as (
+    select c.oid, c.relnamespace
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p')
+  ), found as (
+    select 'child' as kind, i.inhrelid::regclass::text as object, i.inhparent::regclass::text as other,
+      format('alter table %s no inherit %s;', i.inhrelid::regclass, i.inhparent::regclass) as statement
+    from pg_catalog.pg_inherits i
+    where i.inhparent in (select o.oid from ours o)
+    union all
+    select 'parent', i.inhparent::regclass::text, i.inhrelid::regclass::text,
+      format(
+        case when c.relispartition then 'alter table %2$s detach partition %1$s;'
+          else 'alter table %1$s no inherit %2$s;' end,
+        i.inhrelid::regclass, i.inhparent::regclass
+      )
+    from pg_catalog.pg_inherits i
+    join pg_catalog.pg_class c on c.oid = i.inhrelid
+    where i.inhrelid in (select o.oid from ours o)
+    union all
+    select 'publication', p.pubname, string_agg(r.prrelid::regclass::text, ', ' order by r.prrelid),
+      format(
+        'alter publication %I drop table %s;', p.pubname,
+        string_agg(r.prrelid::regclass::text, ', ' order by r.prrelid)
+      )
+    from pg_catalog.pg_publication p
+    join pg_catalog.pg_publication_rel r on r.prpubid = p.oid
+    where r.prrelid in (select o.oid from ours o)
+    group by p.pubname
+    union all
+    select 'publication', p.pubname, string_agg(n.nspname, ', ' order by n.nspname),
+      format(
+        'alter publication %I drop tables in schema %s;', p.pubname,
+        string_agg(quote_ident(n.nspname), ', ' order by n.nspname)
+      )
+    from pg_catalog.pg_publication p
+    join pg_catalog.pg_publication_namespace s on s.pnpubid = p.oid
+    join pg_catalog.pg_namespace n on n.oid = s.pnnspid
+    where n.nspname = any (agents.own_schemas())
+    group by p.pubname
+    union all
+    -- A publication for all tables cannot leave one out.
+    select 'publication', p.pubname, 'all tables',
+      format(
+        e'begin;\ndrop publication %1$I;\ncreate publication %1$I%2$s with (publish = %3$L%4$s);\ncommit;',
+        p.pubname,
+        (
+          select ' for tables in schema ' || string_agg(distinct quote_ident(n.nspname), ', ')
+          from pg_catalog.pg_class c
+          join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where c.relkind in ('r', 'p')
+            and c.relpersistence = 'p'
+            and n.nspname !~ '^pg_'
+            and n.nspname <> 'information_schema'
+            and n.nspname <> all (agents.own_schemas())
+        ),
+        concat_ws(
+          ', ', case when p.pubinsert then 'insert' end, case when p.pubupdate then 'update' end,
+          case when p.pubdelete then 'delete' end, case when p.pubtruncate then 'truncate' end
+        ),
+        case when p.pubviaroot then ', publish_via_partition_root = true' end
+      )
+    from pg_catalog.pg_publication p
+    where p.puballtables
+  )
+  select coalesce(
+    json_agg(
+      json_build_object('kind', f.kind, 'object', f.object, 'other', f.other, 'statement', f.statement)
+      order by f.kind, f.object, f.other
+    ),
+    '[]'
+  )
+  from found f
+$$;
+comment on function agents.shared_tables() is
+  'What carries rows of our tables to others, or rows of others into ours, without a privilege on '
+  'ours: [{kind, object, other, statement that ends it}]. kind: publication (object; other: what of '
+  'ours it publishes), child (a table, object, that inherits from ours, other), parent (a table, '
+  'object, that ours, other, inherits from). No migration makes one.';
+
 -- schemas/operator/deployment/deployment.sql
 
 -- Compares this database with a checkout of the project, for `deno task doctor`.
@@ -14343,6 +14468,7 @@ begin
     'definers', agents.definers(inspect_deployment.operations),
     'open_objects', agents.open_objects(),
     'strange_structure', agents.strange_structure(),
+    'shared_tables', agents.shared_tables(),
     'policies', agents.readable_policies(),
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
@@ -14358,9 +14484,9 @@ comment on function public.inspect_deployment(text[]) is
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
-  'missing_structure, definers, open_objects, strange_structure, policies, unprotected_storage, '
-  'bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A digest of a migration '
-  'is the MD5 of its text without white space and semicolons.';
+  'missing_structure, definers, open_objects, strange_structure, shared_tables, policies, '
+  'unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A '
+  'digest of a migration is the MD5 of its text without white space and semicolons.';
 
 -- schemas/operator/restores/restores.sql
 
@@ -15564,7 +15690,13 @@ begin
 
   if enrolment.single_use_tokens then
     insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
-    values (enrolment.enrolment_id, enrol.token_id, made_id, enrol.token_expires_at)
+    values (
+      enrolment.enrolment_id,
+      -- The issuer chose the jti, which may contain the agent's name.
+      encode(sha256(convert_to(enrol.token_id, 'UTF8')), 'hex'),
+      made_id,
+      enrol.token_expires_at
+    )
     on conflict on constraint a_token_is_used_once do update
     set key_id = excluded.key_id
     where is_repeated and u.key_id = newest.key_id;
