@@ -1437,7 +1437,8 @@ create table agents.used_tokens (
   key_id text collate "C" not null,
   expires_at timestamptz not null,
 
-  constraint a_token_is_used_once primary key (enrolment_id, token_id)
+  constraint a_token_is_used_once primary key (enrolment_id, token_id),
+  constraint token_id_is_a_sha256 check (length(token_id) = 64 and token_id ~ '^[0-9a-f]*$')
 );
 comment on table agents.used_tokens is
   'The tokens that enrolments for single-use tokens have seen, until they expire.';
@@ -11731,6 +11732,7 @@ begin
   delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
   perform agents.replace_tags(operator, remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = remove_agent.agent_id;
+  delete from agents.changed_things t where t.actor = remove_agent.agent_id;
 
   if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
     perform agents.record_event(
@@ -13215,6 +13217,29 @@ return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
 comment on function agents.pattern_of_name(text) is
   'A regular expression that finds a name in free text, and not within a longer word.';
 
+create function agents.policy_contains(name text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  -- A policy cannot name an agent whose identifier begins with tag:.
+  select not starts_with(policy_contains.name, 'tag:') and (
+    mesh.policy_names(array[policy_contains.name])
+    or exists (
+      select
+      from mesh.policies p
+      -- Comments and tests name agents, too. The words of the format itself do not, nor does a tag
+      -- that only ends in the name.
+      where regexp_replace(p.source, '"\w+"\s*:|"proto"\s*:\s*"\w+"|"expect"\s*:\s*"\w+"', '', 'g')
+        ~ ('(?<![A-Za-z0-9_@-]|[A-Za-z0-9][.:])' || replace(policy_contains.name, '.', '\.')
+          || '(?![A-Za-z0-9_@-]|[.:][A-Za-z0-9])')
+    )
+  )
+$$;
+comment on function agents.policy_contains(text) is
+  'Whether the policy names an agent in its rules, or its file contains the name as a whole: in a '
+  'comment or a test.';
+
 create function agents.has_ended(enrolment agents.enrolments) returns boolean
 language sql
 stable
@@ -13331,6 +13356,7 @@ as $$
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
       )
+      + agents.policy_contains(name)::integer
     )
   )
 $$;
@@ -13554,12 +13580,10 @@ begin
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
-  if not starts_with(erase_agent.agent_id, 'tag:')
-    and mesh.policy_names(array[erase_agent.agent_id])
-  then
+  if agents.policy_contains(erase_agent.agent_id) then
     raise sqlstate 'PT409' using
       message = 'policy_rule',
-      hint = 'The policy names this agent. Apply one that does not, then erase it.';
+      hint = 'The policy names this agent, in a rule, a test or a comment. Apply one that does not, then erase it.';
   end if;
   if erase_agent.pseudonym is null then
     -- For a record outside the database: after a restore, the agent is erased again by it.
@@ -13705,6 +13729,10 @@ begin
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
+  delete from artifacts.totals t
+  where t.agent_id = forget_holder.agent_id
+    and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
+  delete from agents.changed_things t where t.actor = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.from_agent = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
   -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
@@ -14663,9 +14691,32 @@ comment on function public.list_live_keys(integer, text) is
 -- `deno task after-restore --record` makes again what they say. An event of the record is found
 -- here by its number and its time, because a restore gives the numbers of lost events out again.
 
-create index events_by_replayed on agents.events (object_id) where action = 'ending.replayed';
-comment on index agents.events_by_replayed is
-  'Finds the events of a record that were replayed. Only a restore adds entries.';
+create table agents.replayed_endings (
+  event_id text collate "C",
+  recorded_at text collate "C",
+
+  constraint an_ending_is_replayed_once primary key (event_id, recorded_at)
+);
+comment on table agents.replayed_endings is
+  'The events of a record that were replayed after a restore. Rows stay for ever: otherwise, the '
+  'same record would later end what has come anew since. Only a restore adds rows.';
+
+create function public.read_project() returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    -- No agent has a name with spaces, so this is the hash of no name.
+    'project', encode(agents.hash_of_name('the project of a record'), 'hex')
+  );
+end
+$$;
+comment on function public.read_project() is
+  'A random identifier of this database, the same after a restore and in a copy: {project}. A '
+  'record of endings names it.';
 
 create function public.find_lost_events(recorded jsonb) returns json
 language plpgsql
@@ -14693,10 +14744,8 @@ begin
         where e.event_id = r.number and agents.iso_timestamp(e.occurred_at) = r.recorded_at
       )
       and not exists (
-        select from agents.events m
-        where m.action = 'ending.replayed'
-          and m.object_id = r.event_id
-          and m.details ->> 'recorded_at' = r.recorded_at
+        select from agents.replayed_endings p
+        where p.event_id = r.event_id and p.recorded_at = r.recorded_at
       )
   ));
 end
@@ -14713,6 +14762,9 @@ security invoker
 set search_path = ''
 as $$
 begin
+  insert into agents.replayed_endings (event_id, recorded_at)
+  values (note_replayed_event.event_id, note_replayed_event.recorded_at)
+  on conflict do nothing;
   perform agents.record_event(
     '{"kind": "operator"}', null, 'ending.replayed', null, note_replayed_event.event_id,
     jsonb_build_object('recorded_at', note_replayed_event.recorded_at)
@@ -14722,7 +14774,7 @@ end
 $$;
 comment on function public.note_replayed_event(text, text) is
   'Records that what an event of a record says was made again, so that find_lost_events leaves it '
-  'out from now on.';
+  'out for ever.';
 
 create function agents.next_erasable_name(after text) returns text
 language sql
@@ -15638,7 +15690,13 @@ begin
 
   if enrolment.single_use_tokens then
     insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
-    values (enrolment.enrolment_id, enrol.token_id, made_id, enrol.token_expires_at)
+    values (
+      enrolment.enrolment_id,
+      -- The issuer chose the jti, which may contain the agent's name.
+      encode(sha256(convert_to(enrol.token_id, 'UTF8')), 'hex'),
+      made_id,
+      enrol.token_expires_at
+    )
     on conflict on constraint a_token_is_used_once do update
     set key_id = excluded.key_id
     where is_repeated and u.key_id = newest.key_id;
@@ -16480,6 +16538,7 @@ grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
+grant select, insert on agents.replayed_endings to service_role;
 grant select, insert, update, delete on agents.former_holders to service_role;
 grant select, insert, update, delete on agents.used_tokens to service_role;
 grant select, insert, update, delete on agents.enrolment_refusals to service_role;
@@ -16527,6 +16586,7 @@ alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
+alter table agents.replayed_endings enable row level security;
 alter table agents.former_holders enable row level security;
 alter table agents.used_tokens enable row level security;
 alter table agents.enrolment_refusals enable row level security;
@@ -16673,6 +16733,7 @@ declare
     'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
+    'public.read_project',
     'public.find_lost_events',
     'public.find_hashed_names',
     'public.list_live_keys',

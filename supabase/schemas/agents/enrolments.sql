@@ -149,7 +149,8 @@ create table agents.used_tokens (
   key_id text collate "C" not null,
   expires_at timestamptz not null,
 
-  constraint a_token_is_used_once primary key (enrolment_id, token_id)
+  constraint a_token_is_used_once primary key (enrolment_id, token_id),
+  constraint token_id_is_a_sha256 check (length(token_id) = 64 and token_id ~ '^[0-9a-f]*$')
 );
 comment on table agents.used_tokens is
   'The tokens that enrolments for single-use tokens have seen, until they expire.';

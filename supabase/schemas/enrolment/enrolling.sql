@@ -70,7 +70,13 @@ begin
 
   if enrolment.single_use_tokens then
     insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
-    values (enrolment.enrolment_id, enrol.token_id, made_id, enrol.token_expires_at)
+    values (
+      enrolment.enrolment_id,
+      -- The issuer chose the jti, which may contain the agent's name.
+      encode(sha256(convert_to(enrol.token_id, 'UTF8')), 'hex'),
+      made_id,
+      enrol.token_expires_at
+    )
     on conflict on constraint a_token_is_used_once do update
     set key_id = excluded.key_id
     where is_repeated and u.key_id = newest.key_id;

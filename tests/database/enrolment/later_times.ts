@@ -21,19 +21,17 @@ const CONCERNED: Readonly<Record<string, string>> = {
 };
 
 /** Every column of the project's tables with a point in time that is not computed. */
-export async function timeColumns(): Promise<readonly TimeColumn[]> {
-  return await withStackDatabase(async (sql) =>
-    Array.from(
-      await sql<TimeColumn[]>`
-        select a.attrelid::regclass::text as table, quote_ident(a.attname) as column
-        from pg_attribute a
-        join pg_class c on c.oid = a.attrelid
-        join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = any (agents.own_schemas())
-          and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-          and a.atttypid in ('timestamptz'::regtype, 'date'::regtype)
-        order by a.attrelid, a.attnum`,
-    )
+export async function timeColumns(sql: postgres.Sql): Promise<readonly TimeColumn[]> {
+  return Array.from(
+    await sql<TimeColumn[]>`
+      select a.attrelid::regclass::text as table, quote_ident(a.attname) as column
+      from pg_attribute a
+      join pg_class c on c.oid = a.attrelid
+      join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = any (agents.own_schemas())
+        and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+        and a.atttypid in ('timestamptz'::regtype, 'date'::regtype)
+      order by a.attrelid, a.attnum`,
   );
 }
 
@@ -44,23 +42,29 @@ export async function timeColumns(): Promise<readonly TimeColumn[]> {
  * beginning.
  */
 export async function letDaysPass(days: number, texts: readonly string[]): Promise<void> {
-  const columns = await timeColumns();
+  await withStackDatabase((sql) => letDaysPassIn(sql, days, texts));
+}
+
+export async function letDaysPassIn(
+  sql: postgres.Sql,
+  days: number,
+  texts: readonly string[],
+): Promise<void> {
+  const columns = await timeColumns(sql);
   assert.ok(columns.length > 50, String(columns.length));
   const patterns = texts.map((text) => `%${text}%`);
-  await withStackDatabase(async (sql: postgres.Sql) => {
-    await sql.begin(async (transaction) => {
-      // The log refuses changes, whoever makes them.
-      await transaction`set local session_replication_role = replica`;
-      for (const [table, own] of Map.groupBy(columns, ({ table }) => table)) {
-        const changes = own.map(({ column }) =>
-          `${column} = ${column} - $1::integer * interval '1 day'`
-        );
-        await transaction.unsafe(
-          `update ${table} t set ${changes.join(", ")} where ${CONCERNED[table] ?? NAMED}`,
-          [days, patterns, texts as string[]],
-        );
-      }
-    });
+  await sql.begin(async (transaction) => {
+    // The log refuses changes, whoever makes them.
+    await transaction`set local session_replication_role = replica`;
+    for (const [table, own] of Map.groupBy(columns, ({ table }) => table)) {
+      const changes = own.map(({ column }) =>
+        `${column} = ${column} - $1::integer * interval '1 day'`
+      );
+      await transaction.unsafe(
+        `update ${table} t set ${changes.join(", ")} where ${CONCERNED[table] ?? NAMED}`,
+        [days, patterns, texts as string[]],
+      );
+    }
   });
 }
 

@@ -193,12 +193,10 @@ begin
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
-  if not starts_with(erase_agent.agent_id, 'tag:')
-    and mesh.policy_names(array[erase_agent.agent_id])
-  then
+  if agents.policy_contains(erase_agent.agent_id) then
     raise sqlstate 'PT409' using
       message = 'policy_rule',
-      hint = 'The policy names this agent. Apply one that does not, then erase it.';
+      hint = 'The policy names this agent, in a rule, a test or a comment. Apply one that does not, then erase it.';
   end if;
   if erase_agent.pseudonym is null then
     -- For a record outside the database: after a restore, the agent is erased again by it.

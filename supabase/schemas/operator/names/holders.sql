@@ -89,6 +89,10 @@ begin
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
+  delete from artifacts.totals t
+  where t.agent_id = forget_holder.agent_id
+    and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
+  delete from agents.changed_things t where t.actor = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.from_agent = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
   -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
