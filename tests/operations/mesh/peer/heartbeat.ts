@@ -3,7 +3,7 @@ import { createAgent } from "../../../conformance/client.ts";
 import { heartbeat, join, netmapOf } from "../../../conformance/mesh_cast.ts";
 import type { MeshCard } from "../../card.ts";
 import { assertOnline, newPair } from "../arrangements.ts";
-import { HEARTBEAT_PLANS } from "./plans/heartbeat.ts";
+import { HEARTBEAT_PLANS } from "../plans/heartbeat.ts";
 
 export const peerHeartbeat: MeshCard = {
   document: "described",

@@ -6,7 +6,7 @@ import {
   PEER,
   type PlannedCall,
   STRANGER,
-} from "../../../../database/plans/planned_call.ts";
+} from "../../../database/plans/planned_call.ts";
 
 function path(agent_id: string) {
   return {
