@@ -14691,9 +14691,32 @@ comment on function public.list_live_keys(integer, text) is
 -- `deno task after-restore --record` makes again what they say. An event of the record is found
 -- here by its number and its time, because a restore gives the numbers of lost events out again.
 
-create index events_by_replayed on agents.events (object_id) where action = 'ending.replayed';
-comment on index agents.events_by_replayed is
-  'Finds the events of a record that were replayed. Only a restore adds entries.';
+create table agents.replayed_endings (
+  event_id text collate "C",
+  recorded_at text collate "C",
+
+  constraint an_ending_is_replayed_once primary key (event_id, recorded_at)
+);
+comment on table agents.replayed_endings is
+  'The events of a record that were replayed after a restore. Rows stay for ever: otherwise, the '
+  'same record would later end what has come anew since. Only a restore adds rows.';
+
+create function public.read_project() returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    -- No agent has a name with spaces, so this is the hash of no name.
+    'project', encode(agents.hash_of_name('the project of a record'), 'hex')
+  );
+end
+$$;
+comment on function public.read_project() is
+  'A random identifier of this database, the same after a restore and in a copy: {project}. A '
+  'record of endings names it.';
 
 create function public.find_lost_events(recorded jsonb) returns json
 language plpgsql
@@ -14721,10 +14744,8 @@ begin
         where e.event_id = r.number and agents.iso_timestamp(e.occurred_at) = r.recorded_at
       )
       and not exists (
-        select from agents.events m
-        where m.action = 'ending.replayed'
-          and m.object_id = r.event_id
-          and m.details ->> 'recorded_at' = r.recorded_at
+        select from agents.replayed_endings p
+        where p.event_id = r.event_id and p.recorded_at = r.recorded_at
       )
   ));
 end
@@ -14741,6 +14762,9 @@ security invoker
 set search_path = ''
 as $$
 begin
+  insert into agents.replayed_endings (event_id, recorded_at)
+  values (note_replayed_event.event_id, note_replayed_event.recorded_at)
+  on conflict do nothing;
   perform agents.record_event(
     '{"kind": "operator"}', null, 'ending.replayed', null, note_replayed_event.event_id,
     jsonb_build_object('recorded_at', note_replayed_event.recorded_at)
@@ -14750,7 +14774,7 @@ end
 $$;
 comment on function public.note_replayed_event(text, text) is
   'Records that what an event of a record says was made again, so that find_lost_events leaves it '
-  'out from now on.';
+  'out for ever.';
 
 create function agents.next_erasable_name(after text) returns text
 language sql
@@ -16514,6 +16538,7 @@ grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
+grant select, insert on agents.replayed_endings to service_role;
 grant select, insert, update, delete on agents.former_holders to service_role;
 grant select, insert, update, delete on agents.used_tokens to service_role;
 grant select, insert, update, delete on agents.enrolment_refusals to service_role;
@@ -16561,6 +16586,7 @@ alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
+alter table agents.replayed_endings enable row level security;
 alter table agents.former_holders enable row level security;
 alter table agents.used_tokens enable row level security;
 alter table agents.enrolment_refusals enable row level security;
@@ -16707,6 +16733,7 @@ declare
     'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
+    'public.read_project',
     'public.find_lost_events',
     'public.find_hashed_names',
     'public.list_live_keys',
