@@ -1,7 +1,7 @@
-import { note, type Output } from "../clients/typescript/src/cli/terminal/output.ts";
-import { UsageError } from "../clients/typescript/src/cli/command/usage_error.ts";
-import { CommandError } from "../local/command/command_error.ts";
-import { runTask } from "../local/command/run_task.ts";
+import { note, type Output } from "../packages/command/terminal/output.ts";
+import { UsageError } from "../packages/command/usage_error.ts";
+import { CommandError } from "../packages/command/command_error.ts";
+import { runTask } from "../packages/command/run_task.ts";
 import { type KeyRequest, readExpiry, readKeyRequests } from "./key_requests.ts";
 import { type MadeKey, makeKeys } from "./many_keys.ts";
 import { readWays, takeOver, waysInWords } from "./names/take_over.ts";

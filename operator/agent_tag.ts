@@ -1,5 +1,5 @@
-import { UsageError } from "../clients/typescript/src/cli/command/usage_error.ts";
-import { runTask } from "../local/command/run_task.ts";
+import { UsageError } from "../packages/command/usage_error.ts";
+import { runTask } from "../packages/command/run_task.ts";
 import { confirm, DELETION_OPTIONS, inCounts } from "./endings/confirmation.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { noteUnlessNamed, nothingNames } from "./reads/known_agent.ts";

@@ -1,7 +1,7 @@
 import process from "node:process";
-import { note } from "../clients/typescript/src/cli/terminal/output.ts";
-import { runTask } from "../local/command/run_task.ts";
-import { CommandError } from "../local/command/command_error.ts";
+import { note } from "../packages/command/terminal/output.ts";
+import { runTask } from "../packages/command/run_task.ts";
+import { CommandError } from "../packages/command/command_error.ts";
 import { confirm } from "./endings/confirmation.ts";
 import { checkBytes } from "./fsck/bytes.ts";
 import { checkObjects } from "./fsck/objects.ts";

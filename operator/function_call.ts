@@ -1,5 +1,6 @@
-import { CommandError } from "../local/command/command_error.ts";
+import { CommandError } from "../packages/command/command_error.ts";
 import { readConnection } from "./operator_call.ts";
+import { operatorFetch } from "./operator_fetch.ts";
 
 /**
  * POSTs to an edge function as the operator, such as to `/agent-mesh/psk/keys`. The deployment is
@@ -11,6 +12,7 @@ export async function callFunctionAsOperator(
   body: Readonly<Record<string, unknown>> = {},
 ): Promise<unknown> {
   const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey } = await readConnection();
+  const fetch = await operatorFetch();
   let response: Response;
   try {
     response = await fetch(new URL(`/functions/v1${path}`, url), {

@@ -1,6 +1,6 @@
 import { AGENT_ID } from "../supabase/functions/_shared/named_ids.ts";
 import { timestamp } from "../supabase/functions/_shared/fields.ts";
-import { CommandError } from "../local/command/command_error.ts";
+import { CommandError } from "../packages/command/command_error.ts";
 import { readNamedFile } from "./reads/named_file.ts";
 
 /** The agent key to make, as `create_agent_key` takes it. */

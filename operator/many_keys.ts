@@ -1,4 +1,4 @@
-import { CommandError } from "../local/command/command_error.ts";
+import { CommandError } from "../packages/command/command_error.ts";
 import type { NumberedRequest } from "./key_requests.ts";
 import { callAsOperator, describeRefusal } from "./operator_call.ts";
 

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { CommandError } from "../local/command/command_error.ts";
+import { CommandError } from "../packages/command/command_error.ts";
 import { stateDirectory } from "../local/stack/options.ts";
 import { stateFiles } from "../local/state/state_files.ts";
+import { operatorFetch } from "./operator_fetch.ts";
 
 const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;
 type Connection = Record<(typeof CONNECTION)[number], string>;
@@ -26,6 +27,7 @@ export async function callAsOperator(
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
   const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey } = await readConnection();
+  const fetch = await operatorFetch();
   let response: Response;
   try {
     response = await fetch(new URL(`/rest/v1/rpc/${functionName}`, url), {

@@ -8,11 +8,11 @@ import {
   type EncryptionKeys,
   parseEncryptionKeys,
 } from "../supabase/functions/agent-mesh/wireguard/encryption_key.ts";
-import type { Output } from "../clients/typescript/src/cli/terminal/output.ts";
-import { runTask } from "../local/command/run_task.ts";
+import type { Output } from "../packages/command/terminal/output.ts";
+import { runTask } from "../packages/command/run_task.ts";
 import { callFunctionAsOperator } from "./function_call.ts";
 import { callAsOperator } from "./operator_call.ts";
-import { CommandError } from "../local/command/command_error.ts";
+import { CommandError } from "../packages/command/command_error.ts";
 
 const BATCH_SIZE = 500;
 

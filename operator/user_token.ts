@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { AGENT_ID } from "../supabase/functions/_shared/named_ids.ts";
-import type { Output } from "../clients/typescript/src/cli/terminal/output.ts";
+import type { Output } from "../packages/command/terminal/output.ts";
 import { readSigningKey } from "../local/auth/signing_key.ts";
 import { DEFAULT_SECONDS, signUserToken } from "../local/auth/user_token.ts";
-import { CommandError } from "../local/command/command_error.ts";
-import { runTask } from "../local/command/run_task.ts";
+import { CommandError } from "../packages/command/command_error.ts";
+import { runTask } from "../packages/command/run_task.ts";
 import { stateDirectory } from "../local/stack/options.ts";
 import { stateFiles } from "../local/state/state_files.ts";
 

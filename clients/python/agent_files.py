@@ -32,6 +32,7 @@ soon, such as `get`.
 import base64
 import contextlib
 import datetime
+import errno
 import hashlib
 import http.client
 import io
@@ -1142,7 +1143,7 @@ class _Enrolment:
 
 # Claims that differ between two tokens of the same subject.
 _OF_ONE_TOKEN = {"exp", "iat", "nbf", "jti", "auth_time", "nonce", "at_hash", "warnafter"}
-# A lock file that was not touched for this long belongs to a process that has ended.
+# A lock that was not touched for this long belongs to a process that has ended.
 _STALE_LOCK_SECONDS = 20
 _TOUCH_SECONDS = 5
 
@@ -1248,7 +1249,7 @@ def _shared_key(
     shared = _read_key_file(path, owner)
     if shared is not None and is_usable(shared):
         return shared
-    with _locked(f"{path}.lock"):
+    with _locked(f"{path}.locked"):
         # Another process may have enrolled meanwhile.
         shared = _read_key_file(path, owner)
         if shared is not None and is_usable(shared):
@@ -1315,25 +1316,25 @@ def _write_key_file(path: str, shared: Json) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: str) -> Iterator[None]:
-    """Holds a lock file, by the rules that the TypeScript client keeps to, too."""
-    while True:
-        try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            break
-        except FileExistsError:
-            with contextlib.suppress(OSError):
-                if time.time() - os.stat(path).st_mtime > _STALE_LOCK_SECONDS:
-                    os.remove(path)
+def _locked(lock: str) -> Iterator[None]:
+    """Holds a lock, by the rules of the TypeScript client: a folder with one file, whose name each
+    holder chooses at random. Only a folder with no file in it can be replaced, and a file can be
+    renamed by its old name only once. So of several processes that find the lock of a killed one, a
+    single one takes it over, and a holder that was suspended for too long does not release the lock
+    of its successor."""
+    name = secrets.token_hex(16)
+    own = os.path.join(lock, name)
+    try:
+        while not _is_lock_taken(lock, name):
             time.sleep(0.05)
-        except OSError as error:
-            raise AgentError("key_unavailable", f"{path} cannot be made.") from error
+    except OSError as error:
+        raise AgentError("key_unavailable", f"{lock} cannot be made.") from error
     is_over = threading.Event()
 
     def touch() -> None:
         while not is_over.wait(_TOUCH_SECONDS):
             with contextlib.suppress(OSError):
-                os.utime(path)
+                os.utime(own)
 
     threading.Thread(target=touch, daemon=True).start()
     try:
@@ -1341,7 +1342,49 @@ def _locked(path: str) -> Iterator[None]:
     finally:
         is_over.set()
         with contextlib.suppress(OSError):
-            os.remove(path)
+            os.remove(own)
+        with contextlib.suppress(OSError):
+            os.rmdir(lock)
+
+
+def _is_lock_taken(lock: str, name: str) -> bool:
+    """Tries to take the lock. False: another process has it."""
+    try:
+        holders = os.listdir(lock)
+    except FileNotFoundError:
+        return _is_lock_made(lock, name)
+    if not holders:
+        # Its holder ended while it released the lock.
+        with contextlib.suppress(OSError):
+            os.rmdir(lock)
+        return _is_lock_made(lock, name)
+    file = os.path.join(lock, holders[0])
+    try:
+        if time.time() - os.stat(file).st_mtime <= _STALE_LOCK_SECONDS:
+            return False
+        # First, so that the file is not old under its new name.
+        os.utime(file)
+        os.rename(file, os.path.join(lock, name))
+        return True
+    except FileNotFoundError:
+        return False
+
+
+def _is_lock_made(lock: str, name: str) -> bool:
+    """Makes the lock together with its file: others never see it without one while it is held."""
+    made = f"{lock}.{name}"
+    os.mkdir(made, 0o700)
+    try:
+        with open(os.path.join(made, name), "x"):
+            pass
+        os.rename(made, lock)
+        return True
+    except OSError as error:
+        shutil.rmtree(made, ignore_errors=True)
+        # Another process made it first. Windows reports that as EPERM or EACCES.
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.EPERM, errno.EACCES):
+            return False
+        raise
 
 
 # Shared, because objects that enrolled separately would end each other's keys.
@@ -1364,7 +1407,7 @@ def _credential_of(
     for proof in proofs:
         if enrol[proof] is None:
             raise ValueError(f"`{proof}` of `enrol` is None.")
-    # None leaves an optional one out. Of a key file, it means that there is none.
+    # None leaves a field out, except for `key_file`: there it means that nothing is shared.
     enrol = {one: value for one, value in enrol.items() if value is not None or one == "key_file"}
     name = (base, *sorted(enrol.items(), key=lambda item: item[0]))
     with _ENROLMENTS_LOCK:
@@ -1710,6 +1753,18 @@ class _Found(NamedTuple):
         return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")
 
 
+class _Place(NamedTuple):
+    """A file or folder to look at."""
+
+    path: str
+    name: str
+    # The path below the top, or below the repository around it.
+    segments: List[str]
+    patterns: "List[_Patterns]"
+    # Whether it is below a hidden folder.
+    is_hidden: bool
+
+
 class _FolderTar(io.RawIOBase):
     """A folder as a tar, which is made while it is read. The tar begins with a listing,
     `<folder>.listing.tsv`. It can be read again from the beginning, and knows its size."""
@@ -1730,9 +1785,9 @@ class _FolderTar(io.RawIOBase):
             name.encode()
         except UnicodeEncodeError:
             raise ValueError(f"The name of {path!r} is not UTF-8.") from None
-        top, places = _patterns_around(path) if gitignore else ([], [])
+        top, patterns = _patterns_around(path) if gitignore else ([], [])
         self._exclude = (top, _parse_patterns(exclude))
-        self._walk(path, name, top, places, is_top=True)
+        self._walk(_Place(path, name, top, patterns, False))
         lines = "".join(f"{entry.size}\t{entry.name}\n" for entry in self.entries)
         self._listing = lines.encode()
         first = self.entries[0]
@@ -1745,38 +1800,50 @@ class _FolderTar(io.RawIOBase):
         self._position = 0
         self.seek(0)
 
-    def _walk(
-        self, path: str, name: str, segments: List[str], places: "List[_Patterns]",
-        is_top: bool = False, is_below_hidden: bool = False,
-    ) -> None:
+    def _walk(self, top: "_Place") -> None:
+        """Finds a folder and everything below it, sorted by name."""
+        # Not recursive: a folder can be deeper than Python's stack.
+        places = [top]
+        while places:
+            place = places.pop()
+            found = self._look(place, is_top=place is top)
+            if found is None or not found.name.endswith("/"):
+                continue
+            is_hidden = place.is_hidden or place is not top and place.segments[-1].startswith(".")
+            patterns = place.patterns
+            if self._gitignore:
+                patterns = _with_gitignore(patterns, place.path, place.segments)
+            places.extend(
+                _Place(os.path.join(place.path, child), found.name + child,
+                       [*place.segments, child], patterns, is_hidden)
+                for child in sorted(os.listdir(place.path), reverse=True)
+            )
+
+    def _look(self, place: "_Place", is_top: bool) -> Optional[_Found]:
+        """None: it is left out."""
+        path, name, segments = place.path, place.name, place.segments
         state = os.lstat(path)
         mode, mtime = state.st_mode & 0o777, int(state.st_mtime)
         is_folder = stat.S_ISDIR(state.st_mode)
         if not is_top:
             if self._gitignore and segments[-1] == ".git":
-                return
+                return None
             # What was chosen for this call decides before every file.
-            if _is_excluded([*places, self._exclude], segments, is_folder):
-                return
+            if _is_excluded([*place.patterns, self._exclude], segments, is_folder):
+                return None
         shown = os.fsencode(name).decode("utf-8", "replace")
         if shown != name:
             self.left_out.append({"name": shown, "kind": "name that is not UTF-8"})
-            return
+            return None
         if not is_folder and not stat.S_ISREG(state.st_mode):
             self.left_out.append({"name": name, "kind": _kind_of(state.st_mode)})
-            return
-        is_hidden = not is_top and segments[-1].startswith(".")
+            return None
         full_name = f"{name}/" if is_folder else name
-        if is_hidden and not is_below_hidden:
+        if not is_top and segments[-1].startswith(".") and not place.is_hidden:
             self.hidden.append(full_name)
-        size = 0 if is_folder else state.st_size
-        self.entries.append(_Found(full_name, path, size, mode, mtime))
-        if is_folder:
-            if self._gitignore:
-                places = _with_gitignore(places, path, segments)
-            for child in sorted(os.listdir(path)):
-                self._walk(os.path.join(path, child), f"{name}/{child}", [*segments, child], places,
-                           is_below_hidden=is_hidden or is_below_hidden)
+        found = _Found(full_name, path, 0 if is_folder else state.st_size, mode, mtime)
+        self.entries.append(found)
+        return found
 
     def readable(self) -> bool:
         return True

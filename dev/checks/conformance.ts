@@ -1,5 +1,5 @@
 import { runConformance } from "./conformance_run.ts";
-import { runProgramTask } from "../../local/command/run_task.ts";
+import { runProgramTask } from "../../packages/command/run_task.ts";
 import { readConnection } from "../../operator/operator_call.ts";
 import { addCounts, describeCounts } from "./test_counts.ts";
 

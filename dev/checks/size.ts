@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
-import { CommandError } from "../../local/command/command_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { type Dependencies, readDependencies } from "../deploy/npm_packages.ts";
 import { type PackedFunction, packFunctions } from "../deploy/pack.ts";
 

@@ -7,7 +7,7 @@ import { stopRequest } from "../../local/processes/stop_request.ts";
 import { stateFiles } from "../../local/state/state_files.ts";
 import { THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, stackEnvironment, startStack } from "../../local/stack/stack.ts";
-import { runProgramTask } from "../../local/command/run_task.ts";
+import { runProgramTask } from "../../packages/command/run_task.ts";
 import { addCounts, countTests, describeCounts, type TestCounts } from "./test_counts.ts";
 import { withTestFiles } from "./test_files.ts";
 import { takeUnits } from "./test_queue.ts";

@@ -1,10 +1,10 @@
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { ensureLwip } from "../mesh/build_lwip.ts";
-import { PROJECT } from "../../local/command/project.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { PROJECT } from "../../local/project.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { bundlePackage } from "./bundle.ts";
 import { CLIENT, copySources } from "./client_sources.ts";
 

@@ -1,7 +1,7 @@
 import { access, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as esbuild from "esbuild";
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { LWIP } from "../mesh/lwip_source.ts";
 
 /** Node 20 is the oldest platform that the package supports. */
@@ -47,8 +47,9 @@ export class DefaultJsonSchemaValidator {
   },
 };
 
+const CLIENT = "clients/typescript/src";
 /** Where `deno task mesh:build` puts the TCP/IP stack, relative to the folder of the sources. */
-const BUILT = "src/ip/built";
+const BUILT = `${CLIENT}/ip/built`;
 
 /**
  * Puts the TCP/IP stack into the bundle, so that no bundler has to find a file. If the stack has
@@ -93,7 +94,7 @@ export async function bundlePackage(sources: string, target: string): Promise<st
   // The library also runs in browsers and workers, so it shares no chunks with the command line.
   const library = await bundle(sources, {
     ...split,
-    entryPoints: ["src/index.ts"],
+    entryPoints: [`${CLIENT}/index.ts`],
     outdir: target,
     platform: "neutral",
     mainFields: ["module", "main"],
@@ -101,19 +102,19 @@ export async function bundlePackage(sources: string, target: string): Promise<st
   const sandboxPeer = await bundle(sources, {
     ...split,
     ...FOR_NODE,
-    entryPoints: ["src/mesh/index.ts", "src/mesh/worker.ts"],
+    entryPoints: [`${CLIENT}/mesh/index.ts`, `${CLIENT}/mesh/worker.ts`],
     outdir: join(target, "mesh"),
   });
   const proxy = await bundle(sources, {
     ...split,
     ...FOR_NODE,
-    entryPoints: ["src/proxy/index.ts"],
+    entryPoints: [`${CLIENT}/proxy/index.ts`],
     outdir: join(target, "proxy"),
   });
   const commandLine = await bundle(sources, {
     ...split,
     ...FOR_NODE,
-    entryPoints: ["src/cli/main.ts"],
+    entryPoints: [`${CLIENT}/cli/main.ts`],
     outdir: join(target, "cli"),
   });
   return licencesText([...library, ...sandboxPeer, ...proxy, ...commandLine]);
@@ -123,7 +124,7 @@ export async function bundlePackage(sources: string, target: string): Promise<st
 export async function bundleCommandLine(sources: string, file: string): Promise<string> {
   const packages = await bundle(sources, {
     ...FOR_NODE,
-    entryPoints: ["src/cli/main.ts"],
+    entryPoints: [`${CLIENT}/cli/main.ts`],
     outfile: file,
     minify: true,
   });

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { installPackages } from "./install_packages.ts";
 
 /** The folder of the TypeScript client's package. */
@@ -20,18 +20,23 @@ export async function readManifest(): Promise<Manifest> {
   return JSON.parse(await readFile(join(CLIENT, "package.json"), "utf8"));
 }
 
+/** The folders with the client's sources, relative to the project. */
+const SOURCES = ["clients/typescript/src", "packages/command"];
+
 /**
- * A temporary folder with the client's sources (`src/`) and, in `node_modules/`, the packages that
- * they import, because a bundler cannot read Deno's own cache. The versions are those of
- * `dev/clients/deno.lock`. Throws CommandError if the packages cannot be installed, or have other
- * versions.
+ * A temporary folder with the client's sources, where they are in the project, and, in
+ * `node_modules/`, the packages that they import, because a bundler cannot read Deno's own cache.
+ * The versions are those of `dev/clients/deno.lock`. Throws CommandError if the packages cannot be
+ * installed, or have other versions.
  */
 export async function copySources(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await mkdtemp(join(tmpdir(), "agent-files-"));
   const remove = () => rm(path, { recursive: true, force: true });
   try {
     const { devDependencies } = await readManifest();
-    await cp(join(CLIENT, "src"), join(path, "src"), { recursive: true });
+    for (const folder of SOURCES) {
+      await cp(join(PROJECT, folder), join(path, folder), { recursive: true });
+    }
     const lock = join(PROJECT, "dev/clients/deno.lock");
     await installPackages(path, { dependencies: devDependencies, lock });
   } catch (error) {

@@ -1,6 +1,6 @@
 import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { PROJECT } from "../../local/project.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { CONTRACTS, contractTypes } from "./contract.ts";
 import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 

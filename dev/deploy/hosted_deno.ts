@@ -1,4 +1,4 @@
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { locatePackageFile } from "./package_file.ts";
 
 /** The Deno version with which the platform's edge runtime is compatible. */

@@ -1,4 +1,4 @@
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { SUPABASE_CLI_VERSION } from "../../operator/doctor/findings/remedies.ts";
 import { locatePackageFile } from "./package_file.ts";
 

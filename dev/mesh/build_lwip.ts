@@ -1,5 +1,5 @@
-import { CommandError } from "../../local/command/command_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { discardLwip, isLwipBuilt, keepLwip } from "./built_lwip.ts";
 import { licencesOf } from "./licences.ts";
 import { ARCHIVE, prepareSources, readArchive, SOURCES } from "./lwip_source.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandError } from "../../local/command/command_error.ts";
-import { PROJECT } from "../../local/command/project.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { PROJECT } from "../../local/project.ts";
 
 /** Where the package looks for the compiled file and its licence. Neither is in the tree. */
 export const TARGET: string = join(PROJECT, "clients/typescript/src/ip/built");

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { applyPatch, parsePatch } from "diff";
 import { unpackTar } from "modern-tar";
 import xz from "xz-decompress";
-import { CommandError } from "../../local/command/command_error.ts";
-import { PROJECT } from "../../local/command/project.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { PROJECT } from "../../local/project.ts";
 import { downloadOriginal } from "./apt_source.ts";
 
 /** lwIP in Debian 12. None of Debian's own patches changes a file that is compiled here. */

@@ -5,7 +5,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 import { stateDirectory } from "../../local/stack/options.ts";
 import { drawHandOver, pictureFile, THEMES, transcribed } from "./hand_over.ts";

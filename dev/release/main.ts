@@ -12,9 +12,9 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CommandError } from "../../local/command/command_error.ts";
-import { PROJECT } from "../../local/command/project.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { PROJECT } from "../../local/project.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 import { buildClient } from "../clients/build_client.ts";
 import { bundleCommandLine } from "../clients/bundle.ts";

@@ -1,4 +1,4 @@
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { type ProgramOptions, runProgram } from "../../local/processes/run_program.ts";
 
 /** Runs a program to its end, and resolves to its output. Throws CommandError if it fails. */

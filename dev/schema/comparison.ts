@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { CommandError, reasonOf } from "../../local/command/command_error.ts";
+import { CommandError, reasonOf } from "../../packages/command/command_error.ts";
 import { applyMigrations } from "../../local/postgres/migrations.ts";
 import { createProjectDatabase } from "../../local/postgres/platform.ts";
 import { type Catalogue, readCatalogue } from "./catalogue.ts";

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandError } from "../../local/command/command_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { openCluster, startPostgres, SUPERUSER } from "../../local/postgres/cluster.ts";
 import { removePostgresHome } from "../../local/postgres/home.ts";
 import { preparePlatform } from "../../local/postgres/platform.ts";

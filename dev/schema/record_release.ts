@@ -1,6 +1,6 @@
 import { VERSION } from "../../supabase/functions/_shared/version.ts";
-import { PROJECT } from "../../local/command/project.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { PROJECT } from "../../local/project.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { recordRelease } from "./releases.ts";
 
 await runTask({

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandError } from "../../local/command/command_error.ts";
-import { PROJECT } from "../../local/command/project.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { PROJECT } from "../../local/project.ts";
 import { type MigrationFile, readMigrationFiles } from "../../local/postgres/migration_files.ts";
 
 /** A release, and the migrations that it added. */

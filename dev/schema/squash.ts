@@ -1,8 +1,8 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandError } from "../../local/command/command_error.ts";
-import { PROJECT } from "../../local/command/project.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { PROJECT } from "../../local/project.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { readReleases } from "./releases.ts";
 import { readSchemaFiles } from "../../local/postgres/schema_files.ts";
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { stateFiles, writePrivateFile } from "../state/state_files.ts";
 
 /** The private key of a state directory's users, a JWK: elliptic curve, P-256, for ES256. */

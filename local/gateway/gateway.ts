@@ -3,8 +3,9 @@ import { allowAnyOrigin } from "./cors.ts";
 import { translateKeys } from "./gateway_keys.ts";
 import type { ProjectKeys } from "../state/project_keys.ts";
 import { forward } from "./proxy.ts";
-import { CommandError } from "../command/command_error.ts";
-import { type Connections, openConnections } from "./short_request.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import type { Connections } from "./forward_options.ts";
+import { openConnections } from "./short_request.ts";
 import { endWhenSilent } from "./silent_sender.ts";
 
 /** The loopback ports that the gateway sends requests to. They may change while it runs. */

@@ -1,25 +1,8 @@
-import {
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as sendRequest,
-  type ServerResponse,
-} from "node:http";
+import { type IncomingMessage, request as sendRequest, type ServerResponse } from "node:http";
 import { breakOff } from "./break_off.ts";
+import type { ForwardOptions } from "./forward_options.ts";
 import { forwardedHeaders, withoutHopByHop } from "./headers.ts";
-import { type Connections, forwardShort, isShort } from "./short_request.ts";
-
-export interface ForwardOptions {
-  /** The upstream's port on loopback. */
-  readonly port: number;
-  /** Path and query for the upstream. */
-  readonly path: string;
-  /** Default: the request's own. */
-  readonly headers?: IncomingHttpHeaders;
-  /** For requests with a short body or none. */
-  readonly connections: Connections;
-  /** Answers when the upstream gives no answer. */
-  readonly whenDown: (request: IncomingMessage, response: ServerResponse) => void;
-}
+import { forwardShort, isShort } from "./short_request.ts";
 
 /**
  * Passes a request on and its answer back, byte for byte. When one side closes its connection, the

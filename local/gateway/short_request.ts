@@ -2,13 +2,10 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent } from "undici";
 import { breakOff } from "./break_off.ts";
+import type { Connections, ForwardOptions } from "./forward_options.ts";
 import { forwardedHeaders, withoutHopByHop } from "./headers.ts";
-import type { ForwardOptions } from "./proxy.ts";
 
 const MAX_BODY_BYTES = 64 * 1024;
-
-/** Keep-alive connections to the upstreams. */
-export type Connections = Agent;
 
 /**
  * The connections are closed long before an upstream closes them: PostgREST does so after 30

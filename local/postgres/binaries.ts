@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { isOpenToOthers, type SystemUser } from "./system_user.ts";
 
 export interface PostgresBinaries {

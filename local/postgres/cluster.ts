@@ -5,7 +5,7 @@ import { freePort } from "../processes/free_port.ts";
 import { type PostgresBinaries, preparePostgresBinaries } from "./binaries.ts";
 import { openPostgresHome } from "./home.ts";
 import { removeForeignPidFile } from "./pid_file.ts";
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { stateFiles } from "../state/state_files.ts";
 import { postgresUser, type SystemUser } from "./system_user.ts";
 

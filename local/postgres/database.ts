@@ -1,5 +1,5 @@
 import { keepRunning } from "../processes/keep_running.ts";
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { applyMigrations, findForeignMigration } from "./migrations.ts";
 import { preparePlatform } from "./platform.ts";
 import { openCluster, startPostgres, SUPERUSER } from "./cluster.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { stateFiles, writePrivateFile } from "../state/state_files.ts";
 import { isOpenToOthers, type SystemUser } from "./system_user.ts";
 

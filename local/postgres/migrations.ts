@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { CommandError, reasonOf } from "../command/command_error.ts";
+import { CommandError, reasonOf } from "../../packages/command/command_error.ts";
 import {
   isSameMigration,
   type MigrationFile,

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "smol-toml";
-import { CommandError } from "../command/command_error.ts";
-import { PROJECT } from "../command/project.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { PROJECT } from "../project.ts";
 
 /** One file of `supabase/schemas/`. */
 export interface SchemaFile {

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 
 /** A user of this system. */
 export interface SystemUser {

@@ -1,4 +1,4 @@
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { isRunning, type ProcessIdentity } from "./process_identity.ts";
 
 /**

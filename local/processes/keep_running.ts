@@ -1,4 +1,4 @@
-import { reasonOf } from "../command/command_error.ts";
+import { reasonOf } from "../../packages/command/command_error.ts";
 
 export interface RunningProcess {
   readonly ended: Promise<string>;

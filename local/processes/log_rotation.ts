@@ -1,6 +1,6 @@
 import { copyFile, readdir, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
-import { reasonOf } from "../command/command_error.ts";
+import { reasonOf } from "../../packages/command/command_error.ts";
 
 export interface LogRotationOptions {
   /** The folder of the logs. Every `*.log` in it is kept short. */

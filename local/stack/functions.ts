@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { logTail, startChild } from "../processes/child_process.ts";
 import { freePort } from "../processes/free_port.ts";
 import { readableVariables } from "./function_environment.ts";
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 
 export interface FunctionOptions {
   readonly name: string;

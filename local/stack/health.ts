@@ -1,4 +1,4 @@
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 
 /**
  * Waits until a function and its database are healthy. Throws CommandError after `patienceSeconds`.

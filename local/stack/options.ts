@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from "node:path";
-import { CommandError } from "../command/command_error.ts";
-import { PROJECT } from "../command/project.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { PROJECT } from "../project.ts";
 import type { FunctionOptions, RunningFunction } from "./functions.ts";
 
 /** Everything that decides how a local stack runs. Each part gets the options that it needs. */

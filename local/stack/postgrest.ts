@@ -2,7 +2,7 @@ import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Child, startChild } from "../processes/child_process.ts";
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import type { StackOptions } from "./options.ts";
 
 export interface PostgrestOptions {

@@ -1,7 +1,7 @@
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandError } from "../command/command_error.ts";
-import { runTask } from "../command/run_task.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { removePostgresHome } from "../postgres/home.ts";
 import { hasRecords } from "../state/process_records.ts";
 import { filesOfBareStart, filesToReset, stateFiles } from "../state/state_files.ts";

@@ -1,6 +1,6 @@
 import { stopRequest } from "../processes/stop_request.ts";
 import { stateFiles } from "../state/state_files.ts";
-import { runTask } from "../command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { readStackOptions } from "./options.ts";
 
 async function main(): Promise<void> {

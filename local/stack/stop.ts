@@ -1,7 +1,7 @@
 import { identifyProcess } from "../processes/process_identity.ts";
 import { ensureEnd, sendSignal } from "../processes/end_process.ts";
 import { endLeftovers } from "../state/process_records.ts";
-import { runTask } from "../command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { runningStack } from "../state/state_lock.ts";
 import { stateDirectory } from "./options.ts";
 

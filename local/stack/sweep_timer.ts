@@ -1,4 +1,4 @@
-import { reasonOf } from "../command/command_error.ts";
+import { reasonOf } from "../../packages/command/command_error.ts";
 import type { StackOptions } from "./options.ts";
 
 type SweepTimerOptions = Pick<StackOptions, "sweepSeconds" | "onProgress">;

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { sign } from "hono/jwt";
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { stateFiles, writePrivateFile } from "./state_files.ts";
 
 /**

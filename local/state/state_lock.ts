@@ -1,5 +1,5 @@
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { CommandError, reasonOf } from "../command/command_error.ts";
+import { CommandError, reasonOf } from "../../packages/command/command_error.ts";
 import { runningProcesses, STACK } from "./process_records.ts";
 import { type StateFiles, stateFiles } from "./state_files.ts";
 

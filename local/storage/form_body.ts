@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy, type BusboyFileStream, type BusboyInstance } from "@fastify/busboy";
-import { reasonOf } from "../command/command_error.ts";
+import { reasonOf } from "../../packages/command/command_error.ts";
 import { storageErrors } from "./storage_error.ts";
 import { parseUserMetadata, SenderGone, type UploadBody } from "./upload_body.ts";
 

@@ -1,6 +1,6 @@
 // @ts-types="@types/pg"
 import pg from "pg";
-import { reasonOf } from "../command/command_error.ts";
+import { reasonOf } from "../../packages/command/command_error.ts";
 import { storageErrors } from "./storage_error.ts";
 
 export interface ObjectMetadata {

@@ -1,6 +1,6 @@
 import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
 import { LIST_OPTIONS, showList } from "../output/list.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import type { AgentRow } from "../reads/rows.ts";
 import { readLimits } from "../reads/settings.ts";
 

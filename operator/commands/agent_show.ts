@@ -1,8 +1,8 @@
-import { definedIn } from "../../clients/typescript/src/cli/terminal/bands.ts";
-import { plain, table, widthOfTerminal } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { definedIn } from "../../packages/command/terminal/bands.ts";
+import { plain, table, widthOfTerminal } from "../../packages/command/terminal/output.ts";
 import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
 import { eventCells } from "../output/event_cells.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { findEvents } from "../reads/find_events.ts";
 import { type HeldLog, heldText } from "../reads/held_log.ts";
 import { nothingNames } from "../reads/known_agent.ts";

@@ -1,9 +1,9 @@
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../../local/command/command_error.ts";
+import { note } from "../../packages/command/terminal/output.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { instantCell } from "../output/cells.ts";
 import { eventCells } from "../output/event_cells.ts";
 import { limitOf, LIST_OPTIONS, showList } from "../output/list.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { sorted, sortingOf } from "../output/sorted.ts";
 import { sinceOf, untilOf } from "../output/since.ts";
 import { EVENT_TYPES } from "../reads/event_types.ts";

@@ -1,7 +1,7 @@
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
 import { instantCell } from "../output/cells.ts";
 import { LIST_OPTIONS, showList } from "../output/list.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { GrantRow } from "../reads/rows.ts";
 

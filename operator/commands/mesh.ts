@@ -1,8 +1,8 @@
-import { note, type Output } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../../local/command/command_error.ts";
+import { note, type Output } from "../../packages/command/terminal/output.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { instantCell } from "../output/cells.ts";
 import { LIST_OPTIONS, type ListValues, showList } from "../output/list.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { graphOf, MOST_DRAWN_EDGES } from "../picture/graph.ts";
 import { renderMermaid } from "../picture/mermaid.ts";
 import { readMesh } from "../picture/read_mesh.ts";

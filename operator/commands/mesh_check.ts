@@ -1,6 +1,6 @@
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { note } from "../../packages/command/terminal/output.ts";
 import { instantCell } from "../output/cells.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { type Columns, sorted, sortingOf } from "../output/sorted.ts";
 import { rowsOf } from "../pages.ts";
 import type { FaultRow } from "../reads/rows.ts";

@@ -1,4 +1,4 @@
-import { runTask } from "../../local/command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { limitOf } from "../output/list.ts";
 import { traceText } from "../output/trace_text.ts";
 import { readTrace } from "../reads/traces.ts";

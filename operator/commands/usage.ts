@@ -1,6 +1,6 @@
 import { bytesOfLimit } from "../output/cells.ts";
 import { LIST_OPTIONS, showList } from "../output/list.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { sinceOf } from "../output/since.ts";
 import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { UsageRow } from "../reads/rows.ts";

@@ -1,5 +1,5 @@
 import type { Context, Hono } from "hono";
-import { CommandError, reasonOf } from "../../local/command/command_error.ts";
+import { CommandError, reasonOf } from "../../packages/command/command_error.ts";
 import { type Action, homeOf, InputError, type Target } from "./act/action.ts";
 import { findAction, inputsOf, targetOf } from "./act/actions.ts";
 import { Results } from "./act/results.ts";

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { reasonOf } from "../../local/command/command_error.ts";
+import { reasonOf } from "../../packages/command/command_error.ts";
 import { addActingPages } from "./acting.ts";
 import { type Asset, ASSETS, readAsset } from "./assets.ts";
 import { guard } from "./guard.ts";

@@ -14,7 +14,7 @@ import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
 import { type Connection, gatherFacts } from "./facts/facts.ts";
 import { fault, type Finding } from "./findings/finding.ts";
-import { reasonOf } from "../../local/command/command_error.ts";
+import { reasonOf } from "../../packages/command/command_error.ts";
 
 const CHECKS = [
   checkDatabase,

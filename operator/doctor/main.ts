@@ -1,4 +1,4 @@
-import { runTask } from "../../local/command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { readConnection } from "../operator_call.ts";
 import { diagnose } from "./diagnose.ts";
 import { describeFindings, isHealthy } from "./findings/finding.ts";

@@ -1,7 +1,7 @@
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../../local/command/command_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
+import { note } from "../../packages/command/terminal/output.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { inCounts, namedDeployment } from "./confirmation.ts";
 import { countMentions, eraseAgent, type Receipt, sumOf } from "./erasing.ts";
 import { writerText } from "../reads/held_log.ts";

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { createInterface } from "node:readline/promises";
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
+import { note } from "../../packages/command/terminal/output.ts";
 import { readConnection } from "../operator_call.ts";
 
 /** The options of every task that deletes something. */

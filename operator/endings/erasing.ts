@@ -43,8 +43,14 @@ export interface Receipt {
 const PATIENCE_MILLISECONDS = 20_000;
 const PAUSE_MILLISECONDS = 100;
 
-export async function countMentions(agent_id: string): Promise<Counted> {
-  return await callAsOperator("count_mentions", { agent_id }) as Counted;
+/** Calls an SQL function as the operator. */
+export type Call = typeof callAsOperator;
+
+export async function countMentions(
+  agent_id: string,
+  call: Call = callAsOperator,
+): Promise<Counted> {
+  return await call("count_mentions", { agent_id }) as Counted;
 }
 
 export function sumOf(mentions: Mentions): number {
@@ -52,25 +58,25 @@ export function sumOf(mentions: Mentions): number {
 }
 
 /** Erases an agent, in as many steps as that takes. It can be stopped and run again. */
-export async function eraseAgent(agent_id: string): Promise<Receipt> {
-  const before = await countMentions(agent_id);
+export async function eraseAgent(agent_id: string, call: Call = callAsOperator): Promise<Receipt> {
+  const before = await countMentions(agent_id, call);
   let pseudonym: string | null = null;
   let step: Step;
   let idleSince = Date.now();
   do {
-    step = await callAsOperator("erase_agent", { agent_id, pseudonym }) as Step;
+    step = await call("erase_agent", { agent_id, pseudonym }) as Step;
     pseudonym = step.pseudonym;
     // The newest events can be read only after every transaction that began before them has ended.
     if (step.events > 0) idleSince = Date.now();
     else if (step.remaining) await pause();
   } while (step.remaining && Date.now() - idleSince < PATIENCE_MILLISECONDS);
   const { isSettled, mentions, deciding_enrolments, open_writers } = await mentionsAfter(
-    agent_id,
     step.ended_before,
     // What has been waited for already is not waited for twice.
     step.remaining ? 0 : PATIENCE_MILLISECONDS,
+    () => countMentions(agent_id, call),
   );
-  const { altered, holds } = await callAsOperator("check_erasure", { pseudonym }) as {
+  const { altered, holds } = await call("check_erasure", { pseudonym }) as {
     altered: number;
     holds: boolean;
   };
@@ -87,9 +93,13 @@ export async function eraseAgent(agent_id: string): Promise<Receipt> {
 }
 
 /** What still names the agent after the transactions that ran during the last step have ended. */
-async function mentionsAfter(agentId: string, transaction: string, patience: number) {
+async function mentionsAfter(
+  transaction: string,
+  patience: number,
+  count: () => Promise<Counted>,
+) {
   for (const startedAt = Date.now();;) {
-    const counted = await countMentions(agentId);
+    const counted = await count();
     const isSettled = BigInt(counted.settled_before) >= BigInt(transaction);
     if (isSettled || Date.now() - startedAt > patience) {
       return { ...counted, isSettled };

@@ -1,7 +1,7 @@
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { reasonOf } from "../../local/command/command_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
+import { note } from "../../packages/command/terminal/output.ts";
+import { reasonOf } from "../../packages/command/command_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { rowsOf } from "../pages.ts";
 import { assertAgentIsNamed } from "../reads/known_agent.ts";

@@ -1,4 +1,4 @@
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
 
 const UNITS = { "": 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
 

@@ -1,4 +1,4 @@
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { readNamedFile } from "../reads/named_file.ts";
 import type { Enrolment } from "./enrolment.ts";

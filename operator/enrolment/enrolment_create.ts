@@ -1,6 +1,6 @@
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
+import { note } from "../../packages/command/terminal/output.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { quotaOf } from "../endings/quota.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { readExpiry } from "../key_requests.ts";

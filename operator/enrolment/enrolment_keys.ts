@@ -1,5 +1,5 @@
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { note } from "../../packages/command/terminal/output.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { confirm, DELETION_OPTIONS } from "../endings/confirmation.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { findEnrolment, readObject } from "./all_enrolments.ts";

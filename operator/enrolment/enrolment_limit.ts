@@ -1,6 +1,6 @@
-import { inBytes } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { inBytes } from "../../packages/command/terminal/output.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { quotaOf } from "../endings/quota.ts";
 import { callAsOperator } from "../operator_call.ts";
 import type { Enrolment } from "./enrolment.ts";

@@ -1,4 +1,4 @@
-import { runTask } from "../../local/command/run_task.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { instantCell } from "../output/cells.ts";
 import { allEnrolments } from "./all_enrolments.ts";
 import { endOf } from "./enrolment.ts";

@@ -1,6 +1,6 @@
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../../local/command/command_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { note } from "../../packages/command/terminal/output.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { confirm, DELETION_OPTIONS, inCounts } from "../endings/confirmation.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { findEnrolment } from "./all_enrolments.ts";

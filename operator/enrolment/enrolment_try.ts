@@ -1,5 +1,5 @@
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { readNamedFile } from "../reads/named_file.ts";
 import { readObject } from "./all_enrolments.ts";

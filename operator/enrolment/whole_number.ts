@@ -1,4 +1,4 @@
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
 
 /** The number that an option takes. Throws UsageError. */
 export function wholeNumber(option: string, text: string): number {

@@ -1,5 +1,5 @@
-import { note, type Output } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../../local/command/command_error.ts";
+import { note, type Output } from "../../packages/command/terminal/output.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { pagesOf } from "../pages.ts";
 import { readStoredBytes, type StoredBytes } from "./stored_bytes.ts";

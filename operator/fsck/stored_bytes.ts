@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { readConnection } from "../operator_call.ts";
+import { operatorFetch } from "../operator_fetch.ts";
 
 /** What Storage returns for an object. `unreadable`: it answers 500, every time. */
 export type StoredBytes =
@@ -40,6 +41,7 @@ export async function readStoredBytes(
 /** Resolves to a text, the reason, if the answer tells nothing about the object. */
 async function tryOnce(path: string, whole: boolean): Promise<StoredBytes | string> {
   const { SUPABASE_URL, SUPABASE_SECRET_KEY } = await readConnection();
+  const fetch = await operatorFetch();
   const response = await fetch(
     new URL(`/storage/v1/object/authenticated/${BUCKET}/${path}`, SUPABASE_URL),
     {

@@ -1,4 +1,4 @@
-import type { Output } from "../../clients/typescript/src/cli/terminal/output.ts";
+import type { Output } from "../../packages/command/terminal/output.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { rowsOf } from "../pages.ts";
 

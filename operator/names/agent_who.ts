@@ -1,6 +1,6 @@
-import { definedIn } from "../../clients/typescript/src/cli/terminal/bands.ts";
-import { plain, widthOfTerminal } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { definedIn } from "../../packages/command/terminal/bands.ts";
+import { plain, widthOfTerminal } from "../../packages/command/terminal/output.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { instantCell } from "../output/cells.ts";
 import { readWays, type Ways, waysInWords } from "./take_over.ts";
 

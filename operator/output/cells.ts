@@ -1,4 +1,4 @@
-import { inBytes } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { inBytes } from "../../packages/command/terminal/output.ts";
 
 /** An instant to the second, such as `2026-01-31T09:30:00Z`; empty for null. */
 export function instantCell(timestamp: string | null): string {

@@ -1,5 +1,5 @@
-import { note, type Output } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../../local/command/command_error.ts";
+import { note, type Output } from "../../packages/command/terminal/output.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { pagesOf, rowsOf } from "../pages.ts";
 import { type Columns, sorted, sortingOf } from "./sorted.ts";
 

@@ -1,5 +1,5 @@
 import { timestamp } from "../../supabase/functions/_shared/fields.ts";
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 
 const MILLISECONDS = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 

@@ -1,6 +1,6 @@
-import type { RowsOptions } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import type { RowsOptions } from "../../packages/command/terminal/output.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
+import { note } from "../../packages/command/terminal/output.ts";
 
 export interface Columns<Row> extends Pick<RowsOptions<Row>, "heads" | "cells"> {
   /** What to sort a column by, if its cells cannot be compared: amounts in words, for example. */

@@ -1,11 +1,6 @@
 /** A trace for a person, on one screen: what exists now, then what happened. */
-import {
-  inBytes,
-  plain,
-  table,
-  widthOfTerminal,
-} from "../../clients/typescript/src/cli/terminal/output.ts";
-import { definedIn } from "../../clients/typescript/src/cli/terminal/bands.ts";
+import { inBytes, plain, table, widthOfTerminal } from "../../packages/command/terminal/output.ts";
+import { definedIn } from "../../packages/command/terminal/bands.ts";
 import { heldText } from "../reads/held_log.ts";
 import type { ArtifactRow, Trace } from "../reads/traces.ts";
 import { instantCell } from "./cells.ts";

@@ -1,4 +1,4 @@
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { rowsOf } from "../pages.ts";
 import type { Sides } from "../reads/paths.ts";
 import type { PeerRow, RuleRow } from "../reads/rows.ts";

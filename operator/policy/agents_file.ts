@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { readNamedFile } from "../reads/named_file.ts";
 import type { TagsOfAgents } from "./policy_tests.ts";
 

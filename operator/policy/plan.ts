@@ -1,4 +1,4 @@
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { note } from "../../packages/command/terminal/output.ts";
 import { instantCell } from "../output/cells.ts";
 import { callAsOperator, RefusedCall } from "../operator_call.ts";
 import type { Policy } from "./policy_file.ts";

@@ -1,6 +1,6 @@
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { CommandError } from "../../local/command/command_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { confirm } from "../endings/confirmation.ts";
 import { applyWhole, planPolicy, summaryOf } from "./plan.ts";
 import { readPolicyFile } from "./policy_file.ts";

@@ -1,5 +1,5 @@
-import { CommandError } from "../../local/command/command_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { readAgentsFile } from "./agents_file.ts";
 import { readPolicyFile } from "./policy_file.ts";
 import { agentsInTests, refuseFailed, runTests } from "./policy_tests.ts";

@@ -6,7 +6,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from "jsonc-parser";
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { readNamedFile } from "../reads/named_file.ts";
 import { policyFile, type PolicyRule, type PolicyTest } from "./schema.ts";
 

@@ -1,6 +1,6 @@
-import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
-import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { UsageError } from "../../packages/command/usage_error.ts";
+import { note } from "../../packages/command/terminal/output.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { describePlan, planPolicy } from "./plan.ts";
 import { readPolicyFile } from "./policy_file.ts";
 import { refuseFailed } from "./policy_tests.ts";

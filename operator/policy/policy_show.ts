@@ -1,6 +1,6 @@
-import { note, write } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../../local/command/command_error.ts";
-import { runTask } from "../../local/command/run_task.ts";
+import { note, write } from "../../packages/command/terminal/output.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { runTask } from "../../packages/command/run_task.ts";
 import { callAsOperator } from "../operator_call.ts";
 import type { PolicyInForce } from "./policy_in_force.ts";
 

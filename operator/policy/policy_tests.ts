@@ -1,4 +1,4 @@
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import type { Policy } from "./policy_file.ts";
 import type { PolicyRule, PolicyTest } from "./schema.ts";
 

@@ -1,5 +1,5 @@
 /** Events that are committed, but not final: older transactions may add some before them. */
-import { plain } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { plain } from "../../packages/command/terminal/output.ts";
 import type { EventRow } from "./rows.ts";
 
 /** A transaction that has written something and is still open. What is not known is null. */

@@ -1,5 +1,5 @@
-import { note, plain } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../../local/command/command_error.ts";
+import { note, plain } from "../../packages/command/terminal/output.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { findEvents } from "./find_events.ts";
 

@@ -1,4 +1,5 @@
 import { readConnection } from "../operator_call.ts";
+import { operatorFetch } from "../operator_fetch.ts";
 
 /** How long agent-mesh may take to answer. */
 const PATIENCE_MILLISECONDS = 5_000;
@@ -6,6 +7,7 @@ const PATIENCE_MILLISECONDS = 5_000;
 /** Whether agents get a relay; null if agent-mesh does not tell. Throws CommandError. */
 export async function readRelayIsSet(): Promise<boolean | null> {
   const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: apikey } = await readConnection();
+  const fetch = await operatorFetch();
   try {
     const response = await fetch(new URL("/functions/v1/agent-mesh/relay", url), {
       method: "POST",

@@ -6,6 +6,7 @@ import {
   readVariables,
 } from "../../supabase/functions/_shared/settings/variables.ts";
 import { readConnection } from "../operator_call.ts";
+import { operatorFetch } from "../operator_fetch.ts";
 
 /** How long a function may take to tell its settings. */
 const PATIENCE_MILLISECONDS = 5_000;
@@ -65,6 +66,7 @@ async function settingsOf(functionName: string): Promise<Environment> {
  */
 async function askForSettings(functionName: string): Promise<Readonly<Record<string, number>>> {
   const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: apikey } = await readConnection();
+  const fetch = await operatorFetch();
   try {
     const response = await fetch(new URL(`/functions/v1/${functionName}/health`, url), {
       headers: { apikey },

@@ -1,5 +1,5 @@
-import { CommandError } from "../../local/command/command_error.ts";
-import { plain } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { plain } from "../../packages/command/terminal/output.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { firstOf } from "../pages.ts";
 import { findEvents, findNewestEvents, PAGE_SIZE } from "./find_events.ts";

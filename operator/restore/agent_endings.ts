@@ -1,4 +1,4 @@
-import { CommandError } from "../../local/command/command_error.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { eraseAgent } from "../endings/erasing.ts";
 import { inCounts } from "../endings/confirmation.ts";

@@ -1,5 +1,5 @@
-import { type Output, plain } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { reasonOf } from "../../local/command/command_error.ts";
+import { type Output, plain } from "../../packages/command/terminal/output.ts";
+import { reasonOf } from "../../packages/command/command_error.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { ACCESS_ENDINGS } from "./access_endings.ts";
 import { AGENT_ENDINGS } from "./agent_endings.ts";
@@ -61,7 +61,14 @@ export async function replayRecord(
 }
 
 /** Fields that say nothing about what an event ends, or too much for a line. */
-const UNTOLD: readonly string[] = ["actor_kind", "actor", "request_id", "source", "jwks"];
+const UNTOLD: readonly string[] = [
+  "actor_kind",
+  "actor",
+  "request_id",
+  "source",
+  "jwks",
+  "project",
+];
 
 /** Prints the events of a record that the database lacks. Changes nothing. Throws CommandError. */
 export async function listLost(lines: readonly RecordedLine[], output: Output): Promise<void> {

@@ -1419,13 +1419,32 @@ create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
 create index enrolled_agents_by_end on agents.enrolled_agents (greatest(ended_at, kept_until))
   where ended_at is not null;
 
+create table agents.former_holders (
+  agent_id agents.agent_id,
+  enrolment_id text collate "C" not null,
+  taken_in xid8 not null default agents.present_transaction(),
+
+  constraint former_holders_pkey primary key (agent_id, enrolment_id),
+  constraint a_former_holder_came_by_an_enrolment
+    foreign key (enrolment_id) references agents.enrolments (enrolment_id)
+);
+comment on table agents.former_holders is
+  'From which enrolments another one took an agent. Their later revocation still ends the grants '
+  'that the agent had given by then. Each row is a decision of the operator, so there are few.';
+comment on column agents.former_holders.taken_in is
+  'The transaction of the take-over. Grants of an earlier transaction are from before it. Times '
+  'cannot tell, because clocks go back.';
+
+create index former_holders_by_enrolment on agents.former_holders (enrolment_id, agent_id);
+
 create table agents.used_tokens (
   enrolment_id text collate "C" not null,
   token_id text collate "C" not null,
   key_id text collate "C" not null,
   expires_at timestamptz not null,
 
-  constraint a_token_is_used_once primary key (enrolment_id, token_id)
+  constraint a_token_is_used_once primary key (enrolment_id, token_id),
+  constraint token_id_is_a_sha256 check (length(token_id) = 64 and token_id ~ '^[0-9a-f]*$')
 );
 comment on table agents.used_tokens is
   'The tokens that enrolments for single-use tokens have seen, until they expire.';
@@ -10957,7 +10976,7 @@ comment on function public.find_events(
   'artifact_id: only those about this artifact; types: only these, such as artifact.opened; since: '
   'none older; until: none newer. Without `after` and `since` it returns the newest page, and '
   '`earlier` is the `before` of the page of older events, null if there are no older ones. `next` '
-  'is the `after` of the next page, null if there is none yet (`more` is false). An event with '
+  'is the `after` of the next page, null if no next page exists (`more` is false). An event with '
   '`final` false is beyond the horizon: older transactions may still add events before it, and no '
   'feed shows it yet; `held` is then what held_log returns. `latest` never lies beyond the '
   'horizon: continuing from there misses nothing, and repeats what was not final. A page may be '
@@ -11521,7 +11540,7 @@ declare
   forgotten integer;
   first_id bigint;
   last_id bigint;
-  remaining integer;
+  remaining integer := 0;
 begin
   perform agents.authenticate_operator(forget_events.caller);
   if forget_events.retention_days < 30 then
@@ -11556,11 +11575,15 @@ begin
     where e.event_id between first_id and last_id and e.occurred_at < kept_since;
   end if;
 
-  select count(*) into remaining
-  from (
-    select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
-  ) later
-  where later.occurred_at < kept_since;
+  -- Old events behind younger ones, as after a clock that was wrong, wait until these are old, too:
+  -- another call would look at the same entries again.
+  if forgotten > 0 then
+    select count(*) into remaining
+    from (
+      select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
+    ) later
+    where later.occurred_at < kept_since;
+  end if;
   return json_build_object('forgotten', forgotten, 'remaining', remaining);
 end
 $$;
@@ -11930,6 +11953,7 @@ begin
   delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
   perform agents.replace_tags(operator, remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = remove_agent.agent_id;
+  delete from agents.changed_things t where t.actor = remove_agent.agent_id;
 
   if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
     perform agents.record_event(
@@ -13414,6 +13438,29 @@ return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
 comment on function agents.pattern_of_name(text) is
   'A regular expression that finds a name in free text, and not within a longer word.';
 
+create function agents.policy_contains(name text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  -- A policy cannot name an agent whose identifier begins with tag:.
+  select not starts_with(policy_contains.name, 'tag:') and (
+    mesh.policy_names(array[policy_contains.name])
+    or exists (
+      select
+      from mesh.policies p
+      -- Comments and tests name agents, too. The words of the format itself do not, nor does a tag
+      -- that only ends in the name.
+      where regexp_replace(p.source, '"\w+"\s*:|"proto"\s*:\s*"\w+"|"expect"\s*:\s*"\w+"', '', 'g')
+        ~ ('(?<![A-Za-z0-9_@-]|[A-Za-z0-9][.:])' || replace(policy_contains.name, '.', '\.')
+          || '(?![A-Za-z0-9_@-]|[.:][A-Za-z0-9])')
+    )
+  )
+$$;
+comment on function agents.policy_contains(text) is
+  'Whether the policy names an agent in its rules, or its file contains the name as a whole: in a '
+  'comment or a test.';
+
 create function agents.has_ended(enrolment agents.enrolments) returns boolean
 language sql
 stable
@@ -13519,6 +13566,7 @@ as $$
       + (select count(*) from agents.names n where n.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
+      + (select count(*) from agents.former_holders f where f.agent_id = name)
       + (
         select count(*) from agents.enrolments e
         where e.agent_id = name
@@ -13529,6 +13577,7 @@ as $$
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
       )
+      + agents.policy_contains(name)::integer
     )
   )
 $$;
@@ -13678,7 +13727,35 @@ comment on function agents.erase_rows(text, text, integer) is
   'Erases up to max_entries rows of each kind that can be very numerous; returns the '
   'largest number of one kind.';
 
-create function agents.erase_few(name text, pseudonym text) returns void
+create function agents.lock_enrolments_naming(name text) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  named_ids constant text[] := array(
+    select e.enrolment_id
+    from agents.enrolments e
+    where e.agent_id = name
+      or e.label ~ agents.pattern_of_name(name)
+      or agents.has_ended(e) and agents.proofs_name(e, name)
+  );
+  lock_key bigint;
+begin
+  for lock_key in
+    select distinct agents.enrolment_lock(i.enrolment_id) from unnest(named_ids) as i (enrolment_id)
+    order by 1
+  loop
+    perform pg_advisory_xact_lock(lock_key);
+  end loop;
+  return named_ids;
+end
+$$;
+comment on function agents.lock_enrolments_naming(text) is
+  'Locks the enrolments that an erasure changes or deletes, and returns their ids. Call it before '
+  'end_access: enrolling and revoking take an enrolment''s lock, and then that of an agent.';
+
+create function agents.erase_few(name text, pseudonym text, locked_ids text[]) returns void
 language plpgsql
 volatile
 set search_path = ''
@@ -13689,15 +13766,17 @@ begin
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
+  delete from agents.former_holders f where f.agent_id = name;
   perform artifacts.count_for_enrolment(name);
   delete from agents.names n where n.agent_id = name;
   delete from artifacts.enrolment_totals t
-  where t.enrolment_id in (select e.enrolment_id from agents.enrolments e where e.agent_id = name);
+  where t.enrolment_id = any (locked_ids)
+    and t.enrolment_id in (select e.enrolment_id from agents.enrolments e where e.agent_id = name);
   -- Such an enrolment is for this agent alone, and would bring the name back.
-  delete from agents.enrolments e where e.agent_id = name;
+  delete from agents.enrolments e where e.agent_id = name and e.enrolment_id = any (locked_ids);
   update agents.enrolments e
   set label = regexp_replace(e.label, agents.pattern_of_name(name), pseudonym, 'g')
-  where e.label ~ agents.pattern_of_name(name);
+  where e.label ~ agents.pattern_of_name(name) and e.enrolment_id = any (locked_ids);
   -- Only ended enrolments. In live ones, the name decides who enrols, so they stay:
   -- enrolments_deciding_by lists them.
   update agents.enrolments e
@@ -13707,7 +13786,7 @@ begin
     agent_prefix = regexp_replace(e.agent_prefix, agents.pattern_of_name(name), pseudonym, 'g'),
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
-  where agents.has_ended(e) and agents.proofs_name(e, name);
+  where agents.has_ended(e) and agents.proofs_name(e, name) and e.enrolment_id = any (locked_ids);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t
@@ -13723,8 +13802,9 @@ begin
   delete from mesh.censuses c where c.after_agent = name;
 end
 $$;
-comment on function agents.erase_few(text, text) is
-  'Erases an agent from the tables that have few rows of it.';
+comment on function agents.erase_few(text, text, text[]) is
+  'Erases an agent from the tables that have few rows of it. An enrolment that is not locked is '
+  'left for the next call.';
 
 create function public.erase_agent(
   agent_id text,
@@ -13740,6 +13820,7 @@ declare
   chosen constant text := coalesce(
     erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
   );
+  locked_ids text[];
   most integer;
   erased_events integer;
   mentions jsonb;
@@ -13751,15 +13832,14 @@ begin
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
   perform artifacts.refuse_versions();
+  locked_ids := agents.lock_enrolments_naming(erase_agent.agent_id);
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
-  if not starts_with(erase_agent.agent_id, 'tag:')
-    and mesh.policy_names(array[erase_agent.agent_id])
-  then
+  if agents.policy_contains(erase_agent.agent_id) then
     raise sqlstate 'PT409' using
       message = 'policy_rule',
-      hint = 'The policy names this agent. Apply one that does not, then erase it.';
+      hint = 'The policy names this agent, in a rule, a test or a comment. Apply one that does not, then erase it.';
   end if;
   if erase_agent.pseudonym is null then
     -- For a record outside the database: after a restore, the agent is erased again by it.
@@ -13771,7 +13851,7 @@ begin
   end if;
   perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
-  perform agents.erase_few(erase_agent.agent_id, chosen);
+  perform agents.erase_few(erase_agent.agent_id, chosen, locked_ids);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
 
   -- The row of the removal is the last one with the name. Its place takes a hash, so that the agent
@@ -13905,20 +13985,37 @@ begin
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
+  delete from artifacts.totals t
+  where t.agent_id = forget_holder.agent_id
+    and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
+  delete from agents.changed_things t where t.actor = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.from_agent = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
-  -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
-  -- not take the next holder for the former one. The public key may return.
-  update mesh.address_leases l
-  set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
-  where l.agent_id = forget_holder.agent_id and l.released_at is not null;
   delete from agents.enrolled_agents a where a.agent_id = forget_holder.agent_id;
+  delete from agents.former_holders f where f.agent_id = forget_holder.agent_id;
   perform artifacts.count_for_enrolment(forget_holder.agent_id);
 end
 $$;
 comment on function agents.forget_holder(text) is
   'Deletes what would pass from one holder of a name to the next, after everything else has ended. '
-  'Call it under end_access(agent_id).';
+  'Call it under end_access(agent_id), and rest_addresses after it.';
+
+create function mesh.rest_addresses(agent_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
+  -- not take the next holder for the former one. The public key may return.
+  update mesh.address_leases l
+  set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
+  where l.agent_id = any (rest_addresses.agent_ids) and l.released_at is not null;
+end
+$$;
+comment on function mesh.rest_addresses(text[]) is
+  'Keeps the released addresses of former holders of names from the next ones. Call it after '
+  'everything that locks config_versions.';
 
 -- schemas/operator/names/take_overs.sql
 
@@ -14011,6 +14108,7 @@ begin
   is_done := greatest(revoked_grants, deleted_artifacts, counted) < take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(take_over_agent.agent_id);
+    perform mesh.rest_addresses(array[take_over_agent.agent_id]);
     update agents.names n
     set ways = '{operator}',
       taken_at = clock_timestamp(),
@@ -14050,13 +14148,18 @@ comment on table agents.structure is
 comment on column agents.structure.part is
   'The name of the part in words, such as "index agents.events_by_agent".';
 comment on column agents.structure.statement is
-  'The statement that creates the part again if it is missing.';
+  'The statement that creates the part again if it is missing or was changed.';
 
 create function agents.present_structure() returns table (part text, statement text)
 language sql
 stable
 -- With an empty search_path, names in the definitions include their schemas.
 set search_path = ''
+-- The same definition is the same text, whatever the settings of the session that reads it.
+set quote_all_identifiers = off
+set intervalstyle = postgres
+set datestyle = iso
+set timezone = 'UTC'
 as $$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relrowsecurity
@@ -14075,12 +14178,13 @@ as $$
     where g.tgrelid = t.oid and not g.tgisinternal and g.tgenabled not in ('O', 'A')
   )
   union all
-  select format('trigger %s of %s', g.tgname, t.name), pg_get_triggerdef(g.oid) || ';'
+  select format('trigger %s of %s', g.tgname, t.name),
+    format('drop trigger if exists %I on %s; %s;', g.tgname, t.name, pg_get_triggerdef(g.oid))
   from tables t
   join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
   union all
   select format('constraint %s of %s', k.conname, t.name),
-    -- A constraint that is there but was never validated must go first.
+    -- A constraint that was changed or never validated must go first.
     format(
       'alter table %1$s drop constraint if exists %2$I, add constraint %2$I %3$s;',
       t.name, k.conname, pg_get_constraintdef(k.oid)
@@ -14113,7 +14217,7 @@ as $$
   where a.attidentity <> ''
   union all
   select 'index ' || i.indexrelid::regclass,
-    -- An index that is not valid has the name.
+    -- An index that was changed or is not valid has the name.
     format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid))
   from tables t
   join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
@@ -14150,18 +14254,21 @@ set search_path = ''
 as $$
   select coalesce(
     json_agg(
-      json_build_object('part', s.part, 'statement', s.statement)
+      json_build_object('part', s.part, 'statement', s.statement, 'is_changed', p.part is not null)
       -- Parts that others depend on come first: a foreign key needs a primary key.
       order by s.statement like '% foreign key %', s.part
     ),
     '[]'
   )
   from agents.structure s
-  where s.part <> all (array(select p.part from agents.present_structure() p))
+  left join agents.present_structure() p on p.part = s.part
+  where p.part is null
+    -- An identity of the other kind also numbers our rows, and its statement would fail.
+    or p.statement <> s.statement and s.part not like 'identity of %'
 $$;
 comment on function agents.missing_structure() is
-  'The recorded parts that no longer exist under the same name: [{part, statement that creates it '
-  'again}].';
+  'The recorded parts that no longer exist under the same name, or are different (is_changed): '
+  '[{part, statement that creates it again, is_changed}].';
 
 -- schemas/operator/deployment/exposure.sql
 
@@ -14463,6 +14570,94 @@ comment on function agents.definers(text[]) is
   'Those of our functions that run as their owner: their signatures by name. operations: as in '
   'function_digests.';
 
+-- schemas/operator/deployment/shared_tables.sql
+
+create function agents.shared_tables() returns json
+language sql
+stable
+set search_path = ''
+as $$
+  with ours as (
+    select c.oid, c.relnamespace
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p')
+  ), found as (
+    select 'child' as kind, i.inhrelid::regclass::text as object, i.inhparent::regclass::text as other,
+      format('alter table %s no inherit %s;', i.inhrelid::regclass, i.inhparent::regclass) as statement
+    from pg_catalog.pg_inherits i
+    where i.inhparent in (select o.oid from ours o)
+    union all
+    select 'parent', i.inhparent::regclass::text, i.inhrelid::regclass::text,
+      format(
+        case when c.relispartition then 'alter table %2$s detach partition %1$s;'
+          else 'alter table %1$s no inherit %2$s;' end,
+        i.inhrelid::regclass, i.inhparent::regclass
+      )
+    from pg_catalog.pg_inherits i
+    join pg_catalog.pg_class c on c.oid = i.inhrelid
+    where i.inhrelid in (select o.oid from ours o)
+    union all
+    select 'publication', p.pubname, string_agg(r.prrelid::regclass::text, ', ' order by r.prrelid),
+      format(
+        'alter publication %I drop table %s;', p.pubname,
+        string_agg(r.prrelid::regclass::text, ', ' order by r.prrelid)
+      )
+    from pg_catalog.pg_publication p
+    join pg_catalog.pg_publication_rel r on r.prpubid = p.oid
+    where r.prrelid in (select o.oid from ours o)
+    group by p.pubname
+    union all
+    select 'publication', p.pubname, string_agg(n.nspname, ', ' order by n.nspname),
+      format(
+        'alter publication %I drop tables in schema %s;', p.pubname,
+        string_agg(quote_ident(n.nspname), ', ' order by n.nspname)
+      )
+    from pg_catalog.pg_publication p
+    join pg_catalog.pg_publication_namespace s on s.pnpubid = p.oid
+    join pg_catalog.pg_namespace n on n.oid = s.pnnspid
+    where n.nspname = any (agents.own_schemas())
+    group by p.pubname
+    union all
+    -- A publication for all tables cannot leave one out.
+    select 'publication', p.pubname, 'all tables',
+      format(
+        e'begin;\ndrop publication %1$I;\ncreate publication %1$I%2$s with (publish = %3$L%4$s);\ncommit;',
+        p.pubname,
+        (
+          select ' for tables in schema ' || string_agg(distinct quote_ident(n.nspname), ', ')
+          from pg_catalog.pg_class c
+          join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where c.relkind in ('r', 'p')
+            and c.relpersistence = 'p'
+            and n.nspname !~ '^pg_'
+            and n.nspname <> 'information_schema'
+            and n.nspname <> all (agents.own_schemas())
+        ),
+        concat_ws(
+          ', ', case when p.pubinsert then 'insert' end, case when p.pubupdate then 'update' end,
+          case when p.pubdelete then 'delete' end, case when p.pubtruncate then 'truncate' end
+        ),
+        case when p.pubviaroot then ', publish_via_partition_root = true' end
+      )
+    from pg_catalog.pg_publication p
+    where p.puballtables
+  )
+  select coalesce(
+    json_agg(
+      json_build_object('kind', f.kind, 'object', f.object, 'other', f.other, 'statement', f.statement)
+      order by f.kind, f.object, f.other
+    ),
+    '[]'
+  )
+  from found f
+$$;
+comment on function agents.shared_tables() is
+  'What carries rows of our tables to others, or rows of others into ours, without a privilege on '
+  'ours: [{kind, object, other, statement that ends it}]. kind: publication (object; other: what of '
+  'ours it publishes), child (a table, object, that inherits from ours, other), parent (a table, '
+  'object, that ours, other, inherits from). No migration makes one.';
+
 -- schemas/operator/deployment/deployment.sql
 
 -- Compares this database with a checkout of the project, for `deno task doctor`.
@@ -14543,6 +14738,7 @@ begin
     'definers', agents.definers(inspect_deployment.operations),
     'open_objects', agents.open_objects(),
     'strange_structure', agents.strange_structure(),
+    'shared_tables', agents.shared_tables(),
     'policies', agents.readable_policies(),
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
@@ -14558,9 +14754,9 @@ comment on function public.inspect_deployment(text[]) is
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
-  'missing_structure, definers, open_objects, strange_structure, policies, unprotected_storage, '
-  'bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A digest of a migration '
-  'is the MD5 of its text without white space and semicolons.';
+  'missing_structure, definers, open_objects, strange_structure, shared_tables, policies, '
+  'unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A '
+  'digest of a migration is the MD5 of its text without white space and semicolons.';
 
 -- schemas/operator/restores/restores.sql
 
@@ -14765,9 +14961,32 @@ comment on function public.list_live_keys(integer, text) is
 -- `deno task after-restore --record` makes again what they say. An event of the record is found
 -- here by its number and its time, because a restore gives the numbers of lost events out again.
 
-create index events_by_replayed on agents.events (object_id) where action = 'ending.replayed';
-comment on index agents.events_by_replayed is
-  'Finds the events of a record that were replayed. Only a restore adds entries.';
+create table agents.replayed_endings (
+  event_id text collate "C",
+  recorded_at text collate "C",
+
+  constraint an_ending_is_replayed_once primary key (event_id, recorded_at)
+);
+comment on table agents.replayed_endings is
+  'The events of a record that were replayed after a restore. Rows stay for ever: otherwise, the '
+  'same record would later end what has come anew since. Only a restore adds rows.';
+
+create function public.read_project() returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    -- No agent has a name with spaces, so this is the hash of no name.
+    'project', encode(agents.hash_of_name('the project of a record'), 'hex')
+  );
+end
+$$;
+comment on function public.read_project() is
+  'A random identifier of this database, the same after a restore and in a copy: {project}. A '
+  'record of endings names it.';
 
 create function public.find_lost_events(recorded jsonb) returns json
 language plpgsql
@@ -14795,10 +15014,8 @@ begin
         where e.event_id = r.number and agents.iso_timestamp(e.occurred_at) = r.recorded_at
       )
       and not exists (
-        select from agents.events m
-        where m.action = 'ending.replayed'
-          and m.object_id = r.event_id
-          and m.details ->> 'recorded_at' = r.recorded_at
+        select from agents.replayed_endings p
+        where p.event_id = r.event_id and p.recorded_at = r.recorded_at
       )
   ));
 end
@@ -14815,6 +15032,9 @@ security invoker
 set search_path = ''
 as $$
 begin
+  insert into agents.replayed_endings (event_id, recorded_at)
+  values (note_replayed_event.event_id, note_replayed_event.recorded_at)
+  on conflict do nothing;
   perform agents.record_event(
     '{"kind": "operator"}', null, 'ending.replayed', null, note_replayed_event.event_id,
     jsonb_build_object('recorded_at', note_replayed_event.recorded_at)
@@ -14824,7 +15044,7 @@ end
 $$;
 comment on function public.note_replayed_event(text, text) is
   'Records that what an event of a record says was made again, so that find_lost_events leaves it '
-  'out from now on.';
+  'out for ever.';
 
 create function agents.next_erasable_name(after text) returns text
 language sql
@@ -15515,6 +15735,9 @@ begin
     where n.agent_id = enter_name.agent_id;
     return true;
   end if;
+  -- The locks of forget_holder's requests, and of the tags that the enrolment gives, come first.
+  perform mesh.enter_policy(enrolment.tags);
+  perform mesh.lock_agents(array[enter_name.agent_id]);
   perform agents.forget_holder(enter_name.agent_id);
   update agents.names n
   set ways = array[enrolment.enrolment_id],
@@ -15742,7 +15965,13 @@ begin
 
   if enrolment.single_use_tokens then
     insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
-    values (enrolment.enrolment_id, enrol.token_id, made_id, enrol.token_expires_at)
+    values (
+      enrolment.enrolment_id,
+      -- The issuer chose the jti, which may contain the agent's name.
+      encode(sha256(convert_to(enrol.token_id, 'UTF8')), 'hex'),
+      made_id,
+      enrol.token_expires_at
+    )
     on conflict on constraint a_token_is_used_once do update
     set key_id = excluded.key_id
     where is_repeated and u.key_id = newest.key_id;
@@ -15784,6 +16013,14 @@ begin
       and k.enrolment_id = known.enrolment_id
       and k.revoked_at is null;
     perform agents.end_enrolled_tags(caller, enrol.agent_id);
+    -- Its later revocation can still end the grants that were given until now.
+    insert into agents.former_holders (agent_id, enrolment_id)
+    select known.agent_id, known.enrolment_id
+    where known.cut < 2
+    on conflict on constraint former_holders_pkey do update set taken_in = excluded.taken_in;
+    -- If this enrolment has the agent again, its revocation ends all grants.
+    delete from agents.former_holders f
+    where f.agent_id = enrol.agent_id and f.enrolment_id = enrolment.enrolment_id;
   end if;
   insert into agents.keys (
     key_id, agent_id, key_hash, expires_at, enrolment_id, generation, instance
@@ -15824,6 +16061,12 @@ begin
     ))
   );
   perform agents.replace_tags(caller, made.agent_id, enrolment.tags, made.enrolment_id);
+  if exists (
+    select from agents.names n
+    where n.agent_id = made.agent_id and n.held_since = agents.present_transaction()
+  ) then
+    perform mesh.rest_addresses(array[made.agent_id]);
+  end if;
   if known.enrolment_id is distinct from made.enrolment_id then
     -- Last, because registrations with both enrolments wait from here on.
     perform artifacts.count_for_enrolment(made.agent_id);
@@ -16222,22 +16465,41 @@ begin
     'to_end', (
       select coalesce(json_agg(e.agent_id), '[]')
       from (
-        select a.agent_id
-        from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id
-          and a.cut < wanted_cut
-          and a.ended_at is not null
-        order by a.cut, a.ended_at, a.agent_id
-        limit revoke_enrolment.max_agents
+        (
+          select a.agent_id
+          from agents.enrolled_agents a
+          where a.enrolment_id = revoke_enrolment.enrolment_id
+            and a.cut < wanted_cut
+            and a.ended_at is not null
+          order by a.cut, a.ended_at, a.agent_id
+          limit revoke_enrolment.max_agents
+        )
+        union all
+        (
+          select f.agent_id
+          from agents.former_holders f
+          where f.enrolment_id = revoke_enrolment.enrolment_id and revoke_enrolment.undo_grants
+          order by f.enrolment_id, f.agent_id
+          limit revoke_enrolment.max_agents
+        )
       ) e
     ),
     'remaining', (
       select count(*)
       from (
-        select from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut < wanted_cut
-        order by a.cut, a.ended_at, a.agent_id
-        limit 10000
+        (
+          select from agents.enrolled_agents a
+          where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut < wanted_cut
+          order by a.cut, a.ended_at, a.agent_id
+          limit 10000
+        )
+        union all
+        (
+          select from agents.former_holders f
+          where f.enrolment_id = revoke_enrolment.enrolment_id and revoke_enrolment.undo_grants
+          order by f.enrolment_id, f.agent_id
+          limit 10000
+        )
       ) r
     )
   );
@@ -16247,8 +16509,13 @@ comment on function public.revoke_enrolment(jsonb, text, integer, boolean) is
   'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
   'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; end_enrolled_agent '
   'ends what else they have. With undo_grants, these are also agents whose grants an earlier '
-  'revocation left. Repeat both until remaining is 0; it counts up to 10,000 agents. '
+  'revocation left, and those that another enrolment took. Repeat both until remaining is 0; it counts up to 10,000 agents. '
   'Raises invalid_request, and forbidden for an agent.';
+
+-- schemas/enrolment/cuts.sql
+
+-- What is left of the agents of a revoked enrolment once their keys have ended: how much that is,
+-- and its end, one agent per call. Also for agents that another enrolment has taken since.
 
 create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
 language sql
@@ -16260,7 +16527,25 @@ as $$
     'agents', count(*) filter (where e.ended_at is null),
     'keys', coalesce(sum(c.keys) filter (where e.ended_at is null), 0),
     'peers', coalesce(sum(c.peers), 0),
-    'grants', coalesce(sum(c.grants), 0)
+    'grants', coalesce(sum(c.grants), 0) + (
+      select coalesce(sum(o.grants), 0)
+      from (
+        select f.agent_id, f.taken_in
+        from agents.former_holders f
+        where f.enrolment_id = count_enrolled.enrolment_id
+        order by f.enrolment_id, f.agent_id
+        limit count_enrolled.max_entries
+      ) f
+      cross join lateral (
+        select count(*) as grants
+        from (
+          select from artifacts.grants g
+          where g.from_agent = f.agent_id and g.live_until > now() and g.transaction_id < f.taken_in
+          order by g.from_agent, g.live_until
+          limit 100
+        ) g
+      ) o
+    )
   )
   from (
     select a.agent_id, a.ended_at
@@ -16289,16 +16574,24 @@ comment on function public.count_enrolled(text, integer) is
   'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: {agents, '
   'keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
 
-create function agents.end_grants_given(agent_id text, max_entries integer) returns integer
+create function agents.end_grants_given(
+  agent_id text,
+  max_entries integer,
+  before_transaction xid8 default null
+) returns integer
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
+  -- A variable: an index does not help with a volatile function.
+  checked_at constant timestamptz := clock_timestamp();
   live_ids constant text[] := array(
     select g.grant_id
     from artifacts.grants g
-    where g.from_agent = end_grants_given.agent_id and g.live_until > clock_timestamp()
+    where g.from_agent = end_grants_given.agent_id
+      and g.live_until > checked_at
+      and (before_transaction is null or g.transaction_id < before_transaction)
     order by g.from_agent, g.live_until
     limit end_grants_given.max_entries
   );
@@ -16306,8 +16599,9 @@ begin
   return agents.end_grants_named(live_ids);
 end
 $$;
-comment on function agents.end_grants_given(text, integer) is
-  'Ends up to max_entries live grants that an agent gave; returns how many.';
+comment on function agents.end_grants_given(text, integer, xid8) is
+  'Ends up to max_entries live grants that an agent gave, in transactions before the given one if '
+  'there is one; returns how many.';
 
 create function public.end_enrolled_agent(
   caller jsonb,
@@ -16322,21 +16616,43 @@ security invoker
 set search_path = ''
 as $$
 declare
+  taken_in xid8;
   has_peer boolean;
   ended_grants integer := 0;
 begin
   perform agents.authenticate_operator(end_enrolled_agent.caller);
   perform agents.end_access(end_enrolled_agent.agent_id);
   if not exists (
+    select from agents.enrolments e
+    where e.enrolment_id = end_enrolled_agent.enrolment_id and e.revoked_at is not null
+  ) then
+    return json_build_object('peer', false, 'grants', 0);
+  end if;
+  if not exists (
     select
     from agents.enrolled_agents a
-    join agents.enrolments e on e.enrolment_id = a.enrolment_id
     where a.agent_id = end_enrolled_agent.agent_id
       and a.enrolment_id = end_enrolled_agent.enrolment_id
       and a.ended_at is not null
-      and e.revoked_at is not null
   ) then
-    return json_build_object('peer', false, 'grants', 0);
+    if end_enrolled_agent.undo_grants then
+      select f.taken_in into taken_in
+      from agents.former_holders f
+      where f.agent_id = end_enrolled_agent.agent_id
+        and f.enrolment_id = end_enrolled_agent.enrolment_id;
+    end if;
+    -- Only the grants are left of it. The peer, the rules and the tags are another enrolment's.
+    if taken_in is not null then
+      perform artifacts.lock_sweep();
+      ended_grants := agents.end_grants_given(
+        end_enrolled_agent.agent_id, end_enrolled_agent.max_entries, taken_in
+      );
+      delete from agents.former_holders f
+      where f.agent_id = end_enrolled_agent.agent_id
+        and f.enrolment_id = end_enrolled_agent.enrolment_id
+        and ended_grants < end_enrolled_agent.max_entries;
+    end if;
+    return json_build_object('peer', false, 'grants', ended_grants);
   end if;
   perform mesh.enter_policy(agents.tags_of(end_enrolled_agent.agent_id));
   has_peer := (
@@ -16360,8 +16676,8 @@ end
 $$;
 comment on function public.end_enrolled_agent(jsonb, text, text, boolean, integer) is
   'Ends the peer, the rules and the enrolment''s tags of an agent whose enrolment is revoked, and '
-  'with undo_grants up to max_entries grants that it gave: {peer, grants}. Repeat it until the '
-  'agent is no longer listed by revoke_enrolment. Raises forbidden for an agent.';
+  'with undo_grants up to max_entries grants that it gave: {peer, grants}. If another enrolment took '
+  'the agent, only the grants from before that end. Repeat it until the agent is no longer listed by revoke_enrolment. Raises forbidden for an agent.';
 
 -- schemas/enrolment/sweeping.sql
 
@@ -16438,6 +16754,7 @@ as $$
 declare
   ended_id text;
   last_end timestamptz;
+  forgotten_ids text[] := array[]::text[];
 begin
   for ended_id in
     select a.agent_id
@@ -16469,12 +16786,14 @@ begin
       );
     if found then
       perform agents.forget_holder(ended_id);
+      forgotten_ids := forgotten_ids || ended_id;
     else
       update agents.enrolled_agents a
       set kept_until = now(), cut = 2
       where a.agent_id = ended_id and a.ended_at is not null;
     end if;
   end loop;
+  perform mesh.rest_addresses(forgotten_ids);
 end
 $$;
 comment on function agents.forget_names(integer) is
@@ -16550,6 +16869,15 @@ begin
           offset most_idle
           limit 1000
         )
+        union all
+        -- Those that forget_names has looked at are not due any more.
+        (
+          select from agents.enrolled_agents a
+          where a.ended_at is not null
+            and greatest(a.ended_at, a.kept_until) < now() - interval '30 days'
+          order by greatest(a.ended_at, a.kept_until)
+          limit 1000
+        )
       ) later
     )
   );
@@ -16611,6 +16939,8 @@ grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
+grant select, insert on agents.replayed_endings to service_role;
+grant select, insert, update, delete on agents.former_holders to service_role;
 grant select, insert, update, delete on agents.used_tokens to service_role;
 grant select, insert, update, delete on agents.enrolment_refusals to service_role;
 grant select, insert, update, delete on agents.events to service_role;
@@ -16658,6 +16988,8 @@ alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
+alter table agents.replayed_endings enable row level security;
+alter table agents.former_holders enable row level security;
 alter table agents.used_tokens enable row level security;
 alter table agents.enrolment_refusals enable row level security;
 alter table agents.events enable row level security;
@@ -16804,6 +17136,7 @@ declare
     'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
+    'public.read_project',
     'public.find_lost_events',
     'public.find_hashed_names',
     'public.list_live_keys',

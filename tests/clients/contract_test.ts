@@ -6,7 +6,7 @@ import {
   type ContractDocument,
   readDocument,
 } from "../../operator/doctor/facts/openapi_document.ts";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 
 for (const { name, file } of CONTRACTS) {
   Deno.test(`${file} → what \`deno task client:types\` makes of the document of ${name}`, async () => {
@@ -55,6 +55,7 @@ Deno.test("a contract in which properties are called otherwise → the client do
       recursive: true,
       filter: (path) => !/dist$|package\.json$/.test(path),
     });
+    await cp(join(PROJECT, "packages"), join(directory, "packages"), { recursive: true });
     await cp(join(PROJECT, "deno.json"), join(directory, "deno.json"));
     for (const { name, file } of CONTRACTS) {
       const changes = RENAMED.filter(([contract]) => contract === name);

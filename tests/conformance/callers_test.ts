@@ -19,7 +19,7 @@ import {
   send,
   SERVICE_ROLE_KEY,
 } from "./client.ts";
-import { pathsWithCredential } from "./operations.ts";
+import { cardsOf } from "../operations/cards.ts";
 import { assertUnauthenticated, listWith, UNKNOWN_AGENT_KEY } from "./credentials.ts";
 
 /** A token with these claims and an invalid signature. */
@@ -99,34 +99,15 @@ artifactTest(
   "every path with an unknown agent key → 401, whatever the request names, and nothing changes",
   async ({ planner, builder }) => {
     const as = { headers: { authorization: `Bearer ${UNKNOWN_AGENT_KEY}`, apikey: SECRET_KEY } };
+    const enrolment_id = `enr_${"0".repeat(32)}`;
     const artifact = await publish(planner);
     await grant(planner, artifact, { to: builder });
     await leavesUnchanged([planner, builder], async () => {
       for (const artifact_id of [artifact.artifact_id, `art_${"0".repeat(32)}`, "no such form"]) {
-        const bodies: Record<string, object> = {
-          sweep: {},
-          events: { agent_id: planner.id },
-          wait: { agent_id: planner.id },
-          grants: { agent_id: planner.id },
-          "inbox/block": { agent_id: builder.id, from_agent: planner.id },
-          "inbox/unblock": { agent_id: builder.id, from_agent: planner.id },
-          register: { agent_id: planner.id, key: "k", mime: "a/b", size: 0, ttl_days: 1 },
-          commit: { artifact_id, sha256: "0".repeat(64) },
-          grant: { artifact_id, to_agent: builder.id, expires_at: "2999-01-01T00:00:00Z" },
-          revoke: { artifact_id, to_agent: builder.id },
-          open: { artifact_id },
-          inbox: { agent_id: planner.id },
-          leave: { agent_id: planner.id },
-          list: { agent_id: planner.id },
-          delete: { artifact_id },
-          "enrolment/put": { kind: "key" },
-          "enrolment/list": {},
-          "enrolment/revoke": { enrolment_id: `enr_${"0".repeat(32)}` },
-          "enrolment/test": { issuer: "https://example.com", claims: {} },
-        };
-        assert.deepEqual(Object.keys(bodies).sort(), pathsWithCredential("agent-artifacts"));
-        for (const [name, body] of Object.entries(bodies)) {
-          assertUnauthenticated(await post(`/agent-artifacts/${name}`, { as, body }));
+        for (const [path, { asks }] of cardsOf("agent-artifacts")) {
+          if (typeof asks === "string") continue;
+          const body = asks({ one: planner, other: builder, artifact_id, enrolment_id });
+          assertUnauthenticated(await post(`/agent-artifacts${path}`, { as, body }));
         }
       }
     });

@@ -13,13 +13,15 @@ import {
   type Answer,
   assertError,
   assertInvalid,
+  createAgent,
   endCreatedAgents,
   type JsonObject,
   post,
 } from "./client.ts";
 import { leavesUnchanged as leavesMeshUnchanged, meshTest, pairUp } from "./mesh_cast.ts";
 import { newName } from "./enrolment/enrolments.ts";
-import { OPERATIONS, UNLISTED } from "./operations.ts";
+import { assertToolError, connect } from "./mcp/mcp_client.ts";
+import { cardsOf, FUNCTIONS } from "../operations/cards.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 
@@ -31,13 +33,38 @@ function issuesOf(answer: Answer<unknown>): string[] {
   return issues.map(({ path, message }) => `${path}: ${message}`);
 }
 
-for (const name of ["agent-artifacts", "agent-mesh"] as const) {
-  for (const path of [...OPERATIONS[name], ...UNLISTED[name]]) {
+for (const name of FUNCTIONS) {
+  for (const [path] of cardsOf(name)) {
     Deno.test(`${name}${path} with an unknown field → 422 with its name`, async () => {
       const answer = await post(`/${name}${path}`, { as: "operator", body: { colour: "blue" } });
       assert.ok(issuesOf(answer).includes("colour: Unknown field."), JSON.stringify(answer.body));
     });
   }
+}
+
+/** As many as fit into a request. */
+const MANY = Object.fromEntries(Array.from({ length: 6_500 }, (_, n) => [`_${n.toString(36)}`, 1]));
+
+for (
+  const [name, operation] of [["agent-artifacts", "list"], ["agent-mesh", "netmap"]] as const
+) {
+  Deno.test(`${name}/${operation} and its tool with 6,500 unknown fields → the first 100, and how many more`, async () => {
+    const agent = await createAgent("planner");
+    const answer = await post(`/${name}/${operation}`, { as: agent, body: MANY });
+    await using client = await connect(name, agent);
+    const called = await client.call(operation, MANY);
+    for (
+      const { issues } of [
+        assertError(answer, 422, "invalid_request"),
+        assertToolError(called, "invalid_request"),
+      ] as unknown as { issues: { path: string; message: string }[] }[]
+    ) {
+      assert.equal(issues.length, 101);
+      assert.deepEqual(issues[0], { path: "_0", message: "Unknown field." });
+      assert.deepEqual(issues[100], { path: "", message: "6400 more fields have issues." });
+    }
+    assert.ok(JSON.stringify(answer.body).length < 8_000);
+  });
 }
 
 artifactTest(

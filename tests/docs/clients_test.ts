@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { EXIT } from "../../clients/typescript/src/cli/exit_codes.ts";
 import { COMMANDS } from "../../clients/typescript/src/cli/commands.ts";
 import { createAgent } from "../conformance/client.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { withPolicyRules } from "../conformance/policy/in_force.ts";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { parsePolicy } from "../../operator/policy/policy_file.ts";
 import { runTests } from "../../operator/policy/policy_tests.ts";
 import { documentedBlock } from "./blocks/documentation.ts";

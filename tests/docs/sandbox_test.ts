@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 
 const ENTRY = join(PROJECT, "clients/typescript/src/mesh/index.ts");

@@ -2,7 +2,7 @@
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { diagnose } from "../../operator/doctor/diagnose.ts";
 import type { Connection } from "../../operator/doctor/facts/facts.ts";
 import type { Finding } from "../../operator/doctor/findings/finding.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import nacl from "tweetnacl";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import type { Finding } from "../../operator/doctor/findings/finding.ts";
 import { freePort } from "../../local/processes/free_port.ts";
 import { Deployment, type OtherFunction, remedyIn, withOtherSources } from "./deployment.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, startStack } from "../../local/stack/stack.ts";
 import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/commits/memory.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { cp, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 
 /** Packs the package and installs it into an empty project. Returns the path of its command. */

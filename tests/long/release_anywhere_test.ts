@@ -3,7 +3,7 @@ import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { downloadOriginal } from "../../dev/mesh/apt_source.ts";
 import { ARCHIVE, LWIP } from "../../dev/mesh/lwip_source.ts";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { Clone } from "./installed_package.ts";

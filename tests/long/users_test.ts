@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { readSigningKey } from "../../local/auth/signing_key.ts";
 import { signUserToken } from "../../local/auth/user_token.ts";
 import { THROW_AWAY } from "../../local/stack/options.ts";

@@ -1,7 +1,7 @@
 /** `agentfiles mesh path` writes another endpoint while a request of the reference agent waits. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 
 const AGENT = join(PROJECT, "examples/mesh-agent");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 
 const KEY = "6jAk0ChmFYG6jeY4tuvGjlASuiRcHUX4R8Gbs3oBxSU=";

@@ -1,7 +1,7 @@
 /** Which paths the reference agent includes in each report. The service accepts 64. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 
 const TAKEN = 64;

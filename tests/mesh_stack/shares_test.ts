@@ -11,7 +11,7 @@ import {
   NeighbourShares,
 } from "../../clients/typescript/src/ip/shares/neighbour_shares.ts";
 import type { TcpConnection } from "../../clients/typescript/src/ip/tcp_connection.ts";
-import { ACK, icmpPacket, PSH, SYN, tcpPacket } from "../unit/mesh_filter/packets.ts";
+import { ACK, icmpPacket, PSH, RST, SYN, tcpPacket } from "../unit/mesh_filter/packets.ts";
 import { readText, writeText } from "./transfer.ts";
 
 /** Less than the default, so that few packets are enough. */
@@ -20,9 +20,15 @@ const SERVER = "10.213.0.1";
 const HONEST = "10.213.0.2";
 const greedy = (index: number) => `10.213.1.${index + 1}`;
 
-/** A sandbox peer that echoes at ports 80 and 81, with an honest neighbour and greedy ones. */
+/**
+ * A sandbox peer that echoes at ports 80 and 81, with an honest neighbour and greedy ones. Nothing
+ * listens at port 82, which the rules allow.
+ */
 class Site implements Disposable {
-  readonly shares = new NeighbourShares({ bytes: BYTES });
+  readonly shares: NeighbourShares = new NeighbourShares({
+    bytes: BYTES,
+    isListening: (port) => this.server.isListening(port),
+  });
   readonly accepted: TcpConnection[] = [];
   #filter: PacketFilter;
   server!: IpStack;
@@ -33,7 +39,7 @@ class Site implements Disposable {
   private constructor(greedyCount: number) {
     const addresses = [HONEST, ...Array.from({ length: greedyCount }, (_, index) => greedy(index))];
     const peers = addresses.map((address): FilterPeer => (
-      { addresses: [address], inbound: [80, 81], outbound: [] }
+      { addresses: [address], inbound: [80, 81, 82], outbound: [] }
     ));
     this.#filter = new PacketFilter({ addresses: [SERVER], peers }, {
       connections: () => this.server.connections,
@@ -55,14 +61,16 @@ class Site implements Disposable {
       addresses: [HONEST],
       onOutput: (packets) => queueMicrotask(() => packets.forEach((packet) => site.input(packet))),
     });
-    for (const port of [80, 81]) {
-      site.server.listen(port, async (connection) => {
-        site.accepted.push(connection);
-        for (let bytes; (bytes = await connection.read()) !== null;) await connection.write(bytes);
-        await connection.end();
-      });
-    }
+    for (const port of [80, 81]) site.listen(port);
     return site;
+  }
+
+  listen(port: number): void {
+    this.server.listen(port, async (connection) => {
+      this.accepted.push(connection);
+      for (let bytes; (bytes = await connection.read()) !== null;) await connection.write(bytes);
+      await connection.end();
+    });
   }
 
   /** As the engine does it with a packet of the tunnel. */
@@ -74,7 +82,7 @@ class Site implements Disposable {
   #deliver(packet: Uint8Array): void {
     const to = packet.subarray(16, 20).join(".");
     if (to === HONEST) queueMicrotask(() => this.honest.input(packet));
-    else if ((packet[33]! & SYN) !== 0) {
+    else if ((packet[33]! & (SYN | RST)) !== 0) {
       this.answers.set(to, [...this.answers.get(to) ?? [], packet]);
     }
   }
@@ -207,4 +215,27 @@ Deno.test("everything ends → nothing is held any more", async () => {
     const { connections, heldBytes } = site.shares.useOf(neighbour);
     assert.deepEqual([connections, heldBytes], [0, 0]);
   }
+});
+
+Deno.test("3,000 SYNs to a port where nothing listens → each is answered with a reset, and none is counted; as soon as it listens → served", async () => {
+  using site = await Site.create(1);
+  const from = greedy(0);
+  for (const fromPort of PORTS.slice(0, 3000)) {
+    site.input(tcpPacket({ from, to: SERVER }, { fromPort, toPort: 82, flags: SYN }));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  const resets = (site.answers.get(from) ?? []).filter((packet) => (packet[33]! & RST) !== 0);
+  assert.equal(resets.length, 3000);
+  assert.deepEqual(site.shares.useOf(from), { connections: 0, heldBytes: 0, refused: 0 });
+
+  site.listen(82);
+  site.answers.delete(from);
+  for (const fromPort of PORTS.slice(0, 100)) {
+    site.input(tcpPacket({ from, to: SERVER }, { fromPort, toPort: 82, flags: SYN }));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  const answers = site.answers.get(from) ?? [];
+  assert.deepEqual(new Set(answers.map((packet) => packet[33]! & (SYN | RST))), new Set([SYN]));
+  await site.serveHonest(82);
+  assert.equal(site.shares.useOf(from).refused, 0);
 });

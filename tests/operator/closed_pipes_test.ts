@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { createAgent, operatorRpc, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 import { withOwnStack } from "../database/own_stack.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { stateFiles } from "../../local/state/state_files.ts";
 import { publish } from "../database/own_artifacts.ts";
 import { type OwnStack, withOwnStack } from "../database/own_stack.ts";

@@ -1,5 +1,5 @@
 /** The operator's commands in a terminal of a given width. */
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 
 /** Runs a program of the operator in a terminal with `columns` columns. Returns its lines. */
 export async function linesInTerminal(

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { artifactTest, givenGrants, grant, publish } from "../conformance/artifacts.ts";
 import { headersOf, SECRET_KEY } from "../conformance/client.ts";
-import { OPERATIONS, UNLISTED } from "../conformance/operations.ts";
 import { withStackDatabase } from "../database/connection.ts";
+import { cardsOf } from "../operations/cards.ts";
 import { startOwnFunction } from "./own_function.ts";
 
 /** Paths of both functions that are no operations. */
@@ -21,7 +21,7 @@ for (const name of ["agent-artifacts", "agent-mesh"] as const) {
             where ${planner.id} in (actor_agent_id, subject_agent_id, other_agent_id)`
         );
       const before = await newest();
-      const paths = [...OPERATIONS[name], ...UNLISTED[name]];
+      const paths = cardsOf(name).map(([path]) => path);
       const callers: Record<string, string>[] = [
         headersOf(planner),
         {},

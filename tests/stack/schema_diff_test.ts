@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { openStateDirectory } from "./stack_process.ts";
 
 /** The parts of the project that `deno task schema:diff` needs. */

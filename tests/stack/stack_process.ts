@@ -85,13 +85,22 @@ export interface LaunchOptions {
   readonly through?: readonly string[];
 }
 
+/** The arguments of Deno in the task `start`. */
+async function startArguments(): Promise<string[]> {
+  const { tasks } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
+  const { start } = tasks as { readonly start: string | { readonly command: string } };
+  const [deno, ...args] = (typeof start === "string" ? start : start.command).split(" ");
+  assert.equal(deno, "deno");
+  return args;
+}
+
 /** Starts the service as a person would, and collects what it prints. */
 export async function launch(options: LaunchOptions) {
   const port = options.port ?? await freePort();
   const command = [
     ...(options.through ?? []),
     Deno.execPath(),
-    ...(options.args ?? ["run", "--allow-all", "local/stack/start.ts"]),
+    ...(options.args ?? await startArguments()),
   ];
   const child = new Deno.Command(command[0]!, {
     args: command.slice(1),

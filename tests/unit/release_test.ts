@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { PROJECT } from "../../local/command/project.ts";
+import { PROJECT } from "../../local/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
 
 const SCRIPT = "dev/release/require_releasable.sh";

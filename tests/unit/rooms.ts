@@ -8,6 +8,7 @@ export const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 /** The top folders, lowest first: each imports only from itself and from those before it. */
 export const HOUSES = [
   "supabase/functions",
+  "packages/command",
   "clients/typescript/src",
   "local",
   "operator",

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context, Hono } from "hono";
-import { PROJECT } from "../../command/project.ts";
+import { PROJECT } from "../../project.ts";
 import { AuthError } from "../errors.ts";
 import { isUuid, type Sessions } from "../sessions.ts";
 import { type AuthorizationRequest, Authorizations, leadBack } from "./authorizations.ts";

@@ -2,7 +2,7 @@ import { AGENT_ID } from "../../../supabase/functions/_shared/named_ids.ts";
 import { callAsOperator } from "../../operator_call.ts";
 import type { DescribedAgent } from "../../reads/rows.ts";
 import { nothingNames } from "../../reads/known_agent.ts";
-import { CommandError } from "../../../local/command/command_error.ts";
+import { CommandError } from "../../../packages/command/command_error.ts";
 
 /** Reads an agent. Throws CommandError if nothing names it. */
 export async function readKnownAgent(agent_id: string): Promise<DescribedAgent> {

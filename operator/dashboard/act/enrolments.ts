@@ -2,7 +2,7 @@ import { allEnrolments } from "../../enrolment/all_enrolments.ts";
 import { endOf, type Enrolment } from "../../enrolment/enrolment.ts";
 import { revokeWhole } from "../../enrolment/revoke_whole.ts";
 import { callFunctionAsOperator } from "../../function_call.ts";
-import { CommandError } from "../../../local/command/command_error.ts";
+import { CommandError } from "../../../packages/command/command_error.ts";
 import { type Action, counted, InputError } from "./action.ts";
 
 type Created = Enrolment & { readonly enrolment_key: string };

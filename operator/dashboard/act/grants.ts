@@ -1,4 +1,4 @@
-import { CommandError } from "../../../local/command/command_error.ts";
+import { CommandError } from "../../../packages/command/command_error.ts";
 import { callFunctionAsOperator } from "../../function_call.ts";
 import { rowsOf } from "../../pages.ts";
 import type { GrantRow } from "../../reads/rows.ts";

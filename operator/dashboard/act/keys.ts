@@ -1,4 +1,4 @@
-import { CommandError } from "../../../local/command/command_error.ts";
+import { CommandError } from "../../../packages/command/command_error.ts";
 import { timestamp } from "../../../supabase/functions/_shared/fields.ts";
 import { callAsOperator } from "../../operator_call.ts";
 import type { MadeKey } from "../../many_keys.ts";

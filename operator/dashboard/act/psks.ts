@@ -1,5 +1,5 @@
 import { callFunctionAsOperator } from "../../function_call.ts";
-import { CommandError } from "../../../local/command/command_error.ts";
+import { CommandError } from "../../../packages/command/command_error.ts";
 import type { Action } from "./action.ts";
 import { readKnownAgent } from "./agent.ts";
 

@@ -1,4 +1,4 @@
-import { reasonOf } from "../../../local/command/command_error.ts";
+import { reasonOf } from "../../../packages/command/command_error.ts";
 import type { Outcome } from "./action.ts";
 
 /** How many results are kept. The oldest is forgotten first. */

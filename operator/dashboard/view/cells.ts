@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { inBytes, plain } from "../../../clients/typescript/src/cli/terminal/output.ts";
+import { inBytes, plain } from "../../../packages/command/terminal/output.ts";
 
 /** HTML in which every value was escaped. */
 export type Markup = ReturnType<typeof html>;

@@ -1,4 +1,4 @@
-import { inBytes } from "../../../clients/typescript/src/cli/terminal/output.ts";
+import { inBytes } from "../../../packages/command/terminal/output.ts";
 import type { Facts } from "../facts/facts.ts";
 import { type Finding, note, ok } from "../findings/finding.ts";
 import { unmadeByFunction } from "./unmade.ts";

@@ -7,6 +7,7 @@ import type { MigrationRecord } from "../../../local/postgres/migration_files.ts
 import { type Checkout, readCheckout } from "./checkout.ts";
 import { type RelayFacts, tryRelay } from "./relay.ts";
 import { ask, fieldOf, type Reply } from "./reply.ts";
+import type { MissingPart, SharedTable } from "./structure.ts";
 
 /** What `inspect_deployment` returns. */
 export interface DatabaseFacts {
@@ -19,11 +20,12 @@ export interface DatabaseFacts {
   readonly bucket_versioning: string | null;
   /** The MD5 of each body, by the function's name with its schema. */
   readonly functions: Readonly<Record<string, string>>;
-  readonly missing_structure: readonly { readonly part: string; readonly statement: string }[];
+  readonly missing_structure: readonly MissingPart[];
   /** The signatures of our functions that run as their owner, by name; null: an older schema. */
   readonly definers: Readonly<Record<string, string>> | null;
   readonly open_objects: readonly OpenObject[];
   readonly strange_structure: readonly StrangePart[];
+  readonly shared_tables: readonly SharedTable[];
   readonly policies: readonly Policy[];
   readonly unprotected_storage: readonly string[];
   /** Why committed events are in no feed yet; null: all are. */
@@ -183,6 +185,7 @@ const UNTOLD = {
   definers: null,
   open_objects: [],
   strange_structure: [],
+  shared_tables: [],
   policies: [],
   unprotected_storage: [],
 };

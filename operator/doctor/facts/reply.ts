@@ -1,4 +1,5 @@
-import { reasonOf } from "../../../local/command/command_error.ts";
+import { reasonOf } from "../../../packages/command/command_error.ts";
+import { operatorFetch } from "../../operator_fetch.ts";
 
 /** The outcome of one request. Times are this machine's, in milliseconds since 1970. */
 export interface Reply {
@@ -16,6 +17,8 @@ const DEADLINE_MILLISECONDS = 20_000;
 
 /** Sends a request. A missing answer is a fact like any other, not an error. */
 export async function ask(url: URL, request: RequestInit = {}): Promise<Reply> {
+  // Loaded before the clock starts: the times tell how far the clocks differ.
+  const fetch = await operatorFetch();
   const sentAt = Date.now();
   try {
     const response = await fetch(url, {

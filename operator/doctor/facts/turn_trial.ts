@@ -4,7 +4,7 @@ import { openAllocation } from "../../../clients/typescript/src/paths/relays/ope
 import { openNodeSocket } from "../../../clients/typescript/src/wireguard/sockets/node_socket.ts";
 import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
 import { forbiddenPeersOf, givesTcpAllocation } from "./turn_openness.ts";
-import { reasonOf } from "../../../local/command/command_error.ts";
+import { reasonOf } from "../../../packages/command/command_error.ts";
 
 /** The outcome of asking a TURN server for an allocation. */
 export interface TurnTrial {

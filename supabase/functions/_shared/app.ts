@@ -16,7 +16,7 @@ import { logRequest, logUnlessOrdinary } from "./request/request_log.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 import { type Environment, SettingsError } from "./settings/variables.ts";
 import { createDatabase } from "./upstream/database.ts";
-import { createCounting } from "./usage/counting.ts";
+import { createCounting } from "./usage/late_counting.ts";
 
 /**
  * Creates a function's app: its paths, each behind the steps of `pipeline.ts`. If the settings are

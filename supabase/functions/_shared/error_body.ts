@@ -80,3 +80,14 @@ export function errorBody(error: ServiceError, requestId: string): object {
     },
   };
 }
+
+/** The response of an error, with the headers that belong to its status. */
+export function errorResponse(error: ServiceError, requestId: string): Response {
+  const { status } = errorEntry(error.code);
+  const headers = new Headers();
+  if (status === 401) headers.set("www-authenticate", "Bearer");
+  if (error.retryAfterSeconds !== undefined) {
+    headers.set("retry-after", String(error.retryAfterSeconds));
+  }
+  return Response.json(errorBody(error, requestId), { status, headers });
+}

@@ -89,15 +89,3 @@ export class ServiceError extends Error {
 export function errorEntry(code: ErrorCode): ErrorEntry {
   return CATALOGUE[code];
 }
-
-/** The response of an error, with the headers that belong to its status. */
-export async function errorResponse(error: ServiceError, requestId: string): Promise<Response> {
-  const { errorBody } = await import("./error_body.ts");
-  const { status } = errorEntry(error.code);
-  const headers = new Headers();
-  if (status === 401) headers.set("www-authenticate", "Bearer");
-  if (error.retryAfterSeconds !== undefined) {
-    headers.set("retry-after", String(error.retryAfterSeconds));
-  }
-  return Response.json(errorBody(error, requestId), { status, headers });
-}

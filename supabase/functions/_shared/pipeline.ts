@@ -15,7 +15,7 @@ import type { Context } from "hono";
 import { cors } from "hono/cors";
 // hono/quick has the router that is cheapest to set up: a process may serve few requests.
 import { Hono } from "hono/quick";
-import { errorResponse, ServiceError } from "./errors.ts";
+import { ServiceError } from "./errors.ts";
 import type { Links } from "./operations/link.ts";
 import type { Operation } from "./operations/operation.ts";
 import { runOperation } from "./operations/run_operation.ts";
@@ -25,7 +25,7 @@ import { discardBody, readJsonObject } from "./request/request_body.ts";
 import { type LogRequest, logRequest } from "./request/request_log.ts";
 import { recordInto, RequestRecord } from "./request_record.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
-import type { LateCounting } from "./usage/counting.ts";
+import type { LateCounting } from "./usage/late_counting.ts";
 
 /** What the steps know of one request. */
 interface RequestVariables {
@@ -213,4 +213,9 @@ function completeHeaders(context: AppContext): void {
   headers.set("cache-control", "no-store");
   headers.set("access-control-allow-origin", "*");
   headers.set("access-control-expose-headers", EXPOSED_HEADERS.join(","));
+}
+
+/** Loads the sentences of the errors with the first one, so that no cold start reads them. */
+async function errorResponse(error: ServiceError, requestId: string): Promise<Response> {
+  return (await import("./error_body.ts")).errorResponse(error, requestId);
 }

@@ -1,40 +1,44 @@
 import { createApp } from "../_shared/app.ts";
+import type { Operations } from "../_shared/operations/operation.ts";
 import type { LogRequest } from "../_shared/request/request_log.ts";
 import type { Environment } from "../_shared/settings/variables.ts";
-import { ARTIFACTS_VARIABLES, readArtifactsSettings } from "./settings.ts";
+import { ARTIFACTS_VARIABLES, type ArtifactsSettings, readArtifactsSettings } from "./settings.ts";
 
-/** Hands files from agent to agent. `routes/` defines each path; the comments name its callers. */
+/** The file of each path says who may call it. `tests/operations/` has a card of each. */
+export const OPERATIONS = {
+  "/register": () => import("./routes/register.ts"),
+  "/commit": () => import("./routes/commit.ts"),
+  "/grant": () => import("./routes/grant.ts"),
+  "/revoke": () => import("./routes/revoke.ts"),
+  "/fetch": () => import("./routes/fetch.ts"),
+  "/open": () => import("./routes/open.ts"),
+  "/grants": () => import("./routes/grants.ts"),
+  "/inbox": () => import("./routes/inbox.ts"),
+  "/inbox/block": () => import("./routes/inbox/block.ts"),
+  "/inbox/unblock": () => import("./routes/inbox/unblock.ts"),
+  "/list": () => import("./routes/list.ts"),
+  "/delete": () => import("./routes/delete.ts"),
+  "/events": () => import("./routes/events.ts"),
+  "/wait": () => import("../_shared/waiting/wait.ts"),
+  "/enroll": () => import("../_shared/enrolment/enroll.ts"),
+  "/leave": () => import("../_shared/enrolment/leave.ts"),
+  "/enrolment/put": () => import("../_shared/enrolment/put.ts"),
+  "/enrolment/list": () => import("../_shared/enrolment/list.ts"),
+  "/enrolment/revoke": () => import("../_shared/enrolment/revoke.ts"),
+  "/enrolment/test": () => import("../_shared/enrolment/test.ts"),
+  "/sweep": () => import("./routes/sweep.ts"),
+} satisfies Operations<ArtifactsSettings>;
+
+/** Hands files from agent to agent. */
 export function artifactsApp(environment: Environment, log?: LogRequest) {
   return createApp({
     name: "agent-artifacts",
     readSettings: readArtifactsSettings,
     variables: ARTIFACTS_VARIABLES,
-    operations: {
-      "/register": () => import("./routes/register.ts"), //           the agent itself
-      "/commit": () => import("./routes/commit.ts"), //               the owner
-      "/grant": () => import("./routes/grant.ts"), //                 the owner
-      "/revoke": () => import("./routes/revoke.ts"), //               the owner
-      "/fetch": () => import("./routes/fetch.ts"), //                 anyone with the token
-      "/open": () => import("./routes/open.ts"), //                   the owner, an agent with a live grant
-      "/grants": () => import("./routes/grants.ts"), //               the agent itself
-      "/inbox": () => import("./routes/inbox.ts"), //                 the agent itself
-      "/inbox/block": () => import("./routes/inbox/block.ts"), //     the agent itself
-      "/inbox/unblock": () => import("./routes/inbox/unblock.ts"), // the agent itself
-      "/list": () => import("./routes/list.ts"), //                   the agent itself
-      "/delete": () => import("./routes/delete.ts"), //               the owner
-      "/events": () => import("./routes/events.ts"), //               the agent itself
-      "/wait": () => import("../_shared/waiting/wait.ts"), //         the agent itself
-      "/enroll": () => import("../_shared/enrolment/enroll.ts"), //   anyone with the proof
-      "/leave": () => import("../_shared/enrolment/leave.ts"), //     the agent itself
-      "/enrolment/put": () => import("../_shared/enrolment/put.ts"), // the operator
-      "/enrolment/list": () => import("../_shared/enrolment/list.ts"), // the operator
-      "/enrolment/revoke": () => import("../_shared/enrolment/revoke.ts"), // the operator
-      "/enrolment/test": () => import("../_shared/enrolment/test.ts"), // the operator
-      "/sweep": () => import("./routes/sweep.ts"), //                 the operator
-    }, //                                                             the operator: everything
+    operations: OPERATIONS,
     links: {
       byPath: {
-        "/d/:grant_token": () => import("./links/download.ts"), //    anyone with the link
+        "/d/:grant_token": () => import("./links/download.ts"),
       },
       loadService: () => import("./links/serve_link.ts"),
     },

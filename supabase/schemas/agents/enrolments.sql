@@ -131,13 +131,32 @@ create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
 create index enrolled_agents_by_end on agents.enrolled_agents (greatest(ended_at, kept_until))
   where ended_at is not null;
 
+create table agents.former_holders (
+  agent_id agents.agent_id,
+  enrolment_id text collate "C" not null,
+  taken_in xid8 not null default agents.present_transaction(),
+
+  constraint former_holders_pkey primary key (agent_id, enrolment_id),
+  constraint a_former_holder_came_by_an_enrolment
+    foreign key (enrolment_id) references agents.enrolments (enrolment_id)
+);
+comment on table agents.former_holders is
+  'From which enrolments another one took an agent. Their later revocation still ends the grants '
+  'that the agent had given by then. Each row is a decision of the operator, so there are few.';
+comment on column agents.former_holders.taken_in is
+  'The transaction of the take-over. Grants of an earlier transaction are from before it. Times '
+  'cannot tell, because clocks go back.';
+
+create index former_holders_by_enrolment on agents.former_holders (enrolment_id, agent_id);
+
 create table agents.used_tokens (
   enrolment_id text collate "C" not null,
   token_id text collate "C" not null,
   key_id text collate "C" not null,
   expires_at timestamptz not null,
 
-  constraint a_token_is_used_once primary key (enrolment_id, token_id)
+  constraint a_token_is_used_once primary key (enrolment_id, token_id),
+  constraint token_id_is_a_sha256 check (length(token_id) = 64 and token_id ~ '^[0-9a-f]*$')
 );
 comment on table agents.used_tokens is
   'The tokens that enrolments for single-use tokens have seen, until they expire.';

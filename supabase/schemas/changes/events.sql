@@ -61,7 +61,7 @@ comment on function public.find_events(
   'artifact_id: only those about this artifact; types: only these, such as artifact.opened; since: '
   'none older; until: none newer. Without `after` and `since` it returns the newest page, and '
   '`earlier` is the `before` of the page of older events, null if there are no older ones. `next` '
-  'is the `after` of the next page, null if there is none yet (`more` is false). An event with '
+  'is the `after` of the next page, null if no next page exists (`more` is false). An event with '
   '`final` false is beyond the horizon: older transactions may still add events before it, and no '
   'feed shows it yet; `held` is then what held_log returns. `latest` never lies beyond the '
   'horizon: continuing from there misses nothing, and repeats what was not final. A page may be '

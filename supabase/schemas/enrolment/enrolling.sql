@@ -70,7 +70,13 @@ begin
 
   if enrolment.single_use_tokens then
     insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
-    values (enrolment.enrolment_id, enrol.token_id, made_id, enrol.token_expires_at)
+    values (
+      enrolment.enrolment_id,
+      -- The issuer chose the jti, which may contain the agent's name.
+      encode(sha256(convert_to(enrol.token_id, 'UTF8')), 'hex'),
+      made_id,
+      enrol.token_expires_at
+    )
     on conflict on constraint a_token_is_used_once do update
     set key_id = excluded.key_id
     where is_repeated and u.key_id = newest.key_id;
@@ -112,6 +118,14 @@ begin
       and k.enrolment_id = known.enrolment_id
       and k.revoked_at is null;
     perform agents.end_enrolled_tags(caller, enrol.agent_id);
+    -- Its later revocation can still end the grants that were given until now.
+    insert into agents.former_holders (agent_id, enrolment_id)
+    select known.agent_id, known.enrolment_id
+    where known.cut < 2
+    on conflict on constraint former_holders_pkey do update set taken_in = excluded.taken_in;
+    -- If this enrolment has the agent again, its revocation ends all grants.
+    delete from agents.former_holders f
+    where f.agent_id = enrol.agent_id and f.enrolment_id = enrolment.enrolment_id;
   end if;
   insert into agents.keys (
     key_id, agent_id, key_hash, expires_at, enrolment_id, generation, instance
@@ -152,6 +166,12 @@ begin
     ))
   );
   perform agents.replace_tags(caller, made.agent_id, enrolment.tags, made.enrolment_id);
+  if exists (
+    select from agents.names n
+    where n.agent_id = made.agent_id and n.held_since = agents.present_transaction()
+  ) then
+    perform mesh.rest_addresses(array[made.agent_id]);
+  end if;
   if known.enrolment_id is distinct from made.enrolment_id then
     -- Last, because registrations with both enrolments wait from here on.
     perform artifacts.count_for_enrolment(made.agent_id);

@@ -71,6 +71,7 @@ as $$
 declare
   ended_id text;
   last_end timestamptz;
+  forgotten_ids text[] := array[]::text[];
 begin
   for ended_id in
     select a.agent_id
@@ -102,12 +103,14 @@ begin
       );
     if found then
       perform agents.forget_holder(ended_id);
+      forgotten_ids := forgotten_ids || ended_id;
     else
       update agents.enrolled_agents a
       set kept_until = now(), cut = 2
       where a.agent_id = ended_id and a.ended_at is not null;
     end if;
   end loop;
+  perform mesh.rest_addresses(forgotten_ids);
 end
 $$;
 comment on function agents.forget_names(integer) is
@@ -181,6 +184,15 @@ begin
           where a.due_at <= now() and a.ended_at is null
           order by a.due_at
           offset most_idle
+          limit 1000
+        )
+        union all
+        -- Those that forget_names has looked at are not due any more.
+        (
+          select from agents.enrolled_agents a
+          where a.ended_at is not null
+            and greatest(a.ended_at, a.kept_until) < now() - interval '30 days'
+          order by greatest(a.ended_at, a.kept_until)
           limit 1000
         )
       ) later

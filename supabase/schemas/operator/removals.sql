@@ -171,6 +171,7 @@ begin
   delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
   perform agents.replace_tags(operator, remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = remove_agent.agent_id;
+  delete from agents.changed_things t where t.actor = remove_agent.agent_id;
 
   if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
     perform agents.record_event(

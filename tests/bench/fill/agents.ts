@@ -113,8 +113,7 @@ async function fillEnrolled(sql: postgres.Sql, agents: number): Promise<void> {
   await fillInChunks(sql, agents, (transaction, { from, to }) =>
     transaction`
       insert into agents.used_tokens (enrolment_id, token_id, key_id, expires_at)
-      select ${FLEET_TRUST}, md5('token ' || i), 'key_' || md5('enrolled-' || i),
-        now() + i * interval '1 second'
+      select ${FLEET_TRUST}, encode(sha256(convert_to('token ' || i, 'UTF8')), 'hex'), 'key_' || md5('enrolled-' || i), now() + i * interval '1 second'
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }
 

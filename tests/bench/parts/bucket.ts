@@ -8,7 +8,7 @@ export interface BucketPages {
   readonly storage: "with versions" | "with versions, not analyzed" | "without versions";
   /** The first page that a connection asks for, in milliseconds. */
   readonly first: number;
-  /** The median of its next pages: PostgreSQL plans the first five anew. */
+  /** The median of its next pages: PostgreSQL makes a new plan for each of the first five. */
   readonly next: number;
   /** The median of those after that. */
   readonly later: number;

@@ -29,6 +29,7 @@ const LINES = [
   ["get --from x -o dra\\t", "get,--from,x,-o,drawings/"],
   ["mesh stat\\t--js\\t", "mesh,status,--json"],
   ["man --he\\t", "man,--help"],
+  ["login --ins\\tblue --gi\\t", "login,--instance,blue,--github"],
 ].map(([typed, words]) => [typed!.replaceAll("\\t", "\t"), words!] as const);
 
 const SHELLS = {

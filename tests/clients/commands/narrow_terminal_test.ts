@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { bytesOf } from "../cast.ts";
 import { Desk } from "../desk.ts";
 import { linesIn, Pty } from "./terminal.ts";

@@ -1,6 +1,7 @@
 /** `agentfiles login` with a proof of origin instead of a key. */
 import assert from "node:assert/strict";
-import { readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { SUPABASE_URL } from "../../conformance/client.ts";
 import { endMadeEnrolments, newName, put } from "../../conformance/enrolment/enrolments.ts";
 import { expireKeys, generationOf, trust } from "./cast.ts";
@@ -54,7 +55,7 @@ Deno.test("a key that is due, and no other is given → the old one until its en
   await login(desk, ["--enrolment-key-file", "enrolment.key", "--agent", name]);
   await makeDue(desk);
   assert.equal(await whoami(desk), name);
-  await assert.rejects(stat(desk.path(`${LOGIN}.lock`)), { code: "ENOENT" });
+  await assert.rejects(stat(desk.path(`${LOGIN}.locked`)), { code: "ENOENT" });
 });
 
 Deno.test("a lock that a process left behind when it was killed → taken over once it is old", async () => {
@@ -64,10 +65,10 @@ Deno.test("a lock that a process left behind when it was killed → taken over o
   const name = newName("vm");
   await login(desk, ["--enrolment-key-file", "enrolment.key", "--agent", name]);
   await makeDue(desk);
-  const lock = desk.path(`${LOGIN}.lock`);
-  await writeFile(lock, "");
-  const long = new Date(Date.now() - 60_000);
-  await utimes(lock, long, long);
+  const [lock, long] = [desk.path(`${LOGIN}.locked`), new Date(Date.now() - 60_000)];
+  await mkdir(lock);
+  await writeFile(join(lock, "killed"), "");
+  await utimes(join(lock, "killed"), long, long);
   assert.equal(await whoami(desk), name);
   assert.equal(await generationOf(name), 2);
 });
@@ -88,6 +89,31 @@ Deno.test("a second machine enrols as the same agent → the first is told so at
   assert.equal(await generationOf(name), 2);
   await login(first, ["--enrolment-key-file", "enrolment.key", "--agent", name]);
   assert.equal(await whoami(first), name);
+});
+
+Deno.test("login --instance on two machines → both go on after either renews; beyond what the enrolment allows → refused, and nothing is stored", async () => {
+  await using ends = new AsyncDisposableStack();
+  const { enrolment_key } = await put({ uses_left: null, max_instances: 2 });
+  const name = newName("vm");
+  const logIn = async (instance: string) => {
+    const desk = ends.use(await newDesk());
+    await writeFile(desk.path("enrolment.key"), enrolment_key);
+    const proof = ["--enrolment-key-file", "enrolment.key", "--agent", name];
+    return { desk, ...await login(desk, [...proof, "--instance", instance]) };
+  };
+  const [blue, green] = [await logIn("blue"), await logIn("green")];
+  assert.deepEqual([blue.code, green.code], [0, 0], blue.errors + green.errors);
+  for (const { desk } of [blue, green, blue]) {
+    const { key } = await readLogin(desk);
+    await makeDue(desk);
+    assert.equal(await whoami(desk), name);
+    assert.notEqual((await readLogin(desk)).key, key);
+    for (const other of [blue, green]) assert.equal(await whoami(other.desk), name);
+  }
+  const red = await logIn("red");
+  assert.equal(red.code, 5, red.errors);
+  await assert.rejects(stat(red.desk.path(LOGIN)), { code: "ENOENT" });
+  for (const { desk } of [blue, green]) assert.equal(await whoami(desk), name);
 });
 
 /** A server in GitHub's role: it issues a token for the job's credential. */
@@ -158,6 +184,7 @@ Deno.test("login with two proofs, a file that is not there, an option of another
       [["--audience", "a", "--token-file", "t"], 2, /--audience needs --github/],
       [["--enrolment", "enr_1"], 2, /--enrolment needs/],
       [["--enrolment", "enr_1", "--enrolment-key-file", "wrong"], 2, /--enrolment needs/],
+      [["--instance", "blue"], 2, /--instance needs/],
       [["--token-file", "missing"], 1, /missing cannot be read: ENOENT/],
       [["--token-file", "empty"], 1, /empty is empty/],
       [["--enrolment-key-file", "wrong", "--agent", "vm"], 3, /./],

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { extractTar } from "../../../clients/typescript/src/folders/extract.ts";
 import { AgentError } from "../../../clients/typescript/src/index.ts";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { HOSTILE_TARS } from "./hostile_tars.ts";
 

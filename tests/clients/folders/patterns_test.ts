@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { nodeModules } from "../../../clients/typescript/src/folders/node.ts";
 import type { WalkOptions } from "../../../clients/typescript/src/folders/packed.ts";
 import { walk } from "../../../clients/typescript/src/folders/walk.ts";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { withFolder } from "./sample.ts";
 

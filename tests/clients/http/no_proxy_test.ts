@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import * as esbuild from "esbuild";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { isExcepted } from "../../../clients/typescript/src/proxy/no_proxy.ts";
 import { proxyForRelays } from "../../../clients/typescript/src/paths/relays/proxy.ts";
+import { runTask } from "../../stack/stack_process.ts";
+import { filesBelow } from "../../unit/rooms.ts";
 import { Desk } from "../desk.ts";
 import { ForwardProxy } from "../python/forward_proxy.ts";
 import { type Form, FORMS } from "./no_proxy_forms.ts";
@@ -16,6 +18,11 @@ const NAMES = ["http_proxy", "https_proxy", "no_proxy", "all_proxy"];
 const WITHOUT_PROXY = Object.fromEntries(
   NAMES.flatMap((name) => [[name, ""], [name.toUpperCase(), ""]]),
 );
+
+/** Together they call the database, the functions and Storage in every way that a task does. */
+const TASKS = [
+  ...["commands/agent_list", "enrolment/enrolment_list", "commands/mesh", "fsck", "doctor/main"],
+].map((name) => `operator/${name}.ts`);
 
 /** Asserts what a client does with each form: whether it connects directly. */
 function assertForms(found: readonly boolean[], forms: readonly Form[]): void {
@@ -133,6 +140,49 @@ for (const noProxy of ["127.0.0.0/8", "10.0.0.0/8 127.0.0.1", "*"]) {
     assert.equal(await Deno.readTextFile(planner.path("proxied")), "first");
   });
 }
+
+Deno.test("every request of the operator's tasks → by operatorFetch(), which decides by the same table", async () => {
+  const files = (await filesBelow("operator")).filter((file) => file.endsWith(".ts"));
+  const sources = await Promise.all(files.map((file) => Deno.readTextFile(join(PROJECT, file))));
+  const sending = sources.filter((source) => /(?<![.\w])fetch\(/.test(source));
+  assert.ok(sending.length >= 6, `${sending.length} files`);
+  assert.deepEqual(sending.filter((source) => !source.includes("await operatorFetch()")), []);
+});
+
+for (const noProxy of ["127.0.0.0/8", "10.0.0.0/8 127.0.0.1", "*"]) {
+  Deno.test(`the operator's tasks, NO_PROXY=${noProxy} → the secret key does not reach the proxy`, async () => {
+    await using proxy = await ForwardProxy.start();
+    await using planner = await Desk.of("planner");
+    await Deno.writeTextFile(planner.path("plan"), "first");
+    assert.equal((await planner.run(["put", "plan"])).code, 0);
+    const place = `http://127.0.0.1:${proxy.port}`;
+    const variables = {
+      ...{ ...WITHOUT_PROXY, HTTP_PROXY: place, HTTPS_PROXY: place },
+      DENO_NO_UPDATE_CHECK: "1",
+    };
+    for (const program of TASKS) {
+      const environment = { ...variables, NO_PROXY: noProxy };
+      const { code, output, errors } = await runTask(program, { environment });
+      // The doctor also exits with 1 for what it finds in the stack of the tests.
+      assert.ok(code === 0 || output.includes("\nNot healthy"), output + errors);
+      assert.doesNotMatch(output + errors, /nobody answered|does not answer/);
+      assert.deepEqual(proxy.asked, [], program);
+    }
+    const { code, errors } = await runTask(TASKS[0]!, { environment: variables });
+    assert.equal(code, 0, errors);
+    assert.ok(proxy.asked.length > 0, "without NO_PROXY, the request passes the proxy");
+  });
+}
+
+Deno.test("an operator's task, HTTP_PROXY=ftp://x → refused without the value", async () => {
+  const { code, output, errors } = await runTask(TASKS[0]!, {
+    environment: { ...WITHOUT_PROXY, HTTP_PROXY: "ftp://name:secret@proxy.example" },
+  });
+  assert.equal(code, 1);
+  assert.equal(output, "");
+  assert.match(errors, /HTTP_PROXY is not the URL of a proxy\./);
+  assert.doesNotMatch(errors, /secret/);
+});
 
 for (
   const [password, sent] of [

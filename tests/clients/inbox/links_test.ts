@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { CONTENT, download, FakeService, inFolder, namesBelow } from "./grants.ts";
 

@@ -2,7 +2,7 @@
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../../conformance/client.ts";
 import { connectBy, type Dialect, type McpClient } from "../../conformance/mcp/mcp_client.ts";
 

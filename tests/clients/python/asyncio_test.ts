@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { createAgent } from "../../conformance/client.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
 import { python, twoAgents } from "./run.ts";

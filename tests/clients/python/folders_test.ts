@@ -96,3 +96,42 @@ print(json.dumps({
     empty: [],
   });
 });
+
+Deno.test("put_folder() and putFolder() of a folder 1,000 levels deep → all of it, in the same order; getting it as a folder → lies too deep, and nothing is left", () =>
+  withFolder(async (folder) => {
+    const agents = await twoAgents();
+    const deep = join(folder, "deep", ...Array(1000).fill("d"));
+    await Deno.mkdir(deep, { recursive: true });
+    await Deno.writeTextFile(join(deep, "treasure"), "gold");
+    await Deno.writeTextFile(join(folder, "deep", "z"), "last");
+    const names = [
+      "deep/",
+      ...Array.from({ length: 1000 }, (_, n) => `deep/${"d/".repeat(n + 1)}`),
+    ];
+    const all = [...names, `${names.at(-1)}treasure`, "deep/z"];
+    const answer = await python(
+      `
+import tarfile
+put = planner.put_folder("deep.tar", FOLDER + "/deep")
+buffer = io.BytesIO()
+planner.get("deep.tar", buffer)
+buffer.seek(0)
+tar = tarfile.open(fileobj=buffer)
+content = tar.extractfile([one for one in tar if one.name.endswith("/treasure")][0]).read().decode()
+refused = refusal(lambda: planner.get_folder("deep.tar", FOLDER + "/received"))
+print(json.dumps({"entries": put["entries"], "content": content, "refused": refused[0],
+                  "left": sorted(os.listdir(FOLDER))}))
+`.replaceAll("FOLDER", JSON.stringify(folder)),
+      agents,
+    );
+    const { entries, ...others } = answer as { entries: { name: string }[] };
+    assert.deepEqual(entries.map(({ name }) => name), all);
+    assert.deepEqual(others, { content: "gold", refused: "archive_refused", left: ["deep"] });
+    const files = filesOf(agents[0]);
+    const put = await files.putFolder("again.tar", join(folder, "deep"));
+    assert.deepEqual(put.entries.map(({ name }) => name), all);
+    await assert.rejects(files.getFolder("again.tar", join(folder, "received")), {
+      code: "archive_refused",
+    });
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["deep"]);
+  }));

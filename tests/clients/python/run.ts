@@ -1,7 +1,7 @@
 /** Runs Python scripts with two agents. The variable `PYTHON` names another interpreter. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../../conformance/client.ts";
 

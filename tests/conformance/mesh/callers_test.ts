@@ -10,35 +10,22 @@ import {
   newPubkey,
   ruleBetween,
 } from "../mesh_cast.ts";
-import { pathsWithCredential } from "../operations.ts";
+import { cardsOf, FUNCTIONS, MESH_CARDS } from "../../operations/cards.ts";
 
 Deno.test.afterEach(endMadeEnrolments);
 
-/** A well-formed request, about two agents, to every path that requires a credential. */
+/** The requests of the operations' cards, about two agents. */
 function requestsAbout(
   one: Agent,
   other: Agent,
   enrolment_id = `enr_${"0".repeat(32)}`,
 ): Record<string, object> {
-  return {
-    "peer/register": { agent_id: one.id, pubkey: newPubkey() },
-    "peer/heartbeat": { agent_id: one.id },
-    "peer/remove": { agent_id: one.id },
-    "netmap": { agent_id: one.id },
-    "wg_config": { agent_id: one.id },
-    "acl/put": ruleBetween(one, other, { port: 22 }),
-    "acl/revoke": ruleBetween(one, other),
-    "psk/rotate": { a: one.id, b: other.id },
-    "relay": { agent_id: one.id },
-    "events": { agent_id: one.id },
-    "wait": { agent_id: one.id },
-    "leave": { agent_id: one.id },
-    "enrolment/put": { kind: "key", agent_id: one.id },
-    "enrolment/list": {},
-    "enrolment/revoke": { enrolment_id },
-    "enrolment/test": { issuer: "https://example.com", claims: {} },
-    "psk/keys": {},
-  };
+  const artifact_id = `art_${"0".repeat(32)}`;
+  return Object.fromEntries(
+    cardsOf("agent-mesh").flatMap(([path, { asks }]) =>
+      typeof asks === "string" ? [] : [[path, asks({ one, other, artifact_id, enrolment_id })]]
+    ),
+  );
 }
 
 /** Asserts that `refused` changes nothing about the agents and their enrolments. */
@@ -67,12 +54,10 @@ async function enrolmentsTo(agents: readonly Agent[]): Promise<Enrolment[]> {
   return found;
 }
 
-Deno.test("the paths that the tests here ask → every path that asks for a credential", () => {
-  const agent = { id: "any", key: "", keyId: "" };
-  assert.deepEqual(
-    Object.keys(requestsAbout(agent, agent)).sort(),
-    pathsWithCredential("agent-mesh"),
-  );
+Deno.test("the operations without a credential in the headers → /fetch and /enroll", () => {
+  const paths = FUNCTIONS.flatMap((name) => cardsOf(name))
+    .filter(([, { asks }]) => typeof asks === "string").map(([path]) => path);
+  assert.deepEqual(paths, ["/fetch", "/enroll", "/enroll"]);
 });
 
 meshTest(
@@ -93,7 +78,7 @@ meshTest(
     await leavesUnchanged([alice, bob], async () => {
       for (const headers of credentials) {
         for (const [path, body] of Object.entries(requestsAbout(alice, bob, enrolment_id))) {
-          assertUnauthenticated(await post(`/agent-mesh/${path}`, { as: { headers }, body }));
+          assertUnauthenticated(await post(`/agent-mesh${path}`, { as: { headers }, body }));
         }
       }
     });
@@ -110,7 +95,7 @@ meshTest(
     const { enrolment_id } = await put({ agent_id: alice.id });
     await leavesUnchanged([alice, bob, carol], async () => {
       for (const [path, body] of Object.entries(requestsAbout(alice, bob, enrolment_id))) {
-        assertError(await post(`/agent-mesh/${path}`, { as: carol, body }), 403, "forbidden");
+        assertError(await post(`/agent-mesh${path}`, { as: carol, body }), 403, "forbidden");
       }
     });
   },
@@ -124,9 +109,9 @@ meshTest(
     await leavesUnchanged([alice, carol], async () => {
       for (const [path, body] of Object.entries(requestsAbout(ghost, alice))) {
         const headers = { "x-request-id": "same" };
-        const aboutGhost = await post(`/agent-mesh/${path}`, { as: carol, body, headers });
+        const aboutGhost = await post(`/agent-mesh${path}`, { as: carol, body, headers });
         const bodyAboutAlice = requestsAbout(alice, ghost)[path];
-        const aboutAlice = await post(`/agent-mesh/${path}`, {
+        const aboutAlice = await post(`/agent-mesh${path}`, {
           as: carol,
           body: bodyAboutAlice,
           headers,
@@ -148,13 +133,14 @@ meshTest(
     await agree(ruleBetween(alice, keyless));
     const { enrolment_id } = await put();
     const requests = requestsAbout(keyless, alice, enrolment_id);
-    const { "peer/remove": removal, leave, ...others } = requests;
-    const ends = Object.entries({ "peer/remove": removal, leave });
-    for (const [path, body] of [...Object.entries(others), ...ends]) {
-      const answer = await post(`/agent-mesh/${path}`, { as: "operator", body });
-      if (path === "relay" && answer.status === 503) assertError(answer, 503, "misconfigured");
+    const isLast = (path: string) => MESH_CARDS[path as keyof typeof MESH_CARDS].isLast ?? false;
+    const inOrder = Object.entries(requests)
+      .toSorted(([one], [other]) => Number(isLast(one)) - Number(isLast(other)));
+    for (const [path, body] of inOrder) {
+      const answer = await post(`/agent-mesh${path}`, { as: "operator", body });
+      if (path === "/relay" && answer.status === 503) assertError(answer, 503, "misconfigured");
       else assert.equal(answer.status, 200, path);
-      if (path === "enrolment/put") await revokeAll(String(answer.body["enrolment_id"]));
+      if (path === "/enrolment/put") await revokeAll(String(answer.body["enrolment_id"]));
     }
   },
 );

@@ -9,50 +9,62 @@ interface TimeColumn {
   readonly column: string;
 }
 
+/** Which rows become older: $2 are patterns, $3 the texts. */
+const NAMED = "t::text like any ($2::text[]) and $3::text[] is not null";
+
+const CONCERNED: Readonly<Record<string, string>> = {
+  "agents.erased_names": `t::text like any ($2::text[])
+    or t.name_hash in (select agents.hash_of_name(n) from unnest($3::text[]) n)`,
+  "agents.events":
+    `t.event_id <= (select max(e.event_id) from agents.events e where e::text like any ($2::text[]))
+    and $3::text[] is not null`,
+};
+
 /** Every column of the project's tables with a point in time that is not computed. */
-export async function timeColumns(): Promise<readonly TimeColumn[]> {
-  return await withStackDatabase(async (sql) =>
-    Array.from(
-      await sql<TimeColumn[]>`
-        select a.attrelid::regclass::text as table, quote_ident(a.attname) as column
-        from pg_attribute a
-        join pg_class c on c.oid = a.attrelid
-        join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = any (agents.own_schemas())
-          and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-          and a.atttypid in ('timestamptz'::regtype, 'date'::regtype)
-        order by a.attrelid, a.attnum`,
-    )
+export async function timeColumns(sql: postgres.Sql): Promise<readonly TimeColumn[]> {
+  return Array.from(
+    await sql<TimeColumn[]>`
+      select a.attrelid::regclass::text as table, quote_ident(a.attname) as column
+      from pg_attribute a
+      join pg_class c on c.oid = a.attrelid
+      join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = any (agents.own_schemas())
+        and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+        and a.atttypid in ('timestamptz'::regtype, 'date'::regtype)
+      order by a.attrelid, a.attnum`,
   );
 }
 
 /**
  * Makes every row that contains one of these texts as many days older: what was to end in that time
- * has ended, and what the sweep forgets after that time is forgotten by the next one.
+ * has ended, and what the sweep forgets after that time is forgotten by the next one. Every event
+ * before these becomes older, too: the log is in the order of time, and the sweep reads it from its
+ * beginning.
  */
 export async function letDaysPass(days: number, texts: readonly string[]): Promise<void> {
-  const columns = await timeColumns();
+  await withStackDatabase((sql) => letDaysPassIn(sql, days, texts));
+}
+
+export async function letDaysPassIn(
+  sql: postgres.Sql,
+  days: number,
+  texts: readonly string[],
+): Promise<void> {
+  const columns = await timeColumns(sql);
   assert.ok(columns.length > 50, String(columns.length));
   const patterns = texts.map((text) => `%${text}%`);
-  await withStackDatabase(async (sql: postgres.Sql) => {
-    await sql.begin(async (transaction) => {
-      // The log refuses changes, whoever makes them.
-      await transaction`set local session_replication_role = replica`;
-      for (const [table, own] of Map.groupBy(columns, ({ table }) => table)) {
-        const changes = own.map(({ column }) =>
-          `${column} = ${column} - $1::integer * interval '1 day'`
-        );
-        const hashed = table === "agents.erased_names"
-          ? " or t.name_hash in (select agents.hash_of_name(n) from unnest($3::text[]) n)"
-          : " and $3::text[] is not null";
-        await transaction.unsafe(
-          `update ${table} t set ${
-            changes.join(", ")
-          } where t::text like any ($2::text[])${hashed}`,
-          [days, patterns, texts as string[]],
-        );
-      }
-    });
+  await sql.begin(async (transaction) => {
+    // The log refuses changes, whoever makes them.
+    await transaction`set local session_replication_role = replica`;
+    for (const [table, own] of Map.groupBy(columns, ({ table }) => table)) {
+      const changes = own.map(({ column }) =>
+        `${column} = ${column} - $1::integer * interval '1 day'`
+      );
+      await transaction.unsafe(
+        `update ${table} t set ${changes.join(", ")} where ${CONCERNED[table] ?? NAMED}`,
+        [days, patterns, texts as string[]],
+      );
+    }
   });
 }
 

@@ -53,17 +53,19 @@ interface Erased extends JsonObject {
 const FOREVER = { uses_left: null, expires_at: null };
 
 /** An agent of a new enrolment key that gave a link for five years, and left. */
-async function leaver(fields: JsonObject = {}) {
+async function leaver(
+  fields: JsonObject = {},
+  named: JsonObject = { agent_name: newName("leaver") },
+) {
   const { enrolment_id, enrolment_key } = await put({ ...FOREVER, ...fields });
-  const agent_name = newName("leaver");
-  const enrolled = await enrol({ enrolment_key, agent_name });
+  const enrolled = await enrol({ enrolment_key, ...named });
   const agent = agentOf(enrolled);
   const artifact = await publish(agent, { ttl_days: 365 });
   const { token, grant_id } = await grant(agent, artifact, {
     expires_at: secondsFromNow(IN_FIVE_YEARS),
   });
-  const texts = [agent_name, enrolment_id, grant_id, artifact.artifact_id];
-  const proof = { enrolment_key, agent_name };
+  const texts = [agent.id, enrolment_id, grant_id, artifact.artifact_id];
+  const proof = { enrolment_key, ...named };
   return { agent, enrolled, enrolment_id, proof, token, texts };
 }
 
@@ -79,6 +81,11 @@ async function assertCuts(enrolment_id: string, token: string, days: number): Pr
   const { grants } = await revokeAll(enrolment_id, { undo_grants: true });
   assert.equal(grants, 1, "a grant is live until its own end");
   assert.equal((await redeem(token)).status, 410);
+}
+
+async function assertKeptOut(proof: JsonObject, agent: Agent): Promise<void> {
+  assert.equal((await tryEnrol(proof)).status, 401);
+  assert.equal((await whoami(agent)).status, 401);
 }
 
 async function trustOf() {
@@ -129,6 +136,17 @@ export const SITUATIONS: Readonly<Record<string, () => Promise<Situation>>> = {
     await revokeAll(enrolment_id);
     return { texts, check: (days) => assertCuts(enrolment_id, token, days) };
   },
+  "a revoked enrolment whose agent another one took, then enrolment:revoke --undo-grants":
+    async () => {
+      const agent_id = newName("leaver");
+      const first = await leaver({ agent_id }, {});
+      await revokeAll(first.enrolment_id);
+      const second = await leaver({ agent_id }, {});
+      const check = async (days: number) => {
+        for (const one of [first, second]) await assertCuts(one.enrolment_id, one.token, days);
+      };
+      return { texts: [...first.texts, ...second.texts], check };
+    },
   "an ephemeral agent without contact, then enrolment:revoke --undo-grants": async () => {
     const { enrolment_id, token, texts } = await leaver({ ephemeral_seconds: 300 });
     return { texts, check: (days) => assertCuts(enrolment_id, token, days) };
@@ -152,10 +170,7 @@ export const SITUATIONS: Readonly<Record<string, () => Promise<Situation>>> = {
     const user = await signIn(agent, { shares: false });
     return {
       texts,
-      check: async () => {
-        assert.equal((await tryEnrol(proof)).status, 401);
-        assert.equal((await whoami(user)).status, 401);
-      },
+      check: () => assertKeptOut(proof, user),
     };
   },
   "an erased agent, its enrolment and its users": async () => {
@@ -170,10 +185,7 @@ export const SITUATIONS: Readonly<Record<string, () => Promise<Situation>>> = {
     const user = await signIn(agent, { shares: false });
     return {
       texts: [...texts, String(pseudonym)],
-      check: async () => {
-        assert.equal((await tryEnrol(proof)).status, 401);
-        assert.equal((await whoami(user)).status, 401);
-      },
+      check: () => assertKeptOut(proof, user),
     };
   },
   "a revoked enrolment, and a revoked agent key": async () => {
@@ -183,10 +195,7 @@ export const SITUATIONS: Readonly<Record<string, () => Promise<Situation>>> = {
     await operatorRpc("revoke_agent_keys", { agent_id: planner.id });
     return {
       texts: [...texts, planner.id],
-      check: async () => {
-        assert.equal((await tryEnrol(proof)).status, 401);
-        assert.equal((await whoami(planner)).status, 401);
-      },
+      check: () => assertKeptOut(proof, planner),
     };
   },
   "a name of the operator with nothing left, and one of the users": async () => {

@@ -102,6 +102,8 @@ export async function bringToLife(agent: Agent, builder: Agent): Promise<void> {
   await withStackDatabase(async (sql) => {
     await sql`insert into agents.enrolled_agents (agent_id, enrolment_id, generation, enrolled_at)
       values (${agent.id}, ${enrolment_id}, 1, now())`;
+    await sql`insert into agents.former_holders (agent_id, enrolment_id)
+      values (${agent.id}, ${enrolment_id})`;
     await sql`insert into agents.usage (agent_id, day, requests, refusals, artifacts, bytes, grants)
       values (${agent.id}, '2026-01-01', 1, 1, 1, 1, 1)`;
     await sql`insert into agents.refusals (agent_id, hour, kind, count)

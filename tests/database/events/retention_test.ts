@@ -72,6 +72,14 @@ Deno.test("forget_events where a younger event stands among older ones → it st
   });
 });
 
+Deno.test("forget_events where more younger events than one call looks at stand before an older one → it stays, and nothing remains for a next call", async () => {
+  await withProjectDatabase({}, async (sql) => {
+    await addEvents(sql, [5, 5, 500, 490]);
+    assert.deepEqual(await forget(sql, { max_entries: 2 }), { forgotten: 0, remaining: 0 });
+    assert.deepEqual(await agesIn(sql), [5, 5, 500, 490]);
+  });
+});
+
 Deno.test("8 forget_events at once → each event is removed once, and told of once", async () => {
   await withProjectDatabase({}, async (sql) => {
     await addEvents(sql, Array(40).fill(500));

@@ -1,38 +1,13 @@
 import type postgres from "postgres";
-import { namesOfSchemas, readSchemaFiles } from "../../../local/postgres/schema_files.ts";
 import { urlOf } from "../connection.ts";
+import { TABLES } from "../tables/tables.ts";
 import { CALLS } from "./calls.ts";
 import type { PlannedCall } from "./planned_call.ts";
 import { type Explainer, openExplainer, PLAN_KINDS, type PlanKind } from "./explain.ts";
 
-/** The project's tables that stay small, however much the service holds. All others grow. */
-const BOUNDED = new Set([
-  "agents.epochs",
-  // The operator creates these one by one.
-  "agents.enrolments",
-  // One row per enrolment and reason, for a day.
-  "agents.enrolment_refusals",
-  "agents.activity",
-  "agents.name_secret",
-  "agents.structure",
-  // Two rows per enrolment.
-  "artifacts.enrolment_totals",
-  "artifacts.project_totals",
-  "artifacts.sweeps",
-  "artifacts.walks",
-  "mesh.censuses",
-  "mesh.counters",
-  "mesh.policies",
-  // The operator's policy has at most 10,000 lines.
-  "mesh.policy_lines",
-  "mesh.settings",
-]);
-
-const OWN_SCHEMAS = namesOfSchemas(await readSchemaFiles());
-
+/** Storage's table grows with ours. */
 function grows(table: string): boolean {
-  const isOwn = OWN_SCHEMAS.includes(table.split(".")[0]!);
-  return (isOwn || table === "storage.objects") && !BOUNDED.has(table);
+  return table === "storage.objects" || TABLES[table]?.size === "grows";
 }
 
 /**

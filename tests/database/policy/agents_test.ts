@@ -119,6 +119,25 @@ Deno.test("erase_agent of an agent that the policy names → policy_rule, and no
   assert.deepEqual(await rulesOf(mesh), []);
 });
 
+Deno.test("erase_agent of an agent that the policy's file names only in a comment or a test → policy_rule; of one whose name is only part of a word, or a word of the format → erased", async () => {
+  const { mesh } = file;
+  await startOver(mesh);
+  await putInForce(mesh, []);
+  await mesh.owner`update mesh.policies set source = ${`{
+    // Once for ada.w, who left.
+    "rules": [{ "from": "tag:bob", "to": "tag:carol-2", "ports": [443], "proto": "tcp" }],
+    "tests": [{ "from": "dave", "to": "tag:bob", "port": 443, "proto": "tcp", "expect": "deny" }],
+  }`}`;
+  for (const agent_id of ["ada.w", "dave"]) {
+    const before = await stateOf(mesh);
+    await assert.rejects(mesh.call("erase_agent", { agent_id }), refusedWith("policy_rule"));
+    assert.deepEqual(await stateOf(mesh), before);
+  }
+  for (const agent_id of ["bob", "carol", "carol-2", "ada", "w", "adaXw", "from", "tcp", "deny"]) {
+    await mesh.call("erase_agent", { agent_id });
+  }
+});
+
 Deno.test("a name that the policy has → no enrolment key may take it", async () => {
   const { mesh } = file;
   await startOver(mesh);

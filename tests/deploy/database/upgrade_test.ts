@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import postgres from "postgres";
 import { runConformance } from "../../../dev/checks/conformance_run.ts";
 import { addCounts } from "../../../dev/checks/test_counts.ts";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { MIGRATIONS_DIRECTORY } from "../../../local/postgres/migration_files.ts";
 import { applyMigrations } from "../../../local/postgres/migrations.ts";
 import { readReleases } from "../../../dev/schema/releases.ts";

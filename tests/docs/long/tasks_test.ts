@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { documentedBlock } from "../blocks/documentation.ts";
 import { Terminal } from "../blocks/terminal.ts";
 

@@ -1,14 +1,7 @@
 import type { MendedFault } from "./mended_fault.ts";
+import { SHARED_FAULTS } from "./shared_faults.ts";
 import { STRANGERS } from "./strangers.ts";
-
-function missing(fault: string, put: string, part: string): MendedFault {
-  return {
-    fault,
-    put,
-    check: "structure",
-    message: new RegExp(`^Missing since the last migration: ${part}\\.$`),
-  };
-}
+import { STRUCTURE_FAULTS } from "./structure_faults.ts";
 
 export const DATABASE_FAULTS: readonly MendedFault[] = [
   {
@@ -22,92 +15,9 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
     message: /^The policy was only partly applied/,
     cleanUp: "delete from mesh.policies; delete from mesh.config_versions",
   },
-  missing(
-    "row level security of the agent keys is off",
-    "alter table agents.keys disable row level security",
-    "row level security of agents.keys",
-  ),
-  missing(
-    "row level security of the PSKs is off",
-    "alter table mesh.pairs disable row level security",
-    "row level security of mesh.pairs",
-  ),
-  missing(
-    "a trigger is disabled",
-    "alter table artifacts.artifacts disable trigger updated_artifacts_count",
-    "enabled triggers of artifacts.artifacts",
-  ),
-  missing(
-    "all triggers of a table are disabled",
-    "alter table agents.events disable trigger user",
-    "enabled triggers of agents.events",
-  ),
-  missing(
-    "a trigger was dropped",
-    "drop trigger deleted_grants_count on artifacts.grants",
-    "trigger deleted_grants_count of artifacts.grants",
-  ),
-  missing(
-    "a unique index was dropped",
-    "drop index artifacts.one_committed_artifact_per_key",
-    "index artifacts.one_committed_artifact_per_key",
-  ),
-  missing(
-    "a unique constraint was dropped",
-    "alter table mesh.peers drop constraint pubkey_is_unique",
-    "constraint pubkey_is_unique of mesh.peers",
-  ),
-  missing(
-    "a primary key was dropped",
-    "alter table agents.usage drop constraint usage_pkey",
-    "constraint usage_pkey of agents.usage",
-  ),
-  missing(
-    "a foreign key was dropped",
-    "alter table agents.key_uses drop constraint a_use_is_of_a_key",
-    "constraint a_use_is_of_a_key of agents.key_uses",
-  ),
-  missing(
-    "a check was dropped",
-    "alter table agents.refusals drop constraint hour_is_a_full_hour",
-    "constraint hour_is_a_full_hour of agents.refusals",
-  ),
-  missing(
-    "an index that reads need was dropped",
-    "drop index agents.usage_by_requests",
-    "index agents.usage_by_requests",
-  ),
-  // As `create index concurrently` and `reindex concurrently` leave one when they are cancelled.
-  missing(
-    "an index that reads need is not valid",
-    `update pg_index set indisvalid = false
-    where indexrelid = 'agents.usage_by_requests'::regclass`,
-    "index agents.usage_by_requests",
-  ),
-  missing(
-    "a unique index is not valid",
-    `update pg_index set indisvalid = false
-    where indexrelid = 'artifacts.one_committed_artifact_per_key'::regclass`,
-    "index artifacts.one_committed_artifact_per_key",
-  ),
-  missing(
-    "a constraint was made again without being validated",
-    `alter table agents.refusals drop constraint hour_is_a_full_hour;
-    alter table agents.refusals add constraint hour_is_a_full_hour
-      check (hour = date_trunc('hour', hour, 'UTC')) not valid`,
-    "constraint hour_is_a_full_hour of agents.refusals",
-  ),
-  missing(
-    "a not-null was dropped",
-    "alter table agents.events alter column action drop not null",
-    "not null of agents.events.action",
-  ),
-  missing(
-    "a default was dropped",
-    "alter table agents.events alter column occurred_at drop default",
-    "default of agents.events.occurred_at",
-  ),
+  ...STRUCTURE_FAULTS,
   ...STRANGERS,
+  ...SHARED_FAULTS,
   {
     fault: "the sequence of the events is behind its rows",
     put: `insert into agents.events (actor_kind, action) values ('operator', 'policy.applied');

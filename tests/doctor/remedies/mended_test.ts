@@ -142,6 +142,23 @@ Deno.test("the schema of an earlier checkout, whose inspect_deployment tells les
   assert.match(complaints[0]!.message, /^The schema is older than this checkout, /);
 });
 
+Deno.test("parts made again from their statements, as a restore makes them, in a session with other settings → the same as recorded", async () => {
+  await using deployment = await Deployment.open();
+  const made = await deployment.sql.begin(async (sql) => {
+    await sql.unsafe(`set local quote_all_identifiers = on; set local intervalstyle = iso_8601;
+      set local datestyle = 'SQL, DMY'; set local timezone = 'Asia/Kolkata'`);
+    const parts = await sql`
+      select s.statement from agents.structure s
+      where s.part ~ '^(trigger|default|index) '
+        or s.part ~ '^constraint ' and s.statement ~* ' check [(]'`;
+    for (const { statement } of parts) await sql.unsafe(statement);
+    assert.deepEqual((await sql`select agents.missing_structure() as missing`)[0]!.missing, []);
+    return parts.length;
+  });
+  assert.ok(made > 150, `${made} parts`);
+  assert.deepEqual(await deployment.complaints(), []);
+});
+
 Deno.test("what the migrations made → all of it is recorded", async () => {
   await using deployment = await Deployment.open();
   const unrecorded = await deployment.sql`

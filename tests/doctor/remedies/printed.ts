@@ -5,7 +5,7 @@ import {
   type Finding,
   type Paste,
 } from "../../../operator/doctor/findings/finding.ts";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import type { Deployment } from "../deployment.ts";
 

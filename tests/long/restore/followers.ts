@@ -1,7 +1,7 @@
 /** Followers of an inbox. Each uses another client. */
 import { join } from "node:path";
 import type { AgentFiles } from "../../../clients/typescript/src/index.ts";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 
 /** Collects what a follower receives, and waits for it. */
 export class Follower {

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { freePort } from "../../../local/processes/free_port.ts";
 import { generationOf } from "../../clients/enrolment/cast.ts";
 import { SUPABASE_URL } from "../../conformance/client.ts";

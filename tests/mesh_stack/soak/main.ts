@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { spawn } from "node:child_process";
-import { CommandError } from "../../../local/command/command_error.ts";
-import { runTask } from "../../../local/command/run_task.ts";
+import { CommandError } from "../../../packages/command/command_error.ts";
+import { runTask } from "../../../packages/command/run_task.ts";
 import { LEAST_MINUTES } from "./memory.ts";
 import { BundledProgram, type Runtime } from "../../tunnel/hosts/bundled_program.ts";
 

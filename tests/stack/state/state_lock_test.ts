@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CommandError } from "../../../local/command/command_error.ts";
+import { CommandError } from "../../../packages/command/command_error.ts";
 import { stateFiles } from "../../../local/state/state_files.ts";
 import { lockState, type StateLock } from "../../../local/state/state_lock.ts";
 import { launch, openStateDirectory, runTask, snapshot } from "../stack_process.ts";

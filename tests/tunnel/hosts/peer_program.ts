@@ -4,10 +4,8 @@
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
-import {
-  openUdpSocket,
-  type UdpSocket,
-} from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
+import { openUdpSocket } from "../../../clients/typescript/src/wireguard/sockets/open_udp_socket.ts";
+import type { UdpSocket } from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
 import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
 import { type Endpoint, Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";

@@ -3,10 +3,8 @@ import { readFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { IpStack } from "../../../clients/typescript/src/ip/ip_stack.ts";
 import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
-import {
-  openUdpSocket,
-  type UdpSocket,
-} from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
+import { openUdpSocket } from "../../../clients/typescript/src/wireguard/sockets/open_udp_socket.ts";
+import type { UdpSocket } from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
 import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
 import { Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 
 /** "The map" in docs/architecture.md lists every folder below these. */
 const MAPPED = [
@@ -9,6 +9,7 @@ const MAPPED = [
   "supabase/functions/_shared",
   "supabase/functions/agent-artifacts",
   "supabase/functions/agent-mesh",
+  "packages/command",
   "clients/typescript/src",
   "clients/typescript/src/mesh",
   "local",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 import { SUPABASE_CLI_VERSION } from "../../../operator/doctor/findings/remedies.ts";
 import { VERSION } from "../../../supabase/functions/_shared/version.ts";
 import { readPages } from "./pages.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/command/project.ts";
+import { PROJECT } from "../../../local/project.ts";
 
 const WORKFLOWS = ".github/workflows";
 

@@ -76,7 +76,7 @@ Deno.test("a document that cannot be made once → 500 internal; the next reques
 });
 
 Deno.test("listTools() twice for the operations of one function → the same list; another for another function's", async () => {
-  const operations = eachMadeOnce({}, () => Promise.reject(new Error("there is none")));
+  const operations = eachMadeOnce({}, () => Promise.reject(new Error("no operation")));
   const tools = await listTools(operations, mcp);
   assert.equal(await listTools(operations, mcp), tools);
   assert.notEqual(await listTools(new Map(operations), mcp), tools);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { artifactsApp } from "../../../supabase/functions/agent-artifacts/app.ts";
 import { meshApp } from "../../../supabase/functions/agent-mesh/app.ts";
-import { OPERATIONS, UNLISTED } from "../../conformance/operations.ts";
+import { cardsOf } from "../../operations/cards.ts";
 
 const ENVIRONMENT = new Map([
   ["SUPABASE_URL", "http://127.0.0.1:1"],
@@ -23,13 +23,13 @@ const COMMON = [
 const LINKS = { "agent-artifacts": ["/d/:grant_token"], "agent-mesh": [] };
 
 for (const name of ["agent-artifacts", "agent-mesh"] as const) {
-  Deno.test(`every path of ${name} → an operation that the conformance suite knows, a link, or a path of both functions`, () => {
+  Deno.test(`every path of ${name} → an operation with a card, a link, or a path of both functions`, () => {
     const paths = APPS[name](ENVIRONMENT).routes
       .filter(({ method }) => method === "GET" || method === "POST")
       .map(({ path }) => path.slice(`/${name}`.length));
     assert.deepEqual(
       [...new Set(paths)].sort(),
-      [...OPERATIONS[name], ...UNLISTED[name], ...LINKS[name], ...COMMON].sort(),
+      [...cardsOf(name).map(([path]) => path), ...LINKS[name], ...COMMON].sort(),
     );
   });
 }

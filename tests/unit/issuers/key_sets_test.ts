@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { Issuer, newKey, signed } from "../../conformance/enrolment/issuer.ts";
+import { createOperation as createPut } from "../../../supabase/functions/_shared/enrolment/put.ts";
 import { checkTrust } from "../../../supabase/functions/_shared/issuers/check_trust.ts";
 import { IssuerKeys } from "../../../supabase/functions/_shared/issuers/issuer_keys.ts";
 import type {
@@ -142,6 +143,24 @@ Deno.test("a pasted set with keys that nothing here uses → accepted, as a fetc
   assert.equal(complaintOf([...UNUSED, rsa.jwk, ec.jwk, ed.jwk]), null);
   assert.equal(complaintOf([{ ...ec.jwk, use: "jwt-svid" }, UNUSED[3]!]), null);
   assert.equal(complaintOf(["RS512", "RS256"].map((alg) => ({ ...rsa.jwk, alg }))), null);
+});
+
+Deno.test("a pasted set of as many keys as a fetched one may have, 100 → accepted; of 101 → refused", () => {
+  const { request } = createPut({ settings: {} } as Parameters<typeof createPut>[0]);
+  const issuesOf = (count: number) => {
+    const keys = Array.from({ length: count }, (_, n) => ({ ...rsa.jwk, kid: `key-${n}` }));
+    assert.equal(complaintOf(keys), null);
+    const enrolment = {
+      ...{ kind: "trust", issuer: ISSUER, audience: AUDIENCE, jwks: { keys }, agent_id: "a" },
+      conditions: [{ claim: "sub", equals: "a" }],
+    };
+    // The body of a request has at most 64 KiB.
+    assert.ok(JSON.stringify(enrolment).length < 64 * 1024);
+    return request.safeParse(enrolment).error?.issues.map(({ path }) => path.join(".")) ?? [];
+  };
+  assert.deepEqual(issuesOf(21), []);
+  assert.deepEqual(issuesOf(100), []);
+  assert.deepEqual(issuesOf(101), ["jwks.keys"]);
 });
 
 Deno.test("a pasted set without a key to use, with a private key, a weak one, or two that cannot be told apart → refused", () => {

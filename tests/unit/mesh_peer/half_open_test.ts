@@ -39,7 +39,17 @@ for (const [what, flags] of [["the SYN again", SYN], ["a wrong ACK", ACK]] as co
   });
 }
 
-Deno.test("half-open connections of which nothing is heard → their places are free again", () => {
+Deno.test("SYNs to a port where nothing listens → all are admitted, and take no place; while it listens → they do", () => {
+  let listening = false;
+  const shares = new NeighbourShares({ now: () => 0, isListening: () => listening });
+  assert.equal(admittedOf(shares, GREEDY, portsFrom(1000)), MOST_HALF_OPEN);
+  listening = true;
+  const admitted = admittedOf(shares, GREEDY, portsFrom(1000));
+  assert.ok(admitted > 0 && admitted < MOST_HALF_OPEN, `${admitted}`);
+  assert.equal(admittedOf(shares, GREEDY, portsFrom(10_000)), 0);
+});
+
+Deno.test("half-open connections that send nothing for long → their places are free again", () => {
   let time = 0;
   const shares = new NeighbourShares({ now: () => time });
   const admitted = admittedOf(shares, GREEDY, portsFrom(1000));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CommandError } from "../../../local/command/command_error.ts";
+import { CommandError } from "../../../packages/command/command_error.ts";
 import { EVENT_TYPES } from "../../../operator/reads/event_types.ts";
 import { ENDING_TYPES } from "../../../operator/restore/ending_types.ts";
 import { readRecord } from "../../../operator/restore/record.ts";

@@ -3,12 +3,12 @@ import { AgentFiles } from "../agent_files.ts";
 import { AgentMesh } from "../agent_mesh.ts";
 import type { CommonOptions, ConnectionOptions } from "../http/connection_options.ts";
 import { neededFetch } from "../proxy/needed_fetch.ts";
-import type { Described } from "./command/command.ts";
-import { UsageError } from "./command/usage_error.ts";
+import type { Described } from "../../../../packages/command/command.ts";
+import { UsageError } from "../../../../packages/command/usage_error.ts";
 import { NotLoggedInError } from "./exit_codes.ts";
 import { type Login, readLogin } from "./login_file.ts";
 import { retryNotice } from "./network/retry_notice.ts";
-import { Output } from "./terminal/output.ts";
+import { Output } from "../../../../packages/command/terminal/output.ts";
 
 export interface ContextOptions {
   readonly json: boolean;

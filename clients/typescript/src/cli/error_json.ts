@@ -1,7 +1,7 @@
 import { AgentError } from "../errors/agent_error.ts";
 import { TcpError } from "../ip/tcp_error.ts";
 import { MeshError } from "../mesh/mesh_error.ts";
-import { UsageError } from "./command/usage_error.ts";
+import { UsageError } from "../../../../packages/command/usage_error.ts";
 import { NotLoggedInError } from "./exit_codes.ts";
 
 /** An error for a program, in the form of the service's errors. */

@@ -1,5 +1,5 @@
 import { AgentError } from "../errors/agent_error.ts";
-import { UsageError } from "./command/usage_error.ts";
+import { UsageError } from "../../../../packages/command/usage_error.ts";
 
 /** docs/command-line.md has the same table. */
 export const EXIT = {

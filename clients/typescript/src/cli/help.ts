@@ -1,5 +1,5 @@
-import type { Described } from "./command/command.ts";
-import { definitions, wrapped } from "./command/layout.ts";
+import type { Described } from "../../../../packages/command/command.ts";
+import { definitions, wrapped } from "../../../../packages/command/layout.ts";
 
 /** The name of the command. */
 export const NAME = "agentfiles";

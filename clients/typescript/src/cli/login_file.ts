@@ -14,6 +14,7 @@ export interface StoredProof {
   readonly githubAudience?: string;
   readonly agentName?: string;
   readonly enrolmentId?: string;
+  readonly instance?: string;
 }
 
 /** The service's address, and the credential to call it with. */

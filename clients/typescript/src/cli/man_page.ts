@@ -1,5 +1,5 @@
-import type { Described } from "./command/command.ts";
-import { optionsOf, optionWithValue, usageOf } from "./command/help.ts";
+import type { Described } from "../../../../packages/command/command.ts";
+import { optionsOf, optionWithValue, usageOf } from "../../../../packages/command/help.ts";
 import { EXIT_CODES, NAME, NOTES, SUMMARY } from "./help.ts";
 
 /** The manual page in the format of man(7), made from the help texts of all verbs. */

@@ -1,16 +1,16 @@
 import process from "node:process";
 import { AgentError } from "../errors/agent_error.ts";
-import type { Described } from "./command/command.ts";
-import { suggestionFor } from "./command/nearest.ts";
-import { type CommonOptions, takeCommonOptions } from "./command/parse.ts";
+import type { Described } from "../../../../packages/command/command.ts";
+import { suggestionFor } from "../../../../packages/command/nearest.ts";
+import { type CommonOptions, takeCommonOptions } from "../../../../packages/command/parse.ts";
 import {
   columnsOf,
   type Program,
   reportError,
   runCommand,
   surviveClosedPipes,
-} from "./command/run.ts";
-import { UsageError } from "./command/usage_error.ts";
+} from "../../../../packages/command/run.ts";
+import { UsageError } from "../../../../packages/command/usage_error.ts";
 import { COMMANDS } from "./commands.ts";
 import { Context } from "./context.ts";
 import { errorJson } from "./error_json.ts";

@@ -1,4 +1,8 @@
-import { type Command, type DefineCommand, defineCommandFor } from "./command/command.ts";
+import {
+  type Command,
+  type DefineCommand,
+  defineCommandFor,
+} from "../../../../packages/command/command.ts";
 import type { Context } from "./context.ts";
 
 /** A verb of the command line. */

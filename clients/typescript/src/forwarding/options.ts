@@ -1,4 +1,4 @@
-import type { openUdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import type { openUdpSocket } from "../wireguard/sockets/open_udp_socket.ts";
 import type { Kernel } from "./kernel.ts";
 import type { PathNews } from "./path_news.ts";
 import type { PathService } from "./service.ts";

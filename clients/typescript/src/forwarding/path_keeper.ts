@@ -4,7 +4,7 @@
  */
 import { pause } from "../http/retries.ts";
 import { parseEndpoint } from "../paths/places/address_kinds.ts";
-import { openUdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import { openUdpSocket } from "../wireguard/sockets/open_udp_socket.ts";
 import { systemSurroundings } from "../wireguard/system_surroundings.ts";
 import { ConfigurationFile } from "./agent/configuration_file.ts";
 import { type ForwardedPeer, PathFile, readPathState, removePathState } from "./agent/path_file.ts";

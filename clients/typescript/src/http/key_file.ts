@@ -8,7 +8,7 @@ import { mayShareFiles } from "../platform/platform.ts";
 import { createSha256 } from "../platform/sha256.ts";
 import { renewalOf } from "./credential.ts";
 import type { Enrolled, EnrolmentRequest } from "./enrol.ts";
-import { withLockFile } from "./lock_file.ts";
+import { withLock } from "./lock.ts";
 
 /** What a key file contains. The Python client reads and writes the same. */
 export interface SharedKey {
@@ -92,7 +92,7 @@ export class KeyFile {
       Date.now() < shared.renew_at;
     const shared = await this.#read();
     if (shared !== null && isUsable(shared)) return shared;
-    return await withLockFile(this.#files, `${this.#path}.lock`, async () => {
+    return await withLock(this.#files, `${this.#path}.locked`, async () => {
       // Another process may have enrolled meanwhile.
       const present = await this.#read();
       if (present !== null && isUsable(present)) return present;

@@ -34,7 +34,7 @@ export class IpStack {
   #watcher: Watcher;
   #connections = new ConnectionTable();
   #connecting = new Map<number, (error: TcpError | null) => void>();
-  #listeners = new Map<number, Accept>();
+  #listeners = new Map<number, { readonly port: number; readonly take: Accept }>();
   #accepted: Array<readonly [TcpConnection, Accept]> = [];
   #packets: Uint8Array[] = [];
   #nextId = 1;
@@ -84,9 +84,7 @@ export class IpStack {
   }
 
   /** Throws TcpError, or the signal's reason. */
-  async connect(
-    { address, port, signal }: ConnectOptions,
-  ): Promise<TcpConnection> {
+  async connect({ address, port, signal }: ConnectOptions): Promise<TcpConnection> {
     signal?.throwIfAborted();
     const bytes = bytesOf(address);
     if (this.#isClosed) throw new TcpError("ECONNABORTED");
@@ -95,9 +93,7 @@ export class IpStack {
       writeScratch(this.#lwip, bytes);
       return this.#lwip.connect(id, bytes.length, port);
     });
-    if (!block) {
-      throw new TcpError(this.#isClosed ? "ECONNABORTED" : "ENETUNREACH");
-    }
+    if (!block) throw new TcpError(this.#isClosed ? "ECONNABORTED" : "ENETUNREACH");
     const facts = {
       remoteAddress: formatAddress(bytes),
       remotePort: port,
@@ -127,11 +123,16 @@ export class IpStack {
     const id = this.#nextId++;
     const block = this.#enter(() => this.#lwip.listen(id, port, BACKLOG));
     if (!block) throw new TcpError("EADDRINUSE");
-    this.#listeners.set(id, accept);
-    return new TcpListener(this.#lwip.local_port(block), () => {
+    const localPort = this.#lwip.local_port(block);
+    this.#listeners.set(id, { port: localPort, take: accept });
+    return new TcpListener(localPort, () => {
       if (!this.#listeners.delete(id) || this.#isClosed) return;
       this.#enter(() => this.#lwip.unlisten(block));
     });
+  }
+
+  isListening(port: number): boolean {
+    return [...this.#listeners.values()].some((listener) => listener.port === port);
   }
 
   /** Resets the connections that a function chooses. Returns how many. */
@@ -223,10 +224,7 @@ export class IpStack {
   }
 
   #fail(cause: unknown): void {
-    const error = new Error(
-      "The TCP/IP stack broke. Its connections are lost.",
-      { cause },
-    );
+    const error = new Error("The TCP/IP stack broke. Its connections are lost.", { cause });
     this.#stop(new TcpError("ECONNABORTED", { cause: error }));
     if (this.#options.onFailure === undefined) throw error;
     this.#options.onFailure(error);
@@ -283,7 +281,7 @@ export class IpStack {
   }
 
   #accept(listenerId: number, block: Block): number {
-    const take = this.#listeners.get(listenerId);
+    const take = this.#listeners.get(listenerId)?.take;
     if (take === undefined) return 0;
     const remote = readRemote(bytesAt(this.#lwip, this.#lwip.scratch(), 19));
     const facts = { ...remote, localPort: this.#lwip.local_port(block) };

@@ -7,11 +7,7 @@
  *       iceServers: () => postRelay(),              // the answer of /relay; null without a relay
  *       onChange: () => register(paths.endpoints()),
  *     });
- *     const tunnel = new Tunnel({
- *       ...,
- *       send: paths.send,
- *       mayMove: paths.mayMove,
- *     });
+ *     const tunnel = new Tunnel({ ..., send: paths.send, mayMove: paths.mayMove });
  *     paths.attach(tunnel);                         // datagrams go to it, from now on
  *     await paths.whenGathered();                   // a few seconds at most
  *     register(paths.endpoints());
@@ -27,7 +23,8 @@
  * that answers is used. While that path is relayed, better ones are tried. After a change of the
  * network, everything starts again.
  */
-import { openUdpSocket, type UdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import { openUdpSocket } from "../wireguard/sockets/open_udp_socket.ts";
+import type { UdpSocket } from "../wireguard/sockets/udp_socket.ts";
 import type { Endpoint, MayMove } from "../wireguard/tunnel.ts";
 import type { PathPeer, PathsOptions, PathTunnel } from "./options.ts";
 import { BlockedUdp } from "./peers/blocked_udp.ts";

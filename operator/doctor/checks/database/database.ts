@@ -14,6 +14,7 @@ import {
 } from "../../facts/facts.ts";
 import { fieldOf, wordsOf } from "../../facts/reply.ts";
 import { fault, type Finding, note, ok, orOk, sql } from "../../findings/finding.ts";
+import { reportShared } from "./shared_tables.ts";
 import { checkStructure } from "./structure.ts";
 
 /**
@@ -173,9 +174,13 @@ function notCallable(operations: readonly string[]): Finding {
  */
 function checkOutsiders(database: DatabaseFacts): Finding[] {
   return orOk(
-    [...checkOwn(database), ...database.open_objects.map(reportOpen)],
+    [
+      ...checkOwn(database),
+      ...database.open_objects.map(reportOpen),
+      ...database.shared_tables.map(reportShared),
+    ],
     "privileges",
-    "anon and authenticated may use nothing of ours, nor any view or function of others that names our tables.",
+    "anon and authenticated may use nothing of ours, nor any view or function of others that names our tables. No publication or inheritance shares these.",
   );
 }
 

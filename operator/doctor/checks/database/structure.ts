@@ -12,10 +12,10 @@ const MOST_FUNCTIONS = 5;
 export function checkStructure(facts: Facts): Finding[] {
   const database = inspected(facts);
   if (database === null) return [];
-  const missing = database.missing_structure.map(({ part, statement }) =>
+  const missing = database.missing_structure.map(({ part, statement, is_changed }) =>
     fault(
       "structure",
-      `Missing since the last migration: ${part}.`,
+      `${is_changed ? "Changed" : "Missing"} since the last migration: ${part}.`,
       "Make it again.",
       sql(statement),
     )
@@ -24,7 +24,7 @@ export function checkStructure(facts: Facts): Finding[] {
     ...orOk(
       [...missing, ...database.strange_structure.map(reportStrange)],
       "structure",
-      "Every constraint, default, index and trigger of the migrations is there, and no other trigger.",
+      "Every constraint, default, index and trigger of the migrations is there and unchanged, and no other trigger.",
     ),
     ...checkFunctions(facts.checkout.functions, database),
   ];

@@ -5,7 +5,7 @@ import type { Operation, Platform } from "../operations/operation.ts";
 import { type Admission, admit, type AppContext, methodNotAllowed } from "../pipeline.ts";
 import { type CallerArgument, callerArgument } from "../request/caller.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
-import type { LateCounting } from "../usage/counting.ts";
+import type { LateCounting } from "../usage/late_counting.ts";
 import { AddressLimits } from "./address_limits.ts";
 import { answerHealth } from "./health.ts";
 

@@ -1,6 +1,7 @@
 /** The fields of enrolments, in requests and answers. */
 import * as z from "zod";
 import { agentId, isStorable, sentAgentId, sentTimestamp, tag, timestamp } from "../fields.ts";
+import { MOST_KEYS } from "../issuers/trust.ts";
 
 export const agentTag = tag
   .meta({ description: "A tag of an agent.", examples: ["tag:builder"] });
@@ -78,7 +79,7 @@ const RULES = {
     description: "The required `aud`.",
     examples: ["https://abc.supabase.co"],
   }),
-  jwks: z.object({ keys: z.array(publicKey).min(1).max(20) }).meta({
+  jwks: z.object({ keys: z.array(publicKey).min(1).max(MOST_KEYS) }).meta({
     description: "The issuer's public keys. Null: fetched from the issuer.",
   }),
   conditions: z.array(condition).min(1).max(32).meta({

@@ -1,6 +1,6 @@
 import { detailOf } from "./detail.ts";
 import { fetchJson } from "./fetch_json.ts";
-import type { PublicKey } from "./trust.ts";
+import { MOST_KEYS, type PublicKey } from "./trust.ts";
 
 /** The deadline for fetching an issuer's metadata and keys, both together. */
 const DEADLINE_MILLISECONDS = 5_000;
@@ -12,7 +12,6 @@ const FAILURE_MILLISECONDS = 10_000;
 /** How long the last fetched keys are used while the issuer is down. */
 const STALE_MILLISECONDS = 60 * 60_000;
 const MOST_ISSUERS = 64;
-const MOST_KEYS = 100;
 
 interface Known {
   keys: readonly PublicKey[] | null;

@@ -6,7 +6,7 @@ export const ALGORITHMS: readonly unknown[] = ["RS256", "ES256", "EdDSA"];
 export type ChosenKey = PublicKey | "unknown_key" | "key_type" | "several_keys";
 
 /**
- * The one key of a set that can verify a token, else why there is none. Sets also have keys for
+ * The one key of a set that can verify a token, else why no key was chosen. Sets also have keys for
  * other algorithms and purposes, sometimes under the same `kid`: they do not count (RFC 7517, 4.5).
  * Without a `kid`, only one key may be able to.
  */

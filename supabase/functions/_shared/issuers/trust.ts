@@ -1,3 +1,6 @@
+/** The most public keys in a set, given with an enrolment or fetched. */
+export const MOST_KEYS = 100;
+
 /** An enrolment of kind trust: which tokens of an issuer the operator accepts. */
 export interface Trust {
   readonly enrolment_id: string;

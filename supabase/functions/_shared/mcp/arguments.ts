@@ -80,7 +80,7 @@ function canBeEmpty(schema: ArgumentSchema): boolean {
   );
 }
 
-/** The form that lists have, or objects; without rules if there is none. */
+/** The form that lists have, or objects; without rules if the schema has no such form. */
 function formWith(part: "items" | "properties", schema: ArgumentSchema): ArgumentSchema {
   return formsOf(schema).find((form) => form[part] !== undefined) ?? {};
 }

@@ -1,5 +1,5 @@
-import { messageOf } from "../error_body.ts";
-import { errorResponse, ServiceError } from "../errors.ts";
+import { errorResponse, messageOf } from "../error_body.ts";
+import { ServiceError } from "../errors.ts";
 import type { Operation } from "../operations/operation.ts";
 import { runOperation } from "../operations/run_operation.ts";
 import type { Admission, AppContext } from "../pipeline.ts";
@@ -150,7 +150,7 @@ export async function answerOAuthError(error: unknown, requestId: string): Promi
   if (known.code === "rate_limited") {
     await (await import("../request/hold_refusal.ts")).holdRefusal();
   }
-  const { status, headers } = await errorResponse(known, requestId);
+  const { status, headers } = errorResponse(known, requestId);
   const retryAfter = headers.get("retry-after");
   return oauthResponse(
     retryAfter === null ? "server_error" : "temporarily_unavailable",

@@ -1,6 +1,7 @@
 import { ServiceError } from "../errors.ts";
 import { isOneOf, sha256Hex } from "../secrets.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
+import type { UserCaller } from "./user_caller.ts";
 
 /** Who sent a request, by its headers. The database decides whether an agent key is live. */
 export type Caller = AgentCaller | UserCaller | OperatorCaller;
@@ -12,16 +13,6 @@ interface AgentCaller {
 
 interface OperatorCaller {
   readonly kind: "operator";
-}
-
-/** A signed-in user of the project who is an agent. The user's token was verified. */
-export interface UserCaller {
-  readonly kind: "user";
-  readonly agentId: string;
-  /** A UUID: the token's `sub`. */
-  readonly userId: string;
-  /** When the token expires, in ISO 8601. */
-  readonly expiresAt: string;
 }
 
 /** A text in the form of a user's token. It is not verified yet. */

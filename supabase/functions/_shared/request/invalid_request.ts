@@ -29,11 +29,17 @@ export function invalidRequest(schema: z.ZodType, body: object): ServiceError {
   return refusalOf(issues);
 }
 
-/** invalid_request with the first issue of each field. */
+/** A body of 64 KiB has room for thousands of issues, each longer than its field. */
+const MAX_ISSUES = 100;
+
+/** invalid_request with the first issue of each field. After MAX_ISSUES, one counts the others. */
 export function refusalOf(issues: readonly Issue[]): ServiceError {
   const first = new Map<string, Issue>();
   for (const issue of issues) if (!first.has(issue.path)) first.set(issue.path, issue);
-  return new ServiceError("invalid_request", { details: { issues: [...first.values()] } });
+  const told = [...first.values()].slice(0, MAX_ISSUES);
+  const more = first.size - told.length;
+  if (more > 0) told.push({ path: "", message: `${more} more fields have issues.` });
+  return new ServiceError("invalid_request", { details: { issues: told } });
 }
 
 /** Suggestions are for typing errors. A body of 64 KiB has room for thousands of names. */

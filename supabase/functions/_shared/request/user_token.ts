@@ -12,8 +12,8 @@ import { agentId } from "../fields.ts";
 import { publicOrigin } from "./public_origin.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import { fetchWithDeadline } from "../upstream/fetch.ts";
-import type { UserCaller } from "./caller.ts";
 import { SigningKeys } from "./signing_keys.ts";
+import type { UserCaller } from "./user_caller.ts";
 
 /** The project's Auth: a client that verifies tokens, and the keys that they are signed with. */
 interface ProjectAuth {

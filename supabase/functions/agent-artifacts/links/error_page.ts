@@ -1,6 +1,7 @@
 // Renamed: the formatter would reflow templates tagged `html`, but their lines matter here.
 import { html as escaped, raw } from "hono/html";
-import { type ErrorCode, errorResponse, type ServiceError } from "../../_shared/errors.ts";
+import { errorResponse } from "../../_shared/error_body.ts";
+import type { ErrorCode, ServiceError } from "../../_shared/errors.ts";
 import type { LinkRequest } from "../../_shared/operations/link.ts";
 import { STYLE, STYLE_POLICY } from "./style.ts";
 import { prefersHtml } from "./visitors.ts";
@@ -59,7 +60,7 @@ export async function linkErrorResponse(
   error: ServiceError,
   { request, requestId }: LinkRequest,
 ): Promise<Response> {
-  const response = await errorResponse(error, requestId);
+  const response = errorResponse(error, requestId);
   if (!prefersHtml(request.headers)) return response;
   const { title, advice } = WORDS[error.code] ?? NOT_NOW;
   const page =

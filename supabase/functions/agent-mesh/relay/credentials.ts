@@ -1,15 +1,9 @@
 import { createHmac } from "node:crypto";
+import type { IceServer } from "./ice_server.ts";
 import type { Relay } from "./relay.ts";
 
 /** How long credentials are valid. */
 export const LIFETIME_SECONDS = 3600;
-
-/** TURN servers with their credentials, as WebRTC's RTCIceServer. */
-export interface IceServer {
-  readonly urls: string[];
-  readonly username: string;
-  readonly credential: string;
-}
 
 /** Credentials of TURN servers, which expire. */
 export interface RelayCredentials {

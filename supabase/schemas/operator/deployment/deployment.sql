@@ -76,6 +76,7 @@ begin
     'definers', agents.definers(inspect_deployment.operations),
     'open_objects', agents.open_objects(),
     'strange_structure', agents.strange_structure(),
+    'shared_tables', agents.shared_tables(),
     'policies', agents.readable_policies(),
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
@@ -91,6 +92,6 @@ comment on function public.inspect_deployment(text[]) is
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
-  'missing_structure, definers, open_objects, strange_structure, policies, unprotected_storage, '
-  'bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A digest of a migration '
-  'is the MD5 of its text without white space and semicolons.';
+  'missing_structure, definers, open_objects, strange_structure, shared_tables, policies, '
+  'unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A '
+  'digest of a migration is the MD5 of its text without white space and semicolons.';

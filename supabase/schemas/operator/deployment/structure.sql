@@ -12,13 +12,18 @@ comment on table agents.structure is
 comment on column agents.structure.part is
   'The name of the part in words, such as "index agents.events_by_agent".';
 comment on column agents.structure.statement is
-  'The statement that creates the part again if it is missing.';
+  'The statement that creates the part again if it is missing or was changed.';
 
 create function agents.present_structure() returns table (part text, statement text)
 language sql
 stable
 -- With an empty search_path, names in the definitions include their schemas.
 set search_path = ''
+-- The same definition is the same text, whatever the settings of the session that reads it.
+set quote_all_identifiers = off
+set intervalstyle = postgres
+set datestyle = iso
+set timezone = 'UTC'
 as $$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relrowsecurity
@@ -37,12 +42,13 @@ as $$
     where g.tgrelid = t.oid and not g.tgisinternal and g.tgenabled not in ('O', 'A')
   )
   union all
-  select format('trigger %s of %s', g.tgname, t.name), pg_get_triggerdef(g.oid) || ';'
+  select format('trigger %s of %s', g.tgname, t.name),
+    format('drop trigger if exists %I on %s; %s;', g.tgname, t.name, pg_get_triggerdef(g.oid))
   from tables t
   join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
   union all
   select format('constraint %s of %s', k.conname, t.name),
-    -- A constraint that is there but was never validated must go first.
+    -- A constraint that was changed or never validated must go first.
     format(
       'alter table %1$s drop constraint if exists %2$I, add constraint %2$I %3$s;',
       t.name, k.conname, pg_get_constraintdef(k.oid)
@@ -75,7 +81,7 @@ as $$
   where a.attidentity <> ''
   union all
   select 'index ' || i.indexrelid::regclass,
-    -- An index that is not valid has the name.
+    -- An index that was changed or is not valid has the name.
     format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid))
   from tables t
   join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
@@ -112,15 +118,18 @@ set search_path = ''
 as $$
   select coalesce(
     json_agg(
-      json_build_object('part', s.part, 'statement', s.statement)
+      json_build_object('part', s.part, 'statement', s.statement, 'is_changed', p.part is not null)
       -- Parts that others depend on come first: a foreign key needs a primary key.
       order by s.statement like '% foreign key %', s.part
     ),
     '[]'
   )
   from agents.structure s
-  where s.part <> all (array(select p.part from agents.present_structure() p))
+  left join agents.present_structure() p on p.part = s.part
+  where p.part is null
+    -- An identity of the other kind also numbers our rows, and its statement would fail.
+    or p.statement <> s.statement and s.part not like 'identity of %'
 $$;
 comment on function agents.missing_structure() is
-  'The recorded parts that no longer exist under the same name: [{part, statement that creates it '
-  'again}].';
+  'The recorded parts that no longer exist under the same name, or are different (is_changed): '
+  '[{part, statement that creates it again, is_changed}].';

@@ -7,6 +7,29 @@ return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
 comment on function agents.pattern_of_name(text) is
   'A regular expression that finds a name in free text, and not within a longer word.';
 
+create function agents.policy_contains(name text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  -- A policy cannot name an agent whose identifier begins with tag:.
+  select not starts_with(policy_contains.name, 'tag:') and (
+    mesh.policy_names(array[policy_contains.name])
+    or exists (
+      select
+      from mesh.policies p
+      -- Comments and tests name agents, too. The words of the format itself do not, nor does a tag
+      -- that only ends in the name.
+      where regexp_replace(p.source, '"\w+"\s*:|"proto"\s*:\s*"\w+"|"expect"\s*:\s*"\w+"', '', 'g')
+        ~ ('(?<![A-Za-z0-9_@-]|[A-Za-z0-9][.:])' || replace(policy_contains.name, '.', '\.')
+          || '(?![A-Za-z0-9_@-]|[.:][A-Za-z0-9])')
+    )
+  )
+$$;
+comment on function agents.policy_contains(text) is
+  'Whether the policy names an agent in its rules, or its file contains the name as a whole: in a '
+  'comment or a test.';
+
 create function agents.has_ended(enrolment agents.enrolments) returns boolean
 language sql
 stable
@@ -112,6 +135,7 @@ as $$
       + (select count(*) from agents.names n where n.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
+      + (select count(*) from agents.former_holders f where f.agent_id = name)
       + (
         select count(*) from agents.enrolments e
         where e.agent_id = name
@@ -122,6 +146,7 @@ as $$
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
       )
+      + agents.policy_contains(name)::integer
     )
   )
 $$;

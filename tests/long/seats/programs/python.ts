@@ -2,7 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { PROJECT } from "../../../../local/command/project.ts";
+import { PROJECT } from "../../../../local/project.ts";
 import { runProgram } from "../../../../local/processes/run_program.ts";
 import { succeed } from "../../runtimes/tools.ts";
 import { type Given, NotHereError, type Outcome } from "../hand_over.ts";

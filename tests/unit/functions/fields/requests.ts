@@ -1,18 +1,13 @@
 /** The fields of requests: their zod validation, and their schema in the OpenAPI documents. */
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import type * as z from "zod";
 import { Ajv2020 } from "ajv/2020";
 import addFormats from "ajv-formats";
+import { readOperations } from "../../../../dev/documents/operations.ts";
 import {
   type FunctionName,
   readDocument,
 } from "../../../../operator/doctor/facts/openapi_document.ts";
-import { PROJECT } from "../../../../local/command/project.ts";
-import { readArtifactsSettings } from "../../../../supabase/functions/agent-artifacts/settings.ts";
-import type { Operation } from "../../../../supabase/functions/_shared/operations/operation.ts";
 
 export const FUNCTIONS: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
 
@@ -51,7 +46,6 @@ export interface Field {
 }
 
 export interface DescribedOperation {
-  readonly summary: string;
   readonly parameters?: readonly { readonly name: string; readonly schema: FieldSchema }[];
   readonly requestBody?: {
     readonly content: { readonly "application/json": { readonly schema: FieldSchema } };
@@ -78,15 +72,13 @@ export function validatorOf(schema: FieldSchema): (value: unknown) => boolean {
 /** Every field of every request of a function. */
 export async function readFields(name: FunctionName): Promise<Field[]> {
   const { paths } = await readOpenApi(name);
-  const operations = await importOperations(name);
+  const operations = await readOperations(name);
   // A link (GET) has no body.
   const listed = Object.entries(paths).filter(([, { post }]) => post?.requestBody !== undefined);
   assert.ok(listed.length >= 9);
   return listed.flatMap(([path, { post }]) => {
-    const { summary, requestBody } = post!;
-    const operation = operations.find((operation) => operation.summary === summary);
-    assert.ok(operation, `${path} is no operation of ${name}/routes`);
-    const { shape } = operation.request as z.ZodObject;
+    const { requestBody } = post!;
+    const { shape } = operations.get(path)!.request as z.ZodObject;
     const { properties = {} } = requestBody!.content["application/json"].schema;
     assert.deepEqual(Object.keys(properties).sort(), Object.keys(shape).sort(), path);
     return Object.entries(properties).map(([field, schema]) => ({
@@ -97,24 +89,4 @@ export async function readFields(name: FunctionName): Promise<Field[]> {
       fits: validatorOf(schema),
     }));
   });
-}
-
-/** The operations of a function. Settings are enough, because no operation is called. */
-async function importOperations(name: FunctionName): Promise<Operation[]> {
-  const routes = join(PROJECT, "supabase/functions", name, "routes");
-  const files = (await readdir(routes, { recursive: true })).filter((file) => file.endsWith(".ts"));
-  const settings = readArtifactsSettings(
-    new Map([
-      ["SUPABASE_URL", "http://127.0.0.1:1"],
-      ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_none"}'],
-    ]),
-  );
-  const shared = ["waiting/wait.ts", "enrolment/enroll.ts", "enrolment/leave.ts"]
-    .map((file) => join(PROJECT, "supabase/functions/_shared", file));
-  return await Promise.all(
-    [...files.map((file) => join(routes, file)), ...shared].map(async (file) => {
-      const { createOperation } = await import(pathToFileURL(file).href);
-      return createOperation({ settings });
-    }),
-  );
 }

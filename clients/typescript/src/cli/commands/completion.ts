@@ -1,10 +1,10 @@
-import { bashCompletion } from "../completion/bash.ts";
-import { fishCompletion } from "../completion/fish.ts";
-import { completedCommands } from "../completion/words.ts";
-import { zshCompletion } from "../completion/zsh.ts";
-import { UsageError } from "../command/usage_error.ts";
+import { bashCompletion } from "../../../../../packages/command/completion/bash.ts";
+import { fishCompletion } from "../../../../../packages/command/completion/fish.ts";
+import { completedCommands } from "../../../../../packages/command/completion/words.ts";
+import { zshCompletion } from "../../../../../packages/command/completion/zsh.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import { NAME } from "../help.ts";
-import { write } from "../terminal/output.ts";
+import { write } from "../../../../../packages/command/terminal/output.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 const SHELLS = {
@@ -12,6 +12,10 @@ const SHELLS = {
   zsh: zshCompletion,
   fish: fishCompletion,
 };
+/** Every verb takes this option besides those that it declares. */
+const EVERYWHERE = {
+  "retry-seconds": { type: "string", help: "how long temporary errors are retried" },
+} as const;
 const WRONG = "Name one shell: bash, zsh or fish.";
 
 export const completion: Verb = defineVerb({
@@ -30,6 +34,6 @@ export const completion: Verb = defineVerb({
   async run({ positionals: [shell] }, context) {
     if (!Object.hasOwn(SHELLS, shell!)) throw new UsageError(WRONG);
     const script = SHELLS[shell as keyof typeof SHELLS];
-    await write(script(NAME, completedCommands(await context.verbs())));
+    await write(script(NAME, completedCommands(await context.verbs(), EVERYWHERE)));
   },
 });

@@ -1,5 +1,5 @@
 import type { ArtifactsEvent, MeshEvent } from "../../contract/types.ts";
-import { note } from "../terminal/output.ts";
+import { note } from "../../../../../packages/command/terminal/output.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 export const events: Verb = defineVerb({

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 import { AgentFiles } from "../../agent_files.ts";
 import { AgentError } from "../../errors/agent_error.ts";
-import type { Options, Values } from "../command/command.ts";
+import type { Options, Values } from "../../../../../packages/command/command.ts";
 import { defineVerb, type Verb } from "../verb.ts";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import { NotLoggedInError } from "../exit_codes.ts";
 import { type Login, loginFile, type StoredProof, writeLogin } from "../login_file.ts";
-import { note } from "../terminal/output.ts";
-import { readSecret } from "../terminal/read_secret.ts";
+import { note } from "../../../../../packages/command/terminal/output.ts";
+import { readSecret } from "../../../../../packages/command/terminal/read_secret.ts";
 
 const OPTIONS = {
   url: {
@@ -45,6 +45,11 @@ const OPTIONS = {
     type: "string",
     value: "ENROLMENT",
     help: "which enrolment a token is for, if several match it",
+  },
+  instance: {
+    type: "string",
+    value: "NAME",
+    help: "which instance of the agent this machine is, if the enrolment allows several",
   },
 } as const satisfies Options;
 
@@ -107,7 +112,7 @@ function storedProof(
   values: Values<typeof OPTIONS>,
   url: string,
 ): StoredProof | null {
-  const { github, audience, enrolment, agent } = values;
+  const { github, audience, enrolment, agent, instance } = values;
   const proofs: StoredProof[] = [
     ...(values["enrolment-key-file"]
       ? [{ enrolmentKeyFile: resolve(values["enrolment-key-file"]) }]
@@ -130,10 +135,14 @@ function storedProof(
   ) {
     throw new UsageError("--enrolment needs --token-file or --github.");
   }
+  if (instance !== undefined && proof === null) {
+    throw new UsageError("--instance needs --enrolment-key-file, --token-file or --github.");
+  }
   return proof && {
     ...proof,
     ...(agent !== undefined && { agentName: agent }),
     ...(enrolment !== undefined && { enrolmentId: enrolment }),
+    ...(instance !== undefined && { instance }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { manPage } from "../man_page.ts";
-import { write } from "../terminal/output.ts";
+import { write } from "../../../../../packages/command/terminal/output.ts";
 import { VERSION } from "../version.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 

@@ -1,4 +1,4 @@
-import { type Command, defineGroup } from "../command/command.ts";
+import { type Command, defineGroup } from "../../../../../packages/command/command.ts";
 import type { Context } from "../context.ts";
 import { config } from "../mesh/configuration.ts";
 import { join } from "../mesh/join.ts";

@@ -7,7 +7,7 @@ import type { InboxEntry } from "../../contract/types.ts";
 import { createSha256 } from "../../platform/sha256.ts";
 import type { GetOptions } from "../../transfer/get.ts";
 import { parseArtifactId } from "../../transfer/target.ts";
-import { inBytes } from "../terminal/output.ts";
+import { inBytes } from "../../../../../packages/command/terminal/output.ts";
 import { HeldFolder } from "./held_folder.ts";
 import { agentFolderName, nameWith, safeSegments } from "./safe_path.ts";
 import { save } from "./save.ts";

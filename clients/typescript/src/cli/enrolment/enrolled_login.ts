@@ -4,7 +4,7 @@ import { Connection } from "../../http/connection.ts";
 import type { CommonOptions } from "../../http/connection_options.ts";
 import { type Key, NO_CREDENTIAL, renewalOf } from "../../http/credential.ts";
 import { enrollBy } from "../../http/enrol.ts";
-import { withLockFile } from "../../http/lock_file.ts";
+import { withLock } from "../../http/lock.ts";
 import { type Login, loginFile, readLogin, type StoredProof, writeLogin } from "../login_file.ts";
 import { enrolOf } from "./proof.ts";
 
@@ -38,7 +38,7 @@ export function storedKey(options: CommonOptions): Key {
     const isRefused = ({ key }: Login) => refusal !== undefined && key === given;
     let login = await readLogin();
     if (isRefused(login) || isDue(login)) {
-      login = await withLockFile(files, `${loginFile()}.lock`, async () => {
+      login = await withLock(files, `${loginFile()}.locked`, async () => {
         // Another process may have renewed the key or logged in again meanwhile.
         const present = await readLogin();
         if (isRefused(present)) {

@@ -18,8 +18,9 @@ export function enrolOf(
     githubAudience,
     agentName,
     enrolmentId,
+    instance,
   } = stored;
-  const options = { agentName, enrolmentId };
+  const options = { agentName, enrolmentId, instance };
   if (enrolmentKeyFile !== undefined) {
     return { ...options, enrolmentKey: inFile(enrolmentKeyFile) };
   }

@@ -3,11 +3,11 @@ import { extractFolder } from "../../folders/get_folder.ts";
 import { folderNameOf, isPackedFolder } from "../../folders/packed.ts";
 import type { Got } from "../../transfer/get.ts";
 import { defineVerb, type Verb } from "../verb.ts";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import { safeSegments } from "../downloads/safe_path.ts";
 import { save } from "../downloads/save.ts";
 import type { Context } from "../context.ts";
-import { inBytes, note, plain, write } from "../terminal/output.ts";
+import { inBytes, note, plain, write } from "../../../../../packages/command/terminal/output.ts";
 import { ProgressBar } from "../terminal/progress_bar.ts";
 
 const STANDARD_OUTPUT = "-";

@@ -1,5 +1,5 @@
 import { defineVerb, type Verb } from "../verb.ts";
-import { inBytes } from "../terminal/output.ts";
+import { inBytes } from "../../../../../packages/command/terminal/output.ts";
 
 export const ls: Verb = defineVerb({
   summary: "List the agent's files.",

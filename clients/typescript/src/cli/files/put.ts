@@ -17,9 +17,9 @@ import { assertAllNames } from "../../transfer/names.ts";
 import type { Source } from "../../transfer/source.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import { daysOf, SHARING_OPTIONS, sharingOf, TO_TAG_OPTION } from "../sharing/options.ts";
-import { inBytes, note, plain } from "../terminal/output.ts";
+import { inBytes, note, plain } from "../../../../../packages/command/terminal/output.ts";
 import { ProgressBar } from "../terminal/progress_bar.ts";
 
 const STANDARD_INPUT = "-";

@@ -1,5 +1,5 @@
 import { defineVerb, type Verb } from "../verb.ts";
-import { plain } from "../terminal/output.ts";
+import { plain } from "../../../../../packages/command/terminal/output.ts";
 
 export const rm: Verb = defineVerb({
   summary: "Delete files, and all access to them.",

@@ -1,7 +1,7 @@
 /** Input fields that several tools share. The service checks the values. */
 import * as z from "zod";
 import type { NamedArtifact } from "../../transfer/target.ts";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 
 export const path: z.ZodString = z.string().min(1)
   .meta({ description: "Inside this server's folder." });

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Grantee, ShareOptions } from "../../transfer/sharing.ts";
 import { assertGrantees } from "../../transfer/names.ts";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import { agents, artifactFields, artifactOf, tags, waitSeconds } from "./fields.ts";
 import { defineTool, type Tool } from "./tool.ts";
 

@@ -1,6 +1,6 @@
 import type { JSONObject } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import { type ArgumentSchema, settleArguments } from "./arguments.ts";
 import { nearestField } from "./nearest_field.ts";
 

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import process from "node:process";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import { loginFile, oldLoginFile } from "../login_file.ts";
 
 /** A path that does not lie in the folder, or leads out of it. */

@@ -11,7 +11,7 @@ import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/s
 import type { Progress } from "../../transfer/put.ts";
 import type { Context } from "../context.ts";
 import { errorJson } from "../error_json.ts";
-import { note } from "../terminal/output.ts";
+import { note } from "../../../../../packages/command/terminal/output.ts";
 import { escapedJson } from "./escapes.ts";
 import { settleMessage } from "./message.ts";
 import { inputSchemaOf, parseArguments } from "./parse.ts";

@@ -8,7 +8,7 @@ import type { PutFolderOptions } from "../../folders/put_folder.ts";
 import { isPackedFolder, PACKED_FOLDER } from "../../folders/packed.ts";
 import type { PutArtifact, PutOptions } from "../../transfer/put.ts";
 import type { StreamSource } from "../../transfer/source.ts";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import { save } from "../downloads/save.ts";
 import { agents, artifactFields, artifactOf, path, tags } from "./fields.ts";
 import { defineTool, type Tool, type ToolCall } from "./tool.ts";

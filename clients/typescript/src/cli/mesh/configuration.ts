@@ -1,6 +1,6 @@
 import { rename, rm, writeFile } from "node:fs/promises";
 import process from "node:process";
-import { note, write } from "../terminal/output.ts";
+import { note, write } from "../../../../../packages/command/terminal/output.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 /** The wg-quick configuration. It contains secrets, so only the file's owner can read it. */

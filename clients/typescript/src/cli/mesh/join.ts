@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import type { Context } from "../context.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { type Exposure, parseExposure } from "../../mesh/proxies/expose.ts";

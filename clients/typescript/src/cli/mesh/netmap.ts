@@ -2,7 +2,7 @@ import type { Netmap } from "../../contract/types.ts";
 import type { AgentMesh } from "../../agent_mesh.ts";
 import { AgentError } from "../../errors/agent_error.ts";
 import { describePath, type PathDescription, type PathSide } from "../../paths/describe_path.ts";
-import { plain } from "../terminal/output.ts";
+import { plain } from "../../../../../packages/command/terminal/output.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 type Peer = Netmap["peers"][number];

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { join } from "node:path";
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import type { PathNews } from "../../forwarding/path_news.ts";
 

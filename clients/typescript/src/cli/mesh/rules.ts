@@ -1,7 +1,7 @@
 import type { MeshRequest } from "../../contract/types.ts";
-import type { Positionals } from "../command/command.ts";
-import { UsageError } from "../command/usage_error.ts";
-import { plain } from "../terminal/output.ts";
+import type { Positionals } from "../../../../../packages/command/command.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
+import { plain } from "../../../../../packages/command/terminal/output.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 const RULE: Positionals = {

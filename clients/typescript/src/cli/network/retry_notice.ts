@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { Retry } from "../../http/retries.ts";
-import { note, plain } from "../terminal/output.ts";
+import { note, plain } from "../../../../../packages/command/terminal/output.ts";
 
 const SILENT_SECONDS = 2;
 

@@ -1,4 +1,4 @@
-import { UsageError } from "../command/usage_error.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 
 const NAME = "--retry-seconds";
 

@@ -4,7 +4,7 @@ import type { InboxEntry } from "../../contract/types.ts";
 import { andAgain } from "../../follow/and_again.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import type { Context } from "../context.ts";
-import { inBytes, note } from "../terminal/output.ts";
+import { inBytes, note } from "../../../../../packages/command/terminal/output.ts";
 import { ChosenGrants } from "./chosen_grants.ts";
 import { InboxDownloads } from "./inbox_downloads.ts";
 

@@ -3,7 +3,7 @@ import type { InboxEntry } from "../../contract/types.ts";
 import { AgentError } from "../../errors/agent_error.ts";
 import type { Context } from "../context.ts";
 import { type Downloaded, downloadGrant } from "../downloads/download_folder.ts";
-import { inBytes, note, plain } from "../terminal/output.ts";
+import { inBytes, note, plain } from "../../../../../packages/command/terminal/output.ts";
 import { ProgressBar } from "../terminal/progress_bar.ts";
 
 /** After a transfer failed despite its retries, the next ones are retried only this long. */

@@ -1,5 +1,5 @@
 import { defineVerb, type Verb } from "../verb.ts";
-import { note } from "../terminal/output.ts";
+import { note } from "../../../../../packages/command/terminal/output.ts";
 import { SHARING_OPTIONS, sharingOf } from "./options.ts";
 
 export const link: Verb = defineVerb({

@@ -1,7 +1,7 @@
 /** The options of `share`, `link` and `put --link`. */
 import type { Grantee, ShareOptions } from "../../transfer/sharing.ts";
-import type { Positionals } from "../command/command.ts";
-import { UsageError } from "../command/usage_error.ts";
+import type { Positionals } from "../../../../../packages/command/command.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 

@@ -7,7 +7,7 @@ import {
   sharingOf,
   TO_TAG_OPTION,
 } from "./options.ts";
-import { plain } from "../terminal/output.ts";
+import { plain } from "../../../../../packages/command/terminal/output.ts";
 
 export const share: Verb = defineVerb({
   summary: "Give agents access to a file.",

@@ -1,8 +1,8 @@
 import type { AgentFiles } from "../../agent_files.ts";
 import type { GivenGrant } from "../../contract/types.ts";
 import { AgentError } from "../../errors/agent_error.ts";
-import { UsageError } from "../command/usage_error.ts";
-import { plain } from "../terminal/output.ts";
+import { UsageError } from "../../../../../packages/command/usage_error.ts";
+import { plain } from "../../../../../packages/command/terminal/output.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { liveLinks } from "./live_links.ts";
 

@@ -1,6 +1,6 @@
 import { defineVerb, type Verb } from "../verb.ts";
 import { FILE_AND_AGENTS, granteesOf, TO_TAG_OPTION } from "./options.ts";
-import { plain } from "../terminal/output.ts";
+import { plain } from "../../../../../packages/command/terminal/output.ts";
 
 export const unshare: Verb = defineVerb({
   summary: "Take access to a file away from agents.",

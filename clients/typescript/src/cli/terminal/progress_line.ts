@@ -1,6 +1,6 @@
 /** The line that shows a transfer's progress: a pure function of its state. */
 import type { Progress } from "../../transfer/put.ts";
-import { inBytes, plain } from "./output.ts";
+import { inBytes, plain } from "../../../../../packages/command/terminal/output.ts";
 
 const DOING = {
   upload: "uploading",

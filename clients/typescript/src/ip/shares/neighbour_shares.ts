@@ -47,11 +47,12 @@ interface HalfOpen {
  */
 export class NeighbourShares implements Watcher {
   readonly #now: () => number;
+  readonly #isListening: (port: number) => boolean;
   readonly #bytes: Shares;
   #owners: ReadonlyMap<string, string> = new Map();
   readonly #connections = new Shares(MOST_CONNECTIONS);
   readonly #ports = new Map<number, Shares>();
-  /** Those of which nothing was heard for the longest time first. */
+  /** Ordered by their last packet, the oldest first. */
   readonly #halfOpen = new Map<string, HalfOpen>();
   readonly #flows = new Map<string, Flow>();
   readonly #refused = new Map<string, number>();
@@ -60,12 +61,14 @@ export class NeighbourShares implements Watcher {
   readonly #free = (greediest: string) => this.#drop(greediest, heldBy);
 
   constructor(
-    { now = () => performance.now(), bytes = MOST_BYTES }: {
+    { now = () => performance.now(), bytes = MOST_BYTES, isListening = () => true }: {
       readonly now?: () => number;
       readonly bytes?: number;
+      readonly isListening?: (port: number) => boolean;
     } = {},
   ) {
     this.#now = now;
+    this.#isListening = isListening;
     this.#bytes = new Shares(bytes);
   }
 
@@ -146,6 +149,8 @@ export class NeighbourShares implements Watcher {
     { destinationPort: port, sequence }: TcpPacket,
     key: string,
   ): boolean {
+    // The stack answers with a reset, and remembers nothing.
+    if (!this.#isListening(port)) return true;
     const now = this.#now();
     for (const [other, { at }] of this.#halfOpen) {
       if (now - at < HALF_OPEN_MS) break;

@@ -60,7 +60,9 @@ class LocalEngine implements Engine {
   /** Null until the first configuration tells the addresses. */
   #stack: IpStack | null = null;
   #addresses: readonly string[] = [];
-  readonly #shares = new NeighbourShares();
+  readonly #shares: NeighbourShares = new NeighbourShares({
+    isListening: (port) => this.#stack?.isListening(port) ?? false,
+  });
   #listening = new Set<Listening>();
   #streams = new WeakMap<TcpConnection, RuledStream>();
   /** True while resets of revoked connections may leave, although no rule allows them any more. */

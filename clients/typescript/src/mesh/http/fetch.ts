@@ -5,18 +5,11 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type HttpModules, httpModules } from "./http_modules.ts";
 import { nextRequest } from "./redirects.ts";
+import type { Sent } from "./sent.ts";
 
 export type Connect = (
   to: { readonly host: string; readonly port: number; readonly signal: AbortSignal },
 ) => Promise<Duplex>;
-
-/** What one request sends. A stream can be sent only once. */
-export interface Sent {
-  readonly url: URL;
-  readonly method: string;
-  readonly headers: Headers;
-  readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
-}
 
 /**
  * Like the platform's `fetch`. Throws a TypeError for an invalid request, and connection errors

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Sent } from "./fetch.ts";
+import type { Sent } from "./sent.ts";
 
 /** Headers about a body, which a redirect to GET drops. */
 const BODY_HEADERS = [

@@ -26,16 +26,3 @@ export interface UdpOptions {
   /** Whether to listen only at 127.0.0.1. */
   readonly isLoopback?: boolean;
 }
-
-/**
- * Opens a socket for both families. Under Deno, it is Deno's own: `node:dgram` receives only 582
- * datagrams a second there. Rejects if the port is taken, or in Deno without `--unstable-net`.
- */
-export async function openUdpSocket(options: UdpOptions): Promise<UdpSocket> {
-  if ("Deno" in globalThis) {
-    const { openDenoSocket } = await import("./deno_socket.ts");
-    return openDenoSocket(options);
-  }
-  const { openNodeSocket } = await import("./node_socket.ts");
-  return await openNodeSocket(options);
-}

@@ -1,0 +1,37 @@
+import { sha256 } from "../../conformance/artifacts.ts";
+import type { ArtifactsCard } from "../card.ts";
+import { arrangeCommit, arrangeSupersedingCommit } from "./commit_arrangements.ts";
+import { COMMIT_PLANS } from "./plans/commit.ts";
+
+export const commit: ArtifactsCard = {
+  document: "described",
+  asks: ({ artifact_id }) => ({ artifact_id, sha256: "0".repeat(64) }),
+  valid: ({ agent, uploaded: { artifact_id } }) => [
+    { as: agent, body: { artifact_id, sha256: sha256("hello") } },
+  ],
+  tool: { requiresOthers: true, effect: "replaces" },
+  afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      arrange: arrangeSupersedingCommit,
+    },
+    {
+      situation: "over two calls",
+      environment: { ARTIFACTS_COMMIT_BYTES_PER_CALL: "3" },
+      settled: ["200"],
+      arrange: (at) => arrangeCommit(at, "hello", ["k"]),
+    },
+    {
+      situation: "of other bytes",
+      settled: ["422 checksum_mismatch", "409 upload_missing"],
+      arrange: (at) => arrangeCommit(at, "jello", []),
+    },
+    {
+      situation: "of another size",
+      settled: ["422 size_mismatch", "409 upload_missing"],
+      arrange: (at) => arrangeCommit(at, "hello, world", []),
+    },
+  ],
+  plans: COMMIT_PLANS,
+};

@@ -1,0 +1,28 @@
+import { createAgent } from "../../conformance/client.ts";
+import type { ArtifactsCard } from "../card.ts";
+import { assertHolds } from "./arrangements.ts";
+import { REGISTER_PLANS } from "./plans/register.ts";
+
+export const register: ArtifactsCard = {
+  document: "described",
+  asks: ({ one }) => ({ agent_id: one.id, key: "k", mime: "a/b", size: 0, ttl_days: 1 }),
+  valid: ({ agent }) => [
+    {
+      as: agent,
+      body: { agent_id: agent.id, key: "a/b.txt", mime: "text/plain", size: 5, ttl_days: 7 },
+    },
+  ],
+  tool: { name: "put", requiresOthers: true, effect: "renews" },
+  afterRestore: "not listed: is repeated, or counts",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const owner = await createAgent("owner");
+        const body = { agent_id: owner.id, key: "k", mime: "text/plain", size: 5, ttl_days: 1 };
+        return { request: { as: owner, body }, holds: () => assertHolds(owner, []) };
+      },
+    },
+  ],
+  plans: REGISTER_PLANS,
+};
