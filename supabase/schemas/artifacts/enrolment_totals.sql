@@ -13,6 +13,8 @@ comment on table artifacts.enrolment_totals is
   'The registered and surplus bytes of all agents of an enrolment: the sum of its two rows. Agents '
   'that ended count until their files end: an enrolment key must not get room by leaving and '
   'enrolling again.';
+comment on column artifacts.enrolment_totals.bytes is
+  'A part of the sum, so it may be negative.';
 comment on column artifacts.enrolment_totals.by_sweep is
   'Operations that run one at a time (lock_sweep) change one agent''s totals after another, and '
   'keep their row here locked meanwhile. So they have a separate row: no other transaction that '
