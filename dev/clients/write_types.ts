@@ -7,8 +7,8 @@ import { SHARED_SOURCES, sharedSource } from "./shared_sources.ts";
 import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 
 /**
- * Writes what the TypeScript client has from the functions: the types of the contract, and copies of
- * some files. A test checks that they are up to date.
+ * Writes what the TypeScript client has from the functions: the types of the contract, and copies
+ * of some files. A test checks that they are up to date.
  */
 await runTask({
   task: "client:types",
