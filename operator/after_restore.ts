@@ -7,7 +7,7 @@ import { callAsOperator } from "./operator_call.ts";
 import { sinceOf } from "./output/since.ts";
 import { liveEnrolments, type LiveKey, liveKeys } from "./restore/live.ts";
 import { type LostRequest, readLostRequests } from "./restore/lost_requests.ts";
-import { readRecord } from "./restore/record.ts";
+import { assertOfThisProject, readRecord } from "./restore/record.ts";
 import { listLost, replayRecord } from "./restore/replay.ts";
 
 interface Epoch {
@@ -122,6 +122,7 @@ await runTask({
     }
     // Read all files before anything changes.
     const lines = record === undefined ? null : await readRecord(record);
+    if (lines !== null) await assertOfThisProject(lines);
     if (values["dry-run"]) {
       if (lines === null) throw new CommandError("--dry-run needs --record.");
       return await listLost(lines, output);

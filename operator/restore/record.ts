@@ -1,5 +1,7 @@
 import { readNamedFile } from "../reads/named_file.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 import { callAsOperator } from "../operator_call.ts";
+import { ownProject } from "./exported.ts";
 
 /** An event that the operator has kept outside the database, with the fields of its type. */
 export interface RecordedEvent {
@@ -37,10 +39,34 @@ export async function readRecord(file: string): Promise<readonly RecordedLine[]>
     .map(({ number, text }) => ({ number, event: eventIn(text) }));
   const byName = new Map<string, RecordedLine>();
   // The first export counts: in a later one, an erasure may have replaced a name.
-  for (const line of lines) byName.set(nameOf(line), byName.get(nameOf(line)) ?? line);
+  for (const line of lines) {
+    const name = nameOf(line);
+    const first = byName.get(name) ?? line;
+    byName.set(name, first);
+    // Two projects may number their events alike. Keep both lines, so that the record is refused.
+    const [project, firstProject] = [projectOf(line), projectOf(first)];
+    const areOfTwo = project !== undefined && firstProject !== undefined &&
+      project !== firstProject;
+    if (areOfTwo) byName.set(`line ${line.number}`, line);
+  }
   return [...byName.values()].sort((one, other) =>
     placeOf(one) - placeOf(other) || one.number - other.number
   );
+}
+
+/**
+ * Names of agents say nothing in another project, where other agents may have them. Lines without a
+ * project are taken: earlier exports, and lines that somebody wrote. Throws CommandError.
+ */
+export async function assertOfThisProject(lines: readonly RecordedLine[]): Promise<void> {
+  const own = await ownProject();
+  const foreign = lines.find(({ event }) => (event?.["project"] ?? own) !== own);
+  if (foreign !== undefined) {
+    throw new CommandError(
+      `Nothing was changed: line ${foreign.number} of the record comes from another project. ` +
+        "Give the record that was exported from the project whose backup you restored.",
+    );
+  }
 }
 
 /** The events that the database does not have, and that were not replayed. Throws CommandError. */
@@ -81,6 +107,10 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
 /** The same for two lines of one event: exports may overlap. */
 function nameOf({ number, event }: RecordedLine): string {
   return event?.event_id === undefined ? `line ${number}` : `${event.event_id} ${event.at}`;
+}
+
+function projectOf({ event }: RecordedLine): unknown {
+  return event?.["project"];
 }
 
 /** Lines without a time come first: what they name can be revoked at any time. */

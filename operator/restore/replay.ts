@@ -61,7 +61,14 @@ export async function replayRecord(
 }
 
 /** Fields that say nothing about what an event ends, or too much for a line. */
-const UNTOLD: readonly string[] = ["actor_kind", "actor", "request_id", "source", "jwks"];
+const UNTOLD: readonly string[] = [
+  "actor_kind",
+  "actor",
+  "request_id",
+  "source",
+  "jwks",
+  "project",
+];
 
 /** Prints the events of a record that the database lacks. Changes nothing. Throws CommandError. */
 export async function listLost(lines: readonly RecordedLine[], output: Output): Promise<void> {

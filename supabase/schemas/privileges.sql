@@ -15,6 +15,7 @@ grant select, insert, delete on agents.erased_names to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.enrolments to service_role;
 grant select, insert, update, delete on agents.enrolled_agents to service_role;
+grant select, insert on agents.replayed_endings to service_role;
 grant select, insert, update, delete on agents.former_holders to service_role;
 grant select, insert, update, delete on agents.used_tokens to service_role;
 grant select, insert, update, delete on agents.enrolment_refusals to service_role;
@@ -62,6 +63,7 @@ alter table agents.erased_names enable row level security;
 alter table agents.agent_tags enable row level security;
 alter table agents.enrolments enable row level security;
 alter table agents.enrolled_agents enable row level security;
+alter table agents.replayed_endings enable row level security;
 alter table agents.former_holders enable row level security;
 alter table agents.used_tokens enable row level security;
 alter table agents.enrolment_refusals enable row level security;
@@ -208,6 +210,7 @@ declare
     'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
+    'public.read_project',
     'public.find_lost_events',
     'public.find_hashed_names',
     'public.list_live_keys',

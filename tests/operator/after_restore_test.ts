@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { withStackDatabase } from "../database/connection.ts";
-import { type OwnStack, withOwnStack } from "../database/own_stack.ts";
+import { withOwnStack } from "../database/own_stack.ts";
 import { runTask } from "../stack/stack_process.ts";
+import { afterRestore, withFolder } from "./restoring.ts";
 
 async function epoch(): Promise<string> {
   return await withStackDatabase(async (sql) => {
@@ -26,28 +27,6 @@ for (
     assert.match(errors, sentence);
     assert.equal(await epoch(), before);
   });
-}
-
-/** Runs the task on a test's own stack. */
-async function afterRestore({ stack }: OwnStack, ...args: string[]) {
-  const { code, output, errors } = await runTask("operator/after_restore.ts", {
-    args: [...args, "--json"],
-    environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
-  });
-  const steps = output === "" ? [] : output.split("\n").map((line) => JSON.parse(line));
-  return {
-    ...{ code, errors },
-    of: (step: string) => steps.filter((one) => one.step === step),
-  };
-}
-
-async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await run(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
 }
 
 Deno.test("after_restore --record with lines of every earlier form and lines that nobody can use → each of these is named, all others are replayed, exit code 1; once they are gone, 0", async () => {

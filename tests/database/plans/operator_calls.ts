@@ -50,6 +50,7 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   call("list_live_keys", { max_entries: 1000, after: "key_5" }, {
     bounds: { rows: 3_000, pages: 6_000 },
   }),
+  call("read_project", {}),
   call("find_lost_events", {
     recorded: Array.from(
       { length: 1000 },

@@ -2,9 +2,32 @@
 -- `deno task after-restore --record` makes again what they say. An event of the record is found
 -- here by its number and its time, because a restore gives the numbers of lost events out again.
 
-create index events_by_replayed on agents.events (object_id) where action = 'ending.replayed';
-comment on index agents.events_by_replayed is
-  'Finds the events of a record that were replayed. Only a restore adds entries.';
+create table agents.replayed_endings (
+  event_id text collate "C",
+  recorded_at text collate "C",
+
+  constraint an_ending_is_replayed_once primary key (event_id, recorded_at)
+);
+comment on table agents.replayed_endings is
+  'The events of a record that were replayed after a restore. Rows stay for ever: otherwise, the '
+  'same record would later end what has come anew since. Only a restore adds rows.';
+
+create function public.read_project() returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    -- No agent has a name with spaces, so this is the hash of no name.
+    'project', encode(agents.hash_of_name('the project of a record'), 'hex')
+  );
+end
+$$;
+comment on function public.read_project() is
+  'A random identifier of this database, the same after a restore and in a copy: {project}. A '
+  'record of endings names it.';
 
 create function public.find_lost_events(recorded jsonb) returns json
 language plpgsql
@@ -32,10 +55,8 @@ begin
         where e.event_id = r.number and agents.iso_timestamp(e.occurred_at) = r.recorded_at
       )
       and not exists (
-        select from agents.events m
-        where m.action = 'ending.replayed'
-          and m.object_id = r.event_id
-          and m.details ->> 'recorded_at' = r.recorded_at
+        select from agents.replayed_endings p
+        where p.event_id = r.event_id and p.recorded_at = r.recorded_at
       )
   ));
 end
@@ -52,6 +73,9 @@ security invoker
 set search_path = ''
 as $$
 begin
+  insert into agents.replayed_endings (event_id, recorded_at)
+  values (note_replayed_event.event_id, note_replayed_event.recorded_at)
+  on conflict do nothing;
   perform agents.record_event(
     '{"kind": "operator"}', null, 'ending.replayed', null, note_replayed_event.event_id,
     jsonb_build_object('recorded_at', note_replayed_event.recorded_at)
@@ -61,7 +85,7 @@ end
 $$;
 comment on function public.note_replayed_event(text, text) is
   'Records that what an event of a record says was made again, so that find_lost_events leaves it '
-  'out from now on.';
+  'out for ever.';
 
 create function agents.next_erasable_name(after text) returns text
 language sql

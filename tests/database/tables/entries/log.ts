@@ -1,11 +1,33 @@
 /** The log of events, and what is counted before it becomes an event. */
 import { NAME, OUR_ID, OUR_WORD, ownWords, type Tables } from "../table.ts";
 
-/** Everything in the details of an event that an agent chose, or that names one. */
-const DETAILS = JSON.stringify({
+const A_NUMBER = "a number";
+const A_TIME = "a time";
+const TAGS = "tags name groups of agents; the operator chose the words";
+
+/** The fields of an event's details that can contain an agent's name, with such a value. */
+export const NAMES_IN_DETAILS = {
   ...{ to_agent: "{name}", high_agent: "{name}", key: "{name}/plan.txt", sha256: "of {name}" },
   ...{ pubkey: "of {name}", endpoint: "{name}.example.com:51820", instance: "{name}-1" },
-});
+};
+
+/** The other fields, and why they cannot. */
+export const NAMELESS_DETAILS = {
+  ...{ artifact_id: OUR_ID, enrolment_id: OUR_ID, superseded: OUR_ID, superseded_by: OUR_ID },
+  ...{ epoch: "random", digest: "a hash", name_hash: "a keyed hash", fingerprint: "a hash" },
+  ...{ reason: OUR_WORD, kind: OUR_WORD, origin: OUR_WORD, proto: OUR_WORD },
+  ...{ way: `${OUR_WORD}, or ${OUR_ID}`, ways: `${OUR_WORD}, or ${OUR_ID}` },
+  ...{ tags: TAGS, added: TAGS, removed: TAGS, to_tag: TAGS },
+  ...{ claim: "the name of a claim, which the operator chose", detail: "a sentence in the code" },
+  ...{ altered: A_NUMBER, first: A_NUMBER, last: A_NUMBER, reads: A_NUMBER, times: A_NUMBER },
+  ...{ first_event_id: A_NUMBER, last_event_id: A_NUMBER, first_config_version: A_NUMBER },
+  ...{ generation: A_NUMBER, max_downloads: A_NUMBER, port: A_NUMBER, psk_version: A_NUMBER },
+  ...{ quota_bytes: A_NUMBER, untold: A_NUMBER, keep_artifacts: "true or false" },
+  ...{ expires_at: A_TIME, kept_since: A_TIME, last_at: A_TIME, last_read_at: A_TIME },
+  recorded_at: A_TIME,
+};
+
+const DETAILS = JSON.stringify(NAMES_IN_DETAILS);
 
 const EVENT = { actor_kind: "operator", action: "artifact.committed" };
 

@@ -64,13 +64,22 @@ interface Options {
 
 export function httpProxyServer(dial: Dial, token: string | null): Server {
   const options = { dial, token };
+  const unanswered = new WeakMap<Duplex, number>();
   const server = createServer((request, response) => {
+    const client = request.socket;
+    unanswered.set(client, (unanswered.get(client) ?? 0) + 1);
+    response.once("close", () => unanswered.set(client, unanswered.get(client)! - 1));
     forward(request, response, options).catch(() => breakOff(response));
   });
+  // Such a request takes the connection over at once. Behind a request that is not yet answered,
+  // its answer would come first.
+  const isFree = (client: Duplex) => !unanswered.get(client);
   server.on("connect", (request, client, head) => {
+    if (!isFree(client)) return reset(client);
     tunnel(request, { client, head }, options).catch(() => client.destroy());
   });
   server.on("upgrade", (request, client, head) => {
+    if (!isFree(client)) return reset(client);
     forwardUpgrade(request, { client, head }, options).catch(() => reset(client));
   });
   return server;
@@ -106,6 +115,8 @@ function refuseTunnel(
   client: Duplex,
   [status, sentence]: readonly [status: number, sentence: string],
 ): void {
+  // Throw away what the client still sends: only then is its end noticed.
+  client.resume();
   const challenge = status === 407 ? `${CHALLENGE}\r\n` : "";
   client.end(
     `HTTP/1.1 ${status} ${REASONS[status]}\r\n${challenge}content-type: text/plain\r\n` +
@@ -136,7 +147,8 @@ async function forwardUpgrade(
   }
   connection.on("error", () => {});
   const headers = passedHeaders(request);
-  upgrade({ request, url: target.url, headers, connection }, { client, head });
+  const refuse = () => refuseTunnel(client, UNREADABLE);
+  upgrade({ request, url: target.url, headers, connection, refuse }, { client, head });
 }
 
 /** The http: URL of a request, and its place in the mesh. Programs also write ws:. */
@@ -168,6 +180,7 @@ async function forward(
   connection.on("error", () => {});
   if (gone.signal.aborted) connection.destroy();
   response.once("close", () => connection.destroy());
+  breakOffAtEnd(request, response);
   const passed = httpRequest({
     method: request.method ?? "GET",
     path: `${url.pathname}${url.search}`,
@@ -182,6 +195,18 @@ async function forward(
   // The request did not ask for another protocol.
   passed.on("upgrade", () => refuse(response, UNREADABLE));
   request.pipe(passed);
+  // After an early answer, the rest of the request is thrown away, and the next one can come.
+  response.once("close", () => request.unpipe(passed).resume());
+}
+
+/**
+ * If the client ends its side before it has the answer, Node ends the answer midway, like a complete
+ * one.
+ */
+function breakOffAtEnd({ socket }: IncomingMessage, response: ServerResponse): void {
+  const onEnd = () => breakOff(response);
+  socket.prependOnceListener("end", onEnd);
+  response.once("close", () => socket.off("end", onEnd));
 }
 
 /**

@@ -16,6 +16,8 @@ export interface UpgradeRequest {
   readonly headers: Record<string, string | string[]>;
   /** To the peer. */
   readonly connection: Duplex;
+  /** Answers the client that the peer's answer is not valid. */
+  readonly refuse: () => void;
 }
 
 /**
@@ -24,10 +26,10 @@ export interface UpgradeRequest {
  * what the client sends next may be for another host.
  */
 export function upgrade(
-  { request, url, headers, connection }: UpgradeRequest,
+  { request, url, headers, connection, refuse }: UpgradeRequest,
   { client, head }: UpgradeClient,
 ): void {
-  const isWebSocket = /^websocket$/i.test(request.headers.upgrade ?? "");
+  const isWebSocket = isForWebSocket(request);
   const passed = httpRequest({
     method: request.method ?? "GET",
     path: `${url.pathname}${url.search}`,
@@ -42,6 +44,11 @@ export function upgrade(
   client.once("close", leave);
   passed.on("error", () => reset(client));
   passed.on("upgrade", (answer, socket, first) => {
+    if (!isWebSocket || !isForWebSocket(answer)) {
+      // What the client has sent next may be for another host.
+      leave();
+      return refuse();
+    }
     // From here on, the client may end while the peer has not yet taken its last bytes.
     client.off("close", leave);
     client.write(headOf(answer), "latin1");
@@ -58,8 +65,13 @@ export function upgrade(
       if (!answer.complete) reset(client);
     });
     answer.pipe(client);
+    client.resume();
   });
   passed.end();
+}
+
+function isForWebSocket({ headers }: IncomingMessage): boolean {
+  return /^websocket$/i.test(headers.upgrade ?? "");
 }
 
 /** The head of an answer, without the headers of these names, and with these lines. */
