@@ -13506,7 +13506,35 @@ comment on function agents.erase_rows(text, text, integer) is
   'Erases up to max_entries rows of each kind that can be very numerous; returns the '
   'largest number of one kind.';
 
-create function agents.erase_few(name text, pseudonym text) returns void
+create function agents.lock_enrolments_naming(name text) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  named_ids constant text[] := array(
+    select e.enrolment_id
+    from agents.enrolments e
+    where e.agent_id = name
+      or e.label ~ agents.pattern_of_name(name)
+      or agents.has_ended(e) and agents.proofs_name(e, name)
+  );
+  lock_key bigint;
+begin
+  for lock_key in
+    select distinct agents.enrolment_lock(i.enrolment_id) from unnest(named_ids) as i (enrolment_id)
+    order by 1
+  loop
+    perform pg_advisory_xact_lock(lock_key);
+  end loop;
+  return named_ids;
+end
+$$;
+comment on function agents.lock_enrolments_naming(text) is
+  'Locks the enrolments that an erasure changes or deletes, and returns their ids. Call it before '
+  'end_access: enrolling and revoking take an enrolment''s lock, and then that of an agent.';
+
+create function agents.erase_few(name text, pseudonym text, locked_ids text[]) returns void
 language plpgsql
 volatile
 set search_path = ''
@@ -13520,10 +13548,10 @@ begin
   delete from agents.former_holders f where f.agent_id = name;
   delete from agents.names n where n.agent_id = name;
   -- Such an enrolment is for this agent alone, and would bring the name back.
-  delete from agents.enrolments e where e.agent_id = name;
+  delete from agents.enrolments e where e.agent_id = name and e.enrolment_id = any (locked_ids);
   update agents.enrolments e
   set label = regexp_replace(e.label, agents.pattern_of_name(name), pseudonym, 'g')
-  where e.label ~ agents.pattern_of_name(name);
+  where e.label ~ agents.pattern_of_name(name) and e.enrolment_id = any (locked_ids);
   -- Only ended enrolments. In live ones, the name decides who enrols, so they stay:
   -- enrolments_deciding_by lists them.
   update agents.enrolments e
@@ -13533,7 +13561,7 @@ begin
     agent_prefix = regexp_replace(e.agent_prefix, agents.pattern_of_name(name), pseudonym, 'g'),
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
-  where agents.has_ended(e) and agents.proofs_name(e, name);
+  where agents.has_ended(e) and agents.proofs_name(e, name) and e.enrolment_id = any (locked_ids);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t
@@ -13549,8 +13577,9 @@ begin
   delete from mesh.censuses c where c.after_agent = name;
 end
 $$;
-comment on function agents.erase_few(text, text) is
-  'Erases an agent from the tables that have few rows of it.';
+comment on function agents.erase_few(text, text, text[]) is
+  'Erases an agent from the tables that have few rows of it. An enrolment that is not locked is '
+  'left for the next call.';
 
 create function public.erase_agent(
   agent_id text,
@@ -13566,6 +13595,7 @@ declare
   chosen constant text := coalesce(
     erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
   );
+  locked_ids text[];
   most integer;
   erased_events integer;
   mentions jsonb;
@@ -13577,6 +13607,7 @@ begin
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
   perform artifacts.refuse_versions();
+  locked_ids := agents.lock_enrolments_naming(erase_agent.agent_id);
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
@@ -13595,7 +13626,7 @@ begin
   end if;
   perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
-  perform agents.erase_few(erase_agent.agent_id, chosen);
+  perform agents.erase_few(erase_agent.agent_id, chosen, locked_ids);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
 
   -- The row of the removal is the last one with the name. Its place takes a hash, so that the agent
@@ -13735,18 +13766,30 @@ begin
   delete from agents.changed_things t where t.actor = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.from_agent = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
-  -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
-  -- not take the next holder for the former one. The public key may return.
-  update mesh.address_leases l
-  set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
-  where l.agent_id = forget_holder.agent_id and l.released_at is not null;
   delete from agents.enrolled_agents a where a.agent_id = forget_holder.agent_id;
   delete from agents.former_holders f where f.agent_id = forget_holder.agent_id;
 end
 $$;
 comment on function agents.forget_holder(text) is
   'Deletes what would pass from one holder of a name to the next, after everything else has ended. '
-  'Call it under end_access(agent_id).';
+  'Call it under end_access(agent_id), and rest_addresses after it.';
+
+create function mesh.rest_addresses(agent_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
+  -- not take the next holder for the former one. The public key may return.
+  update mesh.address_leases l
+  set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
+  where l.agent_id = any (rest_addresses.agent_ids) and l.released_at is not null;
+end
+$$;
+comment on function mesh.rest_addresses(text[]) is
+  'Keeps the released addresses of former holders of names from the next ones. Call it after '
+  'everything that locks config_versions.';
 
 -- schemas/operator/names/take_overs.sql
 
@@ -13839,6 +13882,7 @@ begin
   is_done := greatest(revoked_grants, deleted_artifacts, counted) < take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(take_over_agent.agent_id);
+    perform mesh.rest_addresses(array[take_over_agent.agent_id]);
     update agents.names n
     set ways = '{operator}',
       taken_at = clock_timestamp(),
@@ -15463,6 +15507,9 @@ begin
     where n.agent_id = enter_name.agent_id;
     return true;
   end if;
+  -- The locks of forget_holder's requests, and of the tags that the enrolment gives, come first.
+  perform mesh.enter_policy(enrolment.tags);
+  perform mesh.lock_agents(array[enter_name.agent_id]);
   perform agents.forget_holder(enter_name.agent_id);
   update agents.names n
   set ways = array[enrolment.enrolment_id],
@@ -15786,6 +15833,12 @@ begin
     ))
   );
   perform agents.replace_tags(caller, made.agent_id, enrolment.tags, made.enrolment_id);
+  if exists (
+    select from agents.names n
+    where n.agent_id = made.agent_id and n.held_since = agents.present_transaction()
+  ) then
+    perform mesh.rest_addresses(array[made.agent_id]);
+  end if;
 
   return json_build_object(
     'agent_id', made.agent_id,
@@ -16356,6 +16409,7 @@ as $$
 declare
   ended_id text;
   last_end timestamptz;
+  forgotten_ids text[] := array[]::text[];
 begin
   for ended_id in
     select a.agent_id
@@ -16387,12 +16441,14 @@ begin
       );
     if found then
       perform agents.forget_holder(ended_id);
+      forgotten_ids := forgotten_ids || ended_id;
     else
       update agents.enrolled_agents a
       set kept_until = now(), cut = 2
       where a.agent_id = ended_id and a.ended_at is not null;
     end if;
   end loop;
+  perform mesh.rest_addresses(forgotten_ids);
 end
 $$;
 comment on function agents.forget_names(integer) is

@@ -166,6 +166,12 @@ begin
     ))
   );
   perform agents.replace_tags(caller, made.agent_id, enrolment.tags, made.enrolment_id);
+  if exists (
+    select from agents.names n
+    where n.agent_id = made.agent_id and n.held_since = agents.present_transaction()
+  ) then
+    perform mesh.rest_addresses(array[made.agent_id]);
+  end if;
 
   return json_build_object(
     'agent_id', made.agent_id,

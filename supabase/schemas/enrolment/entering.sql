@@ -144,6 +144,9 @@ begin
     where n.agent_id = enter_name.agent_id;
     return true;
   end if;
+  -- The locks of forget_holder's requests, and of the tags that the enrolment gives, come first.
+  perform mesh.enter_policy(enrolment.tags);
+  perform mesh.lock_agents(array[enter_name.agent_id]);
   perform agents.forget_holder(enter_name.agent_id);
   update agents.names n
   set ways = array[enrolment.enrolment_id],

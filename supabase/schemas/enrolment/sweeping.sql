@@ -71,6 +71,7 @@ as $$
 declare
   ended_id text;
   last_end timestamptz;
+  forgotten_ids text[] := array[]::text[];
 begin
   for ended_id in
     select a.agent_id
@@ -102,12 +103,14 @@ begin
       );
     if found then
       perform agents.forget_holder(ended_id);
+      forgotten_ids := forgotten_ids || ended_id;
     else
       update agents.enrolled_agents a
       set kept_until = now(), cut = 2
       where a.agent_id = ended_id and a.ended_at is not null;
     end if;
   end loop;
+  perform mesh.rest_addresses(forgotten_ids);
 end
 $$;
 comment on function agents.forget_names(integer) is

@@ -119,7 +119,35 @@ comment on function agents.erase_rows(text, text, integer) is
   'Erases up to max_entries rows of each kind that can be very numerous; returns the '
   'largest number of one kind.';
 
-create function agents.erase_few(name text, pseudonym text) returns void
+create function agents.lock_enrolments_naming(name text) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  named_ids constant text[] := array(
+    select e.enrolment_id
+    from agents.enrolments e
+    where e.agent_id = name
+      or e.label ~ agents.pattern_of_name(name)
+      or agents.has_ended(e) and agents.proofs_name(e, name)
+  );
+  lock_key bigint;
+begin
+  for lock_key in
+    select distinct agents.enrolment_lock(i.enrolment_id) from unnest(named_ids) as i (enrolment_id)
+    order by 1
+  loop
+    perform pg_advisory_xact_lock(lock_key);
+  end loop;
+  return named_ids;
+end
+$$;
+comment on function agents.lock_enrolments_naming(text) is
+  'Locks the enrolments that an erasure changes or deletes, and returns their ids. Call it before '
+  'end_access: enrolling and revoking take an enrolment''s lock, and then that of an agent.';
+
+create function agents.erase_few(name text, pseudonym text, locked_ids text[]) returns void
 language plpgsql
 volatile
 set search_path = ''
@@ -133,10 +161,10 @@ begin
   delete from agents.former_holders f where f.agent_id = name;
   delete from agents.names n where n.agent_id = name;
   -- Such an enrolment is for this agent alone, and would bring the name back.
-  delete from agents.enrolments e where e.agent_id = name;
+  delete from agents.enrolments e where e.agent_id = name and e.enrolment_id = any (locked_ids);
   update agents.enrolments e
   set label = regexp_replace(e.label, agents.pattern_of_name(name), pseudonym, 'g')
-  where e.label ~ agents.pattern_of_name(name);
+  where e.label ~ agents.pattern_of_name(name) and e.enrolment_id = any (locked_ids);
   -- Only ended enrolments. In live ones, the name decides who enrols, so they stay:
   -- enrolments_deciding_by lists them.
   update agents.enrolments e
@@ -146,7 +174,7 @@ begin
     agent_prefix = regexp_replace(e.agent_prefix, agents.pattern_of_name(name), pseudonym, 'g'),
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
-  where agents.has_ended(e) and agents.proofs_name(e, name);
+  where agents.has_ended(e) and agents.proofs_name(e, name) and e.enrolment_id = any (locked_ids);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t
@@ -162,8 +190,9 @@ begin
   delete from mesh.censuses c where c.after_agent = name;
 end
 $$;
-comment on function agents.erase_few(text, text) is
-  'Erases an agent from the tables that have few rows of it.';
+comment on function agents.erase_few(text, text, text[]) is
+  'Erases an agent from the tables that have few rows of it. An enrolment that is not locked is '
+  'left for the next call.';
 
 create function public.erase_agent(
   agent_id text,
@@ -179,6 +208,7 @@ declare
   chosen constant text := coalesce(
     erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
   );
+  locked_ids text[];
   most integer;
   erased_events integer;
   mentions jsonb;
@@ -190,6 +220,7 @@ begin
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
   perform artifacts.refuse_versions();
+  locked_ids := agents.lock_enrolments_naming(erase_agent.agent_id);
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
@@ -208,7 +239,7 @@ begin
   end if;
   perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
-  perform agents.erase_few(erase_agent.agent_id, chosen);
+  perform agents.erase_few(erase_agent.agent_id, chosen, locked_ids);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
 
   -- The row of the removal is the last one with the name. Its place takes a hash, so that the agent

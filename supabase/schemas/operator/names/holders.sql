@@ -95,15 +95,27 @@ begin
   delete from agents.changed_things t where t.actor = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.from_agent = forget_holder.agent_id;
   delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
-  -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
-  -- not take the next holder for the former one. The public key may return.
-  update mesh.address_leases l
-  set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
-  where l.agent_id = forget_holder.agent_id and l.released_at is not null;
   delete from agents.enrolled_agents a where a.agent_id = forget_holder.agent_id;
   delete from agents.former_holders f where f.agent_id = forget_holder.agent_id;
 end
 $$;
 comment on function agents.forget_holder(text) is
   'Deletes what would pass from one holder of a name to the next, after everything else has ended. '
-  'Call it under end_access(agent_id).';
+  'Call it under end_access(agent_id), and rest_addresses after it.';
+
+create function mesh.rest_addresses(agent_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- The addresses rest under a name that nobody has, so that hosts with an older configuration do
+  -- not take the next holder for the former one. The public key may return.
+  update mesh.address_leases l
+  set agent_id = 'rested-' || replace(gen_random_uuid()::text, '-', ''), resting_pubkey = null
+  where l.agent_id = any (rest_addresses.agent_ids) and l.released_at is not null;
+end
+$$;
+comment on function mesh.rest_addresses(text[]) is
+  'Keeps the released addresses of former holders of names from the next ones. Call it after '
+  'everything that locks config_versions.';

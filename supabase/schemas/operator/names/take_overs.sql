@@ -87,6 +87,7 @@ begin
   is_done := greatest(revoked_grants, deleted_artifacts, counted) < take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(take_over_agent.agent_id);
+    perform mesh.rest_addresses(array[take_over_agent.agent_id]);
     update agents.names n
     set ways = '{operator}',
       taken_at = clock_timestamp(),
