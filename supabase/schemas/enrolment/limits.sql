@@ -1,6 +1,10 @@
 -- The operator changes how many agents and bytes an enrolment may have, and sees which are near.
 
-create function public.set_enrolment_limits(caller jsonb, enrolment_id text, limits jsonb) returns json
+create function public.agent_api_set_enrolment_limits(
+  caller jsonb,
+  enrolment_id text,
+  limits jsonb
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -9,27 +13,27 @@ as $$
 declare
   limited agents.enrolments;
 begin
-  perform agents.authenticate_operator(set_enrolment_limits.caller);
+  perform agents.authenticate_operator(agent_api_set_enrolment_limits.caller);
   -- Waits for running enrolments, which go by the former limits.
-  perform pg_advisory_xact_lock(agents.enrolment_lock(set_enrolment_limits.enrolment_id));
-  if coalesce((set_enrolment_limits.limits ->> 'max_agents')::bigint, 1) not between 1 and 100000 then
+  perform pg_advisory_xact_lock(agents.enrolment_lock(agent_api_set_enrolment_limits.enrolment_id));
+  if coalesce((agent_api_set_enrolment_limits.limits ->> 'max_agents')::bigint, 1) not between 1 and 100000 then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "max_agents", "message": "Must be a whole number from 1 to 100000."}]}';
   end if;
-  if (set_enrolment_limits.limits ->> 'quota_bytes')::bigint < 0 then
+  if (agent_api_set_enrolment_limits.limits ->> 'quota_bytes')::bigint < 0 then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "quota_bytes", "message": "Must be a number of bytes, at least 0."}]}';
   end if;
   update agents.enrolments e
-  set max_agents = coalesce((set_enrolment_limits.limits ->> 'max_agents')::integer, e.max_agents),
+  set max_agents = coalesce((agent_api_set_enrolment_limits.limits ->> 'max_agents')::integer, e.max_agents),
     quota_bytes = case
-      when set_enrolment_limits.limits ? 'quota_bytes'
-        then (set_enrolment_limits.limits ->> 'quota_bytes')::bigint
+      when agent_api_set_enrolment_limits.limits ? 'quota_bytes'
+        then (agent_api_set_enrolment_limits.limits ->> 'quota_bytes')::bigint
       else e.quota_bytes
     end
-  where e.enrolment_id = set_enrolment_limits.enrolment_id
+  where e.enrolment_id = agent_api_set_enrolment_limits.enrolment_id
   returning * into limited;
   if not found then
     raise sqlstate 'PT422' using
@@ -37,19 +41,19 @@ begin
       detail = '{"issues": [{"path": "enrolment_id", "message": "There is no such enrolment."}]}';
   end if;
   perform agents.record_event(
-    set_enrolment_limits.caller, null, 'enrolment.limited', null, limited.enrolment_id,
+    agent_api_set_enrolment_limits.caller, null, 'enrolment.limited', null, limited.enrolment_id,
     jsonb_build_object('max_agents', limited.max_agents, 'quota_bytes', limited.quota_bytes)
   );
   return agents.enrolment_json(limited);
 end
 $$;
-comment on function public.set_enrolment_limits(jsonb, text, jsonb) is
+comment on function public.agent_api_set_enrolment_limits(jsonb, text, jsonb) is
   'Changes limits of an enrolment: {max_agents, quota_bytes: bytes | 0 (any number) | null (the '
   'default again)}; what is left out stays. Nothing ends: agents and files beyond a lower limit '
   'stay, and only new ones are refused. Returns the enrolment. Raises invalid_request, and '
   'forbidden for an agent.';
 
-create function public.list_full_enrolments(quota_bytes bigint, max_entries integer default 1000)
+create function public.agent_api_list_full_enrolments(quota_bytes bigint, max_entries integer default 1000)
 returns json
 language plpgsql
 stable
@@ -72,13 +76,13 @@ begin
     from (
       select e.enrolment_id, e.label, e.agent_id, e.max_agents, e.created_at, live.agents,
         held.bytes as held_bytes,
-        artifacts.quota_of_enrolment(e.quota_bytes, list_full_enrolments.quota_bytes) as quota
+        artifacts.quota_of_enrolment(e.quota_bytes, agent_api_list_full_enrolments.quota_bytes) as quota
       from (
         select *
         from agents.enrolments i
         where not agents.has_ended(i)
         order by i.created_at, i.enrolment_id
-        limit list_full_enrolments.max_entries
+        limit agent_api_list_full_enrolments.max_entries
       ) e
       cross join lateral (
         select count(*) as agents
@@ -103,7 +107,7 @@ begin
   );
 end
 $$;
-comment on function public.list_full_enrolments(bigint, integer) is
+comment on function public.agent_api_list_full_enrolments(bigint, integer) is
   'The live enrolments whose agents are at least nine tenths of max_agents, or whose bytes are nine '
   'tenths of the quota, oldest first, among the max_entries oldest: [{enrolment_id, label | null, '
   'agents, max_agents, held_bytes, quota_bytes (0: none)}]. quota_bytes is the project''s quota for '

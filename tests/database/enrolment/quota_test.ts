@@ -171,7 +171,7 @@ Deno.test("a removal of one agent that is not committed → another agent of the
     await registerFor(sql, second, 10);
     await using removal = await holdTransaction(
       await urlOf(sql),
-      (held) => held`select public.remove_agent(${first.agent_id})`,
+      (held) => held`select public.agent_api_remove_agent(${first.agent_id})`,
     );
     await registerFor(sql, second, 10);
     // What is not committed is still held.
@@ -190,7 +190,7 @@ Deno.test("an agent that enrols while the operator registers its first file → 
     await using registration = await holdTransaction(
       await urlOf(sql),
       (held) =>
-        held`select public.register_artifact(
+        held`select public.agent_api_register_artifact(
           ${sql.json(OPERATOR)}, ${`art_${"1".repeat(32)}`}, 'planner', 'k', 'text/plain', 40, 1,
           0, 1000)`,
     );
