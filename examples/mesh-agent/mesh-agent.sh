@@ -235,6 +235,7 @@ flock -w 5 9 || {
 }
 
 # An agent that was killed left its directory behind.
+remove_spare
 rm -rf "$WORK"
 mkdir "$WORK"
 if [[ ${1:-} == rotate ]]; then

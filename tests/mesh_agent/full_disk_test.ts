@@ -141,6 +141,47 @@ tunnelTest(
   },
 );
 
+/** Runs a command that sees other, full folders in place of /dev/shm and /tmp. */
+function withoutMemory(folder: string): readonly string[] {
+  const script = `
+mkdir -p /mnt/kept && mount -t tmpfs tmpfs /mnt/kept && mkdir -p "/mnt/kept/folder" &&
+mount --rbind "$0" /mnt/kept/folder &&
+for place in /dev/shm /tmp; do
+  mount -t tmpfs -o size=64k tmpfs "$place" || exit
+done
+mkdir -p "$0" && mount --rbind /mnt/kept/folder "$0" || exit
+for place in /dev/shm /tmp; do cat /dev/zero >"$place/fill" 2>/dev/null; done
+exec "$@"`;
+  return ["unshare", "--mount", "--propagation", "slave", "sh", "-c", script, folder];
+}
+
+tunnelTest(
+  "a rule that is revoked while RUN_DIR, /dev/shm and /tmp are all full → closed; nothing stays mounted",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await aliceAndBob(mesh);
+    await using disk = await Disk.mountAt(runDirectoryOf(bob.host), "4m");
+    const before = withoutMemory(bob.host.directory);
+    const meshAgent = await ReferenceAgent.start(bob, { mesh, before });
+    for (const { proto, port } of [TCP_80, TCP_443]) {
+      bob.host.start(["socat", `TCP-LISTEN:${port},fork`, "PIPE"], { logName: `serve-${port}` });
+      await untilListening(bob.host, { proto, port });
+    }
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    assert.ok(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }));
+
+    await disk.fill();
+    await revokeRule({ from: alice, to: bob, ...TCP_443 });
+    await meshAgent.untilApplied();
+    assert.match(await meshAgent.readLog(), /the working files are in \S+\.spare\//);
+    assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
+    assert.ok(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }));
+    await meshAgent.stop("SIGTERM");
+    const left = Array.from(Deno.readDirSync(disk.path), ({ name }) => name);
+    assert.deepEqual(left.filter((name) => name.endsWith(".spare")), []);
+  },
+);
+
 tunnelTest(
   "an empty key file, and a full disk → the agent says so, and registers a new key as soon as there is room",
   async () => {

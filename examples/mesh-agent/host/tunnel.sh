@@ -19,6 +19,9 @@ WORK=$RUN_DIR/.$INTERFACE.mesh-agent
 # What an answer of the service for a thousand peers needs, with all that is made of it.
 readonly ROOM_BYTES=2097152
 
+# Memory of this agent alone, which it mounts if every other place is full.
+readonly SPARE=$RUN_DIR/.$INTERFACE.spare
+
 # The process that greets silent peers again, if one was started.
 greeting=
 # Set if STORED is a copy of CONFIG.
@@ -106,13 +109,14 @@ replace_stored() {
 
 # Moves CONFIG and WORK to another folder if RUN_DIR is full: without room for an answer, the agent
 # would not learn that a rule was revoked. The folder's name is random, because others can write to
-# /dev/shm and /tmp.
+# /dev/shm and /tmp. If these are full, too, mounts memory that nobody else can fill.
 keep_room() {
   ! has_room || return 0
   local base folder work=$WORK config=$CONFIG
   stop_lookups
   stop_greeting
-  for base in /dev/shm /tmp; do
+  for base in /dev/shm /tmp "$SPARE"; do
+    [[ $base != "$SPARE" ]] || mount_spare || continue
     folder=$(mktemp -d "$base/mesh-agent.XXXXXX" 2>/dev/null) || continue
     WORK=$folder
     has_room || { rm -rf "$folder"; continue; }
@@ -133,9 +137,19 @@ has_room() {
   return 1
 }
 
+mount_spare() {
+  [[ $WORK != "$SPARE"/* ]] || return
+  { mkdir -p "$SPARE" && mount -t tmpfs -o size=64m,mode=700 tmpfs "$SPARE"; } 2>/dev/null
+}
+
+remove_spare() {
+  [[ ! -e $SPARE ]] || { umount "$SPARE" && rmdir "$SPARE"; } 2>/dev/null || true
+}
+
 remove_work() {
   rm -rf "$WORK"
   [[ ${WORK%/*} == "$RUN_DIR" ]] || rm -rf "${WORK%/*}"
+  remove_spare
 }
 
 # Uses the file with which the tunnel came up, because that file's PostDown belongs to it.
