@@ -9,7 +9,18 @@ import type { Effect } from "../../supabase/functions/_shared/operations/operati
 import type { OPERATIONS as ARTIFACTS } from "../../supabase/functions/agent-artifacts/app.ts";
 import type { OPERATIONS as MESH } from "../../supabase/functions/agent-mesh/app.ts";
 import type { Agent, JsonObject, Sender } from "../conformance/client.ts";
+import type { withStackDatabase } from "../database/connection.ts";
+import type { PlannedCall } from "../database/plans/planned_call.ts";
+import type { objectsOf } from "../database/sweep/sweeping.ts";
+import type { Arranged, Scenario } from "../faults/points/scenario.ts";
+import type { endLease } from "../own_function/commits/commits.ts";
 import type { ArtifactsCast, Cast, MeshCast } from "./casts.ts";
+
+/**
+ * Both functions have the same waiting code, so only one of them waits at each fault. Only a
+ * waiting request makes this call.
+ */
+export const WAITING = { functionName: "agent-artifacts", call: "read_news" } as const;
 
 export type FunctionName = "agent-artifacts" | "agent-mesh";
 
@@ -45,6 +56,19 @@ export interface Tool {
   readonly effect: Effect;
 }
 
+/** What only the local stack can do, for fault scenarios. */
+export interface OnStack {
+  readonly functionName: FunctionName;
+  readonly withDatabase: typeof withStackDatabase;
+  readonly endLease: typeof endLease;
+  readonly objectsOf: typeof objectsOf;
+}
+
+export interface FaultScenario
+  extends Pick<Scenario, "situation" | "environment" | "settled" | "unwrap"> {
+  readonly arrange: (on: OnStack) => Promise<Arranged>;
+}
+
 /** A card of an operation whose function arranges the cast `Of`. */
 export interface Card<Of extends Cast = Cast> {
   /** Whether /openapi.json describes the operation. */
@@ -63,6 +87,10 @@ export interface Card<Of extends Cast = Cast> {
    * reads, that agents and timers repeat by themselves, or that counts.
    */
   readonly afterRestore: "listed" | "not listed: reads" | "not listed: is repeated, or counts";
+  /** Requests on which every fault is tried, at each of their upstream calls. */
+  readonly faults: readonly FaultScenario[];
+  /** Calls of its SQL functions, with the rows and pages that each may read. */
+  readonly plans: readonly PlannedCall[];
 }
 
 export type ArtifactsCard = Card<ArtifactsCast>;

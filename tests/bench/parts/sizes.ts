@@ -42,7 +42,10 @@ export interface Touched {
 }
 
 export async function measureTouched({ stack }: FilledStack): Promise<Touched[]> {
-  // Import it only here: it relies on a mesh that the large stack has and the small one lacks.
+  // Import it only here: it relies on a mesh that the large stack has and the small one lacks, and
+  // it imports the operations' cards, which need to know a deployment.
+  Deno.env.set("SUPABASE_URL", stack.url);
+  Deno.env.set("SUPABASE_SECRET_KEY", stack.secretKey);
   const { CALLS } = await import("../../database/plans/calls.ts");
   const explainer = await openExplainer(stack.superuserDatabaseUrl);
   try {

@@ -1,12 +1,9 @@
-/** Calls that maintain the service in bounded steps: the sweep, fsck, and usage counts. */
+/** Calls that maintain the service in bounded steps: erasures, fsck, and usage counts. */
 import { call, OPERATOR, type PlannedCall } from "./planned_call.ts";
 import {
   agentKeyOf,
   artifactIdOf,
   FLEET,
-  FLEET_ISSUER,
-  FLEET_KEY,
-  FLEET_TRUST,
   GRANTEE,
   HOARDER,
   liveGrantIdOf,
@@ -24,22 +21,6 @@ const NO_INDEX_BY_NAME = [
 ];
 
 export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
-  call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
-    bounds: { rows: 3_000, pages: 6_000 },
-  }),
-  call("record_surplus_uploads", { caller: OPERATOR }, {
-    bounds: { rows: 5_000, pages: 20_000 },
-  }),
-  call(
-    "collect_dead_objects",
-    { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false },
-    {
-      bounds: { rows: 3_000, pages: 8_000 },
-    },
-  ),
-  call("forget_ended", { caller: OPERATOR, max_entries: 1000 }, {
-    bounds: { rows: 6_000, pages: 10_000 },
-  }),
   // Erasure is rare, so these tables (recent rows, or one row per agent) have no index for it.
   call("erase_agent", { agent_id: HOARDER, max_entries: 100 }, {
     bounds: { rows: 250_000, pages: 40_000 },
@@ -57,53 +38,11 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("set_agent_quota", { agent_id: OWNER, quota_bytes: 5 }),
   call("count_tag_losses", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
   call("set_agent_tags", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
-  call("list_trusts", { issuer: FLEET_ISSUER }),
-  call("put_enrolment", {
-    caller: OPERATOR,
-    enrolment: { kind: "key", uses_left: 1, session_seconds: 60 },
-  }),
-  call("list_enrolments", { caller: OPERATOR, max_entries: 100 }),
-  call("enrol_with_key", {
-    caller: { kind: "enrolment" },
-    enrolment_key_hash: sha256(FLEET_KEY),
-    agent_name: "enrolled-1",
-  }),
-  call("enrol_with_token", {
-    caller: { kind: "enrolment" },
-    enrolment_id: FLEET_TRUST,
-    agent_id: "never-enrolled",
-    token_id: "token",
-    token_expires_at: "2999-01-01",
-  }),
-  call("refuse_token", {
-    caller: { kind: "enrolment" },
-    refusals: [{ enrolment_id: FLEET_TRUST, reason: "expired" }],
-  }),
   call("note_first_use", {
     caller: { kind: "agent", key_hash: sha256(agentKeyOf("enrolled-1")) },
   }),
-  call("leave", { caller: OPERATOR, agent_id: "enrolled-1" }),
-  call("revoke_enrolment", { caller: OPERATOR, enrolment_id: FLEET, max_agents: 200 }, {
-    bounds: { rows: 20_000, pages: 20_000 },
-  }),
   call("count_enrolled", { enrolment_id: FLEET }, {
     bounds: { rows: 60_000, pages: 100_000 },
-  }),
-  call("end_enrolled_agent", { caller: OPERATOR, enrolment_id: FLEET, agent_id: "enrolled-1" }),
-  // It forgets 200 names, and looks for each in some 25 indexes.
-  call("forget_enrolled", { caller: OPERATOR, max_entries: 1000 }, {
-    bounds: { rows: 20_000, pages: 60_000 },
-  }),
-  call("end_idle_agent", { caller: OPERATOR, agent_id: "enrolled-1" }),
-  call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {
-    // Three rows for each entry, and the epoch's row once per transaction.
-    bounds: { rows: 3001, pages: 20_000 },
-  }),
-  call("settle_reads", { caller: OPERATOR, max_entries: 1000 }, {
-    bounds: { rows: 6_000, pages: 40_000 },
-  }),
-  call("forget_events", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
-    bounds: { rows: 10_000, pages: 30_000 },
   }),
   call("record_usage", {
     entries: [HOARDER, OWNER, GRANTEE].map((agentId) => ({
@@ -114,12 +53,6 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
       is_unknown: true,
     })),
     activity: { function_name: "agent-mesh", requests: 15, errors: { forbidden: 3 } },
-  }),
-  call("forget_usage", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
-    bounds: { rows: 10_000, pages: 20_000 },
-  }),
-  call("forget_paths", { caller: OPERATOR, max_entries: 1000 }, {
-    bounds: { rows: 10_000, pages: 20_000 },
   }),
   call("read_artifacts_metrics", { caller: OPERATOR }, { bounds: { rows: 4_000, pages: 6_000 } }),
   call("list_artifacts_without_bytes", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {

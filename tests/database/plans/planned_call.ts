@@ -1,7 +1,7 @@
-import { agentKeyOf, type Hub, peerIdOf, sha256 } from "../../bench/fill/cast.ts";
+import { agentKeyOf, EPOCH, type Hub, peerIdOf, sha256 } from "../../bench/fill/cast.ts";
 
 export interface PlannedCall {
-  /** The SQL function in the schema `public`. */
+  /** The SQL function in the schema `public`, without the prefix `agent_api_`. */
   readonly functionName: string;
   /** Distinguishes several calls of one function. */
   readonly circumstances: string;
@@ -23,6 +23,13 @@ export const NEIGHBOUR = peerIdOf(5_001);
 export const STRANGER = peerIdOf(9_000);
 /** An agent without a peer. It asked PEER for a rule, and declined a request of PEER. */
 export const ASKER = "stranger-5000";
+
+/** The positions before and after all rows. */
+export const BEGINNING = `${EPOCH}-3:3:`;
+export const END = `${EPOCH}-1000000000:1000000000:`;
+
+/** Bounds for a page that reads more rows than it shows, and looks up each of them once more. */
+export const ONE_WALK = { rows: 6_000, pages: 9_000 };
 
 /** The default bounds. */
 const SMALL = { rows: 100, pages: 300 };

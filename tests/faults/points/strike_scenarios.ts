@@ -2,23 +2,16 @@ import assert from "node:assert/strict";
 import postgres from "postgres";
 import { SUPERUSER_URL } from "../../database/connection.ts";
 import { runTask } from "../../stack/stack_process.ts";
-import { ARTIFACT_SCENARIOS } from "./artifact_scenarios.ts";
-import { ENROLMENT_SCENARIOS } from "./enrolment/scenarios.ts";
-import { COMMON_SCENARIOS, WAITING } from "./common_scenarios.ts";
+import { WAITING } from "../../operations/card.ts";
+import { scenariosOfCards } from "./card_scenarios.ts";
 import { KILLS, REVEALING_TROUBLES, TROUBLES } from "./faults.ts";
-import { MESH_SCENARIOS } from "./mesh_scenarios.ts";
+import { OTHER_SCENARIOS } from "./other_scenarios.ts";
 import { namedCallsInCode, operationsOf, storageMethodsInCode } from "./code.ts";
 import { type FunctionName, type Scenario, titleOf } from "./scenario.ts";
 import { keyOfPoint, type Point, recordCalls, tryFault } from "./trial.ts";
 import { keyOf } from "./upstream_call.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
-const SCENARIOS = [
-  ...ARTIFACT_SCENARIOS,
-  ...MESH_SCENARIOS,
-  ...COMMON_SCENARIOS,
-  ...ENROLMENT_SCENARIOS,
-];
 /**
  * Calls that a process makes on its own, not for a request: it writes its usage counters, and reads
  * the keys that sign users' tokens. tests/own_function/usage and tests/users test faults of these
@@ -44,7 +37,10 @@ const outcomes = new Map<string, number>();
  */
 export function strikeScenariosOf(functionName: FunctionName, kind: keyof typeof KINDS): void {
   const { faults, inTitle } = KINDS[kind];
-  const scenarios = SCENARIOS.filter((scenario) => scenario.functionName === functionName);
+  const scenarios = [
+    ...scenariosOfCards(functionName),
+    ...OTHER_SCENARIOS.filter((scenario) => scenario.functionName === functionName),
+  ];
   let contradictions: string | null = null;
 
   for (const scenario of scenarios) {

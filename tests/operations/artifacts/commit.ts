@@ -1,5 +1,7 @@
 import { sha256 } from "../../conformance/artifacts.ts";
 import type { ArtifactsCard } from "../card.ts";
+import { arrangeCommit, arrangeSupersedingCommit } from "./commit_arrangements.ts";
+import { COMMIT_PLANS } from "./plans/commit.ts";
 
 export const commit: ArtifactsCard = {
   document: "described",
@@ -9,4 +11,27 @@ export const commit: ArtifactsCard = {
   ],
   tool: { requiresOthers: true, effect: "replaces" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      arrange: arrangeSupersedingCommit,
+    },
+    {
+      situation: "over two calls",
+      environment: { ARTIFACTS_COMMIT_BYTES_PER_CALL: "3" },
+      settled: ["200"],
+      arrange: (at) => arrangeCommit(at, "hello", ["k"]),
+    },
+    {
+      situation: "of other bytes",
+      settled: ["422 checksum_mismatch", "409 upload_missing"],
+      arrange: (at) => arrangeCommit(at, "jello", []),
+    },
+    {
+      situation: "of another size",
+      settled: ["422 size_mismatch", "409 upload_missing"],
+      arrange: (at) => arrangeCommit(at, "hello, world", []),
+    },
+  ],
+  plans: COMMIT_PLANS,
 };

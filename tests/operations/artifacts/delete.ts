@@ -1,4 +1,9 @@
+import { artifactIdOf, HOARDER, POPULAR } from "../../bench/fill/cast.ts";
+import { open, publish } from "../../conformance/artifacts.ts";
+import { assertError, createAgent } from "../../conformance/client.ts";
+import { as, call } from "../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../card.ts";
+import { assertHolds } from "./arrangements.ts";
 
 export const deleteArtifact: ArtifactsCard = {
   document: "described",
@@ -9,4 +14,23 @@ export const deleteArtifact: ArtifactsCard = {
   isLast: true,
   tool: { effect: "replaces" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const owner = await createAgent("owner");
+        const artifact = await publish(owner);
+        return {
+          request: { as: owner, body: { artifact_id: artifact.artifact_id } },
+          async holds() {
+            await assertHolds(owner, []);
+            assertError(await open(owner, artifact), 410, "artifact_expired");
+          },
+        };
+      },
+    },
+  ],
+  plans: [
+    call("delete_artifact", { caller: as(HOARDER), artifact_id: artifactIdOf(POPULAR) }),
+  ],
 };

@@ -1,5 +1,7 @@
-import { secondsFromNow } from "../../conformance/artifacts.ts";
+import { publish, secondsFromNow } from "../../conformance/artifacts.ts";
 import type { ArtifactsCard } from "../card.ts";
+import { assertContent, castOfTwo } from "./arrangements.ts";
+import { GRANT_PLANS } from "./plans/grant.ts";
 
 export const grant: ArtifactsCard = {
   document: "described",
@@ -14,4 +16,17 @@ export const grant: ArtifactsCard = {
   ],
   tool: { requiresOthers: true, effect: "adds" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [owner, reader] = await castOfTwo();
+        const artifact = await publish(owner);
+        const { artifact_id } = artifact;
+        const body = { artifact_id, to_agent: reader.id, expires_at: secondsFromNow(600) };
+        return { request: { as: owner, body }, holds: () => assertContent(reader, artifact) };
+      },
+    },
+  ],
+  plans: GRANT_PLANS,
 };

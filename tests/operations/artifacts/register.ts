@@ -1,4 +1,7 @@
+import { createAgent } from "../../conformance/client.ts";
 import type { ArtifactsCard } from "../card.ts";
+import { assertHolds } from "./arrangements.ts";
+import { REGISTER_PLANS } from "./plans/register.ts";
 
 export const register: ArtifactsCard = {
   document: "described",
@@ -11,4 +14,15 @@ export const register: ArtifactsCard = {
   ],
   tool: { name: "put", requiresOthers: true, effect: "renews" },
   afterRestore: "not listed: is repeated, or counts",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const owner = await createAgent("owner");
+        const body = { agent_id: owner.id, key: "k", mime: "text/plain", size: 5, ttl_days: 1 };
+        return { request: { as: owner, body }, holds: () => assertHolds(owner, []) };
+      },
+    },
+  ],
+  plans: REGISTER_PLANS,
 };

@@ -1,4 +1,6 @@
 import type { MeshCard } from "../card.ts";
+import { assertConnected, newPair } from "./arrangements.ts";
+import { WG_CONFIG_PLANS } from "./plans/wg_config.ts";
 
 export const wgConfig: MeshCard = {
   document: "described",
@@ -16,4 +18,14 @@ export const wgConfig: MeshCard = {
     effect: "sets",
   },
   afterRestore: "not listed: is repeated, or counts",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [one, other] = await newPair();
+        return { request: { as: one }, holds: () => assertConnected(one, other) };
+      },
+    },
+  ],
+  plans: WG_CONFIG_PLANS,
 };

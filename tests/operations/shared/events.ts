@@ -1,5 +1,7 @@
-import { eventsFromNow } from "../casts.ts";
+import { createAgent } from "../../conformance/client.ts";
 import type { Card } from "../card.ts";
+import { eventsFromNow } from "../casts.ts";
+import { EVENTS_PLANS } from "./plans/events.ts";
 
 const TYPES = {
   "agent-artifacts": ["artifact.committed", "grant.created"],
@@ -14,4 +16,14 @@ export const events: Card = {
   ],
   tool: { effect: "reads" },
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const asker = await createAgent("asker");
+        return { request: { as: asker, body: { agent_id: asker.id } } };
+      },
+    },
+  ],
+  plans: EVENTS_PLANS,
 };

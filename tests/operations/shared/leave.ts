@@ -1,5 +1,9 @@
+import assert from "node:assert/strict";
 import { createAgent } from "../../conformance/client.ts";
+import { whoami } from "../../conformance/enrolment/enrolments.ts";
+import { call, OPERATOR } from "../../database/plans/planned_call.ts";
 import type { Card } from "../card.ts";
+import { secondGeneration } from "./enrolment/arrangements.ts";
 
 export const leave: Card = {
   document: "described",
@@ -11,4 +15,21 @@ export const leave: Card = {
   isLast: true,
   tool: "none: for programs",
   afterRestore: "listed",
+  faults: [
+    {
+      settled: // An agent that has left has no agent key to repeat the request with.
+        ["200", "401 unauthenticated"],
+      async arrange() {
+        const { second } = await secondGeneration();
+        assert.equal((await whoami(second)).status, 200);
+        return {
+          request: { as: second },
+          holds: async () => assert.equal((await whoami(second)).status, 401),
+        };
+      },
+    },
+  ],
+  plans: [
+    call("leave", { caller: OPERATOR, agent_id: "enrolled-1" }),
+  ],
 };

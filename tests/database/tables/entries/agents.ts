@@ -26,7 +26,7 @@ export const AGENTS = {
   },
   "agents.erased_names": {
     size: "grows",
-    ends: { by: "change", function: "public.readmit_agent", why: NAME_STAYS },
+    ends: { by: "change", function: "public.agent_api_readmit_agent", why: NAME_STAYS },
     lives: "an erased agent",
   },
   "agents.key_uses": {
@@ -72,10 +72,15 @@ export const AGENTS = {
   },
   "agents.removed_agents": {
     size: "grows",
-    ends: { by: "change", function: "public.readmit_agent", why: NAME_STAYS },
+    ends: { by: "change", function: "public.agent_api_readmit_agent", why: NAME_STAYS },
     lives: "a removed agent",
     row: { agent_id: "{other}" },
     names: { agent_id: NAME },
+  },
+  "agents.replayed_endings": {
+    size: { bounded: "only a restore adds rows" },
+    ends: { by: "nothing", why: "the same record would end later what has come anew since" },
+    nameless: { event_id: "a position in the log", recorded_at: "a time, as the record has it" },
   },
   "agents.structure": {
     size: { bounded: "one row per index, constraint and trigger" },

@@ -1,4 +1,9 @@
+import assert from "node:assert/strict";
+import { GRANTEE, HOARDER } from "../../../bench/fill/cast.ts";
+import { inbox } from "../../../conformance/artifacts.ts";
+import { as, call } from "../../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../../card.ts";
+import { arrangeNamedSender } from "../arrangements.ts";
 
 export const inboxBlock: ArtifactsCard = {
   document: "described",
@@ -8,4 +13,21 @@ export const inboxBlock: ArtifactsCard = {
   ],
   tool: { effect: "sets" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const { reader, request } = await arrangeNamedSender();
+        return { request, holds: async () => assert.deepEqual(await inbox(reader), []) };
+      },
+    },
+  ],
+  plans: [
+    call("block_sender", {
+      caller: as(GRANTEE),
+      agent_id: null,
+      from_agent: HOARDER,
+      max_blocked: 1000,
+    }),
+  ],
 };

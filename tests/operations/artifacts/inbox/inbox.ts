@@ -1,4 +1,6 @@
+import { createAgent } from "../../../conformance/client.ts";
 import type { ArtifactsCard } from "../../card.ts";
+import { INBOX_PLANS } from "../plans/inbox.ts";
 
 export const inbox: ArtifactsCard = {
   document: "described",
@@ -8,4 +10,14 @@ export const inbox: ArtifactsCard = {
   ],
   tool: { effect: "reads" },
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const reader = await createAgent("reader");
+        return { request: { as: reader, body: { agent_id: reader.id } } };
+      },
+    },
+  ],
+  plans: INBOX_PLANS,
 };

@@ -1,4 +1,10 @@
+import assert from "node:assert/strict";
+import { GRANTEE, HOARDER } from "../../../bench/fill/cast.ts";
+import { inbox } from "../../../conformance/artifacts.ts";
+import { succeed } from "../../../conformance/client.ts";
+import { as, call } from "../../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../../card.ts";
+import { arrangeNamedSender } from "../arrangements.ts";
 
 export const inboxUnblock: ArtifactsCard = {
   document: "described",
@@ -8,4 +14,17 @@ export const inboxUnblock: ArtifactsCard = {
   ],
   tool: { effect: "sets" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const { reader, request } = await arrangeNamedSender();
+        await succeed("/agent-artifacts/inbox/block", request);
+        return { request, holds: async () => assert.equal((await inbox(reader)).length, 1) };
+      },
+    },
+  ],
+  plans: [
+    call("unblock_sender", { caller: as(GRANTEE), agent_id: null, from_agent: HOARDER }),
+  ],
 };

@@ -1,5 +1,18 @@
-import { ruleBetween } from "../../../conformance/mesh_cast.ts";
+import assert from "node:assert/strict";
+import { join, netmapOf, ruleBetween } from "../../../conformance/mesh_cast.ts";
+import {
+  as,
+  ASKER,
+  call,
+  NEIGHBOUR,
+  OPERATOR,
+  PEER,
+  STRANGER,
+} from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
+import { newAgents } from "../arrangements.ts";
+
+const rule = { from_agent: PEER, to_agent: NEIGHBOUR, port: 443, proto: "tcp" };
 
 export const aclPut: MeshCard = {
   document: "described",
@@ -9,4 +22,40 @@ export const aclPut: MeshCard = {
   ],
   tool: { effect: "sets" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [one, other] = await newAgents();
+        await join(other);
+        const rule = ruleBetween(one, other);
+        return {
+          request: { as: one, body: rule },
+          async holds() {
+            const { acl_requests } = await netmapOf(other);
+            assert.deepEqual(acl_requests, [{ ...rule, waiting_for: other.id }]);
+          },
+        };
+      },
+    },
+  ],
+  plans: [
+    call("put_rule", {
+      caller: OPERATOR,
+      ...rule,
+      port: 80,
+      max_rules: 10_000,
+      max_requests: 1000,
+    }),
+    call("put_rule", {
+      caller: as(PEER),
+      ...rule,
+      to_agent: STRANGER,
+      max_rules: 10_000,
+      max_requests: 1000,
+    }, { circumstances: "as a request" }),
+    call("put_rule", { caller: as(PEER), ...rule, to_agent: ASKER, port: 2, proto: "udp" }, {
+      circumstances: "that was declined",
+    }),
+  ],
 };

@@ -1,5 +1,10 @@
-import { ruleBetween } from "../../../conformance/mesh_cast.ts";
+import assert from "node:assert/strict";
+import { netmapOf, ruleBetween } from "../../../conformance/mesh_cast.ts";
+import { as, ASKER, call, NEIGHBOUR, PEER } from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
+import { newPair } from "../arrangements.ts";
+
+const rule = { from_agent: PEER, to_agent: NEIGHBOUR, port: 443, proto: "tcp" };
 
 export const aclRevoke: MeshCard = {
   document: "described",
@@ -9,4 +14,24 @@ export const aclRevoke: MeshCard = {
   ],
   tool: { effect: "replaces" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [one, other] = await newPair();
+        return {
+          request: { as: one, body: ruleBetween(one, other) },
+          async holds() {
+            for (const agent of [one, other]) assert.deepEqual((await netmapOf(agent)).acls, []);
+          },
+        };
+      },
+    },
+  ],
+  plans: [
+    call("revoke_rule", { caller: as(PEER), ...rule }),
+    call("revoke_rule", { caller: as(PEER), ...rule, from_agent: ASKER, to_agent: PEER }, {
+      circumstances: "that declines a request",
+    }),
+  ],
 };

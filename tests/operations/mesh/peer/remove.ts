@@ -1,4 +1,10 @@
+import assert from "node:assert/strict";
+import { idsIn, netmapOf } from "../../../conformance/mesh_cast.ts";
+import { as, call, PEER } from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
+import { newPair } from "../arrangements.ts";
+
+const MESH = { caller: as(PEER), agent_id: PEER };
 
 export const peerRemove: MeshCard = {
   document: "described",
@@ -9,4 +15,19 @@ export const peerRemove: MeshCard = {
   isLast: true,
   tool: { effect: "replaces" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [one, other] = await newPair();
+        return {
+          request: { as: one, body: { agent_id: one.id } },
+          holds: async () => assert.deepEqual(idsIn(await netmapOf(other)), [other.id]),
+        };
+      },
+    },
+  ],
+  plans: [
+    call("remove_peer", MESH, { bounds: { rows: 300, pages: 1200 } }),
+  ],
 };

@@ -1,3 +1,5 @@
+import { HOARDER } from "../../../bench/fill/cast.ts";
+import { as, call } from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
 
 export const pskKeys: MeshCard = {
@@ -8,4 +10,13 @@ export const pskKeys: MeshCard = {
   ],
   tool: "none: for the operator",
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      arrange: () => Promise.resolve({ request: { as: "operator" } }),
+    },
+  ],
+  plans: [
+    call("check_operator", { caller: as(HOARDER) }, { refused: true }),
+  ],
 };

@@ -1,4 +1,8 @@
+import assert from "node:assert/strict";
+import { configOf, valuesOf } from "../../../conformance/mesh_cast.ts";
+import { as, call, NEIGHBOUR, PEER } from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
+import { assertConnected, newPair } from "../arrangements.ts";
 
 export const pskRotate: MeshCard = {
   document: "described",
@@ -8,4 +12,23 @@ export const pskRotate: MeshCard = {
   ],
   tool: { effect: "renews" },
   afterRestore: "listed",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const [one, other] = await newPair();
+        const [old] = valuesOf("PresharedKey", await configOf(one));
+        return {
+          request: { as: one, body: { a: one.id, b: other.id } },
+          async holds() {
+            await assertConnected(one, other);
+            assert.ok(!valuesOf("PresharedKey", await configOf(one)).includes(old!));
+          },
+        };
+      },
+    },
+  ],
+  plans: [
+    call("rotate_psk", { caller: as(PEER), a: PEER, b: NEIGHBOUR }),
+  ],
 };

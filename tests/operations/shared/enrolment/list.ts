@@ -1,3 +1,4 @@
+import { call, OPERATOR } from "../../../database/plans/planned_call.ts";
 import type { Card } from "../../card.ts";
 
 export const enrolmentList: Card = {
@@ -8,4 +9,13 @@ export const enrolmentList: Card = {
   ],
   tool: "none: for the operator",
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      arrange: () => Promise.resolve({ request: { as: "operator", body: { limit: 1 } } }),
+    },
+  ],
+  plans: [
+    call("list_enrolments", { caller: OPERATOR, max_entries: 100 }),
+  ],
 };

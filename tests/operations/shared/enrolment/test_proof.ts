@@ -1,4 +1,5 @@
 import type { Card } from "../../card.ts";
+import { AUDIENCE, putTrust } from "./arrangements.ts";
 
 export const enrolmentTest: Card = {
   document: "left out: only the operator's tasks call it",
@@ -8,4 +9,16 @@ export const enrolmentTest: Card = {
   ],
   tool: "none: for the operator",
   afterRestore: "not listed: reads",
+  faults: [
+    {
+      settled: ["200"],
+      async arrange() {
+        const { issuer } = await putTrust();
+        const token = await issuer.sign({ aud: AUDIENCE, sub: "run" });
+        return { request: { as: "operator", body: { token } } };
+      },
+    },
+  ],
+  // It calls what /enroll calls.
+  plans: [],
 };

@@ -1,20 +1,27 @@
-/** Scenarios of both functions. */
+/** Scenarios of the paths that are no operations: those of both functions, and links. */
 import assert from "node:assert/strict";
 import { type ErrorCode, errorEntry } from "../../../supabase/functions/_shared/errors.ts";
-import { open, publish } from "../../conformance/artifacts.ts";
+import { open, publish, redeem } from "../../conformance/artifacts.ts";
 import {
   type Agent,
   type Answer,
   assertError,
   createAgent,
   headersOf,
-  succeed,
   SUPABASE_URL,
 } from "../../conformance/client.ts";
 import { jwtSecret } from "../../storage/own_bucket.ts";
 import { join, netmapOf, ruleBetween } from "../../conformance/mesh_cast.ts";
 import { newName } from "../../users/signed_in.ts";
 import { bySecret, claimsOf, written } from "../../users/written_token.ts";
+import { newName as newRun, whoami } from "../../conformance/enrolment/enrolments.ts";
+import { arrangeOneDownload } from "../../operations/artifacts/arrangements.ts";
+import {
+  assertOneLiveKey,
+  AUDIENCE,
+  putTrust,
+  secondGeneration,
+} from "../../operations/shared/enrolment/arrangements.ts";
 import type { Asked, FunctionName, Scenario } from "./scenario.ts";
 
 const FUNCTIONS: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
@@ -57,6 +64,14 @@ function mcpScenario(scenario: Pick<Scenario, "functionName" | "arrange">): Scen
   return { path: "/mcp", settled: ["200"], unwrap: unwrapToolResult, ...scenario };
 }
 
+/** Converts an OAuth error (RFC 6749, 5.2) of /enroll into the service's own form. */
+function unwrapOAuthError({ status, headers, body }: Answer<unknown>): Answer<unknown> {
+  const { error } = body as { error?: string };
+  if (error === undefined) return { status, headers, body };
+  const code = error === "temporarily_unavailable" ? "upstream_unavailable" : error;
+  return { status, headers, body: { error: { code } } };
+}
+
 /** A request by a user whose token Auth itself must verify on each request. */
 function userScenario(functionName: FunctionName): Scenario {
   return {
@@ -75,36 +90,14 @@ function userScenario(functionName: FunctionName): Scenario {
   };
 }
 
-/**
- * Both functions have the same waiting code, so only one of them waits at each fault. Only a
- * waiting request makes this call.
- */
-export const WAITING = { functionName: "agent-artifacts", call: "read_news" } as const;
-
-/** The waiter has a peer, so that the request is a heartbeat as well. */
-function waitScenario(functionName: FunctionName): Scenario {
-  // The service polls for changes once a second, starting a second after it records the heartbeat.
-  const wait = functionName === WAITING.functionName ? { wait_seconds: 2 } : {};
-  return {
-    functionName,
-    path: "/wait",
-    settled: ["200"],
-    async arrange() {
-      const waiter = await createAgent("waiter");
-      await join(waiter);
-      const { config_version } = await netmapOf(waiter);
-      const inbox = await succeed<{ latest: string }>("/agent-artifacts/inbox", { as: waiter });
-      const body = { config_version, inbox_after: inbox.latest, ...wait };
-      return {
-        request: { as: waiter, body },
-        holds: async () => assert.equal((await netmapOf(waiter)).peers[0]?.online, true),
-      };
-    },
-  };
-}
-
-export const COMMON_SCENARIOS: readonly Scenario[] = [
+export const OTHER_SCENARIOS: readonly Scenario[] = [
   ...FUNCTIONS.flatMap((functionName): Scenario[] => [
+    {
+      functionName,
+      path: "/health",
+      settled: ["200"],
+      arrange: () => Promise.resolve({ request: { method: "GET", as: "nobody" } }),
+    },
     {
       functionName,
       path: "/whoami",
@@ -116,20 +109,42 @@ export const COMMON_SCENARIOS: readonly Scenario[] = [
     userScenario(functionName),
     {
       functionName,
+      path: "/token",
+      settled: ["200"],
+      unwrap: unwrapOAuthError,
+      async arrange() {
+        const { issuer } = await putTrust();
+        const sub = newRun("run");
+        const body = new URLSearchParams({
+          grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+          assertion: await issuer.sign({ aud: AUDIENCE, sub }),
+        });
+        return { request: { as: "nobody", body }, holds: () => assertOneLiveKey(sub) };
+      },
+    },
+    {
+      functionName,
+      path: "/whoami",
+      situation: "by a new generation",
+      settled: ["200"],
+      async arrange() {
+        const { first, second } = await secondGeneration();
+        return {
+          request: { method: "GET", as: second },
+          async holds() {
+            // If this request could not record the first use, the next request does.
+            assert.equal((await whoami(second)).status, 200);
+            assert.equal((await whoami(first)).status, 401);
+          },
+        };
+      },
+    },
+    {
+      functionName,
       path: "/metrics",
       settled: ["200"],
       arrange: () => Promise.resolve({ request: { method: "GET", as: "operator" } }),
     },
-    {
-      functionName,
-      path: "/events",
-      settled: ["200"],
-      async arrange() {
-        const asker = await createAgent("asker");
-        return { request: { as: asker, body: { agent_id: asker.id } } };
-      },
-    },
-    waitScenario(functionName),
   ]),
   mcpScenario({
     functionName: "agent-artifacts",
@@ -158,4 +173,31 @@ export const COMMON_SCENARIOS: readonly Scenario[] = [
       };
     },
   }),
+  {
+    functionName: "agent-artifacts",
+    path: "/d/:grant_token",
+    situation: "of a grant for one download",
+    // If the answer was lost, the download has still been counted.
+    settled: ["302", "410 grant_used_up"],
+    async arrange() {
+      const { token, holds } = await arrangeOneDownload();
+      return { request: { method: "GET", path: `/d/${token}`, as: "nobody" }, holds };
+    },
+  },
+  {
+    functionName: "agent-artifacts",
+    path: "/d/:grant_token",
+    situation: "whether it leads anywhere",
+    settled: ["302"],
+    // An answer to HEAD has no error code.
+    unwrap: (answer) =>
+      answer.status === 503
+        ? { ...answer, body: { error: { code: "upstream_unavailable" } } }
+        : answer,
+    async arrange() {
+      const { token } = await arrangeOneDownload();
+      const request = { method: "HEAD", path: `/d/${token}`, as: "nobody" } as const;
+      return { request, holds: async () => assert.equal((await redeem(token)).status, 200) };
+    },
+  },
 ];
