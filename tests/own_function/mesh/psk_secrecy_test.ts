@@ -57,7 +57,7 @@ meshTest(
     await register(alice, "203.0.113.8:51820");
     for (const agent of [alice, bob]) await send("wg_config", agent, { format: "json" });
     assert.equal(psks.size, 3, "replaced by the rotation, and by the new pubkey");
-    const stored = proxy.passed.filter(({ path }) => path.endsWith("/rpc/store_psks"));
+    const stored = proxy.passed.filter(({ path }) => path.endsWith("/rpc/agent_api_store_psks"));
     assert.equal(stored.length, 3, "the calls that store PSKs are among those searched");
 
     for (const agent of [alice, bob, carol]) {
