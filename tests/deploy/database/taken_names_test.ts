@@ -55,7 +55,7 @@ for (const kind of RELATION_KINDS) {
     const added = Object.keys(both).filter((name) => !(name in app));
     assert.ok(added.length > 300);
     assert.deepEqual(added.filter((name) => !OURS.test(name)), []);
-    const [row] = await sql`select public.agent_api_check_health() as answer`;
+    const [row] = await sql`select public.check_health() as answer`;
     assert.deepEqual(row!["answer"], { app: "check_health" });
 
     await sql.unsafe(REMOVAL);

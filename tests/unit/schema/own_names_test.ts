@@ -26,10 +26,8 @@ for (
 
 Deno.test("an object in public without the prefix, of another kind, or without a schema → found", () => {
   const found = {
-    "create function public.agent_api_list_agents() returns json":
-      "function public.agent_api_list_agents",
-    "create or replace function public.agent_api_leave() returns json":
-      "function public.agent_api_leave",
+    "create function public.list_agents() returns json": "function public.list_agents",
+    "create or replace function public.leave() returns json": "function public.leave",
     "create unlogged table public.agent_api_counts (n integer);": "table public.agent_api_counts",
     "create materialized view if not exists public.agents as": "view public.agents",
     "create type public.agent_api_kind as enum ();": "type public.agent_api_kind",
