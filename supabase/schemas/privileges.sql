@@ -1,114 +1,11 @@
--- Privileges: only service_role may use anything. Projects differ in their default grants, so every
--- privilege is stated here. Row level security is on everywhere, with no policy.
--- At the end: how long a function may wait for a lock.
+-- Privileges of functions: only service_role may execute anything. Privileges of tables are in
+-- table_privileges.sql. Also here: how long a function may wait for a lock.
 
-revoke all on schema agents, artifacts, mesh from public, anon, authenticated;
-grant usage on schema agents, artifacts, mesh to service_role;
-
-revoke all on all tables in schema agents, artifacts, mesh from public, anon, authenticated, service_role;
-grant select, update on agents.epochs to service_role;
-grant select, insert, update, delete on agents.keys to service_role;
-grant select, insert, delete on agents.removed_agents to service_role;
-grant select on agents.name_secret to service_role;
-grant select, insert, update, delete on agents.names to service_role;
-grant select, insert, delete on agents.erased_names to service_role;
-grant select, insert, update, delete on agents.agent_tags to service_role;
-grant select, insert, update, delete on agents.enrolments to service_role;
-grant select, insert, update, delete on agents.enrolled_agents to service_role;
-grant select, insert on agents.replayed_endings to service_role;
-grant select, insert, update, delete on agents.former_holders to service_role;
-grant select, insert, update, delete on agents.used_tokens to service_role;
-grant select, insert, update, delete on agents.enrolment_refusals to service_role;
-grant select, insert, update, delete on agents.events to service_role;
-grant select on agents.structure to service_role;
-grant select, insert, update, delete on agents.reads to service_role;
-grant select, insert, update, delete on agents.repeated_changes to service_role;
-grant select, insert, update, delete on agents.changed_things to service_role;
-grant select, insert, update on agents.key_uses to service_role;
-grant select, insert, update on agents.activity to service_role;
-grant select, insert, update, delete on agents.usage to service_role;
-grant select, insert, update, delete on agents.refusals to service_role;
-grant select on artifacts.current_objects to service_role;
-grant select, insert, update, delete on artifacts.agent_limits to service_role;
-grant select, insert, update, delete on artifacts.artifacts to service_role;
-grant select, insert, update, delete on artifacts.verifications to service_role;
-grant select, insert, update, delete on artifacts.grants to service_role;
-grant select, insert, update on artifacts.grant_downloads to service_role;
-grant select, insert, delete on artifacts.blocked_senders to service_role;
-grant select, insert, update, delete on artifacts.totals to service_role;
-grant select, insert, update on artifacts.project_totals to service_role;
-grant select, insert, update on artifacts.walks to service_role;
-grant select, insert, update, delete on artifacts.orphans to service_role;
-grant select, update on artifacts.sweeps to service_role;
-grant select on mesh.settings to service_role;
-grant select, insert, update on mesh.address_leases to service_role;
-grant select, insert, update, delete on mesh.peers to service_role;
-grant select, insert, update on mesh.liveness to service_role;
-grant select, insert, update, delete on mesh.rules to service_role;
-grant select, insert, update, delete on mesh.declined_requests to service_role;
-grant select, insert, update on mesh.policies to service_role;
-grant select, insert, delete on mesh.policy_lines to service_role;
-grant select, insert, update, delete on mesh.pairs to service_role;
-grant select, insert, update, delete on mesh.path_reports to service_role;
-grant select, insert, update, delete on mesh.config_versions to service_role;
-grant select, insert, update on mesh.counters to service_role;
-grant select, insert, update, delete on mesh.censuses to service_role;
-
-alter table agents.epochs enable row level security;
-alter table agents.keys enable row level security;
-alter table agents.removed_agents enable row level security;
-alter table agents.name_secret enable row level security;
-alter table agents.names enable row level security;
-alter table agents.erased_names enable row level security;
-alter table agents.agent_tags enable row level security;
-alter table agents.enrolments enable row level security;
-alter table agents.enrolled_agents enable row level security;
-alter table agents.replayed_endings enable row level security;
-alter table agents.former_holders enable row level security;
-alter table agents.used_tokens enable row level security;
-alter table agents.enrolment_refusals enable row level security;
-alter table agents.events enable row level security;
-alter table agents.structure enable row level security;
-alter table agents.reads enable row level security;
-alter table agents.repeated_changes enable row level security;
-alter table agents.changed_things enable row level security;
-alter table agents.key_uses enable row level security;
-alter table agents.activity enable row level security;
-alter table agents.usage enable row level security;
-alter table agents.refusals enable row level security;
-alter table artifacts.agent_limits enable row level security;
-alter table artifacts.artifacts enable row level security;
-alter table artifacts.verifications enable row level security;
-alter table artifacts.grants enable row level security;
-alter table artifacts.grant_downloads enable row level security;
-alter table artifacts.blocked_senders enable row level security;
-alter table artifacts.totals enable row level security;
-alter table artifacts.project_totals enable row level security;
-alter table artifacts.walks enable row level security;
-alter table artifacts.orphans enable row level security;
-alter table artifacts.sweeps enable row level security;
-alter table mesh.settings enable row level security;
-alter table mesh.address_leases enable row level security;
-alter table mesh.peers enable row level security;
-alter table mesh.liveness enable row level security;
-alter table mesh.rules enable row level security;
-alter table mesh.declined_requests enable row level security;
-alter table mesh.policies enable row level security;
-alter table mesh.policy_lines enable row level security;
-alter table mesh.pairs enable row level security;
-alter table mesh.path_reports enable row level security;
-alter table mesh.config_versions enable row level security;
-alter table mesh.counters enable row level security;
-alter table mesh.censuses enable row level security;
-
-revoke all on all sequences in schema agents from public, anon, authenticated, service_role;
--- The doctor compares the sequence with the rows.
-grant select on all sequences in schema agents to service_role;
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
 grant execute on all functions in schema agents, artifacts, mesh to service_role;
 
--- The records of migrations, for inspect_deployment. The Supabase CLI writes them; without it, they
--- do not exist.
+-- The records of migrations, for agent_api_inspect_deployment. The Supabase CLI writes them;
+-- without it, they do not exist.
 do $$
 begin
   if to_regclass('supabase_migrations.schema_migrations') is not null then
@@ -120,9 +17,8 @@ exception when insufficient_privilege then
 end
 $$;
 
--- `public` may also have functions of others. These are ours, each in one of two lists. None is
--- overloaded, so its name is enough. pg_restore creates functions with the default privileges of
--- the project, which may let everybody execute them. So the operator can call this again.
+-- Ours in `public` begin with agent_api_; each is in one of two lists, and none is overloaded.
+-- pg_restore may let everybody execute functions, so the operator can call this again.
 create function agents.close_functions() returns integer
 language plpgsql
 volatile
@@ -136,131 +32,133 @@ declare
   -- connection that others need. So these give up after a second (55P03), and the caller is told to
   -- retry.
   impatient constant regproc[] := array[
-    'public.describe_caller',
-    'public.check_operator',
-    'public.check_health',
-    'public.check_bucket',
-    'public.list_artifacts',
-    'public.delete_artifact',
-    'public.register_artifact',
-    'public.discard_registration',
-    'public.begin_commit',
-    'public.leave_move',
-    'public.save_commit_progress',
-    'public.finish_commit',
-    'public.release_commit',
-    'public.grant_artifact',
-    'public.revoke_grants',
-    'public.block_sender',
-    'public.unblock_sender',
-    'public.list_inbox',
-    'public.list_grants',
-    'public.redeem_grant_token',
-    'public.check_grant_token',
-    'public.return_download',
-    'public.open_artifact',
-    'public.list_artifacts_without_bytes',
-    'public.list_objects_without_artifact',
-    'public.count_archived_versions',
-    'public.list_shares_of_artifacts',
-    'public.list_shares_of_grants',
-    'public.list_totals',
-    'public.list_wrong_totals',
-    'public.list_sealed_artifacts',
-    'public.check_project_totals',
-    'public.record_heartbeat',
-    'public.read_heartbeat',
-    'public.read_relay_name',
-    'public.remove_peer',
-    'public.put_rule',
-    'public.revoke_rule',
-    'public.store_psks',
-    'public.rotate_psk',
-    'public.list_psks_to_reencrypt',
-    'public.register_peer',
-    'public.read_netmap',
-    'public.read_wg_config',
-    'public.list_events',
-    'public.find_changes',
-    'public.begin_wait',
-    'public.read_news',
-    'public.record_usage',
-    'public.read_artifacts_metrics',
-    'public.read_mesh_metrics',
-    'public.find_events',
-    'public.find_artifacts_named',
-    'public.read_artifact',
-    'public.find_artifact_of_grant',
-    'public.find_agent_of_key',
-    'public.count_mentions',
-    'public.check_erasure',
-    'public.list_agents',
-    'public.read_agent',
-    'public.read_ways',
-    'public.list_usage',
-    'public.list_busiest',
-    'public.list_refusals',
-    'public.list_newest_refusals',
-    'public.list_all_grants',
-    'public.list_peers',
-    'public.list_mesh_rules',
-    'public.check_mesh',
-    'public.list_paths',
-    'public.plan_policy',
-    'public.read_policy',
-    'public.inspect_deployment',
-    'public.find_restore_signs',
-    'public.read_project',
-    'public.find_lost_events',
-    'public.find_hashed_names',
-    'public.list_live_keys',
-    'public.list_enrolments',
-    'public.list_trusts',
-    'public.enrol_with_key',
-    'public.enrol_with_token',
-    'public.refuse_token',
-    'public.note_first_use',
-    'public.leave'
+    'public.agent_api_describe_caller',
+    'public.agent_api_check_operator',
+    'public.agent_api_check_health',
+    'public.agent_api_check_bucket',
+    'public.agent_api_list_artifacts',
+    'public.agent_api_delete_artifact',
+    'public.agent_api_register_artifact',
+    'public.agent_api_discard_registration',
+    'public.agent_api_begin_commit',
+    'public.agent_api_leave_move',
+    'public.agent_api_save_commit_progress',
+    'public.agent_api_finish_commit',
+    'public.agent_api_release_commit',
+    'public.agent_api_grant_artifact',
+    'public.agent_api_revoke_grants',
+    'public.agent_api_block_sender',
+    'public.agent_api_unblock_sender',
+    'public.agent_api_list_inbox',
+    'public.agent_api_list_grants',
+    'public.agent_api_redeem_grant_token',
+    'public.agent_api_check_grant_token',
+    'public.agent_api_return_download',
+    'public.agent_api_open_artifact',
+    'public.agent_api_list_artifacts_without_bytes',
+    'public.agent_api_list_objects_without_artifact',
+    'public.agent_api_count_archived_versions',
+    'public.agent_api_list_shares_of_artifacts',
+    'public.agent_api_list_shares_of_grants',
+    'public.agent_api_list_totals',
+    'public.agent_api_list_wrong_totals',
+    'public.agent_api_list_sealed_artifacts',
+    'public.agent_api_check_project_totals',
+    'public.agent_api_record_heartbeat',
+    'public.agent_api_read_heartbeat',
+    'public.agent_api_read_relay_name',
+    'public.agent_api_remove_peer',
+    'public.agent_api_put_rule',
+    'public.agent_api_revoke_rule',
+    'public.agent_api_store_psks',
+    'public.agent_api_rotate_psk',
+    'public.agent_api_list_psks_to_reencrypt',
+    'public.agent_api_register_peer',
+    'public.agent_api_read_netmap',
+    'public.agent_api_read_wg_config',
+    'public.agent_api_list_events',
+    'public.agent_api_find_changes',
+    'public.agent_api_begin_wait',
+    'public.agent_api_read_news',
+    'public.agent_api_record_usage',
+    'public.agent_api_read_artifacts_metrics',
+    'public.agent_api_read_mesh_metrics',
+    'public.agent_api_find_events',
+    'public.agent_api_find_artifacts_named',
+    'public.agent_api_read_artifact',
+    'public.agent_api_find_artifact_of_grant',
+    'public.agent_api_find_agent_of_key',
+    'public.agent_api_count_mentions',
+    'public.agent_api_check_erasure',
+    'public.agent_api_list_agents',
+    'public.agent_api_read_agent',
+    'public.agent_api_read_ways',
+    'public.agent_api_list_usage',
+    'public.agent_api_list_busiest',
+    'public.agent_api_list_refusals',
+    'public.agent_api_list_newest_refusals',
+    'public.agent_api_list_all_grants',
+    'public.agent_api_list_peers',
+    'public.agent_api_list_mesh_rules',
+    'public.agent_api_check_mesh',
+    'public.agent_api_list_paths',
+    'public.agent_api_plan_policy',
+    'public.agent_api_read_policy',
+    'public.agent_api_inspect_deployment',
+    'public.agent_api_find_restore_signs',
+    'public.agent_api_read_project',
+    'public.agent_api_find_lost_events',
+    'public.agent_api_find_hashed_names',
+    'public.agent_api_list_live_keys',
+    'public.agent_api_list_enrolments',
+    'public.agent_api_list_full_enrolments',
+    'public.agent_api_list_trusts',
+    'public.agent_api_enrol_with_key',
+    'public.agent_api_enrol_with_token',
+    'public.agent_api_refuse_token',
+    'public.agent_api_note_first_use',
+    'public.agent_api_leave'
   ]::regproc[];
   -- Functions that only the operator calls. They may wait as long as the project lets a call last.
   patient constant regproc[] := array[
-    'public.create_agent_key',
-    'public.create_agent_keys',
-    'public.revoke_agent_key',
-    'public.revoke_agent_keys',
-    'public.end_artifacts',
-    'public.record_surplus_uploads',
-    'public.collect_dead_objects',
-    'public.forget_ended',
-    'public.settle_reads',
-    'public.settle_changes',
-    'public.forget_events',
-    'public.forget_usage',
-    'public.forget_paths',
-    'public.schedule_sweep',
-    'public.reencrypt_psks',
-    'public.set_agent_quota',
-    'public.set_agent_tags',
-    'public.count_tag_losses',
-    'public.apply_policy',
-    'public.put_enrolment',
-    'public.count_enrolled',
-    'public.revoke_enrolment',
-    'public.end_enrolled_agent',
-    'public.forget_enrolled',
-    'public.end_idle_agent',
-    'public.remove_agent',
-    'public.share_agent',
-    'public.take_over_agent',
-    'public.erase_agent',
-    'public.readmit_agent',
-    'public.keep_out_erased',
-    'public.after_restore',
-    'public.note_replayed_event',
-    'public.replace_pubkey',
-    'public.mark_lost_artifacts',
-    'public.repair_totals',
-    'public.repair_project_totals'
+    'public.agent_api_create_agent_key',
+    'public.agent_api_create_agent_keys',
+    'public.agent_api_revoke_agent_key',
+    'public.agent_api_revoke_agent_keys',
+    'public.agent_api_end_artifacts',
+    'public.agent_api_record_surplus_uploads',
+    'public.agent_api_collect_dead_objects',
+    'public.agent_api_forget_ended',
+    'public.agent_api_settle_reads',
+    'public.agent_api_settle_changes',
+    'public.agent_api_forget_events',
+    'public.agent_api_forget_usage',
+    'public.agent_api_forget_paths',
+    'public.agent_api_schedule_sweep',
+    'public.agent_api_reencrypt_psks',
+    'public.agent_api_set_agent_quota',
+    'public.agent_api_set_enrolment_limits',
+    'public.agent_api_set_agent_tags',
+    'public.agent_api_count_tag_losses',
+    'public.agent_api_apply_policy',
+    'public.agent_api_put_enrolment',
+    'public.agent_api_count_enrolled',
+    'public.agent_api_revoke_enrolment',
+    'public.agent_api_end_enrolled_agent',
+    'public.agent_api_forget_enrolled',
+    'public.agent_api_end_idle_agent',
+    'public.agent_api_remove_agent',
+    'public.agent_api_share_agent',
+    'public.agent_api_take_over_agent',
+    'public.agent_api_erase_agent',
+    'public.agent_api_readmit_agent',
+    'public.agent_api_keep_out_erased',
+    'public.agent_api_after_restore',
+    'public.agent_api_note_replayed_event',
+    'public.agent_api_replace_pubkey',
+    'public.agent_api_mark_lost_artifacts',
+    'public.agent_api_repair_totals',
+    'public.agent_api_repair_project_totals'
   ]::regproc[];
 begin
   foreach operation in array impatient || patient loop
