@@ -9,6 +9,7 @@ import {
   redeem,
 } from "../../conformance/artifacts.ts";
 import { type Agent, type Answer, operatorRpc } from "../../conformance/client.ts";
+import { eventsOf, nextEvents } from "../../conformance/changes/feed.ts";
 import { callAsService, withStackDatabase } from "../connection.ts";
 
 const OPERATOR = { kind: "operator", request_id: "settling" };
@@ -96,6 +97,7 @@ artifactTest(
     const artifact = await publish(planner);
     const { artifact_id } = artifact;
     await grant(planner, artifact, { to: builder });
+    const { latest } = await eventsOf("agent-artifacts", planner);
     await openTimes(3, builder, artifact);
     await settle();
     assert.deepEqual(await readsOf(artifact_id), [1]);
@@ -114,6 +116,13 @@ artifactTest(
       request_id: null,
       details: { key: artifact.key, reads: 2 },
     });
+    const { events } = await nextEvents("agent-artifacts", planner, {
+      ...{ after: latest, count: 2, types: ["artifact.opened"] },
+    });
+    assert.deepEqual(
+      events.map(({ reads, last_read_at }) => [reads, last_read_at]),
+      [[1, undefined], [2, last_read_at]],
+    );
     assert.equal(await countsLeft(artifact_id), 0);
     await openTimes(1, builder, artifact);
     assert.deepEqual(await readsOf(artifact_id), [1, 2, 1]);
@@ -208,7 +217,9 @@ artifactTest(
           await transaction`set local synchronous_commit = on`;
           await first(transaction);
           await transaction`
-            select public.open_artifact(${transaction.json(OPERATOR)}, ${artifact_id}, 60)`;
+            select public.agent_api_open_artifact(${
+            transaction.json(OPERATOR)
+          }, ${artifact_id}, 60)`;
           const [row] = await transaction`
             select current_setting('synchronous_commit') as waits,
               pg_stat_get_xact_tuples_updated('agents.reads'::regclass)::integer as updated,
@@ -218,7 +229,7 @@ artifactTest(
       );
     const nothing = () => Promise.resolve();
     const another = (transaction: postgres.TransactionSql) =>
-      transaction`select public.create_agent_key(${planner.id})`;
+      transaction`select public.agent_api_create_agent_key(${planner.id})`;
     const first = await openThen(nothing);
     assert.deepEqual(first, { waits: "on", updated: 0, in_place: 0 });
     assert.deepEqual(await openThen(nothing), { waits: "off", updated: 1, in_place: 1 });

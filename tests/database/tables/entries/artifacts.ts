@@ -51,8 +51,21 @@ export const ARTIFACTS = {
   },
   "artifacts.orphans": {
     size: "grows",
-    ends: { by: "change", function: "public.collect_dead_objects", why: "the sweep's next round" },
+    ends: {
+      by: "change",
+      function: "public.agent_api_collect_dead_objects",
+      why: "the sweep's next round",
+    },
     nameless: { object_name: "a place in the bucket" },
+  },
+  "artifacts.enrolment_totals": {
+    size: { bounded: "two rows per enrolment" },
+    ends: {
+      by: "change",
+      function: "agents.erase_few",
+      why: "it counts while its enrolment exists",
+    },
+    nameless: { enrolment_id: "an identifier of ours" },
   },
   "artifacts.project_totals": {
     size: { bounded: "one row per shard" },
@@ -69,6 +82,7 @@ export const ARTIFACTS = {
     ends: { by: "change", function: "agents.forget_holder", why: COUNTERS_STAY },
     row: { agent_id: "{other}" },
     names: { agent_id: NAME },
+    nameless: { enrolment_id: "an identifier of ours" },
   },
   "artifacts.verifications": {
     size: "grows",
