@@ -1,21 +1,28 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../local/project.ts";
 import { runTask } from "../../packages/command/run_task.ts";
+import { PAGES, writePage } from "../documents/page.ts";
 import { CONTRACTS, contractTypes } from "./contract.ts";
 import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 
 /**
- * Writes the contract's types for the TypeScript client. A test checks that they are up to date.
+ * Writes what is made from the operations. Tests check that it is up to date:
+ * `tests/clients/contract_test.ts`, `tests/unit/documents/written_pages_test.ts`.
  */
 await runTask({
   task: "client:types",
-  summary: "Write the TypeScript client's types of the contract.",
+  summary: "Write the TypeScript client's types of the contract, and what docs/ says of it.",
   example: "deno task client:types",
   run: async () => {
     for (const { name, file } of CONTRACTS) {
       await writeFile(join(PROJECT, file), await contractTypes(await readDocument(name)));
       console.log(file);
+    }
+    for (const page of PAGES) {
+      const file = join(PROJECT, page.file);
+      await writeFile(file, await writePage(await readFile(file, "utf8"), page));
+      console.log(page.file);
     }
   },
 });
