@@ -8,6 +8,7 @@ import {
   OPERATOR,
   type Replay,
   replayed,
+  requireOneThing,
   unlessRefused,
   UnusableLine,
 } from "./ending.ts";
@@ -86,6 +87,7 @@ const applyPolicy: Replay = async (event, later) => {
 };
 
 const blockSender: Replay = async (event) => {
+  requireOneThing(event);
   const [agent_id, from_agent] = [named(event, "agent_id"), named(event, "other_agent_id")];
   // Blocks of the record were within the limit once.
   const max_blocked = 1_000_000;
@@ -94,6 +96,7 @@ const blockSender: Replay = async (event) => {
 };
 
 const unblockSender: Replay = async (event) => {
+  requireOneThing(event);
   const [agent_id, from_agent] = [named(event, "agent_id"), named(event, "other_agent_id")];
   await callAsOperator("unblock_sender", { caller: OPERATOR, agent_id, from_agent });
   return replayed(`${agent_id} no longer blocks ${from_agent}`);

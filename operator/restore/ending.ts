@@ -37,6 +37,20 @@ export function named(event: RecordedEvent, field: string): string {
   return value;
 }
 
+/**
+ * Throws UnusableLine for an event that stands for several changes by one agent. The log then names
+ * the agent only: what it says about the rest is the latest change, or missing.
+ */
+export function requireOneThing({ type, actor, agent_id, other_agent_id, times }: RecordedEvent) {
+  const isOneThing = typeof actor !== "string" || actor !== agent_id ||
+    (other_agent_id ?? null) !== null;
+  if (isOneThing) return;
+  throw new UnusableLine(
+    `${type} stands for ${times ?? 1} of ${actor}'s changes, which the log does not name: ` +
+      "look at what the agent has now",
+  );
+}
+
 /** A list of texts, which may be missing. Throws UnusableLine. */
 export function listed(event: RecordedEvent, field: string): readonly string[] {
   const value = event[field] ?? [];

@@ -7,6 +7,7 @@ import {
   type Outcome,
   type Replay,
   replayed,
+  requireOneThing,
   unlessRefused,
   UnusableLine,
 } from "./ending.ts";
@@ -34,6 +35,7 @@ async function replacePubkey(event: RecordedEvent, later: LaterEvents): Promise<
 }
 
 const revokeRule: Replay = async (event, later) => {
+  requireOneThing(event);
   const [from_agent, to_agent, proto] = ["from_agent", "to_agent", "proto"]
     .map((field) => named(event, field)) as [string, string, string];
   const { port, origin } = event;
@@ -50,6 +52,7 @@ const revokeRule: Replay = async (event, later) => {
 };
 
 const rotatePsk: Replay = async (event, later) => {
+  requireOneThing(event);
   const [a, b] = [named(event, "a"), named(event, "b")];
   if (!later.isLast(event)) return nothing("the PSK was rotated again later");
   const rotated = await unlessRefused(

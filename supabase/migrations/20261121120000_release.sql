@@ -16575,11 +16575,11 @@ comment on function public.end_idle_agent(jsonb, text, integer) is
   'when to check it again. use_written_seconds is how often the functions write uses; 0: never. '
   'Its files and grants stay until their own end. {ended: 1 | 0}. Raises forbidden for an agent.';
 
--- schemas/privileges.sql
+-- schemas/table_privileges.sql
 
--- Privileges: only service_role may use anything. Projects differ in their default grants, so every
--- privilege is stated here. Row level security is on everywhere, with no policy.
--- At the end: how long a function may wait for a lock.
+-- Privileges of schemas, tables and sequences: only service_role may use anything. Projects differ
+-- in their default grants, so every privilege is stated here. Row level security is on everywhere,
+-- with no policy. privileges.sql states the privileges of functions.
 
 revoke all on schema agents, artifacts, mesh from public, anon, authenticated;
 grant usage on schema agents, artifacts, mesh to service_role;
@@ -16683,6 +16683,12 @@ alter table mesh.censuses enable row level security;
 revoke all on all sequences in schema agents from public, anon, authenticated, service_role;
 -- The doctor compares the sequence with the rows.
 grant select on all sequences in schema agents to service_role;
+
+-- schemas/privileges.sql
+
+-- Privileges of functions: only service_role may execute anything. Privileges of tables are in
+-- table_privileges.sql. Also here: how long a function may wait for a lock.
+
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
 grant execute on all functions in schema agents, artifacts, mesh to service_role;
 

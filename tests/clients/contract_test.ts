@@ -6,12 +6,19 @@ import {
   type ContractDocument,
   readDocument,
 } from "../../operator/doctor/facts/openapi_document.ts";
+import { SHARED_SOURCES, sharedSource } from "../../dev/clients/shared_sources.ts";
 import { PROJECT } from "../../local/project.ts";
 
 for (const { name, file } of CONTRACTS) {
   Deno.test(`${file} → what \`deno task client:types\` makes of the document of ${name}`, async () => {
     const written = await readFile(join(PROJECT, file), "utf8");
     assert.equal(await contractTypes(await readDocument(name)), written);
+  });
+}
+
+for (const { from, file } of SHARED_SOURCES) {
+  Deno.test(`${file} → what \`deno task client:types\` makes of ${from}`, async () => {
+    assert.equal(await readFile(join(PROJECT, file), "utf8"), await sharedSource(from));
   });
 }
 

@@ -9,7 +9,7 @@ const CLEAR_NAMES = `
   object_version encryption_key_id function_name from_name to_name key_hash name_hash token_hash
   applied_at begun_at blocked_at committed_at counted_at created_at declined_at deleted_at
   enrolled_at erased_at expires_at from_agreed_at granted_at hour_began_at installed_at last_at
-  last_read_at last_used_at lease_expires_at occurred_at registered_at removed_at revoked_at
+  last_read_at last_used_at lease_expires_at occurred_at recorded_at registered_at removed_at revoked_at
   surplus_seen_at taken_at to_agreed_at updated_at last_seen day hour minute
   committed_bytes pending_bytes quota_bytes size_bytes superseded_bytes surplus_bytes verified_bytes
   max_token_age_seconds session_seconds ttl_days

@@ -79,6 +79,19 @@ Deno.test("readRecord() of a file that does not exist → refused", async () => 
   await assert.rejects(readRecord("/nowhere/record"), CommandError);
 });
 
+for (const type of ["rule.revoked", "psk.rotated", "sender.blocked", "sender.unblocked"]) {
+  Deno.test(`${type} that stands for changes of more than 2,000 things → not replayed as one of them, but named`, async () => {
+    const latest = { from_agent: "a", to_agent: "a", proto: "tcp", port: 443, a: "a" };
+    const line = { type, actor: "a", agent_id: "a", ...latest, times: 7 };
+    const later = { isActivatedAgain: () => false, isLast: () => true };
+    await assert.rejects(REPLAYS[type]!(line, later), {
+      name: "UnusableLine",
+      message: `${type} stands for 7 of a's changes, which the log does not name: ` +
+        "look at what the agent has now",
+    });
+  });
+}
+
 /** Events after which nobody has less access, and which change no decision of the operator. */
 const WITHOUT_REPLAY: readonly string[] = [
   ...["agent.enrolled", "enrolment.created", "enrolment.refused", "key.created", "grant.created"],

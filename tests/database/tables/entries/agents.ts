@@ -77,6 +77,11 @@ export const AGENTS = {
     row: { agent_id: "{other}" },
     names: { agent_id: NAME },
   },
+  "agents.replayed_endings": {
+    size: { bounded: "only a restore adds rows" },
+    ends: { by: "nothing", why: "the same record would end later what has come anew since" },
+    nameless: { event_id: "a position in the log", recorded_at: "a time, as the record has it" },
+  },
   "agents.structure": {
     size: { bounded: "one row per index, constraint and trigger" },
     ends: { by: "change", function: "agents.record_structure", why: "the next migration" },

@@ -1,3 +1,5 @@
+// Made by `deno task client:types` of supabase/functions/_shared/mcp/arguments.ts.
+
 /**
  * Arguments in the forms in which hosts and models send them. Some send every optional field, with
  * null or an empty text in those that are not set, and some send a list or a number as its JSON

@@ -1,24 +1,24 @@
+// Made by `deno task client:types` of supabase/functions/_shared/mcp/escapes.ts.
+
 /**
- * Characters that a person cannot see on a screen, but a model reads: direction marks, separators,
- * zero-width characters, tags. Other agents choose their files' names, and could hide text in them.
- * Includes Unicode's general category C and all code points that may be ignored in display.
+ * Characters that a person does not see but a model reads: direction marks, separators, zero-width
+ * characters, tags. Other agents choose the names of their files and could hide text in them. These
+ * are Unicode's general category C, line and paragraph separators, and default-ignorable
+ * characters.
  */
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * A value as JSON, with hidden characters escaped. It parses to the same value. So a program gets
- * the original name, and a model that repeats the escape in its next call sends the original name.
+ * A value as JSON, with hidden characters escaped. Parsed, it is the same value: a program gets the
+ * name itself, and a model that repeats the escape in its next call sends the name.
  */
 export function escapedJson(value: unknown): string {
   return visible(JSON.stringify(value));
 }
 
-/** Writes hidden characters as escapes such as `\u202e`: for display, not to be sent back. */
+/** A text with hidden characters written as `\u202e`. It is for display, not to be sent back. */
 export function visible(text: string): string {
-  return text.replaceAll(
-    HIDDEN,
-    (hidden) => hidden.split("").map(escapeOf).join(""),
-  );
+  return text.replaceAll(HIDDEN, (hidden) => hidden.split("").map(escapeOf).join(""));
 }
 
 function escapeOf(unit: string): string {

@@ -1,3 +1,5 @@
+// Made by `deno task client:types` of supabase/functions/_shared/mcp/message.ts.
+
 /** A message as hosts send it: some send null, or a text, for what they leave out or nest. */
 export function settleMessage<Message extends object>(message: Message): Message {
   const { params, ...rest } = message as { params?: unknown };

@@ -1,3 +1,5 @@
+// Made by `deno task client:types` of supabase/functions/_shared/request/nearest_field.ts.
+
 import { closestMatch } from "leven";
 
 /** No field has so many. */
