@@ -18,9 +18,9 @@ export class RefusedCall extends CommandError {
 }
 
 /**
- * Calls an SQL function as the operator. The deployment is the one that SUPABASE_URL and
- * SUPABASE_SECRET_KEY name, else the local stack. Returns what the function returns. Throws
- * CommandError, and RefusedCall if the function refuses.
+ * Calls an SQL function, named without its prefix, as the operator. The deployment is the one that
+ * SUPABASE_URL and SUPABASE_SECRET_KEY name, else the local stack. Returns what the function
+ * returns. Throws CommandError, and RefusedCall if the function refuses.
  */
 export async function callAsOperator(
   functionName: string,
@@ -30,7 +30,7 @@ export async function callAsOperator(
   const fetch = await operatorFetch();
   let response: Response;
   try {
-    response = await fetch(new URL(`/rest/v1/rpc/${functionName}`, url), {
+    response = await fetch(new URL(`/rest/v1/rpc/agent_api_${functionName}`, url), {
       method: "POST",
       headers: {
         apikey: secretKey,

@@ -34,6 +34,8 @@ readonly LOOK_SECONDS=10
 
 # shellcheck source-path=SCRIPTDIR source=host/tunnel.sh
 source "$AGENT_FOLDER/host/tunnel.sh"
+# shellcheck source-path=SCRIPTDIR source=host/room.sh
+source "$AGENT_FOLDER/host/room.sh"
 # shellcheck source-path=SCRIPTDIR source=host/firewall.sh
 source "$AGENT_FOLDER/host/firewall.sh"
 # shellcheck source-path=SCRIPTDIR source=host/endpoints.sh
@@ -108,6 +110,7 @@ meet() {
   local pubkey
   status=
   was_cut=
+  was_unwritten=
   is_up || applied_version=
   pubkey=$(public_key_to_register) || return
   is_registered "$pubkey" "$own_endpoint" || register "$pubkey" "$own_endpoint" || return
@@ -176,6 +179,7 @@ stay() {
     [[ -n $was_cut ]] || look_after_host || true
     if meet; then
       failures=0
+      no_room_since=
       # Jitter of a tenth, so that agents do not fall into step.
       pause_milliseconds=$(($(seconds_to_pause) * (900 + RANDOM % 201)))
     elif [[ -n $was_cut ]]; then
@@ -183,8 +187,12 @@ stay() {
       pause_milliseconds=$((SECONDS - cut_at < LOOK_SECONDS ? 1000 : 0))
       cut_at=$SECONDS
     else
-      keep_room || log "there is no room for working files, neither in $RUN_DIR nor elsewhere"
-      fall_back || log "the last configuration cannot be brought up"
+      if keep_room; then
+        no_room_since=
+        fall_back || log "the last configuration cannot be brought up"
+      else
+        close_without_room
+      fi
       failures=$((failures + 1))
       pause_milliseconds=$(milliseconds_to_back_off)
     fi
@@ -234,9 +242,7 @@ flock -w 5 9 || {
   exit 1
 }
 
-# An agent that was killed left its directory behind.
-rm -rf "$WORK"
-mkdir "$WORK"
+make_work
 if [[ ${1:-} == rotate ]]; then
   trap 'rm -rf "$WORK"' EXIT
   follow_network || true

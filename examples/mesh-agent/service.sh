@@ -17,6 +17,8 @@ status=
 answer_seconds=
 # Set if this agent cut the last request short, because the host had something to tell.
 was_cut=
+# Set if the last answer could not be written, because it was too long, or because a disk was full.
+was_unwritten=
 # The process of the request that is under way.
 requesting=
 heartbeat_seconds=30
@@ -48,6 +50,7 @@ wait_missing_until=
 request() {
   local ended reason="no answer" answered waits=${3:-0} step=$LOOK_SECONDS looked_at=$SECONDS
   was_cut=
+  was_unwritten=
   : >"$WORK/answer"
   exec {answered}< <(
     bounded_curl --silent --show-error --connect-timeout 5 --max-time "$((15 + waits))" \
@@ -79,6 +82,7 @@ request() {
   [[ $status == 200 ]] && return
   [[ -z $was_cut ]] || return 1
   if [[ $ended == 23 || $ended == 63 ]]; then
+    was_unwritten=yes
     reason="the answer is longer than $LONGEST_ANSWER_MIB MiB, or $WORK cannot be written to"
   elif [[ $status != 000 ]]; then
     reason="$status $(jq -r '.error.message // empty' "$WORK/answer" 2>/dev/null || true)"
@@ -106,6 +110,11 @@ was_refused() {
 says_no_peer() {
   [[ $(jq 'has("heartbeat_interval_seconds") and (has("config_version") | not)' \
     "$WORK/answer" 2>/dev/null) == true ]]
+}
+
+# Whether the service has answered the last request, even if the answer could not be written.
+was_answered() {
+  [[ $status == 200 || -n $was_unwritten ]]
 }
 
 # The seconds in the last answer's Retry-After; 0 if there were none.

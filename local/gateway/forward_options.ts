@@ -5,7 +5,7 @@ import type { Agent } from "undici";
 export type Connections = Agent;
 
 export interface ForwardOptions {
-  /** The upstream's port on loopback. */
+  /** The upstream's port on loopback. 0: it has not started yet. */
   readonly port: number;
   /** Path and query for the upstream. */
   readonly path: string;

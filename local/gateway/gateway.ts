@@ -13,7 +13,7 @@ export interface Upstreams {
   postgrest: number;
   storage: number;
   auth: number;
-  /** By function name. */
+  /** By function name. 0, as of the others: it has not started yet. */
   readonly functions: Map<string, number>;
 }
 

@@ -13,7 +13,10 @@ export function forward(
   response: ServerResponse,
   options: ForwardOptions,
 ): void {
-  if (isShort(request)) forwardShort(request, response, options);
+  if (options.port === 0) {
+    request.resume();
+    options.whenDown(request, response);
+  } else if (isShort(request)) forwardShort(request, response, options);
   else forwardStream(request, response, options);
 }
 

@@ -64,13 +64,15 @@ export async function startStack(request: StackRequest): Promise<Stack> {
     await records.set(STACK, Deno.pid);
     const keys = await readOrMakeKeys(stateDir);
 
-    const upstreams = { postgrest: 0, storage: 0, auth: 0, functions: new Map<string, number>() };
+    // The gateway answers while these start: none of them is unknown.
+    const functions = new Map(options.functionNames.map((name) => [name, 0]));
+    const upstreams = { postgrest: 0, storage: 0, auth: 0, functions };
     const gateway = await startGateway({ port: options.port, keys, upstreams });
     stops.push(gateway.stop);
     // Choose these ports while the gateway holds its own, so that none of them is the gateway's.
     upstreams.postgrest = await freePort();
     for (const name of options.functionNames) {
-      upstreams.functions.set(name, await freePort());
+      functions.set(name, await freePort());
     }
     const url = `http://127.0.0.1:${gateway.port}`;
     const environment = functionEnvironment({ url, keys, variables: options.functionVariables });

@@ -17,7 +17,7 @@ function receiptText(receipt: Receipt): string {
     }.`,
     ...(complete
       ? [
-        "Nothing names the agent. The next sweeps remove the bytes of its files. It stays out: nobody can enrol or sign in under its name, unless you call readmit_agent.",
+        "Nothing names the agent. The next sweeps remove the bytes of its files. It stays out: nobody can enrol or sign in under its name, unless you call agent_api_readmit_agent.",
       ]
       : held_by.length > 0
       ? [

@@ -16,7 +16,7 @@ immutable
 return array['agents', 'artifacts', 'mesh'];
 comment on function agents.own_schemas() is
   'The schemas that contain only this project''s objects. In public, the project has only '
-  'functions.';
+  'functions, whose names begin with agent_api_.';
 
 create function agents.is_agent_id(name text) returns boolean
 language sql
@@ -122,7 +122,8 @@ create index enrolled_keys_by_expiry on agents.keys (expires_at) where enrolment
 
 -- The epoch of this database, and the transaction numbers in positions. A restored database could
 -- hand out a position in a feed, or a config_version, that it has handed out before. So every
--- position contains the epoch, and after a restore the operator begins a new epoch (after_restore).
+-- position contains the epoch, and after a restore the operator begins a new epoch
+-- (agent_api_after_restore).
 
 create function agents.new_epoch() returns text
 language sql
@@ -143,15 +144,15 @@ create table agents.epochs (
   constraint epoch_is_well_formed check (epoch ~ '^[0-9a-f]{12}$')
 );
 comment on table agents.epochs is
-  'One row: the present epoch. A restore brings back the epoch of the backup; only after_restore '
-  'begins another one.';
+  'One row: the present epoch. A restore brings back the epoch of the backup; only '
+  'agent_api_after_restore begins another one.';
 comment on column agents.epochs.first_config_version is
   'The first config_version of an agent that has none yet. A restore may have lost a '
   'config_version that the agent had.';
 comment on column agents.epochs.transaction_offset is
   'What present_transaction adds to the transaction numbers of this cluster. If a dump is restored '
-  'into another cluster, its rows have a transaction_id that is in the future there. after_restore '
-  'raises the offset beyond them.';
+  'into another cluster, its rows have a transaction_id that is in the future there. '
+  'agent_api_after_restore raises the offset beyond them.';
 
 insert into agents.epochs (epoch) values (agents.new_epoch());
 
@@ -342,8 +343,8 @@ create table agents.events (
 );
 comment on table agents.events is
   'Append-only: who changed which access on whom, and when. Written in the transaction of the '
-  'change itself. Contains no secrets. Only forget_events deletes rows, and only old ones. Only '
-  'erase_agent changes rows: it replaces a name.';
+  'change itself. Contains no secrets. Only agent_api_forget_events deletes rows, and only old '
+  'ones. Only agent_api_erase_agent changes rows: it replaces a name.';
 comment on column agents.events.transaction_id is
   'event_id is not assigned in commit order: a transaction that commits late has lower numbers '
   'than events that were already read. A reader misses nothing if it reads in the order of '
@@ -418,7 +419,7 @@ begin
     )
     or exists (select from removed r where r.occurred_at > now() - interval '30 days')
   then
-    raise exception 'agents.events is append-only: only forget_events removes rows' using errcode = '42501';
+    raise exception 'agents.events is append-only: only agent_api_forget_events removes rows' using errcode = '42501';
   end if;
   return null;
 end
@@ -1081,7 +1082,7 @@ comment on function agents.agent_of_user(jsonb) is
   'the agent was removed or erased. Raises agent_name_taken if the name does not belong to the '
   'project''s users.';
 
-create function public.readmit_agent(agent_id text) returns json
+create function public.agent_api_readmit_agent(agent_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -1090,17 +1091,17 @@ as $$
 declare
   is_readmitted boolean;
 begin
-  delete from agents.removed_agents r where r.agent_id = readmit_agent.agent_id;
+  delete from agents.removed_agents r where r.agent_id = agent_api_readmit_agent.agent_id;
   is_readmitted := found;
-  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(readmit_agent.agent_id);
+  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(agent_api_readmit_agent.agent_id);
   if not (is_readmitted or found) then
-    return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', false);
+    return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', false);
   end if;
-  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', readmit_agent.agent_id);
-  return json_build_object('agent_id', readmit_agent.agent_id, 'readmitted', true);
+  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', agent_api_readmit_agent.agent_id);
+  return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', true);
 end
 $$;
-comment on function public.readmit_agent(text) is
+comment on function public.agent_api_readmit_agent(text) is
   'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
   'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
 
@@ -1108,7 +1109,7 @@ comment on function public.readmit_agent(text) is
 
 -- Only the operator creates and revokes agent keys: by rpc with the secret key, or in SQL.
 
-create function public.create_agent_key(
+create function public.agent_api_create_agent_key(
   agent_id text,
   label text default null,
   expires_at timestamptz default null,
@@ -1126,43 +1127,43 @@ declare
   agent_key text := 'ak_' || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
   made agents.keys;
 begin
-  if agents.is_agent_id(create_agent_key.agent_id) is not true then
+  if agents.is_agent_id(agent_api_create_agent_key.agent_id) is not true then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
   end if;
-  if create_agent_key.expires_at <= clock_timestamp() then
+  if agent_api_create_agent_key.expires_at <= clock_timestamp() then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
   end if;
 
-  perform pg_advisory_xact_lock(hashtextextended('keys of ' || create_agent_key.agent_id, 0));
-  if create_agent_key.share then
-    perform agents.add_way(create_agent_key.agent_id, 'operator');
+  perform pg_advisory_xact_lock(hashtextextended('keys of ' || agent_api_create_agent_key.agent_id, 0));
+  if agent_api_create_agent_key.share then
+    perform agents.add_way(agent_api_create_agent_key.agent_id, 'operator');
   end if;
-  if not agents.claim_name(create_agent_key.agent_id, 'operator') then
-    perform agents.refuse_taken_name(create_agent_key.agent_id);
+  if not agents.claim_name(agent_api_create_agent_key.agent_id, 'operator') then
+    perform agents.refuse_taken_name(agent_api_create_agent_key.agent_id);
   end if;
   if (
     select count(*)
     from agents.keys k
-    where k.agent_id = create_agent_key.agent_id
+    where k.agent_id = agent_api_create_agent_key.agent_id
       and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > clock_timestamp())
-  ) >= create_agent_key.max_live_keys then
+  ) >= agent_api_create_agent_key.max_live_keys then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
-      detail = json_build_object('limit', 'agent_keys', 'maximum', create_agent_key.max_live_keys);
+      detail = json_build_object('limit', 'agent_keys', 'maximum', agent_api_create_agent_key.max_live_keys);
   end if;
 
   insert into agents.keys (key_id, agent_id, key_hash, label, expires_at)
   values (
     'key_' || replace(gen_random_uuid()::text, '-', ''),
-    create_agent_key.agent_id,
+    agent_api_create_agent_key.agent_id,
     encode(sha256(convert_to(agent_key, 'UTF8')), 'hex'),
-    create_agent_key.label,
-    create_agent_key.expires_at
+    agent_api_create_agent_key.label,
+    agent_api_create_agent_key.expires_at
   )
   returning * into made;
 
@@ -1178,12 +1179,12 @@ begin
   );
 end
 $$;
-comment on function public.create_agent_key(text, text, timestamptz, integer, boolean) is
+comment on function public.agent_api_create_agent_key(text, text, timestamptz, integer, boolean) is
   'Creates an agent key and returns it with its id, once: only its hash is stored. An agent may '
   'have up to max_live_keys live keys. With share, the operator joins the ways that the name '
   'belongs to. Raises invalid_request, agent_name_taken, limit_exceeded.';
 
-create function public.revoke_agent_key(key_id text) returns json
+create function public.agent_api_revoke_agent_key(key_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -1193,11 +1194,11 @@ declare
   revoked agents.keys;
 begin
   perform agents.end_access(
-    (select k.agent_id from agents.keys k where k.key_id = revoke_agent_key.key_id)
+    (select k.agent_id from agents.keys k where k.key_id = agent_api_revoke_agent_key.key_id)
   );
   update agents.keys k
   set revoked_at = clock_timestamp()
-  where k.key_id = revoke_agent_key.key_id and k.revoked_at is null
+  where k.key_id = agent_api_revoke_agent_key.key_id and k.revoked_at is null
   returning * into revoked;
 
   if not found then
@@ -1207,10 +1208,10 @@ begin
   return json_build_object('revoked', 1);
 end
 $$;
-comment on function public.revoke_agent_key(text) is
+comment on function public.agent_api_revoke_agent_key(text) is
   'Revokes one agent key. Idempotent: {"revoked": 0} the second time.';
 
-create function public.revoke_agent_keys(agent_id text) returns json
+create function public.agent_api_revoke_agent_keys(agent_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -1220,11 +1221,11 @@ declare
   revoked agents.keys;
   revoked_count integer := 0;
 begin
-  perform agents.end_access(revoke_agent_keys.agent_id);
+  perform agents.end_access(agent_api_revoke_agent_keys.agent_id);
   for revoked in
     update agents.keys k
     set revoked_at = clock_timestamp()
-    where k.agent_id = revoke_agent_keys.agent_id and k.revoked_at is null
+    where k.agent_id = agent_api_revoke_agent_keys.agent_id and k.revoked_at is null
     returning *
   loop
     perform agents.record_event('{"kind": "operator"}', null, 'key.revoked', revoked.agent_id, revoked.key_id);
@@ -1233,7 +1234,7 @@ begin
   return json_build_object('revoked', revoked_count);
 end
 $$;
-comment on function public.revoke_agent_keys(text) is 'Revokes every live key of an agent.';
+comment on function public.agent_api_revoke_agent_keys(text) is 'Revokes every live key of an agent.';
 
 -- schemas/agents/tags.sql
 
@@ -1494,7 +1495,7 @@ comment on function agents.enrolment_json(agents.enrolments) is
 --   {"kind": "user", "agent_id": "…", "user_id": "<uuid>", "expires_at": "<timestamp>",
 --     "request_id": "…"}, which the function reads from a signed-in user's verified token
 --   {"kind": "operator", "request_id": "…"}
---   {"kind": "grant_token", "request_id": "…"}, for redeem_grant_token alone
+--   {"kind": "grant_token", "request_id": "…"}, for agent_api_redeem_grant_token alone
 --   {"kind": "enrolment", "request_id": "…"}, for enrolments alone, which prove themselves
 
 create function agents.authenticate(caller jsonb) returns text
@@ -1576,12 +1577,12 @@ $$;
 comment on function agents.authenticate(jsonb) is
   'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
   'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by the enrolment that '
-  'the key is from, and by ` first` if note_first_use must be called. Raises first_use if it must '
-  'be called first, and the request repeated: the proof was for one use. For the '
-  'first user of a name, the header is `first`. Raises agent_name_taken for a user whose name '
-  'belongs to another way in. Raises superseded for a key that a newer generation ended. '
-  'Raises unauthenticated for any other key that is unknown, expired or revoked, and for a user '
-  'whose token has expired or whose agent was removed.';
+  'the key is from, and by ` first` if agent_api_note_first_use must be called. Raises first_use '
+  'if it must be called first, and the request repeated: the proof was for one use. For the first '
+  'user of a name, the header is `first`. Raises agent_name_taken for a user whose name belongs to '
+  'another way in. Raises superseded for a key that a newer generation ended. Raises '
+  'unauthenticated for any other key that is unknown, expired or revoked, and for a user whose '
+  'token has expired or whose agent was removed.';
 
 create function agents.require_self(caller_agent text, agent_id text) returns text
 language plpgsql
@@ -1704,14 +1705,14 @@ comment on function agents.admit(jsonb) is
   'Like authenticate, for an operation that writes: the caller''s access cannot end before the '
   'transaction does. A free name belongs to the users from their first change on.';
 
-create function public.describe_caller(caller jsonb) returns json
+create function public.agent_api_describe_caller(caller jsonb) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(describe_caller.caller);
+  caller_agent text := agents.authenticate(agent_api_describe_caller.caller);
   answer json;
 begin
   if caller_agent is null then
@@ -1719,12 +1720,13 @@ begin
       'kind', 'operator', 'agent_id', null, 'key_id', null, 'expires_at', null, 'tags', json_build_array()
     );
   end if;
-  if describe_caller.caller ->> 'kind' = 'user' then
+  if agent_api_describe_caller.caller ->> 'kind' = 'user' then
     return json_build_object(
       'kind', 'user',
       'agent_id', caller_agent,
       'key_id', null,
-      'expires_at', agents.iso_timestamp((describe_caller.caller ->> 'expires_at')::timestamptz),
+      'expires_at',
+      agents.iso_timestamp((agent_api_describe_caller.caller ->> 'expires_at')::timestamptz),
       'tags', to_json(agents.tags_of(caller_agent))
     );
   end if;
@@ -1736,30 +1738,30 @@ begin
     'tags', to_json(agents.tags_of(caller_agent))
   ) into answer
   from agents.keys k
-  where k.key_hash = describe_caller.caller ->> 'key_hash';
+  where k.key_hash = agent_api_describe_caller.caller ->> 'key_hash';
   return answer;
 end
 $$;
-comment on function public.describe_caller(jsonb) is
+comment on function public.agent_api_describe_caller(jsonb) is
   'How the service identifies a caller: {kind, agent_id, key_id, expires_at, tags}. A user has no '
   'key_id, and expires_at is the token''s. Raises unauthenticated.';
 
-create function public.check_operator(caller jsonb) returns json
+create function public.agent_api_check_operator(caller jsonb) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 begin
-  perform agents.authenticate_operator(check_operator.caller);
+  perform agents.authenticate_operator(agent_api_check_operator.caller);
   return json_build_object('kind', 'operator');
 end
 $$;
-comment on function public.check_operator(jsonb) is
+comment on function public.agent_api_check_operator(jsonb) is
   'Lets the operator through, for operations that need nothing else from the database. Raises '
   'unauthenticated, forbidden.';
 
-create function public.check_health() returns json
+create function public.agent_api_check_health() returns json
 language sql
 stable
 security invoker
@@ -1767,12 +1769,12 @@ set search_path = ''
 as $$
   select json_build_object('status', 'ok')
 $$;
-comment on function public.check_health() is 'Answers if the database does. /health calls it.';
+comment on function public.agent_api_check_health() is 'Answers if the database does. /health calls it.';
 
 -- schemas/agents/usage.sql
 
 -- What agents request, and how often they are refused. The functions count in memory; each process
--- writes its counts once a minute (record_usage). So the numbers are a minute behind, and
+-- writes its counts once a minute (agent_api_record_usage). So the numbers are a minute behind, and
 -- approximate: a killed process loses the counts it has not written.
 
 create table agents.key_uses (
@@ -1951,21 +1953,25 @@ as $$
   where coalesce(k.agent_id, e.agent_id) is not null
 $$;
 comment on function agents.reported_uses(jsonb) is
-  'The entries of record_usage that belong to an agent. Requests with an unknown key are left '
-  'out, so that nobody can fill tables without a key.';
+  'The entries of agent_api_record_usage that belong to an agent. Requests with an unknown key are '
+  'left out, so that nobody can fill tables without a key.';
 
-create function public.forget_usage(caller jsonb, retention_days integer, max_entries integer) returns json
+create function public.agent_api_forget_usage(
+  caller jsonb,
+  retention_days integer,
+  max_entries integer
+) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  kept_since timestamptz := now() - make_interval(days => forget_usage.retention_days);
+  kept_since timestamptz := now() - make_interval(days => agent_api_forget_usage.retention_days);
   first_day constant date := (kept_since at time zone 'UTC')::date;
   remaining integer;
 begin
-  perform agents.authenticate_operator(forget_usage.caller);
+  perform agents.authenticate_operator(agent_api_forget_usage.caller);
 
   -- Delete by ctid, which cannot change while the row is locked.
   delete from agents.usage u
@@ -1974,7 +1980,7 @@ begin
     from agents.usage d
     where d.day < first_day
     order by d.day
-    limit forget_usage.max_entries
+    limit agent_api_forget_usage.max_entries
     for update skip locked
   ));
   delete from agents.refusals f
@@ -1983,7 +1989,7 @@ begin
     from agents.refusals d
     where d.hour < kept_since
     order by d.hour
-    limit forget_usage.max_entries
+    limit agent_api_forget_usage.max_entries
     for update skip locked
   ));
 
@@ -1996,7 +2002,7 @@ begin
   return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.forget_usage(jsonb, integer, integer) is
+comment on function public.agent_api_forget_usage(jsonb, integer, integer) is
   'Deletes counts older than the given number of days, at most max_entries rows of each table. '
   'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';
 
@@ -2195,7 +2201,7 @@ comment on function artifacts.lock_owned_artifact(text, text) is
   'The artifact, locked, if it belongs to the caller (null: the operator). Raises '
   'artifact_not_found, also if the artifact belongs to somebody else.';
 
-create function public.list_artifacts(
+create function public.agent_api_list_artifacts(
   caller jsonb,
   agent_id text,
   prefix text,
@@ -2208,13 +2214,13 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(list_artifacts.caller, list_artifacts.agent_id);
+  subject text := agents.subject_of(agent_api_list_artifacts.caller, agent_api_list_artifacts.agent_id);
   -- In byte order, exactly the keys with this prefix lie between the prefix and last_key. A key has
   -- at most 1024 bytes, which is 256 of the longest characters.
-  last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
+  last_key text collate "C" := agent_api_list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
   -- An upper limit on the artifacts that one page reads, so that expired ones that wait for the
   -- sweep cannot slow it down.
-  entries_per_page constant integer := list_artifacts.max_entries + 1000;
+  entries_per_page constant integer := agent_api_list_artifacts.max_entries + 1000;
   answer json;
 begin
   with walked as (
@@ -2223,9 +2229,9 @@ begin
     where a.agent_id = subject
       and a.state = 'committed'
       and a.ended_at is null
-      and a.key >= list_artifacts.prefix
+      and a.key >= agent_api_list_artifacts.prefix
       and a.key <= last_key
-      and a.key > coalesce(list_artifacts.after_key, '')
+      and a.key > coalesce(agent_api_list_artifacts.after_key, '')
     order by a.key
     limit entries_per_page
   ), listed as (
@@ -2234,23 +2240,23 @@ begin
     where w.is_live
     order by w.key
     -- One more than asked for tells whether there is a next page.
-    limit list_artifacts.max_entries + 1
+    limit agent_api_list_artifacts.max_entries + 1
   ), page as (
-    select l.artifact, l.key from listed l order by l.key limit list_artifacts.max_entries
+    select l.artifact, l.key from listed l order by l.key limit agent_api_list_artifacts.max_entries
   )
   select json_build_object(
     'artifacts', (
       select coalesce(json_agg(artifacts.artifact_json(p.artifact) order by p.key), '[]') from page p
     ),
     'last_key', case
-      when (select count(*) from listed) > list_artifacts.max_entries then (select max(p.key) from page p)
+      when (select count(*) from listed) > agent_api_list_artifacts.max_entries then (select max(p.key) from page p)
       when (select count(*) from walked) = entries_per_page then (select max(w.key) from walked w)
     end
   ) into answer;
   return answer;
 end
 $$;
-comment on function public.list_artifacts(jsonb, text, text, integer, text) is
+comment on function public.agent_api_list_artifacts(jsonb, text, text, integer, text) is
   'The current artifacts of an agent under a prefix, in byte order of `key`, after after_key. If '
   'last_key is not null, the next page begins after it. A page may be short or empty before the '
   'last. Raises forbidden, invalid_request.';
@@ -2677,7 +2683,10 @@ create trigger deleted_grants_count after delete on artifacts.grants
 
 -- Stores what the functions counted, together with what each agent holds at that time.
 
-create function public.record_usage(entries jsonb, activity jsonb default null) returns json
+create function public.agent_api_record_usage(
+  entries jsonb,
+  activity jsonb default null
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -2689,7 +2698,7 @@ begin
   -- Each insert has the same order in every process, so that concurrent writes cannot deadlock.
   insert into agents.key_uses as u (key_id, last_used_at)
   select r.key_id collate "C", max(r.used_at)
-  from agents.reported_uses(record_usage.entries) r
+  from agents.reported_uses(agent_api_record_usage.entries) r
   -- A request whose credential was refused does not count as a use of the key.
   where r.key_id is not null
     and r.requests > coalesce((r.refusals ->> 'unauthenticated')::bigint, 0)
@@ -2707,7 +2716,7 @@ begin
     select i.agent_id collate "C" as agent_id, (i.used_at at time zone 'UTC')::date as day,
       sum(i.requests) as requests,
       sum((select coalesce(sum(n.value::bigint), 0) from jsonb_each_text(i.refusals) n)) as refusals
-    from agents.reported_uses(record_usage.entries) i
+    from agents.reported_uses(agent_api_record_usage.entries) i
     group by 1, 2
   ) r
   left join lateral (
@@ -2724,20 +2733,20 @@ begin
   insert into agents.refusals as f (agent_id, hour, kind, count)
   select r.agent_id collate "C", date_trunc('hour', r.used_at, 'UTC'), n.key collate "C",
     sum(n.value::bigint)
-  from agents.reported_uses(record_usage.entries) r
+  from agents.reported_uses(agent_api_record_usage.entries) r
   cross join lateral jsonb_each_text(r.refusals) n
   group by 1, 2, 3
   order by 1, 2, 3
   on conflict on constraint refusals_pkey do update set count = f.count + excluded.count;
 
-  if record_usage.activity is not null then
-    perform agents.add_activity(record_usage.activity);
+  if agent_api_record_usage.activity is not null then
+    perform agents.add_activity(agent_api_record_usage.activity);
   end if;
 
   select coalesce(
     json_object_agg(e.key_hash, json_build_object('agent_id', k.agent_id, 'key_id', k.key_id)), '{}'
   ) into answer
-  from jsonb_to_recordset(record_usage.entries) as e (key_hash text, is_unknown boolean)
+  from jsonb_to_recordset(agent_api_record_usage.entries) as e (key_hash text, is_unknown boolean)
   cross join lateral (
     select i.key_id, i.agent_id from agents.keys i where i.key_hash = e.key_hash limit 1
   ) k
@@ -2745,7 +2754,7 @@ begin
   return json_build_object('callers', answer);
 end
 $$;
-comment on function public.record_usage(jsonb, jsonb) is
+comment on function public.agent_api_record_usage(jsonb, jsonb) is
   'Adds the counts of one process: entries is [{key_hash, or agent_id if no key was used, '
   'seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests includes the '
   'refused ones. activity: see add_activity. Returns {callers: {<key_hash>: {agent_id, key_id}}} '
@@ -2865,7 +2874,7 @@ comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer
   'Raises quota_exceeded or limit_exceeded if an agent may not register another artifact of this '
   'size. max_artifacts limits committed and superseded ones, max_pending limits pending ones.';
 
-create function public.register_artifact(
+create function public.agent_api_register_artifact(
   caller jsonb,
   artifact_id text,
   agent_id text,
@@ -2886,34 +2895,35 @@ declare
   caller_agent text;
   registered artifacts.artifacts;
 begin
-  caller_agent := agents.admit(register_artifact.caller);
-  register_artifact.agent_id := agents.require_self(caller_agent, register_artifact.agent_id);
-  perform agents.claim_for_operator(caller_agent, register_artifact.agent_id);
+  caller_agent := agents.admit(agent_api_register_artifact.caller);
+  agent_api_register_artifact.agent_id := agents.require_self(caller_agent, agent_api_register_artifact.agent_id);
+  perform agents.claim_for_operator(caller_agent, agent_api_register_artifact.agent_id);
   perform artifacts.refuse_beyond_limits(
-    register_artifact.agent_id, register_artifact.size,
-    artifacts.quota_of(register_artifact.agent_id, register_artifact.quota_bytes),
-    register_artifact.max_pending, register_artifact.max_artifacts
+    agent_api_register_artifact.agent_id, agent_api_register_artifact.size,
+    artifacts.quota_of(agent_api_register_artifact.agent_id, agent_api_register_artifact.quota_bytes),
+    agent_api_register_artifact.max_pending, agent_api_register_artifact.max_artifacts
   );
 
   insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days)
   values (
-    register_artifact.artifact_id,
-    register_artifact.agent_id,
-    register_artifact.key,
-    register_artifact.mime,
-    register_artifact.size,
-    register_artifact.ttl_days
+    agent_api_register_artifact.artifact_id,
+    agent_api_register_artifact.agent_id,
+    agent_api_register_artifact.key,
+    agent_api_register_artifact.mime,
+    agent_api_register_artifact.size,
+    agent_api_register_artifact.ttl_days
   )
   returning * into registered;
 
   perform agents.record_event(
-    register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id, registered.artifact_id,
+    agent_api_register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id,
+    registered.artifact_id,
     jsonb_build_object('key', registered.key)
   );
   return artifacts.artifact_json(registered);
 end
 $$;
-comment on function public.register_artifact(
+comment on function public.agent_api_register_artifact(
   jsonb, text, text, text, text, bigint, integer, bigint, integer, integer
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
@@ -2921,7 +2931,7 @@ comment on function public.register_artifact(
   'the agent has a quota of its own. Raises '
   'forbidden, quota_exceeded, limit_exceeded.';
 
-create function public.discard_registration(caller jsonb, artifact_id text) returns json
+create function public.agent_api_discard_registration(caller jsonb, artifact_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -2932,12 +2942,12 @@ declare
 begin
   update artifacts.artifacts a
   set state = 'deleted', deleted_at = clock_timestamp()
-  where a.artifact_id = discard_registration.artifact_id and a.state = 'pending' and a.commit_attempts = 0
+  where a.artifact_id = agent_api_discard_registration.artifact_id and a.state = 'pending' and a.commit_attempts = 0
   returning a.* into discarded;
 
   if found then
     perform agents.record_event(
-      discard_registration.caller, agents.actor_of(discard_registration.caller),
+      agent_api_discard_registration.caller, agents.actor_of(agent_api_discard_registration.caller),
       'artifact.deleted', discarded.agent_id, discarded.artifact_id, 
       jsonb_build_object('key', discarded.key, 'reason', 'registration was not answered')
     );
@@ -2945,7 +2955,7 @@ begin
   return json_build_object('discarded', discarded.artifact_id is not null);
 end
 $$;
-comment on function public.discard_registration(jsonb, text) is
+comment on function public.agent_api_discard_registration(jsonb, text) is
   'Takes back a registration whose answer could not be given. Needs no authentication: the '
   'registration was authenticated, and nobody else knows its id.';
 
@@ -3073,7 +3083,7 @@ $$;
 comment on function artifacts.require_bucket() is
   'Raises misconfigured if the bucket is missing, or if it keeps versions.';
 
-create function public.check_bucket() returns json
+create function public.agent_api_check_bucket() returns json
 language plpgsql
 stable
 security invoker
@@ -3084,7 +3094,7 @@ begin
   return json_build_object('status', 'ok');
 end
 $$;
-comment on function public.check_bucket() is
+comment on function public.agent_api_check_bucket() is
   'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. '
   'Raises misconfigured.';
 
@@ -3267,12 +3277,14 @@ comment on function artifacts.judge_objects(text, text, integer) is
 
 -- Verifying the bytes of an artifact. /commit takes several steps, so that no transaction stays
 -- open while bytes are read:
---   begin_commit          takes a lease and says which object to verify, and where to start
---   leave_move            keeps the lease of a move that may outlast the commit that began it
---   save_commit_progress  saves how much of a large object was hashed, and gives the lease back;
---                         the next call continues there
---   finish_commit         takes what was observed and decides, if the lease is still held
---   release_commit        gives the lease back if no verdict was possible
+--   agent_api_begin_commit          takes a lease and says which object to verify, and where to
+--                                   start
+--   agent_api_leave_move            keeps the lease of a move that may outlast the commit that
+--                                   began it
+--   agent_api_save_commit_progress  saves how much of a large object was hashed, and gives the
+--                                   lease back; the next call continues there
+--   agent_api_finish_commit         takes what was observed and decides, if the lease is still held
+--   agent_api_release_commit        gives the lease back if no verdict was possible
 -- If a commit crashes in between, it leaves a lease that expires and at most one sealed object,
 -- which the next commit uses.
 --
@@ -3331,7 +3343,7 @@ comment on function artifacts.longest_move(bigint) is
   'How long Storage may take to move an object after nobody waits for the answer any more, before '
   'the move counts as failed: 10 seconds plus one second per MiB.';
 
-create function public.begin_commit(
+create function public.agent_api_begin_commit(
   caller jsonb, artifact_id text, sha256 text, lease_seconds integer
 ) returns json
 language plpgsql
@@ -3348,12 +3360,12 @@ declare
   attempt_to_verify integer;
   call_ends_at timestamptz;
 begin
-  caller_agent := agents.admit(begin_commit.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, begin_commit.artifact_id);
+  caller_agent := agents.admit(agent_api_begin_commit.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_begin_commit.artifact_id);
   perform artifacts.refuse_ended(artifact);
 
   if artifact.state <> 'pending' then
-    if artifact.sha256 <> begin_commit.sha256 then
+    if artifact.sha256 <> agent_api_begin_commit.sha256 then
       raise sqlstate 'PT409' using message = 'already_committed';
     end if;
     return json_build_object('step', 'done', 'artifact', artifacts.artifact_json(artifact));
@@ -3408,7 +3420,7 @@ begin
     from artifacts.object_at(artifacts.sealed_path(artifact.artifact_id, attempt_to_verify)) o;
   end if;
 
-  call_ends_at := clock_timestamp() + make_interval(secs => begin_commit.lease_seconds);
+  call_ends_at := clock_timestamp() + make_interval(secs => agent_api_begin_commit.lease_seconds);
   insert into artifacts.verifications as v (
     artifact_id, attempt, lease_token, lease_expires_at, move_awaited_until
   )
@@ -3441,7 +3453,7 @@ begin
   );
 end
 $$;
-comment on function public.begin_commit(jsonb, text, text, integer) is
+comment on function public.agent_api_begin_commit(jsonb, text, text, integer) is
   'Takes the lease of a commit. Returns {step: "done", artifact} if nothing is left to do; {step: '
   '"moving", artifact} while an earlier commit''s move may be under way; otherwise {step: '
   '"verify", lease_token, incoming_path | null, sealed_path, size, object: {id, version, size | '
@@ -3451,7 +3463,7 @@ comment on function public.begin_commit(jsonb, text, text, integer) is
   'artifact_not_found, artifact_expired, already_committed, commit_in_progress, upload_missing, '
   'misconfigured.';
 
-create function public.leave_move(artifact_id text, lease_token uuid) returns json
+create function public.agent_api_leave_move(artifact_id text, lease_token uuid) returns json
 language plpgsql
 volatile
 security invoker
@@ -3465,22 +3477,22 @@ begin
   set move_awaited_until = left_at,
       -- Keep the time that the lease lasts beyond move_awaited_until: the longest move.
       lease_expires_at = left_at + (v.lease_expires_at - v.move_awaited_until)
-  where v.artifact_id = leave_move.artifact_id
-    and v.lease_token = leave_move.lease_token
+  where v.artifact_id = agent_api_leave_move.artifact_id
+    and v.lease_token = agent_api_leave_move.lease_token
     and v.move_awaited_until is not null;
   if not found then
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
-  select a.* into artifact from artifacts.artifacts a where a.artifact_id = leave_move.artifact_id;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = agent_api_leave_move.artifact_id;
   return artifacts.artifact_json(artifact);
 end
 $$;
-comment on function public.leave_move(text, uuid) is
+comment on function public.agent_api_leave_move(text, uuid) is
   'Records that the commit that began a move no longer waits for it. The lease stays, for the '
   'move, and lasts from now for longest_move. Returns the artifact. Raises commit_in_progress if '
   'the lease was lost.';
 
-create function public.save_commit_progress(
+create function public.agent_api_save_commit_progress(
   artifact_id text,
   lease_token uuid,
   object_id uuid,
@@ -3499,20 +3511,20 @@ declare
 begin
   select a.* into artifact
   from artifacts.artifacts a
-  where a.artifact_id = save_commit_progress.artifact_id
+  where a.artifact_id = agent_api_save_commit_progress.artifact_id
   for update;
 
   update artifacts.verifications v
   set lease_token = null,
       lease_expires_at = null,
       move_awaited_until = null,
-      verified_bytes = save_commit_progress.verified_bytes,
-      hash_state = decode(save_commit_progress.hash_state, 'base64'),
-      object_id = save_commit_progress.object_id,
-      object_version = save_commit_progress.object_version,
+      verified_bytes = agent_api_save_commit_progress.verified_bytes,
+      hash_state = decode(agent_api_save_commit_progress.hash_state, 'base64'),
+      object_id = agent_api_save_commit_progress.object_id,
+      object_version = agent_api_save_commit_progress.object_version,
       progress_at = clock_timestamp()
-  where v.artifact_id = save_commit_progress.artifact_id
-    and v.lease_token = save_commit_progress.lease_token
+  where v.artifact_id = agent_api_save_commit_progress.artifact_id
+    and v.lease_token = agent_api_save_commit_progress.lease_token
   returning v.attempt into verified_attempt;
   if not found then
     raise sqlstate 'PT409' using message = 'commit_in_progress';
@@ -3525,12 +3537,12 @@ begin
   return artifacts.artifact_json(artifact);
 end
 $$;
-comment on function public.save_commit_progress(text, uuid, uuid, text, bigint, text) is
+comment on function public.agent_api_save_commit_progress(text, uuid, uuid, text, bigint, text) is
   'Saves the SHA-256 state (base64) of the first verified_bytes of one object, and gives the '
   'lease back. Returns the artifact. Raises commit_in_progress if the lease was lost: then '
   'nothing is saved.';
 
-create function public.release_commit(artifact_id text, lease_token uuid) returns json
+create function public.agent_api_release_commit(artifact_id text, lease_token uuid) returns json
 language sql
 volatile
 security invoker
@@ -3539,19 +3551,19 @@ as $$
   with released as (
     update artifacts.verifications v
     set lease_token = null, lease_expires_at = null, move_awaited_until = null
-    where v.artifact_id = release_commit.artifact_id and v.lease_token = release_commit.lease_token
+    where v.artifact_id = agent_api_release_commit.artifact_id and v.lease_token = agent_api_release_commit.lease_token
     returning 1
   )
   select json_build_object(
     'released', exists (select from released),
     'upload_version', (
       select o.version
-      from artifacts.object_at(artifacts.incoming_path(release_commit.artifact_id)) o
+      from artifacts.object_at(artifacts.incoming_path(agent_api_release_commit.artifact_id)) o
       where exists (select from released)
     )
   )
 $$;
-comment on function public.release_commit(text, uuid) is
+comment on function public.agent_api_release_commit(text, uuid) is
   'Gives back the lease of a commit that could not be decided, so that the next commit need not '
   'wait until the lease expires. Returns {released, upload_version: the upload''s version in '
   'Storage, null if there is no upload or the lease was lost}.';
@@ -3560,7 +3572,7 @@ comment on function public.release_commit(text, uuid) is
 
 -- The end of a verification: compares what was observed with what was registered.
 
-create function public.finish_commit(
+create function public.agent_api_finish_commit(
   caller jsonb,
   artifact_id text,
   lease_token uuid,
@@ -3579,10 +3591,10 @@ declare
   decided_attempt integer;
   superseded_id text;
 begin
-  caller_agent := agents.admit(finish_commit.caller);
+  caller_agent := agents.admit(agent_api_finish_commit.caller);
   select a.* into artifact
   from artifacts.artifacts a
-  where a.artifact_id = finish_commit.artifact_id;
+  where a.artifact_id = agent_api_finish_commit.artifact_id;
 
   -- Commits of one `key` run one at a time, so that exactly one artifact is current. This lock
   -- comes before any row lock, so that two commits cannot deadlock.
@@ -3592,36 +3604,38 @@ begin
 
   select a.* into artifact
   from artifacts.artifacts a
-  where a.artifact_id = finish_commit.artifact_id
+  where a.artifact_id = agent_api_finish_commit.artifact_id
   for update;
 
   -- Whatever the verdict is, the attempt ends here.
   delete from artifacts.verifications v
-  where v.artifact_id = artifact.artifact_id and v.lease_token = finish_commit.lease_token
+  where v.artifact_id = artifact.artifact_id and v.lease_token = agent_api_finish_commit.lease_token
   returning v.attempt into decided_attempt;
 
   if not found then
     perform artifacts.refuse_ended(artifact);
-    if artifact.state <> 'pending' and artifact.sha256 = finish_commit.expected_sha256 then
+    if artifact.state <> 'pending' and artifact.sha256 = agent_api_finish_commit.expected_sha256 then
       return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
     end if;
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
 
-  if finish_commit.observed_size <> artifact.size_bytes
-    or finish_commit.observed_sha256 is distinct from finish_commit.expected_sha256
+  if agent_api_finish_commit.observed_size <> artifact.size_bytes
+    or agent_api_finish_commit.observed_sha256 is distinct from agent_api_finish_commit.expected_sha256
   then
     update artifacts.artifacts a
     set rejected_attempts = decided_attempt
     where a.artifact_id = artifact.artifact_id;
 
-    if finish_commit.observed_size <> artifact.size_bytes then
+    if agent_api_finish_commit.observed_size <> artifact.size_bytes then
       return json_build_object(
-        'verdict', 'size_mismatch', 'expected', artifact.size_bytes, 'actual', finish_commit.observed_size
+        'verdict', 'size_mismatch', 'expected', artifact.size_bytes, 'actual',
+        agent_api_finish_commit.observed_size
       );
     end if;
     return json_build_object(
-      'verdict', 'checksum_mismatch', 'expected', finish_commit.expected_sha256, 'actual', finish_commit.observed_sha256
+      'verdict', 'checksum_mismatch', 'expected', agent_api_finish_commit.expected_sha256, 'actual',
+      agent_api_finish_commit.observed_sha256
     );
   end if;
 
@@ -3639,7 +3653,7 @@ begin
 
   update artifacts.artifacts a
   set state = 'committed',
-      sha256 = finish_commit.observed_sha256,
+      sha256 = agent_api_finish_commit.observed_sha256,
       sealed_attempt = decided_attempt,
       committed_at = committed.at,
       expires_at = committed.at + make_interval(hours => 24 * a.ttl_days)
@@ -3648,20 +3662,21 @@ begin
   returning a.* into artifact;
 
   perform agents.record_event(
-    finish_commit.caller, caller_agent, 'artifact.committed',
+    agent_api_finish_commit.caller, caller_agent, 'artifact.committed',
     artifact.agent_id, artifact.artifact_id,
     jsonb_build_object('key', artifact.key, 'sha256', artifact.sha256, 'superseded', superseded_id)
   );
   if superseded_id is not null then
     perform agents.record_event(
-      finish_commit.caller, caller_agent, 'artifact.superseded', artifact.agent_id, superseded_id,
+      agent_api_finish_commit.caller, caller_agent, 'artifact.superseded', artifact.agent_id,
+      superseded_id,
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
   end if;
   return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
 end
 $$;
-comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) is
+comment on function public.agent_api_finish_commit(jsonb, text, uuid, text, bigint, text) is
   'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
   '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}. After a mismatch, the '
   'caller must remove the object at that path. Raises commit_in_progress if the lease was lost: '
@@ -3805,7 +3820,7 @@ comment on function artifacts.settle_downloads(text, bigint) is
   'Stores how often the token of a grant without a limit was used. agents.reads has counted these '
   'downloads, and its row is about to be deleted.';
 
-create function public.return_download(grant_id text) returns json
+create function public.agent_api_return_download(grant_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -3814,11 +3829,11 @@ as $$
 begin
   update artifacts.grant_downloads d
   set downloads = d.downloads - 1
-  where d.grant_id = return_download.grant_id and d.max_downloads is not null and d.downloads > 0;
+  where d.grant_id = agent_api_return_download.grant_id and d.max_downloads is not null and d.downloads > 0;
   return json_build_object('returned', found);
 end
 $$;
-comment on function public.return_download(text) is
+comment on function public.agent_api_return_download(text) is
   'Takes back the count of a download whose answer could not be given. Needs no authentication: '
   'the download was allowed, and nobody else can call this.';
 
@@ -3875,7 +3890,7 @@ comment on function artifacts.forget_surplus_grants(text, integer) is
   'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
   'name any number of others.';
 
-create function public.grant_artifact(
+create function public.agent_api_grant_artifact(
   caller jsonb,
   artifact_id text,
   to_agent text,
@@ -3899,14 +3914,14 @@ declare
   checked_at timestamptz;
   answer json;
 begin
-  caller_agent := agents.admit(grant_artifact.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
+  caller_agent := agents.admit(agent_api_grant_artifact.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_grant_artifact.artifact_id);
   perform artifacts.refuse_ended(artifact);
   if artifact.state = 'pending' then
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
   checked_at := clock_timestamp();
-  if grant_artifact.expires_at <= checked_at then
+  if agent_api_grant_artifact.expires_at <= checked_at then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
@@ -3915,38 +3930,38 @@ begin
   -- The count is exact, because the artifact is locked.
   if (
     select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
-  ) >= grant_artifact.max_live_grants then
+  ) >= agent_api_grant_artifact.max_live_grants then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
-      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
+      detail = json_build_object('limit', 'live_grants', 'maximum', agent_api_grant_artifact.max_live_grants);
   end if;
 
   insert into artifacts.grants (
     grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at
   )
   values (
-    grant_artifact.grant_id,
+    agent_api_grant_artifact.grant_id,
     artifact.artifact_id,
     artifact.agent_id,
-    grant_artifact.to_agent,
-    grant_artifact.to_tag,
-    grant_artifact.token_hash,
-    grant_artifact.expires_at
+    agent_api_grant_artifact.to_agent,
+    agent_api_grant_artifact.to_tag,
+    agent_api_grant_artifact.token_hash,
+    agent_api_grant_artifact.expires_at
   )
   returning * into granted;
-  if grant_artifact.max_downloads is not null then
+  if agent_api_grant_artifact.max_downloads is not null then
     insert into artifacts.grant_downloads (grant_id, max_downloads)
-    values (granted.grant_id, grant_artifact.max_downloads);
+    values (granted.grant_id, agent_api_grant_artifact.max_downloads);
   end if;
-  perform artifacts.forget_surplus_grants(granted.from_agent, grant_artifact.max_ended_grants);
+  perform artifacts.forget_surplus_grants(granted.from_agent, agent_api_grant_artifact.max_ended_grants);
 
   perform agents.record_event(
-    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
+    agent_api_grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
     jsonb_strip_nulls(jsonb_build_object(
       'artifact_id', granted.artifact_id,
       'key', artifact.key,
       'expires_at', agents.iso_timestamp(granted.expires_at),
-      'max_downloads', grant_artifact.max_downloads,
+      'max_downloads', agent_api_grant_artifact.max_downloads,
       'to_tag', granted.to_tag
     )),
     granted.from_agent
@@ -3963,7 +3978,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.grant_artifact(
+comment on function public.agent_api_grant_artifact(
   jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
 ) is
   'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
@@ -3972,7 +3987,7 @@ comment on function public.grant_artifact(
   'Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request, '
   'limit_exceeded.';
 
-create function public.revoke_grants(
+create function public.agent_api_revoke_grants(
   caller jsonb,
   artifact_id text,
   to_agent text,
@@ -3985,7 +4000,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  wanted_grantee constant text := artifacts.grantee(revoke_grants.to_agent, revoke_grants.to_tag);
+  wanted_grantee constant text := artifacts.grantee(agent_api_revoke_grants.to_agent, agent_api_revoke_grants.to_tag);
   caller_agent text;
   artifact artifacts.artifacts;
   checked_at timestamptz;
@@ -3994,15 +4009,15 @@ declare
   revoked artifacts.grants;
   revoked_ids text[] := array[]::text[];
 begin
-  caller_agent := agents.admit(revoke_grants.caller);
-  if revoke_grants.grant_id is not null then
+  caller_agent := agents.admit(agent_api_revoke_grants.caller);
+  if agent_api_revoke_grants.grant_id is not null then
     -- The other fields of the request must match the grant.
     select array[g.grant_id], a.key into live_ids, file_name
     from artifacts.grants g
     join artifacts.artifacts a on a.artifact_id = g.artifact_id
-    where g.grant_id = revoke_grants.grant_id
+    where g.grant_id = agent_api_revoke_grants.grant_id
       and (caller_agent is null or g.from_agent = caller_agent)
-      and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
+      and g.artifact_id = coalesce(agent_api_revoke_grants.artifact_id, g.artifact_id)
       and (wanted_grantee is null or g.grantee = wanted_grantee);
     if not found then
       raise sqlstate 'PT404' using message = 'grant_not_found';
@@ -4010,12 +4025,12 @@ begin
   else
     -- Because of the lock, this sees a concurrent grant of the artifact, or that grant waits for
     -- this transaction.
-    artifact := artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_revoke_grants.artifact_id);
     file_name := artifact.key;
     checked_at := clock_timestamp();
     live_ids := array(
       select g.grant_id
-      from artifacts.live_grants(revoke_grants.artifact_id, checked_at) g
+      from artifacts.live_grants(agent_api_revoke_grants.artifact_id, checked_at) g
       where g.grantee = wanted_grantee
     );
   end if;
@@ -4027,7 +4042,7 @@ begin
     returning g.*
   loop
     perform agents.record_event(
-      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+      agent_api_revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
       jsonb_strip_nulls(jsonb_build_object(
         'artifact_id', revoked.artifact_id, 'key', file_name, 'to_tag', revoked.to_tag
       )),
@@ -4039,7 +4054,7 @@ begin
   return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
 end
 $$;
-comment on function public.revoke_grants(jsonb, text, text, text, text) is
+comment on function public.agent_api_revoke_grants(jsonb, text, text, text, text) is
   'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. '
   'Idempotent. Raises grant_not_found or artifact_not_found.';
 
@@ -4090,7 +4105,12 @@ $$;
 comment on function artifacts.is_blocked(text, text) is
   'Whether one agent has blocked the grants of another.';
 
-create function public.block_sender(caller jsonb, agent_id text, from_agent text, max_blocked integer) returns json
+create function public.agent_api_block_sender(
+  caller jsonb,
+  agent_id text,
+  from_agent text,
+  max_blocked integer
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -4100,30 +4120,34 @@ declare
   caller_agent text;
   subject text;
 begin
-  caller_agent := agents.admit(block_sender.caller);
-  subject := agents.require_self(caller_agent, block_sender.agent_id);
+  caller_agent := agents.admit(agent_api_block_sender.caller);
+  subject := agents.require_self(caller_agent, agent_api_block_sender.agent_id);
   -- Blocks by one agent run one at a time, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
-  if not artifacts.is_blocked(subject, block_sender.from_agent) then
-    if cardinality(artifacts.senders_blocked_by(subject)) >= block_sender.max_blocked then
+  if not artifacts.is_blocked(subject, agent_api_block_sender.from_agent) then
+    if cardinality(artifacts.senders_blocked_by(subject)) >= agent_api_block_sender.max_blocked then
       raise sqlstate 'PT409' using
         message = 'limit_exceeded',
-        detail = json_build_object('limit', 'blocked_senders', 'maximum', block_sender.max_blocked);
+        detail = json_build_object('limit', 'blocked_senders', 'maximum', agent_api_block_sender.max_blocked);
     end if;
-    insert into artifacts.blocked_senders (agent_id, from_agent) values (subject, block_sender.from_agent);
+    insert into artifacts.blocked_senders (agent_id, from_agent) values (subject, agent_api_block_sender.from_agent);
     perform agents.record_change(
-      block_sender.caller, caller_agent, 'sender.blocked', subject,
-      other_agent_id => block_sender.from_agent
+      agent_api_block_sender.caller, caller_agent, 'sender.blocked', subject,
+      other_agent_id => agent_api_block_sender.from_agent
     );
   end if;
-  return json_build_object('from_agent', block_sender.from_agent, 'blocked', true);
+  return json_build_object('from_agent', agent_api_block_sender.from_agent, 'blocked', true);
 end
 $$;
-comment on function public.block_sender(jsonb, text, text, integer) is
+comment on function public.agent_api_block_sender(jsonb, text, text, integer) is
   'Hides a sender''s grants from an agent''s inbox, including existing ones. Idempotent. Raises '
   'forbidden, invalid_request, limit_exceeded.';
 
-create function public.unblock_sender(caller jsonb, agent_id text, from_agent text) returns json
+create function public.agent_api_unblock_sender(
+  caller jsonb,
+  agent_id text,
+  from_agent text
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -4133,21 +4157,21 @@ declare
   caller_agent text;
   subject text;
 begin
-  caller_agent := agents.admit(unblock_sender.caller);
-  subject := agents.require_self(caller_agent, unblock_sender.agent_id);
+  caller_agent := agents.admit(agent_api_unblock_sender.caller);
+  subject := agents.require_self(caller_agent, agent_api_unblock_sender.agent_id);
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   delete from artifacts.blocked_senders b
-  where b.agent_id = subject and b.from_agent = unblock_sender.from_agent;
+  where b.agent_id = subject and b.from_agent = agent_api_unblock_sender.from_agent;
   if found then
     perform agents.record_change(
-      unblock_sender.caller, caller_agent, 'sender.unblocked', subject,
-      other_agent_id => unblock_sender.from_agent
+      agent_api_unblock_sender.caller, caller_agent, 'sender.unblocked', subject,
+      other_agent_id => agent_api_unblock_sender.from_agent
     );
   end if;
-  return json_build_object('from_agent', unblock_sender.from_agent, 'blocked', false);
+  return json_build_object('from_agent', agent_api_unblock_sender.from_agent, 'blocked', false);
 end
 $$;
-comment on function public.unblock_sender(jsonb, text, text) is
+comment on function public.agent_api_unblock_sender(jsonb, text, text) is
   'Shows a sender''s grants in an agent''s inbox again. Idempotent. Raises forbidden, '
   'invalid_request.';
 
@@ -4439,7 +4463,7 @@ comment on function artifacts.parse_inbox_position(text) is
   'The snapshot in which an inbox was read, from its `latest`. Raises invalid_request, '
   'position_expired.';
 
-create function public.list_inbox(
+create function public.agent_api_list_inbox(
   caller jsonb,
   agent_id text,
   max_entries integer,
@@ -4453,15 +4477,15 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(list_inbox.caller, list_inbox.agent_id);
-  since pg_snapshot := artifacts.parse_inbox_position(list_inbox.after);
+  subject text := agents.subject_of(agent_api_list_inbox.caller, agent_api_list_inbox.agent_id);
+  since pg_snapshot := artifacts.parse_inbox_position(agent_api_list_inbox.after);
   after_granted_at timestamptz;
   answer json;
 begin
-  if list_inbox.after_grant_id is not null then
+  if agent_api_list_inbox.after_grant_id is not null then
     select g.granted_at into after_granted_at
     from artifacts.grants g
-    where g.grant_id = list_inbox.after_grant_id
+    where g.grant_id = agent_api_list_inbox.after_grant_id
       -- The agent may have lost the tag since the previous page. Only the grant's time is used.
       and (g.grantee = subject or g.to_tag is not null);
     -- A restore lost the grant, or it was deleted.
@@ -4473,8 +4497,9 @@ begin
   with walked as (
     select e.*
     from artifacts.inbox_entries(
-      subject, list_inbox.from_agent, since, list_inbox.max_entries, after_granted_at,
-      list_inbox.after_grant_id
+      subject, agent_api_list_inbox.from_agent, since, agent_api_list_inbox.max_entries,
+      after_granted_at,
+      agent_api_list_inbox.after_grant_id
     ) e
   ), live as (
     select w.grant_id, w.granted_at
@@ -4502,9 +4527,10 @@ begin
       and d.has_more is not false
     order by w.granted_at desc, w.grant_id desc
     -- One more than asked for tells whether there is a next page.
-    limit list_inbox.max_entries + 1
+    limit agent_api_list_inbox.max_entries + 1
   ), page as (
-    select l.* from live l order by l.granted_at desc, l.grant_id desc limit list_inbox.max_entries
+    select l.* from live l order by l.granted_at desc,
+    l.grant_id desc limit agent_api_list_inbox.max_entries
   )
   select json_build_object(
     'grants', (
@@ -4534,9 +4560,9 @@ begin
       ) a
     ),
     'next_cursor', case
-      when (select count(*) from live) > list_inbox.max_entries
+      when (select count(*) from live) > agent_api_list_inbox.max_entries
         then (select p.grant_id from page p order by p.granted_at, p.grant_id limit 1)
-      when (select count(*) from walked) = list_inbox.max_entries + 1000
+      when (select count(*) from walked) = agent_api_list_inbox.max_entries + 1000
         then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
     end,
     'latest', agents.position_at(agents.present_snapshot()::text)
@@ -4544,7 +4570,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
+comment on function public.agent_api_list_inbox(jsonb, text, integer, text, text, text) is
   'The live grants to an agent and its tags that allow another download, newest first, after the '
   'last grant of an earlier page; never a token. from_agent: only those of one sender. after is '
   'the latest of an earlier answer: only those made since then, and those to a tag that the agent '
@@ -4692,7 +4718,7 @@ comment on function artifacts.read_position(text) is
   'The end and the id of the grant after which a page begins, never before now. For null or an '
   'empty text: the first page.';
 
-create function public.list_grants(
+create function public.agent_api_list_grants(
   caller jsonb,
   agent_id text,
   artifact_id text,
@@ -4707,23 +4733,24 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(list_grants.caller, list_grants.agent_id);
+  subject text := agents.subject_of(agent_api_list_grants.caller, agent_api_list_grants.agent_id);
   -- Empty: grants to anyone.
   grantees constant text[] := array_remove(
-    array[artifacts.grantee(list_grants.to_agent, list_grants.to_tag)], null
+    array[artifacts.grantee(agent_api_list_grants.to_agent, agent_api_list_grants.to_tag)], null
   );
   answer json;
 begin
   with walked as (
     select g as given, row_number() over (order by g.live_until, g.grant_id) as number
-    from artifacts.read_position(list_grants.cursor) p
+    from artifacts.read_position(agent_api_list_grants.cursor) p
     cross join artifacts.given_grants(
-      subject, list_grants.artifact_id, nullif(grantees, '{}'), p.after_live_until, p.after_grant_id,
+      subject, agent_api_list_grants.artifact_id, nullif(grantees, '{}'), p.after_live_until,
+      p.after_grant_id,
       -- One more than asked for tells whether there is a next page.
-      list_grants.max_entries + 1
+      agent_api_list_grants.max_entries + 1
     ) g
   ), page as (
-    select w.* from walked w where w.number <= list_grants.max_entries
+    select w.* from walked w where w.number <= agent_api_list_grants.max_entries
   )
   select json_build_object(
     'grants', (
@@ -4732,7 +4759,7 @@ begin
       cross join artifacts.describe_grant(p.given) d
     ),
     'next_cursor', case
-      when (select count(*) from walked) > list_grants.max_entries then (
+      when (select count(*) from walked) > agent_api_list_grants.max_entries then (
         select artifacts.position_after(p.given) from page p order by p.number desc limit 1
       )
     end
@@ -4740,7 +4767,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.list_grants(jsonb, text, text, text, integer, text, text) is
+comment on function public.agent_api_list_grants(jsonb, text, text, text, integer, text, text) is
   'The live grants that an agent has given, those that end first. Optionally only those of one '
   'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises '
   'forbidden, invalid_request.';
@@ -4763,12 +4790,12 @@ comment on table artifacts.sweeps is
   'One row: when the sweep is scheduled, and when it last ran. pg_cron shows a schedule only to '
   'the role that created it.';
 comment on column artifacts.sweeps.schedule is
-  'What schedule_sweep last gave pg_cron; null: never.';
+  'What agent_api_schedule_sweep last gave pg_cron; null: never.';
 comment on column artifacts.sweeps.swept_at is 'When a call of /sweep last finished; null: never.';
 
 insert into artifacts.sweeps default values;
 
-create function public.schedule_sweep(
+create function public.agent_api_schedule_sweep(
   schedule text default '*/2 * * * *',
   url_secret text default 'project_url',
   key_secret text default 'secret_key'
@@ -4799,7 +4826,7 @@ begin
   if to_regclass('vault.decrypted_secrets') is null then
     missing := missing || 'the extension supabase_vault'::text;
   else
-    foreach secret in array array[schedule_sweep.url_secret, schedule_sweep.key_secret] loop
+    foreach secret in array array[agent_api_schedule_sweep.url_secret, agent_api_schedule_sweep.key_secret] loop
       -- The schema may be missing. `supabase db lint` checks constant dynamic SQL, so `format`
       -- hides the schema's name until this runs.
       execute format('select exists (select from %I.decrypted_secrets where name = $1)', 'vault')
@@ -4818,28 +4845,28 @@ begin
   -- This replaces an existing job of the same name.
   execute format('select %I.schedule($1, $2, $3)', 'cron') using
     'agent-artifacts-sweep',
-    schedule_sweep.schedule,
+    agent_api_schedule_sweep.schedule,
     format(
       'select net.http_post('
       || 'url := ' || read_secret || ' || ''/functions/v1/agent-artifacts/sweep'', '
       || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', ' || read_secret || '), '
       || 'body := ''{"limit": 1000}''::jsonb, '
       || 'timeout_milliseconds := 60000)',
-      schedule_sweep.url_secret,
-      schedule_sweep.key_secret
+      agent_api_schedule_sweep.url_secret,
+      agent_api_schedule_sweep.key_secret
     );
-  update artifacts.sweeps s set schedule = schedule_sweep.schedule where s.only_row;
-  return json_build_object('job', 'agent-artifacts-sweep', 'schedule', schedule_sweep.schedule);
+  update artifacts.sweeps s set schedule = agent_api_schedule_sweep.schedule where s.only_row;
+  return json_build_object('job', 'agent-artifacts-sweep', 'schedule', agent_api_schedule_sweep.schedule);
 end
 $$;
-comment on function public.schedule_sweep(text, text, text) is
+comment on function public.agent_api_schedule_sweep(text, text, text) is
   'Makes pg_cron call /sweep on a schedule through pg_net, with the URL and the secret key that '
   'Vault stores under these names. A later call replaces the schedule. Raises '
   'object_not_in_prerequisite_state, which says what is missing.';
 
 do $$
 begin
-  perform public.schedule_sweep();
+  perform public.agent_api_schedule_sweep();
 exception when object_not_in_prerequisite_state then
   raise notice '%', sqlerrm;
 end
@@ -4849,11 +4876,11 @@ $$;
 
 -- Retention, in steps. Each is a separate call and transaction that touches a bounded number of
 -- rows, can be repeated after a crash at any point, and can run several times at once. After
--- record_surplus_uploads (surplus_uploads.sql):
---   end_artifacts         marks expired, deleted and abandoned artifacts; from its commit on, every
---                         operation refuses them
---   collect_dead_objects  lists the bytes that the caller must remove through the Storage API
---   forget_ended          deletes tombstones that are 30 days old and have no objects left
+-- agent_api_record_surplus_uploads (surplus_uploads.sql):
+--   agent_api_end_artifacts         marks expired, deleted and abandoned artifacts; from its commit
+--                                   on, every operation refuses them
+--   agent_api_collect_dead_objects  lists the bytes to remove through the Storage API
+--   agent_api_forget_ended          deletes tombstones 30 days old that have no objects left
 
 -- For artifacts that are not pending, the times alone decide whether they have ended. Pending
 -- artifacts are checked one by one.
@@ -4883,7 +4910,7 @@ comment on column artifacts.walks.is_done is 'Whether the walk has reached its e
 comment on column artifacts.walks.looked_at is
   'How many objects the walk has counted in this round, each once.';
 comment on column artifacts.walks.orphans is
-  'How many of these objects were orphans (collect_dead_objects) and were not removed.';
+  'How many of these objects were orphans (agent_api_collect_dead_objects) and were not removed.';
 comment on column artifacts.walks.last_looked_at is 'The value of looked_at in the previous round.';
 comment on column artifacts.walks.last_orphans is 'The value of orphans in the previous round.';
 
@@ -4979,7 +5006,11 @@ comment on function artifacts.next_pending(integer) is
   'The next pending artifacts that are old enough to check. Each call continues after the previous '
   'one.';
 
-create function public.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
+create function public.agent_api_end_artifacts(
+  caller jsonb,
+  max_entries integer,
+  window_seconds integer
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -4988,7 +5019,7 @@ as $$
 declare
   -- Wait until download URLs have expired: their window, and a minute more because they are signed
   -- after access was checked.
-  over_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
+  over_before timestamptz := now() - make_interval(secs => agent_api_end_artifacts.window_seconds + 60);
   -- How many pending artifacts one call looks at.
   pending_per_call constant integer := 200;
   expired_ids text[];
@@ -4999,7 +5030,7 @@ declare
   abandoned integer := 0;
   remaining integer;
 begin
-  perform agents.authenticate_operator(end_artifacts.caller);
+  perform agents.authenticate_operator(agent_api_end_artifacts.caller);
   perform artifacts.lock_sweep();
 
   expired_ids := array(
@@ -5007,12 +5038,12 @@ begin
     from artifacts.artifacts a
     where a.ended_at is null and a.state <> 'pending' and coalesce(a.deleted_at, a.expires_at) < over_before
     order by coalesce(a.deleted_at, a.expires_at)
-    limit end_artifacts.max_entries
+    limit agent_api_end_artifacts.max_entries
     for update skip locked
   );
   pending_ids := artifacts.next_pending(pending_per_call);
   abandoned_ids := artifacts.abandoned_among(pending_ids);
-  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries);
+  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - agent_api_end_artifacts.max_entries);
   if remaining > 0 then
     -- Not all of the found artifacts can end in this call. The walk begins again, to find the
     -- others.
@@ -5025,7 +5056,7 @@ begin
     from artifacts.artifacts a
     where a.artifact_id = any (abandoned_ids)
     order by a.created_at
-    limit end_artifacts.max_entries - cardinality(expired_ids)
+    limit agent_api_end_artifacts.max_entries - cardinality(expired_ids)
     for update skip locked
   );
 
@@ -5043,7 +5074,7 @@ begin
     if ended.state = 'pending' then
       abandoned := abandoned + 1;
       perform agents.record_event(
-        end_artifacts.caller, null, 'artifact.abandoned', ended.agent_id, ended.artifact_id,
+        agent_api_end_artifacts.caller, null, 'artifact.abandoned', ended.agent_id, ended.artifact_id,
         jsonb_build_object('key', ended.key)
       );
     else
@@ -5051,7 +5082,7 @@ begin
       -- A deleted artifact got its event when it was deleted.
       if ended.state <> 'deleted' then
         perform agents.record_event(
-          end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id,
+          agent_api_end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id,
           jsonb_build_object('key', ended.key)
         );
       end if;
@@ -5067,14 +5098,14 @@ begin
   return json_build_object('expired', expired, 'abandoned', abandoned, 'remaining', remaining);
 end
 $$;
-comment on function public.end_artifacts(jsonb, integer, integer) is
+comment on function public.agent_api_end_artifacts(jsonb, integer, integer) is
   'Marks expired, deleted and abandoned artifacts, and writes one event for each that was not '
   'deleted before. Returns {expired, abandoned, remaining}. expired includes deleted ones. '
   'remaining counts at most a few thousand, plus 1 for pending artifacts until all were looked '
   'at. window_seconds: the longest life of a download URL, at most a day. Raises forbidden for an '
   'agent.';
 
-create function public.forget_ended(caller jsonb, max_entries integer) returns json
+create function public.agent_api_forget_ended(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
@@ -5085,7 +5116,7 @@ declare
   forgotten_ids text[];
   remaining integer;
 begin
-  perform agents.authenticate_operator(forget_ended.caller);
+  perform agents.authenticate_operator(agent_api_forget_ended.caller);
   perform artifacts.lock_sweep();
 
   forgotten_ids := array(
@@ -5093,7 +5124,7 @@ begin
     from artifacts.artifacts a
     where a.removed_at is not null and a.ended_at < oldest
     order by a.ended_at
-    limit forget_ended.max_entries
+    limit agent_api_forget_ended.max_entries
     for update skip locked
   );
   -- Delete grants first, and in bounded numbers: one artifact may have any number of them.
@@ -5102,7 +5133,7 @@ begin
     select m.grant_id
     from artifacts.grants m
     where m.artifact_id = any (forgotten_ids)
-    limit forget_ended.max_entries
+    limit agent_api_forget_ended.max_entries
   ));
   delete from artifacts.grants g
   where g.grant_id = any (array(
@@ -5110,7 +5141,7 @@ begin
     from artifacts.grants m
     where m.live_until < oldest
     order by m.live_until
-    limit forget_ended.max_entries
+    limit agent_api_forget_ended.max_entries
     for update skip locked
   ));
   delete from artifacts.artifacts a
@@ -5139,7 +5170,7 @@ begin
   return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.forget_ended(jsonb, integer) is
+comment on function public.agent_api_forget_ended(jsonb, integer) is
   'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
   'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';
 
@@ -5233,7 +5264,7 @@ comment on function artifacts.halves_of_bucket() is
   'The two walks over the names of the bucket: where each continues, where it ends, and what it '
   'has counted.';
 
-create function public.collect_dead_objects(
+create function public.agent_api_collect_dead_objects(
   caller jsonb,
   max_entries integer,
   remove_many_orphans boolean
@@ -5252,7 +5283,7 @@ declare
   paths_of_ended text[];
   answer json;
 begin
-  perform agents.authenticate_operator(collect_dead_objects.caller);
+  perform agents.authenticate_operator(agent_api_collect_dead_objects.caller);
   -- Where Storage keeps versions, it removes no bytes, and reports success.
   perform artifacts.require_bucket();
   -- Of two concurrent calls, one would skip names that neither has checked.
@@ -5300,7 +5331,7 @@ begin
   ), tally as (
     select w.unfinished, w.deciding_round, w.round, greatest(w.orphans, w.orphans_so_far) as orphans,
       -- So many orphans suggest that the database does not belong to this bucket.
-      not collect_dead_objects.remove_many_orphans
+      not agent_api_collect_dead_objects.remove_many_orphans
         and (w.orphans > 0.05 * w.looked_at or w.orphans_so_far > 0.05 * w.objects) as holds_orphans
     from whole_round w
   ), removable as (
@@ -5320,7 +5351,7 @@ begin
       or j.is_orphan
         and not t.holds_orphans
         and (
-          collect_dead_objects.remove_many_orphans
+          agent_api_collect_dead_objects.remove_many_orphans
           or coalesce(o.deciding_round, t.deciding_round) <= t.round
         )
   ), listed as materialized (
@@ -5329,7 +5360,7 @@ begin
     -- Oldest first, so that an agent that keeps adding dead objects cannot delay the removal of
     -- others.
     order by r.is_orphan, r.stored_at, r.object_name
-    limit collect_dead_objects.max_entries
+    limit agent_api_collect_dead_objects.max_entries
   ), remembered as (
     insert into artifacts.orphans as o (object_name, deciding_round)
     select j.object_name, t.deciding_round
@@ -5424,7 +5455,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.collect_dead_objects(jsonb, integer, boolean) is
+comment on function public.agent_api_collect_dead_objects(jsonb, integer, boolean) is
   'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
   'Each call looks at a bounded part of the bucket, and the next call continues there. remaining '
   'counts that part, plus 1 for each half of the bucket that is not finished. An orphan is an '
@@ -5467,21 +5498,22 @@ comment on function artifacts.surplus_of(artifacts.artifacts) is
   'How many excess bytes an artifact has at its upload path: for a pending one, those beyond its '
   'registered size; for any other, all of them. No row: none.';
 
-create function public.record_surplus_uploads(caller jsonb) returns json
+create function public.agent_api_record_surplus_uploads(caller jsonb) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  -- As many uploads as collect_dead_objects looks at, and some that are next to be cleared.
+  -- As many uploads as agent_api_collect_dead_objects looks at, and some that are next to be
+  -- cleared.
   names_per_call constant integer := 200;
   cleared_per_call constant integer := 200;
   cleared_before constant timestamptz := now() - interval '1 hour';
   looked_at text[];
   changed_ids text[];
 begin
-  perform agents.authenticate_operator(record_surplus_uploads.caller);
+  perform agents.authenticate_operator(agent_api_record_surplus_uploads.caller);
   perform artifacts.lock_sweep();
 
   looked_at := array(
@@ -5520,10 +5552,10 @@ begin
   return json_build_object('looked_at', cardinality(looked_at));
 end
 $$;
-comment on function public.record_surplus_uploads(jsonb) is
-  'Records the excess bytes of the uploads that collect_dead_objects looks at next, before they '
-  'are removed, and clears excess that was not seen again for an hour. Returns {looked_at: how '
-  'many artifacts}. Raises forbidden for an agent.';
+comment on function public.agent_api_record_surplus_uploads(jsonb) is
+  'Records the excess bytes of the uploads that agent_api_collect_dead_objects looks at next, '
+  'before they are removed, and clears excess that was not seen again for an hour. Returns '
+  '{looked_at: how many artifacts}. Raises forbidden for an agent.';
 
 -- schemas/artifacts/fsck/consistency.sql
 
@@ -5531,7 +5563,10 @@ comment on function public.record_surplus_uploads(jsonb) is
 -- without the other, or editing the bucket by hand, can cause them. What the sweep has not removed
 -- yet is not a contradiction.
 
-create function public.list_artifacts_without_bytes(max_entries integer, after text default '') returns json
+create function public.agent_api_list_artifacts_without_bytes(
+  max_entries integer,
+  after text default ''
+) returns json
 language sql
 stable
 security invoker
@@ -5542,9 +5577,9 @@ as $$
       -- While sealed_attempt is null, there are no bytes yet.
       a.sealed_attempt is not null and a.ended_at is null as holds_bytes
     from artifacts.artifacts a
-    where a.artifact_id > list_artifacts_without_bytes.after
+    where a.artifact_id > agent_api_list_artifacts_without_bytes.after
     order by a.artifact_id
-    limit list_artifacts_without_bytes.max_entries
+    limit agent_api_list_artifacts_without_bytes.max_entries
   )
   select json_build_object(
     'found', coalesce(
@@ -5552,7 +5587,8 @@ as $$
         filter (where e.holds_bytes and o.is_there is null and a.state <> 'deleted'),
       '[]'
     ),
-    'next', case when count(*) = list_artifacts_without_bytes.max_entries then max(e.artifact_id) end
+    'next',
+    case when count(*) = agent_api_list_artifacts_without_bytes.max_entries then max(e.artifact_id) end
   )
   from examined e
   -- One index lookup per object.
@@ -5570,11 +5606,14 @@ as $$
     limit 1
   ) a on true
 $$;
-comment on function public.list_artifacts_without_bytes(integer, text) is
+comment on function public.agent_api_list_artifacts_without_bytes(integer, text) is
   'Committed artifacts whose object is gone, among the max_entries artifacts after the given id: '
   '{found: [{artifact_id, path}], next: where the next page begins | null}.';
 
-create function public.list_objects_without_artifact(max_entries integer, after text default '') returns json
+create function public.agent_api_list_objects_without_artifact(
+  max_entries integer,
+  after text default ''
+) returns json
 language sql
 stable
 security invoker
@@ -5583,7 +5622,8 @@ as $$
   with judged as (
     select j.object_name, j.standing
     from artifacts.judge_objects(
-      list_objects_without_artifact.after, U&'\+10FFFF', list_objects_without_artifact.max_entries
+      agent_api_list_objects_without_artifact.after, U&'\+10FFFF',
+      agent_api_list_objects_without_artifact.max_entries
     ) j
   )
   select json_build_object(
@@ -5592,15 +5632,19 @@ as $$
         filter (where j.standing = 'unknown'),
       '[]'
     ),
-    'next', case when count(*) = list_objects_without_artifact.max_entries then max(j.object_name) end
+    'next',
+    case when count(*) = agent_api_list_objects_without_artifact.max_entries then max(j.object_name) end
   )
   from judged j
 $$;
-comment on function public.list_objects_without_artifact(integer, text) is
+comment on function public.agent_api_list_objects_without_artifact(integer, text) is
   'The objects without a row, whatever their age, among the max_entries objects after the given '
   'path: {found: [{path}], next: where the next page begins | null}.';
 
-create function public.count_archived_versions(max_entries integer, after text default '') returns json
+create function public.agent_api_count_archived_versions(
+  max_entries integer,
+  after text default ''
+) returns json
 language plpgsql
 stable
 security invoker
@@ -5614,10 +5658,10 @@ begin
       select v.name, v.metadata,
         v.archived_at is not null and v.is_delete_marker is not true as is_archived
       from artifacts.object_versions() v
-      where v.name collate "C" > count_archived_versions.after
+      where v.name collate "C" > agent_api_count_archived_versions.after
       order by v.name collate "C"
       -- All versions of one name are on one page.
-      fetch first count_archived_versions.max_entries rows with ties
+      fetch first agent_api_count_archived_versions.max_entries rows with ties
     )
     select json_build_object(
       'found', json_build_array(json_build_object(
@@ -5626,14 +5670,14 @@ begin
         'versioning', artifacts.versioning_status()
       )),
       'next', case
-        when count(*) >= count_archived_versions.max_entries then max(e.name collate "C")
+        when count(*) >= agent_api_count_archived_versions.max_entries then max(e.name collate "C")
       end
     )
     from examined e
   );
 end
 $$;
-comment on function public.count_archived_versions(integer, text) is
+comment on function public.agent_api_count_archived_versions(integer, text) is
   'How many older versions of objects Storage keeps, whose bytes no other function sees, among the '
   'max_entries rows after the given path: {found: [{versions, bytes, versioning: DISABLED, ENABLED, '
   'SUSPENDED or null if the bucket is missing}], next: where the next page begins | null}.';
@@ -5641,7 +5685,10 @@ comment on function public.count_archived_versions(integer, text) is
 -- The totals of agents. The caller adds up each agent's rows, over the pages of all artifacts and
 -- of all grants: one agent may have more rows than one call can read.
 
-create function public.list_shares_of_artifacts(max_entries integer, after text default '') returns json
+create function public.agent_api_list_shares_of_artifacts(
+  max_entries integer,
+  after text default ''
+) returns json
 language sql
 stable
 security invoker
@@ -5650,21 +5697,25 @@ as $$
   with examined as (
     select a.artifact_id, artifacts.share_in_totals(a, 1) as share
     from artifacts.artifacts a
-    where a.artifact_id > list_shares_of_artifacts.after
+    where a.artifact_id > agent_api_list_shares_of_artifacts.after
     order by a.artifact_id
-    limit list_shares_of_artifacts.max_entries
+    limit agent_api_list_shares_of_artifacts.max_entries
   )
   select json_build_object(
     'found', coalesce(json_agg(e.share), '[]'),
-    'next', case when count(*) = list_shares_of_artifacts.max_entries then max(e.artifact_id) end
+    'next',
+    case when count(*) = agent_api_list_shares_of_artifacts.max_entries then max(e.artifact_id) end
   )
   from examined e
 $$;
-comment on function public.list_shares_of_artifacts(integer, text) is
+comment on function public.agent_api_list_shares_of_artifacts(integer, text) is
   'What each of the max_entries artifacts after the given id adds to its agent''s totals: {found: '
   '[{agent_id, pending, …}], next: where the next page begins | null}.';
 
-create function public.list_shares_of_grants(max_entries integer, after text default '') returns json
+create function public.agent_api_list_shares_of_grants(
+  max_entries integer,
+  after text default ''
+) returns json
 language sql
 stable
 security invoker
@@ -5673,20 +5724,23 @@ as $$
   with examined as (
     select g.grant_id, g.from_agent
     from artifacts.grants g
-    where g.grant_id > list_shares_of_grants.after
+    where g.grant_id > agent_api_list_shares_of_grants.after
     order by g.grant_id
-    limit list_shares_of_grants.max_entries
+    limit agent_api_list_shares_of_grants.max_entries
   )
   select json_build_object(
     'found', coalesce(json_agg(json_build_object('agent_id', e.from_agent, 'grants', 1)), '[]'),
-    'next', case when count(*) = list_shares_of_grants.max_entries then max(e.grant_id) end
+    'next', case when count(*) = agent_api_list_shares_of_grants.max_entries then max(e.grant_id) end
   )
   from examined e
 $$;
-comment on function public.list_shares_of_grants(integer, text) is
-  'Like list_shares_of_artifacts, for the max_entries grants after the given id.';
+comment on function public.agent_api_list_shares_of_grants(integer, text) is
+  'Like agent_api_list_shares_of_artifacts, for the max_entries grants after the given id.';
 
-create function public.list_totals(max_entries integer, after text default '') returns json
+create function public.agent_api_list_totals(
+  max_entries integer,
+  after text default ''
+) returns json
 language sql
 stable
 security invoker
@@ -5695,21 +5749,21 @@ as $$
   with examined as (
     select t.agent_id, artifacts.kept_share(t) as share
     from artifacts.totals t
-    where t.agent_id > list_totals.after
+    where t.agent_id > agent_api_list_totals.after
     order by t.agent_id
-    limit list_totals.max_entries
+    limit agent_api_list_totals.max_entries
   )
   select json_build_object(
     'found', coalesce(json_agg(e.share order by e.agent_id), '[]'),
-    'next', case when count(*) = list_totals.max_entries then max(e.agent_id) end
+    'next', case when count(*) = agent_api_list_totals.max_entries then max(e.agent_id) end
   )
   from examined e
 $$;
-comment on function public.list_totals(integer, text) is
+comment on function public.agent_api_list_totals(integer, text) is
   'The stored totals of the max_entries agents after the given one: {found: [{agent_id, pending, '
   '…}], next: where the next page begins | null}.';
 
-create function public.list_wrong_totals(agent_ids text[]) returns json
+create function public.agent_api_list_wrong_totals(agent_ids text[]) returns json
 language sql
 stable
 security invoker
@@ -5717,7 +5771,7 @@ set search_path = ''
 as $$
   with examined as (
     select named.agent_id, to_jsonb(artifacts.kept_share(t)) as kept, to_jsonb(c) as counted
-    from unnest(list_wrong_totals.agent_ids) as named (agent_id)
+    from unnest(agent_api_list_wrong_totals.agent_ids) as named (agent_id)
     left join artifacts.totals t on t.agent_id = named.agent_id
     cross join lateral artifacts.count_totals(named.agent_id) c
   )
@@ -5728,7 +5782,7 @@ as $$
   )
   from examined e
 $$;
-comment on function public.list_wrong_totals(text[]) is
+comment on function public.agent_api_list_wrong_totals(text[]) is
   'Those of these agents whose totals differ from the sum of their rows in one snapshot: '
   '[{agent_id, kept | null, counted}]. It reads all of their rows. Use it for agents whose sum '
   'over pages seems wrong: changes between pages are counted twice or not at all.';
@@ -5745,7 +5799,10 @@ return artifact.sealed_attempt is not null and artifact.ended_at is null and art
 comment on function artifacts.holds_bytes(artifacts.artifacts) is
   'Whether the bucket should have this artifact''s bytes.';
 
-create function public.list_sealed_artifacts(max_entries integer, after text default '') returns json
+create function public.agent_api_list_sealed_artifacts(
+  max_entries integer,
+  after text default ''
+) returns json
 language sql
 stable
 security invoker
@@ -5754,9 +5811,9 @@ as $$
   with examined as (
     select a as artifact, a.artifact_id
     from artifacts.artifacts a
-    where a.artifact_id > list_sealed_artifacts.after
+    where a.artifact_id > agent_api_list_sealed_artifacts.after
     order by a.artifact_id
-    limit list_sealed_artifacts.max_entries
+    limit agent_api_list_sealed_artifacts.max_entries
   )
   select json_build_object(
     'found', coalesce(
@@ -5772,16 +5829,19 @@ as $$
       ) filter (where artifacts.holds_bytes(e.artifact)),
       '[]'
     ),
-    'next', case when count(*) = list_sealed_artifacts.max_entries then max(e.artifact_id) end
+    'next', case when count(*) = agent_api_list_sealed_artifacts.max_entries then max(e.artifact_id) end
   )
   from examined e
 $$;
-comment on function public.list_sealed_artifacts(integer, text) is
+comment on function public.agent_api_list_sealed_artifacts(integer, text) is
   'The artifacts whose bytes the bucket should have, among the max_entries artifacts after the '
   'given id: {found: [{artifact_id, path, size, sha256, is_lost}], next: where the next page '
   'begins | null}.';
 
-create function public.mark_lost_artifacts(lost_paths text[], found_paths text[]) returns json
+create function public.agent_api_mark_lost_artifacts(
+  lost_paths text[],
+  found_paths text[]
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -5795,9 +5855,9 @@ begin
   perform artifacts.lock_sweep();
   for verdict in
     with judged as (
-      select p.path, true as is_lost from unnest(mark_lost_artifacts.lost_paths) as p (path)
+      select p.path, true as is_lost from unnest(agent_api_mark_lost_artifacts.lost_paths) as p (path)
       union all
-      select p.path, false from unnest(mark_lost_artifacts.found_paths) as p (path)
+      select p.path, false from unnest(agent_api_mark_lost_artifacts.found_paths) as p (path)
     )
     update artifacts.artifacts a
     set lost_at = case when j.is_lost then clock_timestamp() end
@@ -5823,12 +5883,12 @@ begin
   return json_build_object('lost', marked, 'recovered', unmarked);
 end
 $$;
-comment on function public.mark_lost_artifacts(text[], text[]) is
+comment on function public.agent_api_mark_lost_artifacts(text[], text[]) is
   'Marks the artifacts at lost_paths as lost, and removes the mark from those at found_paths, '
   'which have their bytes again. An event tells the owner of each: artifact.lost or '
   'artifact.recovered. Returns {lost, recovered}: the artifact_ids whose mark changed.';
 
-create function public.repair_totals(agent_ids text[]) returns json
+create function public.agent_api_repair_totals(agent_ids text[]) returns json
 language plpgsql
 volatile
 security invoker
@@ -5843,7 +5903,7 @@ begin
   perform artifacts.lock_sweep();
   for repaired_agent in
     select distinct named.agent_id collate "C" as agent_id
-    from unnest(repair_totals.agent_ids) as named (agent_id)
+    from unnest(agent_api_repair_totals.agent_ids) as named (agent_id)
     order by 1
   loop
     insert into artifacts.totals (agent_id) values (repaired_agent) on conflict do nothing;
@@ -5867,9 +5927,9 @@ begin
   return json_build_object('repaired', repaired);
 end
 $$;
-comment on function public.repair_totals(text[]) is
+comment on function public.agent_api_repair_totals(text[]) is
   'Sets the totals of these agents to the sum of their rows. Returns {repaired}: those whose '
-  'totals were wrong. Call repair_project_totals afterwards.';
+  'totals were wrong. Call agent_api_repair_project_totals afterwards.';
 
 create function artifacts.missing_in_project_totals() returns artifacts.share
 language sql
@@ -5894,7 +5954,7 @@ $$;
 comment on function artifacts.missing_in_project_totals() is
   'The sum over all agents minus the totals of the project. It reads one row per agent: for fsck.';
 
-create function public.check_project_totals() returns json
+create function public.agent_api_check_project_totals() returns json
 language sql
 stable
 security invoker
@@ -5903,11 +5963,11 @@ as $$
   select coalesce(json_object_agg(d.name, d.number) filter (where d.number <> '0'), '{}')
   from jsonb_each(to_jsonb(artifacts.missing_in_project_totals()) - 'agent_id') as d (name, number)
 $$;
-comment on function public.check_project_totals() is
+comment on function public.agent_api_check_project_totals() is
   'The sum over all agents minus the totals of the project, by name and without zeros; {} if they '
   'agree.';
 
-create function public.repair_project_totals() returns json
+create function public.agent_api_repair_project_totals() returns json
 language plpgsql
 volatile
 security invoker
@@ -5941,14 +6001,14 @@ begin
   return '{}'::json;
 end
 $$;
-comment on function public.repair_project_totals() is
+comment on function public.agent_api_repair_project_totals() is
   'Sets the totals of the project to the sum over all agents. Returns {}.';
 
 -- schemas/artifacts/deletion.sql
 
 -- An owner deletes an artifact.
 
-create function public.delete_artifact(caller jsonb, artifact_id text) returns json
+create function public.agent_api_delete_artifact(caller jsonb, artifact_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -5958,8 +6018,8 @@ declare
   caller_agent text;
   artifact artifacts.artifacts;
 begin
-  caller_agent := agents.admit(delete_artifact.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
+  caller_agent := agents.admit(agent_api_delete_artifact.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_delete_artifact.artifact_id);
   if artifact.state = 'deleted' then
     -- A caller that lost the first answer and repeats the delete gets it now.
     return artifacts.artifact_json(artifact);
@@ -5975,13 +6035,14 @@ begin
   delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
 
   perform agents.record_event(
-    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id,
+    agent_api_delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id,
+    artifact.artifact_id,
     jsonb_build_object('key', artifact.key)
   );
   return artifacts.artifact_json(artifact);
 end
 $$;
-comment on function public.delete_artifact(jsonb, text) is
+comment on function public.agent_api_delete_artifact(jsonb, text) is
   'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
 
 -- schemas/artifacts/names.sql
@@ -6092,7 +6153,7 @@ $$;
 comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer, text) is
   'What a download URL is made from. Its window is the shortest of the requested one, the time to '
   'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id '
-  'is the grant that now has one download less (null: none), for return_download.';
+  'is the grant that now has one download less (null: none), for agent_api_return_download.';
 
 create function artifacts.granted_by_token(token_hash text) returns artifacts.grants
 language plpgsql
@@ -6139,14 +6200,18 @@ $$;
 comment on function artifacts.granted_artifact(text) is
   'The artifact of a grant, if it has not ended. Raises artifact_expired, artifact_lost.';
 
-create function public.redeem_grant_token(caller jsonb, token_hash text, window_seconds integer) returns json
+create function public.agent_api_redeem_grant_token(
+  caller jsonb,
+  token_hash text,
+  window_seconds integer
+) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  redeemed artifacts.grants := artifacts.granted_by_token(redeem_grant_token.token_hash);
+  redeemed artifacts.grants := artifacts.granted_by_token(agent_api_redeem_grant_token.token_hash);
   artifact artifacts.artifacts := artifacts.granted_artifact(redeemed.artifact_id);
   is_counted boolean := artifacts.is_limited(redeemed.grant_id);
 begin
@@ -6155,28 +6220,28 @@ begin
   end if;
 
   perform agents.record_read(
-    redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
+    agent_api_redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
     jsonb_build_object('artifact_id', redeemed.artifact_id, 'key', artifact.key), redeemed.from_agent
   );
   return artifacts.download_json(
-    artifact, redeemed.expires_at, redeem_grant_token.window_seconds,
+    artifact, redeemed.expires_at, agent_api_redeem_grant_token.window_seconds,
     case when is_counted then redeemed.grant_id end
   );
 end
 $$;
-comment on function public.redeem_grant_token(jsonb, text, integer) is
+comment on function public.agent_api_redeem_grant_token(jsonb, text, integer) is
   'What the holder of a grant token may download. If the grant has a download limit, the download '
   'is counted. caller is {"kind": "grant_token", "request_id"}. Raises grant_not_found, '
   'grant_expired, grant_revoked, artifact_expired, artifact_lost, grant_used_up.';
 
-create function public.check_grant_token(token_hash text) returns json
+create function public.agent_api_check_grant_token(token_hash text) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 declare
-  checked artifacts.grants := artifacts.granted_by_token(check_grant_token.token_hash);
+  checked artifacts.grants := artifacts.granted_by_token(agent_api_check_grant_token.token_hash);
   artifact artifacts.artifacts := artifacts.granted_artifact(checked.artifact_id);
   downloads_left bigint;
 begin
@@ -6195,11 +6260,11 @@ begin
   );
 end
 $$;
-comment on function public.check_grant_token(text) is
-  'What redeem_grant_token would give access to, from whom, until when and for how many downloads '
-  '(null: any number). Raises the same errors. Counts nothing.';
+comment on function public.agent_api_check_grant_token(text) is
+  'What agent_api_redeem_grant_token would give access to, from whom, until when and for how many '
+  'downloads (null: any number). Raises the same errors. Counts nothing.';
 
-create function public.open_artifact(
+create function public.agent_api_open_artifact(
   caller jsonb,
   artifact_id text,
   window_seconds integer,
@@ -6219,12 +6284,13 @@ declare
   grant_ends_at timestamptz;
   counted_grant_id text;
 begin
-  caller_agent := agents.admit(open_artifact.caller);
-  if open_artifact.key is null then
-    select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
+  caller_agent := agents.admit(agent_api_open_artifact.caller);
+  if agent_api_open_artifact.key is null then
+    select a.* into artifact from artifacts.artifacts a where a.artifact_id = agent_api_open_artifact.artifact_id;
   else
     artifact := artifacts.named_artifact(
-      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key,
+      coalesce(agent_api_open_artifact.agent_id, agents.require_self(caller_agent, null)),
+      agent_api_open_artifact.key,
       caller_agent
     );
   end if;
@@ -6247,25 +6313,26 @@ begin
   end if;
   -- A refusal after use_grant rolls back the transaction, and with it the counted download.
   perform artifacts.refuse_lost(artifact);
-  if artifact.size_bytes > open_artifact.max_size then
+  if artifact.size_bytes > agent_api_open_artifact.max_size then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
       detail = json_build_object(
-        'limit', 'max_size', 'maximum', open_artifact.max_size, 'size', artifact.size_bytes
+        'limit', 'max_size', 'maximum', agent_api_open_artifact.max_size, 'size', artifact.size_bytes
       ),
       hint = format('The artifact has %s bytes, which is more than max_size.', artifact.size_bytes);
   end if;
 
   perform agents.record_read(
-    open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id,
+    agent_api_open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id,
+    artifact.artifact_id,
     jsonb_build_object('key', artifact.key)
   );
   return artifacts.download_json(
-    artifact, grant_ends_at, open_artifact.window_seconds, counted_grant_id
+    artifact, grant_ends_at, agent_api_open_artifact.window_seconds, counted_grant_id
   );
 end
 $$;
-comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
+comment on function public.agent_api_open_artifact(jsonb, text, integer, text, text, bigint) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
   'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact. If the '
   'grant has a download limit, the download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
@@ -6323,7 +6390,7 @@ comment on function artifacts.sweep_backlog() is
   'What is left for the sweep, counted up to a thousand of each kind: artifacts to end, ended '
   'artifacts whose bytes must be removed, tombstones to delete.';
 
-create function public.read_artifacts_metrics(caller jsonb) returns json
+create function public.agent_api_read_artifacts_metrics(caller jsonb) returns json
 language plpgsql
 stable
 security invoker
@@ -6332,7 +6399,7 @@ as $$
 declare
   answer json;
 begin
-  perform agents.authenticate_operator(read_artifacts_metrics.caller);
+  perform agents.authenticate_operator(agent_api_read_artifacts_metrics.caller);
 
   select json_build_object(
     'artifacts', json_build_object(
@@ -6376,7 +6443,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_artifacts_metrics(jsonb) is
+comment on function public.agent_api_read_artifacts_metrics(jsonb) is
   'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
   'backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
   'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
@@ -6691,9 +6758,9 @@ comment on table mesh.liveness is
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
 comment on column mesh.liveness.config_version_highest is
-  'The highest config_version that the agent ever reported, until after_restore. If it is higher '
-  'than the current one, the database was restored: a host applies the older configuration within '
-  'seconds, and then reports that.';
+  'The highest config_version that the agent ever reported, until agent_api_after_restore. If it '
+  'is higher than the current one, the database was restored: a host applies the older '
+  'configuration within seconds, and then reports that.';
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.waits_until is
@@ -7078,7 +7145,10 @@ $$;
 comment on function mesh.missing_for_psk(text, text) is
   'Why two agents have no PSK to rotate, as a sentence for the operator.';
 
-create function public.list_psks_to_reencrypt(newest_key_id text, max_entries integer) returns json
+create function public.agent_api_list_psks_to_reencrypt(
+  newest_key_id text,
+  max_entries integer
+) returns json
 language sql
 stable
 security invoker
@@ -7091,15 +7161,15 @@ as $$
       coalesce(p.encrypted_version, p.psk_version) as encrypted_version, p.encrypted_psk
     from mesh.pairs p
     where p.encrypted_psk is not null
-      and p.encryption_key_id <> list_psks_to_reencrypt.newest_key_id
-    limit list_psks_to_reencrypt.max_entries
+      and p.encryption_key_id <> agent_api_list_psks_to_reencrypt.newest_key_id
+    limit agent_api_list_psks_to_reencrypt.max_entries
   ) encrypted
 $$;
-comment on function public.list_psks_to_reencrypt(text, integer) is
+comment on function public.agent_api_list_psks_to_reencrypt(text, integer) is
   'Some of the PSKs that are not encrypted with the newest key: [{low_agent, high_agent, '
   'encrypted_version, encrypted_psk}].';
 
-create function public.reencrypt_psks(psks jsonb) returns json
+create function public.agent_api_reencrypt_psks(psks jsonb) returns json
 language plpgsql
 volatile
 security invoker
@@ -7110,14 +7180,14 @@ declare
 begin
   -- The same order as in every other transaction that locks pairs.
   perform from mesh.pairs p
-  join jsonb_to_recordset(reencrypt_psks.psks) as named (low_agent text, high_agent text)
+  join jsonb_to_recordset(agent_api_reencrypt_psks.psks) as named (low_agent text, high_agent text)
     on named.low_agent = p.low_agent and named.high_agent = p.high_agent
   order by p.low_agent, p.high_agent
   for update of p;
 
   update mesh.pairs p
   set encrypted_psk = reencrypted.reencrypted_psk
-  from jsonb_to_recordset(reencrypt_psks.psks)
+  from jsonb_to_recordset(agent_api_reencrypt_psks.psks)
     as reencrypted (low_agent text, high_agent text, encrypted_psk text, reencrypted_psk text)
   where p.low_agent = reencrypted.low_agent
     and p.high_agent = reencrypted.high_agent
@@ -7128,7 +7198,7 @@ begin
   return json_build_object('reencrypted', reencrypted_count);
 end
 $$;
-comment on function public.reencrypt_psks(jsonb) is
+comment on function public.agent_api_reencrypt_psks(jsonb) is
   'Replaces encrypted PSKs: psks is [{low_agent, high_agent, encrypted_psk, reencrypted_psk}], '
   'the same PSK encrypted with two keys. Returns how many it replaced: {reencrypted}.';
 
@@ -7280,7 +7350,7 @@ with (fillfactor = 50);
 
 comment on table mesh.config_versions is
   'A number per agent. Each change of its configuration raises it by one. A row outlives its peer, '
-  'so that a version never decreases; after_restore raises all of them.';
+  'so that a version never decreases; agent_api_after_restore raises all of them.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql
@@ -7552,7 +7622,7 @@ $$;
 comment on function mesh.update_peer(mesh.peers, text, text, text[], integer, text[]) is
   'A later registration, with values that differ from the previous one.';
 
-create function public.register_peer(
+create function public.agent_api_register_peer(
   caller jsonb,
   agent_id text,
   pubkey text,
@@ -7576,44 +7646,46 @@ declare
   violated text;
   answer json;
 begin
-  caller_agent := agents.admit(register_peer.caller);
-  register_peer.agent_id := agents.require_self(caller_agent, register_peer.agent_id);
-  perform agents.claim_for_operator(caller_agent, register_peer.agent_id);
+  caller_agent := agents.admit(agent_api_register_peer.caller);
+  agent_api_register_peer.agent_id := agents.require_self(caller_agent, agent_api_register_peer.agent_id);
+  perform agents.claim_for_operator(caller_agent, agent_api_register_peer.agent_id);
   perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[register_peer.agent_id]);
-  perform mesh.start_config_versions(array[register_peer.agent_id]);
-  visible_peers := mesh.lock_versions_around(register_peer.agent_id);
+  perform mesh.lock_agents(array[agent_api_register_peer.agent_id]);
+  perform mesh.start_config_versions(array[agent_api_register_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(agent_api_register_peer.agent_id);
 
-  select p.* into before from mesh.peers p where p.agent_id = register_peer.agent_id;
+  select p.* into before from mesh.peers p where p.agent_id = agent_api_register_peer.agent_id;
   if not found then
     -- Lock before the networks are read, because they may change while there is no peer.
     perform mesh.lock_addresses();
     action := 'peer.registered';
   elsif (before.pubkey, before.endpoint::text, before.further_endpoints::text[], before.listen_port)
     is distinct from (
-      register_peer.pubkey, register_peer.endpoint, register_peer.further_endpoints, register_peer.listen_port
+      agent_api_register_peer.pubkey, agent_api_register_peer.endpoint,
+      agent_api_register_peer.further_endpoints, agent_api_register_peer.listen_port
     )
   then
     action := 'peer.updated';
   end if;
 
-  perform mesh.refuse_endpoints_inside_the_mesh(register_peer.endpoint_ip, register_peer.further_endpoint_ips);
+  perform mesh.refuse_endpoints_inside_the_mesh(agent_api_register_peer.endpoint_ip, agent_api_register_peer.further_endpoint_ips);
   -- Check before anything is written, so that two agents that register each other's pubkey cannot
   -- deadlock.
-  if mesh.has_another_holder(register_peer.pubkey, register_peer.agent_id) then
+  if mesh.has_another_holder(agent_api_register_peer.pubkey, agent_api_register_peer.agent_id) then
     raise sqlstate 'PT409' using message = 'pubkey_in_use';
   end if;
 
   begin
     if action = 'peer.registered' then
       perform mesh.add_peer(
-        register_peer.agent_id, register_peer.pubkey, register_peer.endpoint,
-        register_peer.further_endpoints, register_peer.listen_port, visible_peers
+        agent_api_register_peer.agent_id, agent_api_register_peer.pubkey,
+        agent_api_register_peer.endpoint,
+        agent_api_register_peer.further_endpoints, agent_api_register_peer.listen_port, visible_peers
       );
     elsif action = 'peer.updated' then
       perform mesh.update_peer(
-        before, register_peer.pubkey, register_peer.endpoint,
-        register_peer.further_endpoints, register_peer.listen_port, visible_peers
+        before, agent_api_register_peer.pubkey, agent_api_register_peer.endpoint,
+        agent_api_register_peer.further_endpoints, agent_api_register_peer.listen_port, visible_peers
       );
     end if;
   exception when unique_violation then
@@ -7627,13 +7699,14 @@ begin
 
   if action is not null then
     perform agents.record_change(
-      register_peer.caller, caller_agent, action, register_peer.agent_id,
-      jsonb_build_object('pubkey', register_peer.pubkey, 'endpoint', register_peer.endpoint)
+      agent_api_register_peer.caller, caller_agent, action, agent_api_register_peer.agent_id,
+      jsonb_build_object('pubkey', agent_api_register_peer.pubkey, 'endpoint', agent_api_register_peer.endpoint)
     );
   end if;
   if action = 'peer.registered' then
     perform mesh.record_sight(
-      register_peer.caller, caller_agent, 'peer.appeared', register_peer.agent_id, visible_peers
+      agent_api_register_peer.caller, caller_agent, 'peer.appeared',
+      agent_api_register_peer.agent_id, visible_peers
     );
   end if;
 
@@ -7641,17 +7714,17 @@ begin
   from mesh.peers p
   join mesh.address_leases a on a.agent_id = p.agent_id
   join mesh.liveness l on l.agent_id = p.agent_id
-  cross join lateral mesh.map_entry(p, a, l, register_peer.online_seconds, null, null, null) e
-  where p.agent_id = register_peer.agent_id;
+  cross join lateral mesh.map_entry(p, a, l, agent_api_register_peer.online_seconds, null, null, null) e
+  where p.agent_id = agent_api_register_peer.agent_id;
   return answer;
 end
 $$;
-comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer, text[], inet[]) is
+comment on function public.agent_api_register_peer(jsonb, text, text, text, inet, integer, integer, text[], inet[]) is
   'Registers an agent''s peer, or updates it, and returns the peer object. Endpoints are in '
   'canonical form; endpoint_ip and further_endpoint_ips are their hosts, null for a DNS name. '
   'Raises forbidden, invalid_request, pubkey_in_use, network_full.';
 
-create function public.remove_peer(caller jsonb, agent_id text) returns json
+create function public.agent_api_remove_peer(caller jsonb, agent_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -7664,45 +7737,46 @@ declare
   has_peer boolean;
   revoked mesh.rules;
 begin
-  caller_agent := agents.admit(remove_peer.caller);
-  remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
+  caller_agent := agents.admit(agent_api_remove_peer.caller);
+  agent_api_remove_peer.agent_id := agents.require_self(caller_agent, agent_api_remove_peer.agent_id);
   perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[remove_peer.agent_id]);
-  visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
-  select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = remove_peer.agent_id;
+  perform mesh.lock_agents(array[agent_api_remove_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(agent_api_remove_peer.agent_id);
+  select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = agent_api_remove_peer.agent_id;
   has_peer := found;
 
   for revoked in
     delete from mesh.rules r
-    where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
+    where (r.from_agent = agent_api_remove_peer.agent_id or r.to_agent = agent_api_remove_peer.agent_id)
       and r.policy_since is null
     returning r.*
   loop
-    perform mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', revoked);
+    perform mesh.record_rule_event(agent_api_remove_peer.caller, caller_agent, 'rule.revoked', revoked);
   end loop;
   -- The rules of the policy stay, but lose the agents' own agreements.
   update mesh.rules r
   set from_agreed_at = null, to_agreed_at = null
-  where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
+  where (r.from_agent = agent_api_remove_peer.agent_id or r.to_agent = agent_api_remove_peer.agent_id)
     and r.policy_since is not null
     and (r.from_agreed_at is not null or r.to_agreed_at is not null);
   if has_peer then
-    perform mesh.lock_pairs(remove_peer.agent_id);
-    delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
-    delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
+    perform mesh.lock_pairs(agent_api_remove_peer.agent_id);
+    delete from mesh.pairs p where p.low_agent = agent_api_remove_peer.agent_id or p.high_agent = agent_api_remove_peer.agent_id;
+    delete from mesh.peers p where p.agent_id = agent_api_remove_peer.agent_id;
     update mesh.address_leases l
     set released_at = clock_timestamp(), resting_pubkey = removed_pubkey
-    where l.agent_id = remove_peer.agent_id;
+    where l.agent_id = agent_api_remove_peer.agent_id;
     perform mesh.raise_config_versions(visible_peers);
-    perform agents.record_change(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
+    perform agents.record_change(agent_api_remove_peer.caller, caller_agent, 'peer.removed', agent_api_remove_peer.agent_id);
     perform mesh.record_sight(
-      remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers
+      agent_api_remove_peer.caller, caller_agent, 'peer.vanished', agent_api_remove_peer.agent_id,
+      visible_peers
     );
   end if;
-  return json_build_object('agent_id', remove_peer.agent_id, 'removed', has_peer);
+  return json_build_object('agent_id', agent_api_remove_peer.agent_id, 'removed', has_peer);
 end
 $$;
-comment on function public.remove_peer(jsonb, text) is
+comment on function public.agent_api_remove_peer(jsonb, text) is
   'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
   'peer, except for those of the policy. Its addresses and its public key are reserved for a time. '
   'Idempotent. Raises forbidden, invalid_request.';
@@ -7928,7 +8002,7 @@ comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer
 
 -- Agreeing to a rule, and revoking it.
 
-create function public.put_rule(
+create function public.agent_api_put_rule(
   caller jsonb,
   from_agent text,
   to_agent text,
@@ -7952,14 +8026,14 @@ declare
   rule mesh.rules;
 begin
   caller_agent := agents.require_one_of(
-    agents.admit(put_rule.caller), put_rule.from_agent, put_rule.to_agent
+    agents.admit(agent_api_put_rule.caller), agent_api_put_rule.from_agent, agent_api_put_rule.to_agent
   );
   perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[put_rule.from_agent, put_rule.to_agent]);
-  rule.from_agent := put_rule.from_agent;
-  rule.to_agent := put_rule.to_agent;
-  rule.proto := put_rule.proto;
-  rule.port := put_rule.port;
+  perform mesh.lock_agents(array[agent_api_put_rule.from_agent, agent_api_put_rule.to_agent]);
+  rule.from_agent := agent_api_put_rule.from_agent;
+  rule.to_agent := agent_api_put_rule.to_agent;
+  rule.proto := agent_api_put_rule.proto;
+  rule.port := agent_api_put_rule.port;
   -- A rule of the policy is active, whoever agrees to it.
   has_policy := mesh.is_in_policy(rule);
   if mesh.is_declined(rule, caller_agent) then
@@ -7975,25 +8049,25 @@ begin
     );
   end if;
 
-  perform mesh.start_and_lock_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
-  saw_each_other := mesh.see_each_other(put_rule.from_agent, put_rule.to_agent);
+  perform mesh.start_and_lock_config_versions(array[agent_api_put_rule.from_agent, agent_api_put_rule.to_agent]);
+  saw_each_other := mesh.see_each_other(agent_api_put_rule.from_agent, agent_api_put_rule.to_agent);
   select r.active into was_active
   from mesh.rules r
-  where r.from_agent = put_rule.from_agent
-    and r.to_agent = put_rule.to_agent
-    and r.proto = put_rule.proto
-    and r.port = put_rule.port;
+  where r.from_agent = agent_api_put_rule.from_agent
+    and r.to_agent = agent_api_put_rule.to_agent
+    and r.proto = agent_api_put_rule.proto
+    and r.port = agent_api_put_rule.port;
   created := not found;
 
   insert into mesh.rules as r (from_agent, to_agent, proto, port, from_agreed_at, to_agreed_at)
   values (
-    put_rule.from_agent,
-    put_rule.to_agent,
-    put_rule.proto,
-    put_rule.port,
+    agent_api_put_rule.from_agent,
+    agent_api_put_rule.to_agent,
+    agent_api_put_rule.proto,
+    agent_api_put_rule.port,
     -- The operator, whose caller_agent is null, agrees for both.
-    case when caller_agent is distinct from put_rule.to_agent then clock_timestamp() end,
-    case when caller_agent is distinct from put_rule.from_agent then clock_timestamp() end
+    case when caller_agent is distinct from agent_api_put_rule.to_agent then clock_timestamp() end,
+    case when caller_agent is distinct from agent_api_put_rule.from_agent then clock_timestamp() end
   )
   on conflict on constraint a_rule_is_put_once do update
   set from_agreed_at = coalesce(r.from_agreed_at, excluded.from_agreed_at),
@@ -8002,7 +8076,8 @@ begin
 
   if created or rule.active is distinct from was_active then
     perform mesh.refuse_beyond_limits(
-      rule, caller_agent, put_rule.max_rules, put_rule.max_requests, put_rule.max_requests_per_target
+      rule, caller_agent, agent_api_put_rule.max_rules, agent_api_put_rule.max_requests,
+      agent_api_put_rule.max_requests_per_target
     );
   end if;
   if created or rule.active is distinct from was_active or rule.policy_since is not null then
@@ -8021,25 +8096,32 @@ begin
       -- two changes it.
       perform mesh.raise_config_versions(array[rule.to_agent]);
     end if;
-    perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.activated', rule);
+    perform mesh.record_rule_event(agent_api_put_rule.caller, caller_agent, 'rule.activated', rule);
     if not saw_each_other and mesh.both_registered(rule.from_agent, rule.to_agent) then
       perform mesh.record_sight(
-        put_rule.caller, caller_agent, 'peer.appeared', rule.from_agent, array[rule.to_agent::text]
+        agent_api_put_rule.caller, caller_agent, 'peer.appeared', rule.from_agent,
+        array[rule.to_agent::text]
       );
     end if;
   elsif created then
-    perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.requested', rule);
+    perform mesh.record_rule_event(agent_api_put_rule.caller, caller_agent, 'rule.requested', rule);
   end if;
 
   return mesh.put_rule_json(rule, created, mesh.waiting_for(rule));
 end
 $$;
-comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer, integer) is
+comment on function public.agent_api_put_rule(jsonb, text, text, integer, text, integer, integer, integer) is
   'Agrees to a rule, for the calling agent or, as the operator, for both. The rule is active once '
   'both have agreed. If the other side has declined it within a day, nothing changes. Raises '
   'forbidden, limit_exceeded.';
 
-create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
+create function public.agent_api_revoke_rule(
+  caller jsonb,
+  from_agent text,
+  to_agent text,
+  port integer,
+  proto text
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -8051,24 +8133,25 @@ declare
   rule mesh.rules;
 begin
   caller_agent := agents.require_one_of(
-    agents.admit(revoke_rule.caller), revoke_rule.from_agent, revoke_rule.to_agent
+    agents.admit(agent_api_revoke_rule.caller), agent_api_revoke_rule.from_agent,
+    agent_api_revoke_rule.to_agent
   );
   perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[revoke_rule.from_agent, revoke_rule.to_agent]);
-  perform mesh.lock_config_versions(array[revoke_rule.from_agent, revoke_rule.to_agent]);
-  rule.from_agent := revoke_rule.from_agent;
-  rule.to_agent := revoke_rule.to_agent;
-  rule.proto := revoke_rule.proto;
-  rule.port := revoke_rule.port;
+  perform mesh.lock_agents(array[agent_api_revoke_rule.from_agent, agent_api_revoke_rule.to_agent]);
+  perform mesh.lock_config_versions(array[agent_api_revoke_rule.from_agent, agent_api_revoke_rule.to_agent]);
+  rule.from_agent := agent_api_revoke_rule.from_agent;
+  rule.to_agent := agent_api_revoke_rule.to_agent;
+  rule.proto := agent_api_revoke_rule.proto;
+  rule.port := agent_api_revoke_rule.port;
   if mesh.is_in_policy(rule) then
     raise sqlstate 'PT409' using message = 'policy_rule';
   end if;
 
   delete from mesh.rules r
-  where r.from_agent = revoke_rule.from_agent
-    and r.to_agent = revoke_rule.to_agent
-    and r.proto = revoke_rule.proto
-    and r.port = revoke_rule.port
+  where r.from_agent = agent_api_revoke_rule.from_agent
+    and r.to_agent = agent_api_revoke_rule.to_agent
+    and r.proto = agent_api_revoke_rule.proto
+    and r.port = agent_api_revoke_rule.port
   returning r.* into rule;
   revoked := found;
 
@@ -8078,26 +8161,27 @@ begin
       if not mesh.see_each_other(rule.from_agent, rule.to_agent) then
         perform mesh.raise_config_versions(array[rule.from_agent]);
         perform mesh.record_sight(
-          revoke_rule.caller, caller_agent, 'peer.vanished', rule.from_agent, array[rule.to_agent::text]
+          agent_api_revoke_rule.caller, caller_agent, 'peer.vanished', rule.from_agent,
+          array[rule.to_agent::text]
         );
       end if;
     end if;
     if caller_agent = mesh.waiting_for(rule) then
       perform mesh.decline_request(rule, caller_agent);
     end if;
-    perform mesh.record_rule_event(revoke_rule.caller, caller_agent, 'rule.revoked', rule);
+    perform mesh.record_rule_event(agent_api_revoke_rule.caller, caller_agent, 'rule.revoked', rule);
   end if;
 
   return json_build_object(
-    'from_agent', revoke_rule.from_agent,
-    'to_agent', revoke_rule.to_agent,
-    'port', revoke_rule.port,
-    'proto', revoke_rule.proto,
+    'from_agent', agent_api_revoke_rule.from_agent,
+    'to_agent', agent_api_revoke_rule.to_agent,
+    'port', agent_api_revoke_rule.port,
+    'proto', agent_api_revoke_rule.proto,
     'revoked', revoked
   );
 end
 $$;
-comment on function public.revoke_rule(jsonb, text, text, integer, text) is
+comment on function public.agent_api_revoke_rule(jsonb, text, text, integer, text) is
   'Ends a rule, or a request for one, for both of its agents. An agent that has not agreed to the '
   'request yet declines it for a day by calling this. Idempotent. Raises forbidden, and '
   'policy_rule for a rule that the policy has.';
@@ -8108,8 +8192,8 @@ comment on function public.revoke_rule(jsonb, text, text, integer, text) is
 -- of mesh.rules, one for each two agents, so code that reads rules need not know about the policy.
 --
 -- Locks, before step 1 of the order in config_versions.sql and after access locks:
---   - the policy: a change of tags takes it in shared mode, apply_policy exclusively. So neither
---     misses what the other changes.
+--   - the policy: a change of tags takes it in shared mode, agent_api_apply_policy exclusively. So
+--     neither misses what the other changes.
 --   - its rules: a change of tags that the policy names takes it exclusively. So if two agents get
 --     tags at the same time, the second sees the tags of the first.
 
@@ -8140,7 +8224,7 @@ comment on table mesh.policies is
 comment on column mesh.policies.source is 'The file as it was written, with its comments.';
 comment on column mesh.policies.fingerprint is 'The fingerprint of the plan that was applied.';
 comment on column mesh.policies.finished_at is
-  'When the last of its rules was made; null: apply_policy has to be called again.';
+  'When the last of its rules was made; null: agent_api_apply_policy has to be called again.';
 comment on column mesh.policies.rules is
   'How many rules of the policy are in mesh.rules. Changes only under the lock of the policy or of '
   'its rules.';
@@ -8224,7 +8308,7 @@ as $$
   cross join lateral jsonb_array_elements_text(r.rule -> 'ports') as p (port)
 $$;
 comment on function mesh.lines_of(jsonb) is
-  'The lines of a policy in the form of plan_policy.';
+  'The lines of a policy in the form of agent_api_plan_policy.';
 
 create function mesh.agents_named(name text) returns table (agent_id text)
 language sql
@@ -8793,7 +8877,10 @@ comment on function mesh.fingerprint_of(jsonb) is
   'A digest of a policy and of what its plan depends on: the policy in force, which agents have '
   'the tags that either policy names, and the tags of the agents that the tests name.';
 
-create function public.plan_policy(policy jsonb, max_entries integer default 200) returns json
+create function public.agent_api_plan_policy(
+  policy jsonb,
+  max_entries integer default 200
+) returns json
 language plpgsql
 stable
 security invoker
@@ -8803,11 +8890,11 @@ declare
   changes mesh.policy_change[];
   effects mesh.policy_effects;
 begin
-  perform mesh.refuse_malformed_policy(plan_policy.policy);
-  changes := mesh.changes_of_policy(plan_policy.policy);
+  perform mesh.refuse_malformed_policy(agent_api_plan_policy.policy);
+  changes := mesh.changes_of_policy(agent_api_plan_policy.policy);
   effects := mesh.effects_of(changes);
   return json_build_object(
-    'fingerprint', mesh.fingerprint_of(plan_policy.policy),
+    'fingerprint', mesh.fingerprint_of(agent_api_plan_policy.policy),
     'in_force', (
       select json_build_object(
         'fingerprint', p.fingerprint,
@@ -8819,7 +8906,7 @@ begin
     ),
     'tags', (
       select coalesce(json_object_agg(a.agent_id, agents.tags_of(a.agent_id)), '{}')
-      from jsonb_array_elements_text(coalesce(plan_policy.policy -> 'agents', '[]')) as a (agent_id)
+      from jsonb_array_elements_text(coalesce(agent_api_plan_policy.policy -> 'agents', '[]')) as a (agent_id)
     ),
     'rules', (
       select json_build_object(
@@ -8841,15 +8928,15 @@ begin
       )
     ),
     'changed_agents', cardinality(effects.changed_agents),
-    'gained_rules', mesh.policy_rules_json(effects.effective, true, plan_policy.max_entries),
-    'lost_rules', mesh.policy_rules_json(effects.effective, false, plan_policy.max_entries),
-    'gained_pairs', mesh.policy_pairs_json(effects.sights, true, plan_policy.max_entries),
-    'lost_pairs', mesh.policy_pairs_json(effects.sights, false, plan_policy.max_entries),
-    'agents', to_json((effects.changed_agents)[:plan_policy.max_entries])
+    'gained_rules', mesh.policy_rules_json(effects.effective, true, agent_api_plan_policy.max_entries),
+    'lost_rules', mesh.policy_rules_json(effects.effective, false, agent_api_plan_policy.max_entries),
+    'gained_pairs', mesh.policy_pairs_json(effects.sights, true, agent_api_plan_policy.max_entries),
+    'lost_pairs', mesh.policy_pairs_json(effects.sights, false, agent_api_plan_policy.max_entries),
+    'agents', to_json((effects.changed_agents)[:agent_api_plan_policy.max_entries])
   );
 end
 $$;
-comment on function public.plan_policy(jsonb, integer) is
+comment on function public.agent_api_plan_policy(jsonb, integer) is
   'What the project would gain and lose by a policy, {source, rules: [{from: [name], to: [name], '
   'ports: [number], proto}], agents?: the agents that its tests name}: {fingerprint, in_force: '
   '{fingerprint, applied_at, finished, rules} | null, tags: {agent_id: [tag]} of those agents, '
@@ -8903,7 +8990,7 @@ $$;
 comment on function mesh.policy_pairs_json(mesh.policy_sight[], boolean, integer) is
   'The first pairs that begin, or cease, to see each other.';
 
-create function public.read_policy() returns json
+create function public.agent_api_read_policy() returns json
 language sql
 stable
 security invoker
@@ -8918,9 +9005,9 @@ as $$
   )
   from mesh.policies p
 $$;
-comment on function public.read_policy() is
+comment on function public.agent_api_read_policy() is
   'The policy in force: {source: the file as it was written, fingerprint, applied_at, finished_at: '
-  'null while apply_policy has to be called again, rules}. Null before the first.';
+  'null while agent_api_apply_policy has to be called again, rules}. Null before the first.';
 
 -- schemas/mesh/policy/applying.sql
 
@@ -8948,9 +9035,9 @@ as $$
   from mesh.policy_lines l
 $$;
 comment on function mesh.policy_in_force() is
-  'The rules of the policy in force, in the form of plan_policy.';
+  'The rules of the policy in force, in the form of agent_api_plan_policy.';
 
-create function public.apply_policy(policy jsonb, expect text, max_changes integer default 5000)
+create function public.agent_api_apply_policy(policy jsonb, expect text, max_changes integer default 5000)
 returns json
 language plpgsql
 volatile
@@ -8964,22 +9051,22 @@ declare
   effects mesh.policy_effects;
   remaining integer;
 begin
-  perform mesh.refuse_malformed_policy(apply_policy.policy);
+  perform mesh.refuse_malformed_policy(agent_api_apply_policy.policy);
   perform pg_advisory_xact_lock(mesh.policy_lock());
   select p.* into in_force from mesh.policies p;
 
   -- Otherwise, an earlier call has begun to apply this policy, and this call continues.
-  if in_force.fingerprint is distinct from apply_policy.expect
-    or in_force.source is distinct from apply_policy.policy ->> 'source'
+  if in_force.fingerprint is distinct from agent_api_apply_policy.expect
+    or in_force.source is distinct from agent_api_apply_policy.policy ->> 'source'
   then
-    if mesh.fingerprint_of(apply_policy.policy) is distinct from apply_policy.expect then
+    if mesh.fingerprint_of(agent_api_apply_policy.policy) is distinct from agent_api_apply_policy.expect then
       raise sqlstate 'PT409' using
         message = 'policy_changed',
         hint = 'The policy in force or the tags of agents have changed since that plan: run `deno task policy:plan` again.';
     end if;
-    changes := mesh.changes_of_policy(apply_policy.policy);
+    changes := mesh.changes_of_policy(agent_api_apply_policy.policy);
     insert into mesh.policies as p (source, fingerprint)
-    values (apply_policy.policy ->> 'source', apply_policy.expect)
+    values (agent_api_apply_policy.policy ->> 'source', agent_api_apply_policy.expect)
     on conflict on constraint policies_pkey do update
     set source = excluded.source,
       fingerprint = excluded.fingerprint,
@@ -8988,12 +9075,12 @@ begin
     delete from mesh.policy_lines l where l.port > 0;
     insert into mesh.policy_lines (from_name, to_name, proto, port)
     select l.from_name, l.to_name, l.proto, l.port
-    from mesh.lines_of(apply_policy.policy) l;
+    from mesh.lines_of(agent_api_apply_policy.policy) l;
     perform agents.record_event(
       operator, null, 'policy.applied', null, null,
       (
         select jsonb_build_object(
-          'fingerprint', apply_policy.expect,
+          'fingerprint', agent_api_apply_policy.expect,
           'added', count(*) filter (where c.is_added),
           'removed', count(*) filter (where not c.is_added)
         )
@@ -9004,29 +9091,29 @@ begin
     changes := mesh.changes_of_policy(mesh.policy_in_force(), is_limited => false);
   end if;
 
-  remaining := greatest(cardinality(changes) - apply_policy.max_changes, 0);
-  effects := mesh.make_policy_changes(operator, changes[:apply_policy.max_changes]);
+  remaining := greatest(cardinality(changes) - agent_api_apply_policy.max_changes, 0);
+  effects := mesh.make_policy_changes(operator, changes[:agent_api_apply_policy.max_changes]);
   update mesh.policies p
   set finished_at = coalesce(p.finished_at, clock_timestamp())
   where p.only_row and remaining = 0;
   return json_build_object(
-    'fingerprint', apply_policy.expect,
+    'fingerprint', agent_api_apply_policy.expect,
     'added', (
-      select count(*) from unnest(changes[:apply_policy.max_changes]) as c where c.is_added
+      select count(*) from unnest(changes[:agent_api_apply_policy.max_changes]) as c where c.is_added
     ),
     'removed', (
-      select count(*) from unnest(changes[:apply_policy.max_changes]) as c where not c.is_added
+      select count(*) from unnest(changes[:agent_api_apply_policy.max_changes]) as c where not c.is_added
     ),
     'changed_agents', cardinality(effects.changed_agents),
     'remaining', remaining
   );
 end
 $$;
-comment on function public.apply_policy(jsonb, text, integer) is
-  'Puts a policy, in the form of plan_policy, into force: expect is the fingerprint of the plan. '
-  'Makes up to max_changes changes, first those that end a rule: {fingerprint, added, removed, '
-  'changed_agents, remaining}. While remaining is not 0, call it again. Idempotent. Raises '
-  'policy_changed, invalid_request, limit_exceeded.';
+comment on function public.agent_api_apply_policy(jsonb, text, integer) is
+  'Puts a policy, in the form of agent_api_plan_policy, into force: expect is the fingerprint of '
+  'the plan. Makes up to max_changes changes, first those that end a rule: {fingerprint, added, '
+  'removed, changed_agents, remaining}. While remaining is not 0, call it again. Idempotent. '
+  'Raises policy_changed, invalid_request, limit_exceeded.';
 
 -- schemas/mesh/paths/path_reports.sql
 
@@ -9260,7 +9347,7 @@ $$;
 comment on function mesh.path_json(mesh.path_reports, timestamptz) is
   'A path as one side reported it at that time; null without a report or a time.';
 
-create function public.forget_paths(caller jsonb, max_entries integer) returns json
+create function public.agent_api_forget_paths(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
@@ -9271,14 +9358,14 @@ declare
   kept_since constant timestamptz := now() - interval '2 days';
   remaining integer;
 begin
-  perform agents.authenticate_operator(forget_paths.caller);
+  perform agents.authenticate_operator(agent_api_forget_paths.caller);
   delete from mesh.path_reports r
   where r.ctid = any (array(
     select d.ctid
     from mesh.path_reports d
     where d.confirmed_at < kept_since
     order by d.confirmed_at
-    limit forget_paths.max_entries
+    limit agent_api_forget_paths.max_entries
     for update skip locked
   ));
   select count(*) into remaining
@@ -9291,7 +9378,7 @@ begin
   return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.forget_paths(jsonb, integer) is
+comment on function public.agent_api_forget_paths(jsonb, integer) is
   'Deletes up to max_entries reports of paths that were not repeated for two days, because they '
   'contain addresses. Returns {remaining}, which counts at most a thousand. Raises forbidden for '
   'an agent.';
@@ -9404,21 +9491,21 @@ comment on function mesh.observed_endpoints(text, text[], integer) is
 
 -- The names by which a relay knows the agents that use it.
 
-create function public.read_relay_name(caller jsonb, agent_id text) returns json
+create function public.agent_api_read_relay_name(caller jsonb, agent_id text) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(read_relay_name.caller);
+  caller_agent text := agents.authenticate(agent_api_read_relay_name.caller);
   subject text;
   relay_name text;
 begin
-  if caller_agent is null and read_relay_name.agent_id is null then
+  if caller_agent is null and agent_api_read_relay_name.agent_id is null then
     return json_build_object('relay_name', 'operator');
   end if;
-  subject := agents.require_self(caller_agent, read_relay_name.agent_id);
+  subject := agents.require_self(caller_agent, agent_api_read_relay_name.agent_id);
   select host(l.ipv4) into relay_name
   from mesh.peers p
   join mesh.address_leases l on l.agent_id = p.agent_id
@@ -9430,7 +9517,7 @@ begin
   return json_build_object('relay_name', relay_name);
 end
 $$;
-comment on function public.read_relay_name(jsonb, text) is
+comment on function public.agent_api_read_relay_name(jsonb, text) is
   'The name by which a relay and its log know an agent that has a peer: its IPv4 address in the '
   'mesh. The operator can look it up, and after an erasure it leads to nobody. The operator, who '
   'may try a relay without an agent_id, is named operator. Raises forbidden, peer_not_found.';
@@ -9485,10 +9572,10 @@ end
 $$;
 comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
-  'wait for the answer, and when it reported its paths if it did. Returns what record_heartbeat '
-  'returns, or null without a peer.';
+  'wait for the answer, and when it reported its paths if it did. Returns what '
+  'agent_api_record_heartbeat returns, or null without a peer.';
 
-create function public.record_heartbeat(
+create function public.agent_api_record_heartbeat(
   caller jsonb,
   agent_id text,
   config_version bigint,
@@ -9505,12 +9592,13 @@ declare
   paths_reported_at timestamptz;
   answer json;
 begin
-  subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
-  if record_heartbeat.paths is not null then
-    paths_reported_at := mesh.note_paths(subject, record_heartbeat.paths);
+  subject := agents.require_self(agents.admit(agent_api_record_heartbeat.caller), agent_api_record_heartbeat.agent_id);
+  if agent_api_record_heartbeat.paths is not null then
+    paths_reported_at := mesh.note_paths(subject, agent_api_record_heartbeat.paths);
   end if;
   answer := mesh.note_sign_of_life(
-    subject, record_heartbeat.config_version, record_heartbeat.wait_seconds, paths_reported_at
+    subject, agent_api_record_heartbeat.config_version, agent_api_record_heartbeat.wait_seconds,
+    paths_reported_at
   );
   if answer is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -9518,19 +9606,19 @@ begin
   return answer;
 end
 $$;
-comment on function public.record_heartbeat(jsonb, text, bigint, integer, jsonb) is
+comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
   'wait for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns '
   'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
-create function public.read_heartbeat(caller jsonb, agent_id text) returns json
+create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(read_heartbeat.caller, read_heartbeat.agent_id);
+  subject text := agents.subject_of(agent_api_read_heartbeat.caller, agent_api_read_heartbeat.agent_id);
   answer json;
 begin
   select json_build_object(
@@ -9548,16 +9636,16 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_heartbeat(jsonb, text) is
-  'What record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. Raises '
-  'forbidden, invalid_request, peer_not_found.';
+comment on function public.agent_api_read_heartbeat(jsonb, text) is
+  'What agent_api_record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. '
+  'Raises forbidden, invalid_request, peer_not_found.';
 
 -- schemas/mesh/configuration.sql
 
 -- What agents read of the mesh: the network map, and the state that a configuration is rendered
 -- from. /wg_config renders exactly one such state, so version and text always belong together. If a
--- PSK does not exist yet, the function calls store_psks with a new one and renders what that
--- returns. Whichever side comes first, both get the same PSK.
+-- PSK does not exist yet, the function calls agent_api_store_psks with a new one and renders what
+-- that returns. Whichever side comes first, both get the same PSK.
 
 create function mesh.rules_that_name(agent_id text, active boolean)
 returns table (
@@ -9600,7 +9688,7 @@ comment on function mesh.with_neighbours(text) is
   'An agent and its neighbours (mesh.neighbours), in byte order: an index lookup of many names '
   'sorts them first, which takes no time if they are sorted already.';
 
-create function public.read_netmap(
+create function public.agent_api_read_netmap(
   caller jsonb, agent_id text, online_seconds integer, rendering_revision integer default 0
 ) returns json
 language plpgsql
@@ -9614,7 +9702,7 @@ set enable_nestloop = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
+  subject text collate "C" := agents.subject_of(agent_api_read_netmap.caller, agent_api_read_netmap.agent_id);
   named text[] := mesh.with_neighbours(subject);
   own_liveness mesh.liveness;
   answer json;
@@ -9623,7 +9711,7 @@ begin
   select json_build_object(
     'agent_id', subject,
     'config_version', (
-      select v.version + read_netmap.rendering_revision
+      select v.version + agent_api_read_netmap.rendering_revision
       from mesh.config_versions v
       where v.agent_id = subject
     ),
@@ -9637,7 +9725,7 @@ begin
       left join mesh.path_reports others
         on others.other_agent = subject and others.agent_id = p.agent_id
       cross join lateral mesh.map_entry(
-        p, a, l, read_netmap.online_seconds, subject,
+        p, a, l, agent_api_read_netmap.online_seconds, subject,
         case when pair.made_at is not null then pair.psk_version end,
         case
           when p.agent_id = subject then null
@@ -9645,10 +9733,11 @@ begin
             then '{"reported_by_self": null, "reported_by_peer": null}'
           else json_build_object(
             'reported_by_self', mesh.path_json(
-              own, mesh.time_of_report(own.left_out_at, own_liveness, read_netmap.online_seconds)
+              own,
+              mesh.time_of_report(own.left_out_at, own_liveness, agent_api_read_netmap.online_seconds)
             ),
             'reported_by_peer', mesh.path_json(
-              others, mesh.time_of_report(others.left_out_at, l, read_netmap.online_seconds)
+              others, mesh.time_of_report(others.left_out_at, l, agent_api_read_netmap.online_seconds)
             )
           )
         end
@@ -9680,7 +9769,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_netmap(jsonb, text, integer, integer) is
+comment on function public.agent_api_read_netmap(jsonb, text, integer, integer) is
   'What an agent sees: itself and the peers that share an active rule with it, the active rules '
   'that name it, and the requests that name it. rendering_revision is added to its '
   'config_version: the functions pass their own, and return the answer unchanged. Raises '
@@ -9690,7 +9779,7 @@ create function mesh.configuration_state(agent_id text, online_seconds integer) 
 language plpgsql
 stable
 set search_path = ''
--- For the same reasons as in read_netmap.
+-- For the same reasons as in agent_api_read_netmap.
 set enable_nestloop = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -9770,7 +9859,7 @@ comment on function mesh.configuration_state(text, integer) is
   'PSKs are encrypted, and null if not made yet. Without online_seconds, it leaves out what is '
   'only in JSON: outbound rules and observed endpoints. Null for an agent without a peer.';
 
-create function public.read_wg_config(
+create function public.agent_api_read_wg_config(
   caller jsonb, agent_id text, online_seconds integer default 90
 ) returns json
 language plpgsql
@@ -9780,7 +9869,8 @@ set search_path = ''
 as $$
 declare
   state json := mesh.configuration_state(
-    agents.subject_of(read_wg_config.caller, read_wg_config.agent_id), read_wg_config.online_seconds
+    agents.subject_of(agent_api_read_wg_config.caller, agent_api_read_wg_config.agent_id),
+    agent_api_read_wg_config.online_seconds
   );
 begin
   if state is null then
@@ -9789,7 +9879,7 @@ begin
   return state;
 end
 $$;
-comment on function public.read_wg_config(jsonb, text, integer) is
+comment on function public.agent_api_read_wg_config(jsonb, text, integer) is
   'What an agent''s configuration is rendered from. With online_seconds, also what is not part of '
   'the text: outbound rules, and where reachable neighbours see each peer (observed_endpoint | '
   'null). Raises forbidden, invalid_request, peer_not_found.';
@@ -9798,7 +9888,7 @@ comment on function public.read_wg_config(jsonb, text, integer) is
 
 -- Storing and rotating the PSKs of pairs.
 
-create function public.store_psks(
+create function public.agent_api_store_psks(
   caller jsonb, agent_id text, psks jsonb, online_seconds integer default 90
 ) returns json
 language plpgsql
@@ -9809,15 +9899,15 @@ as $$
 declare
   subject text;
 begin
-  subject := agents.require_self(agents.admit(store_psks.caller), store_psks.agent_id);
+  subject := agents.require_self(agents.admit(agent_api_store_psks.caller), agent_api_store_psks.agent_id);
   perform mesh.lock_pairs(
     subject,
-    array(select m.agent_id from jsonb_to_recordset(store_psks.psks) as m (agent_id text))
+    array(select m.agent_id from jsonb_to_recordset(agent_api_store_psks.psks) as m (agent_id text))
   );
 
   with missing as materialized (
     select p.ctid as row_id, m.psk_version, m.encrypted_psk
-    from jsonb_to_recordset(store_psks.psks)
+    from jsonb_to_recordset(agent_api_store_psks.psks)
       as m (agent_id text, psk_version integer, encrypted_psk text)
     -- `limit 1` forces one index lookup per PSK. Otherwise the planner, which does not know the
     -- list's length, might compare all with all.
@@ -9841,17 +9931,17 @@ begin
   -- The pairs are locked, so their ctid has not changed.
   where p.ctid = m.row_id;
 
-  return public.read_wg_config(store_psks.caller, store_psks.agent_id, store_psks.online_seconds);
+  return public.agent_api_read_wg_config(agent_api_store_psks.caller, agent_api_store_psks.agent_id, agent_api_store_psks.online_seconds);
 end
 $$;
-comment on function public.store_psks(jsonb, text, jsonb, integer) is
+comment on function public.agent_api_store_psks(jsonb, text, jsonb, integer) is
   'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. Each '
   'is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody was '
   'given that PSK before. Otherwise the other side could keep an agent waiting by making and '
-  'replacing PSKs all the time. Then returns what read_wg_config returns, and raises the same '
-  'errors.';
+  'replacing PSKs all the time. Then returns what agent_api_read_wg_config returns, and raises the '
+  'same errors.';
 
-create function public.rotate_psk(caller jsonb, a text, b text) returns json
+create function public.agent_api_rotate_psk(caller jsonb, a text, b text) returns json
 language plpgsql
 volatile
 security invoker
@@ -9862,23 +9952,23 @@ declare
   pair mesh.pairs;
   asked_at timestamptz;
 begin
-  caller_agent := agents.require_one_of(agents.admit(rotate_psk.caller), rotate_psk.a, rotate_psk.b);
+  caller_agent := agents.require_one_of(agents.admit(agent_api_rotate_psk.caller), agent_api_rotate_psk.a, agent_api_rotate_psk.b);
   perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[rotate_psk.a, rotate_psk.b]);
-  perform mesh.lock_config_versions(array[rotate_psk.a, rotate_psk.b]);
+  perform mesh.lock_agents(array[agent_api_rotate_psk.a, agent_api_rotate_psk.b]);
+  perform mesh.lock_config_versions(array[agent_api_rotate_psk.a, agent_api_rotate_psk.b]);
 
   -- A pair has a row only while both are registered.
   select p.* into pair
   from mesh.pairs p
-  where p.low_agent = least(rotate_psk.a collate "C", rotate_psk.b collate "C")
-    and p.high_agent = greatest(rotate_psk.a collate "C", rotate_psk.b collate "C")
-    and mesh.see_each_other(rotate_psk.a, rotate_psk.b)
+  where p.low_agent = least(agent_api_rotate_psk.a collate "C", agent_api_rotate_psk.b collate "C")
+    and p.high_agent = greatest(agent_api_rotate_psk.a collate "C", agent_api_rotate_psk.b collate "C")
+    and mesh.see_each_other(agent_api_rotate_psk.a, agent_api_rotate_psk.b)
   for update;
   if not found then
     if caller_agent is null then
       raise sqlstate 'PT404' using
         message = 'peer_not_found',
-        hint = mesh.missing_for_psk(rotate_psk.a, rotate_psk.b);
+        hint = mesh.missing_for_psk(agent_api_rotate_psk.a, agent_api_rotate_psk.b);
     end if;
     -- An agent gets no reason, because it must not learn whether the other one is registered.
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -9895,20 +9985,20 @@ begin
     returning p.* into pair;
     perform mesh.raise_config_versions(array[pair.low_agent, pair.high_agent]);
     perform agents.record_change(
-      rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent,
+      agent_api_rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent,
       jsonb_build_object('high_agent', pair.high_agent, 'psk_version', pair.psk_version),
       pair.high_agent
     );
   end if;
   return json_build_object(
-    'a', rotate_psk.a,
-    'b', rotate_psk.b,
+    'a', agent_api_rotate_psk.a,
+    'b', agent_api_rotate_psk.b,
     'psk_version', pair.psk_version,
     'rotated_at', agents.iso_timestamp(asked_at)
   );
 end
 $$;
-comment on function public.rotate_psk(jsonb, text, text) is
+comment on function public.agent_api_rotate_psk(jsonb, text, text) is
   'Replaces the PSK of a pair. The next configuration of either side makes the new one. If the '
   'newest is not made yet, nothing changes, and the answer names it. In either case rotated_at is '
   'the time of this call: no PSK that anybody was given before it stays valid. Raises forbidden, '
@@ -10025,7 +10115,7 @@ $$;
 comment on function mesh.psk_counts() is
   'How many PSKs each encryption key encrypts, and when the oldest of them was made.';
 
-create function public.read_mesh_metrics(
+create function public.agent_api_read_mesh_metrics(
   caller jsonb,
   online_seconds integer,
   rendering_revision integer default 0
@@ -10039,9 +10129,10 @@ declare
   peers_per_call constant integer := 2000;
   answer json;
 begin
-  perform agents.authenticate_operator(read_mesh_metrics.caller);
+  perform agents.authenticate_operator(agent_api_read_mesh_metrics.caller);
   perform mesh.continue_census(
-    read_mesh_metrics.online_seconds, peers_per_call, read_mesh_metrics.rendering_revision
+    agent_api_read_mesh_metrics.online_seconds, peers_per_call,
+    agent_api_read_mesh_metrics.rendering_revision
   );
 
   select json_build_object(
@@ -10081,11 +10172,11 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_mesh_metrics(jsonb, integer, integer) is
+comment on function public.agent_api_read_mesh_metrics(jsonb, integer, integer) is
   'What agent-mesh returns at /metrics: {peers, activity, peers_behind, peers_counted_at, rules, '
-  'psks}; times are seconds since 1970, or null. peers_behind counts the peers that check_mesh '
-  'reports as version_lags with the same online_seconds and rendering_revision. Raises '
-  'unauthenticated, forbidden.';
+  'psks}; times are seconds since 1970, or null. peers_behind counts the peers that '
+  'agent_api_check_mesh reports as version_lags with the same online_seconds and '
+  'rendering_revision. Raises unauthenticated, forbidden.';
 
 -- schemas/changes/feeds.sql
 
@@ -10694,7 +10785,7 @@ comment on function agents.events_page(
 
 -- Pages of events, as /events answers them and as the operator's commands read them.
 
-create function public.list_events(
+create function public.agent_api_list_events(
   caller jsonb,
   agent_id text,
   types text[],
@@ -10707,24 +10798,25 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(list_events.caller);
-  subject text := coalesce(caller_agent, list_events.agent_id);
+  caller_agent text := agents.authenticate(agent_api_list_events.caller);
+  subject text := coalesce(caller_agent, agent_api_list_events.agent_id);
 begin
-  if caller_agent <> list_events.agent_id then
+  if caller_agent <> agent_api_list_events.agent_id then
     raise sqlstate 'PT403' using message = 'forbidden';
   end if;
   return agents.events_page(
-    subject, null, list_events.types, null, list_events.max_entries, list_events.after, null,
+    subject, null, agent_api_list_events.types, null, agent_api_list_events.max_entries,
+    agent_api_list_events.after, null,
     is_for_operator => false
   );
 end
 $$;
-comment on function public.list_events(jsonb, text, text[], integer, text) is
+comment on function public.agent_api_list_events(jsonb, text, text[], integer, text) is
   'The events of these types that concern an agent (null, from the operator: all), oldest first, '
   'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
   'empty even if there are more events. Raises forbidden, invalid_request, position_expired.';
 
-create function public.find_events(
+create function public.agent_api_find_events(
   max_entries integer,
   after text default null,
   since timestamptz default null,
@@ -10740,12 +10832,14 @@ security invoker
 set search_path = ''
 as $$
   select agents.events_page(
-    find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
-    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
-    until => find_events.until
+    agent_api_find_events.agent_id, agent_api_find_events.artifact_id, agent_api_find_events.types,
+    agent_api_find_events.since,
+    agent_api_find_events.max_entries, agent_api_find_events.after, agent_api_find_events.before,
+    is_for_operator => true,
+    until => agent_api_find_events.until
   )
 $$;
-comment on function public.find_events(
+comment on function public.agent_api_find_events(
   integer, text, timestamptz, text, text, text[], text, timestamptz
 ) is
   'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
@@ -10946,7 +11040,7 @@ end;
 comment on function agents.may_have_new_event(text, text) is
   'False only where has_new_event, of any types, is false.';
 
-create function public.find_changes(waits jsonb) returns json
+create function public.agent_api_find_changes(waits jsonb) returns json
 language plpgsql
 stable
 security invoker
@@ -10980,7 +11074,7 @@ begin
         '-', 2
       ) as events_place,
       coalesce(c.agent_id, e.wait ->> 'agent_id') as agent_id
-    from jsonb_array_elements(find_changes.waits) with ordinality as e (wait, number)
+    from jsonb_array_elements(agent_api_find_changes.waits) with ordinality as e (wait, number)
     left join lateral (
       select k.agent_id
       from agents.keys k
@@ -11018,7 +11112,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.find_changes(jsonb) is
+comment on function public.agent_api_find_changes(jsonb) is
   'Which of these waits have news, by their positions in the array, from 0: waits is [{kind: '
   '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
   'version}, {kind: "events", caller, agent_id, types, after}, {kind: "all", caller, agent_id, '
@@ -11122,7 +11216,7 @@ comment on function agents.find_news(text, text, text) is
   'What is new for an agent after each position that is given: {inbox?: {latest, changed}, '
   'events?: {latest, changed}}. Raises position_expired.';
 
-create function public.begin_wait(
+create function public.agent_api_begin_wait(
   caller jsonb,
   agent_id text,
   config_version bigint,
@@ -11141,25 +11235,25 @@ declare
   paths_reported_at timestamptz;
   heartbeat json;
 begin
-  subject := agents.require_self(agents.admit(begin_wait.caller), begin_wait.agent_id);
-  perform agents.check_positions(begin_wait.inbox_after, begin_wait.events_after);
-  if begin_wait.paths is not null then
-    paths_reported_at := mesh.note_paths(subject, begin_wait.paths);
+  subject := agents.require_self(agents.admit(agent_api_begin_wait.caller), agent_api_begin_wait.agent_id);
+  perform agents.check_positions(agent_api_begin_wait.inbox_after, agent_api_begin_wait.events_after);
+  if agent_api_begin_wait.paths is not null then
+    paths_reported_at := mesh.note_paths(subject, agent_api_begin_wait.paths);
   end if;
   heartbeat := mesh.note_sign_of_life(
-    subject, begin_wait.config_version, begin_wait.wait_seconds, paths_reported_at
+    subject, agent_api_begin_wait.config_version, agent_api_begin_wait.wait_seconds, paths_reported_at
   );
   return jsonb_build_object('config_version', heartbeat -> 'config_version')
-    || agents.find_news(subject, begin_wait.inbox_after, begin_wait.events_after);
+    || agents.find_news(subject, agent_api_begin_wait.inbox_after, agent_api_begin_wait.events_after);
 end
 $$;
-comment on function public.begin_wait(jsonb, text, bigint, text, text, integer, jsonb) is
-  'Records the heartbeat of an agent that has a peer, as record_heartbeat does, and returns what '
-  'is new after each position that is given: {config_version | null, inbox?: {latest, changed}, '
-  'events?: {latest, changed}}. Without a peer, config_version is null. Raises forbidden, '
-  'invalid_request, position_expired.';
+comment on function public.agent_api_begin_wait(jsonb, text, bigint, text, text, integer, jsonb) is
+  'Records the heartbeat of an agent that has a peer, as agent_api_record_heartbeat does, and '
+  'returns what is new after each position that is given: {config_version | null, inbox?: {latest, '
+  'changed}, events?: {latest, changed}}. Without a peer, config_version is null. Raises '
+  'forbidden, invalid_request, position_expired.';
 
-create function public.read_news(
+create function public.agent_api_read_news(
   caller jsonb, agent_id text, inbox_after text, events_after text
 ) returns json
 language plpgsql
@@ -11168,18 +11262,18 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(read_news.caller, read_news.agent_id);
+  subject text := agents.subject_of(agent_api_read_news.caller, agent_api_read_news.agent_id);
 begin
   return jsonb_build_object('config_version', (
     select v.version
     from mesh.config_versions v
     where v.agent_id = subject and exists (select from mesh.peers p where p.agent_id = subject)
-  )) || agents.find_news(subject, read_news.inbox_after, read_news.events_after);
+  )) || agents.find_news(subject, agent_api_read_news.inbox_after, agent_api_read_news.events_after);
 end
 $$;
-comment on function public.read_news(jsonb, text, text, text) is
-  'What begin_wait returns, read after a wait: a heartbeat counts when it arrives. Raises '
-  'forbidden, position_expired.';
+comment on function public.agent_api_read_news(jsonb, text, text, text) is
+  'What agent_api_begin_wait returns, read after a wait: a heartbeat counts when it arrives. '
+  'Raises forbidden, position_expired.';
 
 -- schemas/changes/settling.sql
 
@@ -11218,7 +11312,7 @@ $$;
 comment on function agents.tell_reads(agents.reads) is
   'Writes the event of counted reads that no event has reported. For a row that was just deleted.';
 
-create function public.settle_reads(caller jsonb, max_entries integer) returns json
+create function public.agent_api_settle_reads(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
@@ -11228,7 +11322,7 @@ declare
   settled agents.reads;
   remaining integer;
 begin
-  perform agents.authenticate_operator(settle_reads.caller);
+  perform agents.authenticate_operator(agent_api_settle_reads.caller);
 
   for settled in
     delete from agents.reads r
@@ -11238,7 +11332,7 @@ begin
       from agents.reads d
       where d.told_at <= now() - interval '1 minute'
       order by d.told_at
-      limit settle_reads.max_entries
+      limit agent_api_settle_reads.max_entries
       for update skip locked
     ))
     returning r.*
@@ -11256,12 +11350,12 @@ begin
   return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.settle_reads(jsonb, integer) is
+comment on function public.agent_api_settle_reads(jsonb, integer) is
   'Writes the events of counted reads that no event has reported, once their minute has passed, '
   'and deletes their rows. Returns {remaining}, which counts at most a thousand. Raises forbidden '
   'for an agent.';
 
-create function public.settle_changes(caller jsonb, max_entries integer) returns json
+create function public.agent_api_settle_changes(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
@@ -11271,14 +11365,14 @@ declare
   due agents.repeated_changes;
   remaining integer;
 begin
-  perform agents.authenticate_operator(settle_changes.caller);
+  perform agents.authenticate_operator(agent_api_settle_changes.caller);
 
   for due in
     select c.*
     from agents.repeated_changes c
     where c.due_at <= now()
     order by c.due_at
-    limit settle_changes.max_entries
+    limit agent_api_settle_changes.max_entries
     for update skip locked
   loop
     if due.untold = 0 then
@@ -11301,28 +11395,32 @@ begin
   return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.settle_changes(jsonb, integer) is
+comment on function public.agent_api_settle_changes(jsonb, integer) is
   'Writes the events of counted changes that no event has reported, once their minute has passed, '
   'with the time of the last change as last_at. Deletes rows of things that were not changed '
   'again within an hour. Returns {remaining}, which counts at most a thousand. Raises forbidden '
   'for an agent.';
 
-create function public.forget_events(caller jsonb, retention_days integer, max_entries integer) returns json
+create function public.agent_api_forget_events(
+  caller jsonb,
+  retention_days integer,
+  max_entries integer
+) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  kept_since timestamptz := now() - make_interval(days => forget_events.retention_days);
+  kept_since timestamptz := now() - make_interval(days => agent_api_forget_events.retention_days);
   last_looked_at bigint;
   forgotten integer;
   first_id bigint;
   last_id bigint;
   remaining integer := 0;
 begin
-  perform agents.authenticate_operator(forget_events.caller);
-  if forget_events.retention_days < 30 then
+  perform agents.authenticate_operator(agent_api_forget_events.caller);
+  if agent_api_forget_events.retention_days < 30 then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "retention_days", "message": "Must be at least 30."}]}';
@@ -11337,12 +11435,12 @@ begin
     select o.event_id, o.occurred_at < kept_since as is_over
     from agents.events o
     order by o.event_id
-    limit forget_events.max_entries
+    limit agent_api_forget_events.max_entries
   ) e;
 
   if forgotten > 0 then
     perform agents.record_event(
-      forget_events.caller, null, 'events.forgotten', null, null,
+      agent_api_forget_events.caller, null, 'events.forgotten', null, null,
       jsonb_build_object(
         'removed', forgotten,
         'first_event_id', first_id,
@@ -11366,7 +11464,7 @@ begin
   return json_build_object('forgotten', forgotten, 'remaining', remaining);
 end
 $$;
-comment on function public.forget_events(jsonb, integer, integer) is
+comment on function public.agent_api_forget_events(jsonb, integer, integer) is
   'Deletes events older than the given number of days, at least 30, among the max_entries oldest, '
   'and writes one event that says which. Returns {forgotten, remaining}, where remaining counts '
   'at most a thousand. Raises forbidden for an agent, invalid_request.';
@@ -11375,33 +11473,33 @@ comment on function public.forget_events(jsonb, integer, integer) is
 
 -- The operator sets limits of single agents.
 
-create function public.set_agent_quota(agent_id text, quota_bytes bigint) returns json
+create function public.agent_api_set_agent_quota(agent_id text, quota_bytes bigint) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 begin
-  if not agents.is_agent_id(set_agent_quota.agent_id) or set_agent_quota.quota_bytes < 0 then
+  if not agents.is_agent_id(agent_api_set_agent_quota.agent_id) or agent_api_set_agent_quota.quota_bytes < 0 then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "quota_bytes", "message": "Must be an agent and a number of bytes, at least 0."}]}';
   end if;
-  if set_agent_quota.quota_bytes is null then
-    delete from artifacts.agent_limits l where l.agent_id = set_agent_quota.agent_id;
+  if agent_api_set_agent_quota.quota_bytes is null then
+    delete from artifacts.agent_limits l where l.agent_id = agent_api_set_agent_quota.agent_id;
   else
     insert into artifacts.agent_limits as l (agent_id, quota_bytes)
-    values (set_agent_quota.agent_id, set_agent_quota.quota_bytes)
+    values (agent_api_set_agent_quota.agent_id, agent_api_set_agent_quota.quota_bytes)
     on conflict on constraint agent_limits_pkey do update set quota_bytes = excluded.quota_bytes;
   end if;
   perform agents.record_event(
-    '{"kind": "operator"}', null, 'agent.limited', set_agent_quota.agent_id, null,
-    jsonb_build_object('quota_bytes', set_agent_quota.quota_bytes)
+    '{"kind": "operator"}', null, 'agent.limited', agent_api_set_agent_quota.agent_id, null,
+    jsonb_build_object('quota_bytes', agent_api_set_agent_quota.quota_bytes)
   );
-  return json_build_object('agent_id', set_agent_quota.agent_id, 'quota_bytes', set_agent_quota.quota_bytes);
+  return json_build_object('agent_id', agent_api_set_agent_quota.agent_id, 'quota_bytes', agent_api_set_agent_quota.quota_bytes);
 end
 $$;
-comment on function public.set_agent_quota(text, bigint) is
+comment on function public.agent_api_set_agent_quota(text, bigint) is
   'Sets how many bytes an agent''s files may have together (0: any number; null: the project''s '
   'setting applies). Existing files stay. Raises invalid_request.';
 
@@ -11489,7 +11587,7 @@ $$;
 comment on function agents.refuse_wrong_tags(text, text[]) is
   'Raises invalid_request unless these are an agent''s name and tags.';
 
-create function public.count_tag_losses(agent_id text, tags text[]) returns json
+create function public.agent_api_count_tag_losses(agent_id text, tags text[]) returns json
 language plpgsql
 stable
 security invoker
@@ -11497,15 +11595,15 @@ set search_path = ''
 as $$
 declare
   max_counted constant integer := 10000;
-  tags_before constant text[] := agents.tags_of(count_tag_losses.agent_id);
+  tags_before constant text[] := agents.tags_of(agent_api_count_tag_losses.agent_id);
   changed text[];
   removed text[];
 begin
-  perform agents.refuse_wrong_tags(count_tag_losses.agent_id, count_tag_losses.tags);
+  perform agents.refuse_wrong_tags(agent_api_count_tag_losses.agent_id, agent_api_count_tag_losses.tags);
   removed := array(
-    select b from unnest(tags_before) b where b <> all (count_tag_losses.tags) order by b collate "C"
+    select b from unnest(tags_before) b where b <> all (agent_api_count_tag_losses.tags) order by b collate "C"
   );
-  changed := removed || array(select a from unnest(count_tag_losses.tags) a where a <> all (tags_before));
+  changed := removed || array(select a from unnest(agent_api_count_tag_losses.tags) a where a <> all (tags_before));
   return json_build_object(
     'tags', removed,
     'rules', (
@@ -11513,7 +11611,7 @@ begin
       from unnest(
         case
           when mesh.policy_names(changed)
-          then mesh.policy_changes_of(count_tag_losses.agent_id, count_tag_losses.tags)
+          then mesh.policy_changes_of(agent_api_count_tag_losses.agent_id, agent_api_count_tag_losses.tags)
         end
       ) as c
       where not c.is_added
@@ -11531,29 +11629,29 @@ begin
   );
 end
 $$;
-comment on function public.count_tag_losses(text, text[]) is
+comment on function public.agent_api_count_tag_losses(text, text[]) is
   'What an agent loses if these become its tags: {tags, rules, grants}. tags: the tags that it '
   'loses; rules: how many rules of the policy it loses; grants: how many live grants are to a tag '
   'that it loses, at most 10,000. Raises invalid_request.';
 
-create function public.set_agent_tags(agent_id text, tags text[]) returns json
+create function public.agent_api_set_agent_tags(agent_id text, tags text[]) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 begin
-  perform agents.refuse_wrong_tags(set_agent_tags.agent_id, set_agent_tags.tags);
-  perform agents.end_access(set_agent_tags.agent_id);
+  perform agents.refuse_wrong_tags(agent_api_set_agent_tags.agent_id, agent_api_set_agent_tags.tags);
+  perform agents.end_access(agent_api_set_agent_tags.agent_id);
   return json_build_object(
-    'agent_id', set_agent_tags.agent_id,
+    'agent_id', agent_api_set_agent_tags.agent_id,
     'tags', agents.replace_tags(
-      '{"kind": "operator"}', set_agent_tags.agent_id, set_agent_tags.tags
+      '{"kind": "operator"}', agent_api_set_agent_tags.agent_id, agent_api_set_agent_tags.tags
     )
   );
 end
 $$;
-comment on function public.set_agent_tags(text, text[]) is
+comment on function public.agent_api_set_agent_tags(text, text[]) is
   'Replaces the tags of an agent: {agent_id, tags}. Its next enrolment gives it the enrolment''s '
   'tags again. Raises invalid_request, limit_exceeded.';
 
@@ -11696,7 +11794,7 @@ comment on function agents.end_artifacts(text, boolean, integer) is
   'Deletes up to max_entries artifacts of an agent, as /delete does, or only the pending ones; '
   'returns how many.';
 
-create function public.remove_agent(
+create function public.agent_api_remove_agent(
   agent_id text,
   keep_artifacts boolean default false,
   max_entries integer default 2000
@@ -11714,48 +11812,49 @@ declare
   revoked_grants integer;
   deleted_artifacts integer;
 begin
-  perform agents.end_access(remove_agent.agent_id);
-  perform mesh.enter_policy(agents.tags_of(remove_agent.agent_id));
-  insert into agents.removed_agents (agent_id) values (remove_agent.agent_id) on conflict do nothing;
+  perform agents.end_access(agent_api_remove_agent.agent_id);
+  perform mesh.enter_policy(agents.tags_of(agent_api_remove_agent.agent_id));
+  insert into agents.removed_agents (agent_id) values (agent_api_remove_agent.agent_id) on conflict do nothing;
   is_newly_removed := found;
-  revoked_keys := (public.revoke_agent_keys(remove_agent.agent_id) ->> 'revoked')::integer;
+  revoked_keys := (public.agent_api_revoke_agent_keys(agent_api_remove_agent.agent_id) ->> 'revoked')::integer;
   update agents.enrolled_agents a
   set ended_at = clock_timestamp()
-  where a.agent_id = remove_agent.agent_id and a.ended_at is null;
-  peer_removed := (public.remove_peer(operator, remove_agent.agent_id) ->> 'removed')::boolean;
+  where a.agent_id = agent_api_remove_agent.agent_id and a.ended_at is null;
+  peer_removed := (public.agent_api_remove_peer(operator, agent_api_remove_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
-  revoked_grants := agents.end_grants(remove_agent.agent_id, remove_agent.max_entries);
+  revoked_grants := agents.end_grants(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
-    remove_agent.agent_id, remove_agent.keep_artifacts, remove_agent.max_entries
+    agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
+    agent_api_remove_agent.max_entries
   );
-  delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
-  perform agents.replace_tags(operator, remove_agent.agent_id, '{}');
-  delete from artifacts.agent_limits l where l.agent_id = remove_agent.agent_id;
-  delete from agents.changed_things t where t.actor = remove_agent.agent_id;
+  delete from artifacts.blocked_senders b where b.agent_id = agent_api_remove_agent.agent_id;
+  perform agents.replace_tags(operator, agent_api_remove_agent.agent_id, '{}');
+  delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;
+  delete from agents.changed_things t where t.actor = agent_api_remove_agent.agent_id;
 
   if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
     perform agents.record_event(
-      operator, null, 'agent.removed', remove_agent.agent_id, null,
-      jsonb_build_object('keep_artifacts', remove_agent.keep_artifacts)
+      operator, null, 'agent.removed', agent_api_remove_agent.agent_id, null,
+      jsonb_build_object('keep_artifacts', agent_api_remove_agent.keep_artifacts)
     );
   end if;
   return json_build_object(
-    'agent_id', remove_agent.agent_id,
+    'agent_id', agent_api_remove_agent.agent_id,
     'keys', revoked_keys,
     'peer', peer_removed,
     'grants', revoked_grants,
     'artifacts', deleted_artifacts,
-    'remaining', greatest(revoked_grants, deleted_artifacts) >= remove_agent.max_entries
+    'remaining', greatest(revoked_grants, deleted_artifacts) >= agent_api_remove_agent.max_entries
   );
 end
 $$;
-comment on function public.remove_agent(text, boolean, integer) is
+comment on function public.agent_api_remove_agent(text, boolean, integer) is
   'Ends, in one transaction, an agent''s keys, its peer with rules, requests and PSKs, the grants '
   'from and to it, its pending uploads and, unless they are kept, its artifacts. Users who are '
-  'that agent are refused from then on, until readmit_agent. Ends at most max_entries grants and '
-  'as many artifacts, so that no agent holds too much for one call: while remaining is true, call '
-  'it again. Returns how many of each it ended. Idempotent.';
+  'that agent are refused from then on, until agent_api_readmit_agent. Ends at most max_entries '
+  'grants and as many artifacts, so that no agent holds too much for one call: while remaining is '
+  'true, call it again. Returns how many of each it ended. Idempotent.';
 
 -- schemas/operator/traces.sql
 
@@ -11776,7 +11875,7 @@ $$;
 comment on function agents.artifact_of_name(agents.events) is
   'Which artifact was registered by an event.';
 
-create function public.find_artifacts_named(name text, max_entries integer, agent_id text default null)
+create function public.agent_api_find_artifacts_named(name text, max_entries integer, agent_id text default null)
 returns json
 language sql
 stable
@@ -11790,18 +11889,18 @@ as $$
     select e as event
     from agents.events e
     where e.action = 'artifact.registered'
-      and (e.details ->> 'key') collate "C" = find_artifacts_named.name
-      and e.subject_agent_id = coalesce(find_artifacts_named.agent_id, e.subject_agent_id)
+      and (e.details ->> 'key') collate "C" = agent_api_find_artifacts_named.name
+      and e.subject_agent_id = coalesce(agent_api_find_artifacts_named.agent_id, e.subject_agent_id)
     order by (e.details ->> 'key') collate "C" desc, e.event_id desc
-    limit find_artifacts_named.max_entries
+    limit agent_api_find_artifacts_named.max_entries
   ) n
 $$;
-comment on function public.find_artifacts_named(text, integer, text) is
+comment on function public.agent_api_find_artifacts_named(text, integer, text) is
   'The newest artifacts that were registered under a name (`key`), by any agent (null) or by this '
   'one, as the log of events has it, oldest first: {found: [{artifact_id, agent_id, key, '
   'registered_at}]}.';
 
-create function public.read_artifact(artifact_id text) returns json
+create function public.agent_api_read_artifact(artifact_id text) returns json
 language sql
 stable
 security invoker
@@ -11820,33 +11919,33 @@ as $$
     'live_grants', (select count(*) from artifacts.live_grants(a.artifact_id, now()))
   )
   from artifacts.artifacts a
-  where a.artifact_id = read_artifact.artifact_id
+  where a.artifact_id = agent_api_read_artifact.artifact_id
 $$;
-comment on function public.read_artifact(text) is
+comment on function public.agent_api_read_artifact(text) is
   'An artifact, or its tombstone, as the operator sees it: the artifact object, where `state` may '
   'also be expired or abandoned, and {deleted_at | null, ended_at | null, removed_at | null, '
   'live_grants}; null: there is no row. removed_at is when its bytes were found to be gone.';
 
-create function public.find_artifact_of_grant(grant_id text) returns json
+create function public.agent_api_find_artifact_of_grant(grant_id text) returns json
 language sql
 stable
 security invoker
 set search_path = ''
 as $$
-  select to_json(g.artifact_id) from artifacts.grants g where g.grant_id = find_artifact_of_grant.grant_id
+  select to_json(g.artifact_id) from artifacts.grants g where g.grant_id = agent_api_find_artifact_of_grant.grant_id
 $$;
-comment on function public.find_artifact_of_grant(text) is
+comment on function public.agent_api_find_artifact_of_grant(text) is
   'The artifact_id of a grant, live or ended; null: it has no row.';
 
-create function public.find_agent_of_key(key_id text) returns json
+create function public.agent_api_find_agent_of_key(key_id text) returns json
 language sql
 stable
 security invoker
 set search_path = ''
 as $$
-  select to_json(k.agent_id) from agents.keys k where k.key_id = find_agent_of_key.key_id
+  select to_json(k.agent_id) from agents.keys k where k.key_id = agent_api_find_agent_of_key.key_id
 $$;
-comment on function public.find_agent_of_key(text) is
+comment on function public.agent_api_find_agent_of_key(text) is
   'The agent_id of an agent key, live or revoked; null: there is no such agent key.';
 
 -- schemas/operator/mesh.sql
@@ -11915,9 +12014,9 @@ as $$
   cross join lateral mesh.rule_counts_of(p.agent_id) c
 $$;
 comment on function mesh.describe_peers(text[], integer, integer) is
-  'The peers of those agents that have one, in the form of list_peers.';
+  'The peers of those agents that have one, in the form of agent_api_list_peers.';
 
-create function public.list_peers(
+create function public.agent_api_list_peers(
   max_entries integer,
   after text default '',
   agent_id text default null,
@@ -11933,50 +12032,51 @@ as $$
 declare
   names text[];
 begin
-  if list_peers.tag is not null then
+  if agent_api_list_peers.tag is not null then
     -- A page of agents with the tag. Perhaps few of them have a peer, so the page may be short.
     names := array(
       select t.agent_id
       from agents.agent_tags t
-      where t.tag = list_peers.tag and t.agent_id > list_peers.after
+      where t.tag = agent_api_list_peers.tag and t.agent_id > agent_api_list_peers.after
       order by t.agent_id
-      limit list_peers.max_entries
+      limit agent_api_list_peers.max_entries
     );
-  elsif list_peers.agent_id is null then
+  elsif agent_api_list_peers.agent_id is null then
     names := array(
       select p.agent_id
       from mesh.peers p
-      where p.agent_id > list_peers.after
+      where p.agent_id > agent_api_list_peers.after
       order by p.agent_id
-      limit list_peers.max_entries
+      limit agent_api_list_peers.max_entries
     );
   else
     -- A neighbour may have no peer.
     names := array(
       select n.agent_id
-      from unnest(mesh.with_neighbours(list_peers.agent_id)) as n (agent_id)
-      where n.agent_id collate "C" > list_peers.after
+      from unnest(mesh.with_neighbours(agent_api_list_peers.agent_id)) as n (agent_id)
+      where n.agent_id collate "C" > agent_api_list_peers.after
       order by n.agent_id collate "C"
-      limit list_peers.max_entries
+      limit agent_api_list_peers.max_entries
     );
   end if;
   return json_build_object(
     'found', (
       select coalesce(json_agg(d.described order by d.agent_id collate "C"), '[]')
-      from mesh.describe_peers(names, list_peers.online_seconds, list_peers.rendering_revision) d
+      from mesh.describe_peers(names, agent_api_list_peers.online_seconds, agent_api_list_peers.rendering_revision) d
     ),
-    'next', case when cardinality(names) = list_peers.max_entries then names[cardinality(names)] end
+    'next',
+    case when cardinality(names) = agent_api_list_peers.max_entries then names[cardinality(names)] end
   );
 end
 $$;
-comment on function public.list_peers(integer, text, text, integer, integer, text) is
+comment on function public.agent_api_list_peers(integer, text, text, integer, integer, text) is
   'The peers after the given agent, in byte order: {found: [{agent_id, pubkey, endpoint | null, '
   'addresses, registered_at, last_seen | null, online, config_version, config_version_applied | '
   'null, lags | null, active_rules, requests}], next: where the next page begins | null}. '
   'config_version is the current one; lags is null if the peer never reported what it runs. '
   'agent_id: this agent and those that share an active rule with it. tag: only peers whose agents '
   'have it; a page may be short or empty before the last. rendering_revision is that of the '
-  'functions, as in read_netmap. Rules are counted up to a thousand per side.';
+  'functions, as in agent_api_read_netmap. Rules are counted up to a thousand per side.';
 
 create function mesh.rule_position(rule mesh.rules) returns text
 language sql
@@ -11984,7 +12084,7 @@ stable
 return rule.from_agent || ' ' || rule.to_agent || ' ' || rule.proto || ' ' || rule.port;
 comment on function mesh.rule_position(mesh.rules) is 'Where the page after this rule begins.';
 
-create function public.list_mesh_rules(
+create function public.agent_api_list_mesh_rules(
   max_entries integer,
   after text default '',
   agent_id text default null
@@ -11995,11 +12095,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  after_from constant text collate "C" := split_part(list_mesh_rules.after, ' ', 1);
-  after_to constant text collate "C" := split_part(list_mesh_rules.after, ' ', 2);
-  after_proto constant text collate "C" := split_part(list_mesh_rules.after, ' ', 3);
-  after_port constant integer := coalesce(nullif(split_part(list_mesh_rules.after, ' ', 4), ''), '0')::integer;
-  subject constant text collate "C" := list_mesh_rules.agent_id;
+  after_from constant text collate "C" := split_part(agent_api_list_mesh_rules.after, ' ', 1);
+  after_to constant text collate "C" := split_part(agent_api_list_mesh_rules.after, ' ', 2);
+  after_proto constant text collate "C" := split_part(agent_api_list_mesh_rules.after, ' ', 3);
+  after_port constant integer := coalesce(nullif(split_part(agent_api_list_mesh_rules.after, ' ', 4), ''), '0')::integer;
+  subject constant text collate "C" := agent_api_list_mesh_rules.agent_id;
   page mesh.rules[];
 begin
   if subject is null then
@@ -12008,7 +12108,7 @@ begin
       from mesh.rules r
       where (r.from_agent, r.to_agent, r.proto, r.port) > (after_from, after_to, after_proto, after_port)
       order by r.from_agent, r.to_agent, r.proto, r.port
-      limit list_mesh_rules.max_entries
+      limit agent_api_list_mesh_rules.max_entries
     );
   else
     page := array(
@@ -12020,7 +12120,7 @@ begin
           where r.from_agent = subject
             and (r.from_agent, r.to_agent, r.proto, r.port) > (after_from, after_to, after_proto, after_port)
           order by r.from_agent, r.to_agent, r.proto, r.port
-          limit list_mesh_rules.max_entries
+          limit agent_api_list_mesh_rules.max_entries
         )
         union all
         (
@@ -12036,11 +12136,11 @@ begin
               after_port
             )
           order by r.to_agent, r.from_agent, r.proto, r.port
-          limit list_mesh_rules.max_entries
+          limit agent_api_list_mesh_rules.max_entries
         )
       ) as of_subject (r)
       order by (r).from_agent, (r).to_agent, (r).proto, (r).port
-      limit list_mesh_rules.max_entries
+      limit agent_api_list_mesh_rules.max_entries
     );
   end if;
   return json_build_object(
@@ -12058,13 +12158,13 @@ begin
       from unnest(page) r
     ),
     'next', case
-      when cardinality(page) = list_mesh_rules.max_entries
+      when cardinality(page) = agent_api_list_mesh_rules.max_entries
         then mesh.rule_position(page[cardinality(page)])
     end
   );
 end
 $$;
-comment on function public.list_mesh_rules(integer, text, text) is
+comment on function public.agent_api_list_mesh_rules(integer, text, text) is
   'The rules and requests of the mesh, or those that name one agent, in byte order of from_agent, '
   'to_agent and proto, then by port: {found: [{from_agent, to_agent, port, proto, active, '
   'waiting_for | null, origin: policy | agents}], next: where the next page begins | null}.';
@@ -12147,10 +12247,10 @@ begin
 end
 $$;
 comment on function mesh.find_faults(text, bigint, integer, integer) is
-  'The faults of one agent in the mesh, in the form of check_mesh. version is the one in '
+  'The faults of one agent in the mesh, in the form of agent_api_check_mesh. version is the one in '
   'mesh.config_versions.';
 
-create function public.check_mesh(
+create function public.agent_api_check_mesh(
   max_entries integer,
   after text default '',
   rendering_revision integer default 0,
@@ -12164,9 +12264,9 @@ as $$
   with examined as (
     select v.agent_id, v.version
     from mesh.config_versions v
-    where v.agent_id > check_mesh.after
+    where v.agent_id > agent_api_check_mesh.after
     order by v.agent_id
-    limit check_mesh.max_entries
+    limit agent_api_check_mesh.max_entries
   )
   select json_build_object(
     'found', (
@@ -12175,22 +12275,23 @@ as $$
       )
       from examined e
       cross join lateral mesh.find_faults(
-        e.agent_id, e.version, check_mesh.online_seconds, check_mesh.rendering_revision
+        e.agent_id, e.version, agent_api_check_mesh.online_seconds,
+        agent_api_check_mesh.rendering_revision
       ) with ordinality as f (fault, number)
     ),
     'next', (
-      select case when count(*) = check_mesh.max_entries then max(e.agent_id) end from examined e
+      select case when count(*) = agent_api_check_mesh.max_entries then max(e.agent_id) end from examined e
     )
   )
 $$;
-comment on function public.check_mesh(integer, text, integer, integer) is
+comment on function public.agent_api_check_mesh(integer, text, integer, integer) is
   'The faults of the max_entries agents of the mesh after the given one: {found: [{agent_id, '
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
   'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
-  'is online, and read_mesh_metrics counts it), offline_lags (the same for an offline peer), '
-  'rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the policy, '
-  'names the agent, and it has no peer), or endpoint_shared (endpoint, other_agent_id; another '
-  'peer has the same endpoint).';
+  'is online, and agent_api_read_mesh_metrics counts it), offline_lags (the same for an offline '
+  'peer), rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the '
+  'policy, names the agent, and it has no peer), or endpoint_shared (endpoint, other_agent_id; '
+  'another peer has the same endpoint).';
 
 -- schemas/operator/mesh_paths.sql
 
@@ -12223,9 +12324,9 @@ as $$
   ) v
 $$;
 comment on function mesh.describe_side(text, text, integer, integer) is
-  'One side of a pair, in the form of list_paths; null without a peer.';
+  'One side of a pair, in the form of agent_api_list_paths; null without a peer.';
 
-create function public.list_paths(
+create function public.agent_api_list_paths(
   max_entries integer,
   after text default '',
   agent_id text default null,
@@ -12238,12 +12339,12 @@ security invoker
 set search_path = ''
 as $$
 declare
-  after_low constant text collate "C" := split_part(list_paths.after, ' ', 1);
-  after_high constant text collate "C" := split_part(list_paths.after, ' ', 2);
+  after_low constant text collate "C" := split_part(agent_api_list_paths.after, ' ', 1);
+  after_high constant text collate "C" := split_part(agent_api_list_paths.after, ' ', 2);
   low_agents text[];
   high_agents text[];
 begin
-  if list_paths.agent_id is null then
+  if agent_api_list_paths.agent_id is null then
     select coalesce(array_agg(n.low_agent::text order by n.low_agent, n.high_agent), '{}'),
       coalesce(array_agg(n.high_agent::text order by n.low_agent, n.high_agent), '{}')
     into low_agents, high_agents
@@ -12252,7 +12353,7 @@ begin
       from mesh.pairs p
       where (p.low_agent, p.high_agent) > (after_low, after_high)
       order by p.low_agent, p.high_agent
-      limit list_paths.max_entries
+      limit agent_api_list_paths.max_entries
     ) n;
   else
     select coalesce(array_agg(n.low_agent order by n.low_agent, n.high_agent), '{}'),
@@ -12260,14 +12361,14 @@ begin
     into low_agents, high_agents
     from (
       select p.low_agent, p.high_agent
-      from unnest(mesh.neighbours(list_paths.agent_id)) as o (agent_id)
+      from unnest(mesh.neighbours(agent_api_list_paths.agent_id)) as o (agent_id)
       cross join lateral (
-        select least(o.agent_id collate "C", list_paths.agent_id collate "C") as low_agent,
-          greatest(o.agent_id collate "C", list_paths.agent_id collate "C") as high_agent
+        select least(o.agent_id collate "C", agent_api_list_paths.agent_id collate "C") as low_agent,
+          greatest(o.agent_id collate "C", agent_api_list_paths.agent_id collate "C") as high_agent
       ) p
       where (p.low_agent, p.high_agent) > (after_low, after_high)
       order by p.low_agent, p.high_agent
-      limit list_paths.max_entries
+      limit agent_api_list_paths.max_entries
     ) n;
   end if;
   return json_build_object(
@@ -12276,10 +12377,12 @@ begin
       from unnest(low_agents, high_agents) with ordinality as n (low_agent, high_agent, number)
       cross join lateral (
         select mesh.describe_side(
-            n.low_agent, n.high_agent, list_paths.online_seconds, list_paths.rendering_revision
+            n.low_agent, n.high_agent, agent_api_list_paths.online_seconds,
+            agent_api_list_paths.rendering_revision
           ) as low,
           mesh.describe_side(
-            n.high_agent, n.low_agent, list_paths.online_seconds, list_paths.rendering_revision
+            n.high_agent, n.low_agent, agent_api_list_paths.online_seconds,
+            agent_api_list_paths.rendering_revision
           ) as high
         where mesh.see_each_other(n.low_agent, n.high_agent)
       ) s
@@ -12287,17 +12390,17 @@ begin
       where s.low is not null and s.high is not null
     ),
     'next', case
-      when cardinality(low_agents) = list_paths.max_entries
-        then low_agents[list_paths.max_entries] || ' ' || high_agents[list_paths.max_entries]
+      when cardinality(low_agents) = agent_api_list_paths.max_entries
+        then low_agents[agent_api_list_paths.max_entries] || ' ' || high_agents[agent_api_list_paths.max_entries]
     end
   );
 end
 $$;
-comment on function public.list_paths(integer, text, text, integer, integer) is
+comment on function public.agent_api_list_paths(integer, text, text, integer, integer) is
   'The pairs of peers that share an active rule, and what both report about the path between them, '
   'in byte order: {found: [[side, side]], next: where the next page begins | null}. A side is '
-  '{agent_id, online, lags | null, endpoints, report: as in read_netmap | null}. agent_id: its '
-  'pairs only. A page may be short or empty before the last.';
+  '{agent_id, online, lags | null, endpoints, report: as in agent_api_read_netmap | null}. '
+  'agent_id: its pairs only. A page may be short or empty before the last.';
 
 -- schemas/operator/keys.sql
 
@@ -12349,7 +12452,10 @@ $$;
 comment on function agents.newest_keys(text, boolean) is
   'Up to a hundred keys of an agent: those not revoked first, newest first.';
 
-create function public.create_agent_keys(keys jsonb, max_live_keys integer default 100) returns json
+create function public.agent_api_create_agent_keys(
+  keys jsonb,
+  max_live_keys integer default 100
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -12362,23 +12468,23 @@ declare
   code text;
   details text;
 begin
-  -- Take all locks of create_agent_key first, in the same order in every transaction, which
-  -- prevents deadlocks.
+  -- Take all locks of agent_api_create_agent_key first, in the same order in every transaction,
+  -- which prevents deadlocks.
   for lock_key in
     select distinct hashtextextended('keys of ' || k.agent_id, 0)
-    from jsonb_to_recordset(create_agent_keys.keys) as k (agent_id text)
+    from jsonb_to_recordset(agent_api_create_agent_keys.keys) as k (agent_id text)
     order by 1
   loop
     perform pg_advisory_xact_lock(lock_key);
   end loop;
 
   for wanted in
-    select * from jsonb_to_recordset(create_agent_keys.keys)
+    select * from jsonb_to_recordset(agent_api_create_agent_keys.keys)
       as k (agent_id text, label text, expires_at timestamptz)
   loop
     begin
-      made := made || public.create_agent_key(
-        wanted.agent_id, wanted.label, wanted.expires_at, create_agent_keys.max_live_keys
+      made := made || public.agent_api_create_agent_key(
+        wanted.agent_id, wanted.label, wanted.expires_at, agent_api_create_agent_keys.max_live_keys
       )::jsonb;
     exception when sqlstate 'PT422' or sqlstate 'PT409' then
       get stacked diagnostics code = message_text, details = pg_exception_detail;
@@ -12390,10 +12496,10 @@ begin
   return json_build_object('made', made, 'refused', null);
 end
 $$;
-comment on function public.create_agent_keys(jsonb, integer) is
-  'Creates keys like create_agent_key, one for each of [{agent_id, label, expires_at}], in this '
-  'order, up to the first one that is refused: {made: [{key_id, agent_id, key, …}], refused: null '
-  '| {code, details}}. Keys made before a refusal stay.';
+comment on function public.agent_api_create_agent_keys(jsonb, integer) is
+  'Creates keys like agent_api_create_agent_key, one for each of [{agent_id, label, expires_at}], '
+  'in this order, up to the first one that is refused: {made: [{key_id, agent_id, key, …}], '
+  'refused: null | {code, details}}. Keys made before a refusal stay.';
 
 -- schemas/operator/agents.sql
 
@@ -12559,7 +12665,7 @@ comment on function agents.describe_agents(text[]) is
   'it has one; `grants` are rows, including recently ended '
   'ones.';
 
-create function public.list_agents(
+create function public.agent_api_list_agents(
   max_entries integer,
   after text default '',
   with_ended boolean default false,
@@ -12578,17 +12684,18 @@ as $$
     'next', page.last_name
   )
   from agents.walk_names(
-    list_agents.after, list_agents.max_entries, list_agents.with_ended, list_agents.tag
+    agent_api_list_agents.after, agent_api_list_agents.max_entries,
+    agent_api_list_agents.with_ended, agent_api_list_agents.tag
   ) page
 $$;
-comment on function public.list_agents(integer, text, boolean, text) is
+comment on function public.agent_api_list_agents(integer, text, boolean, text) is
   'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
   'revoked_keys, last_used_at | null, tags, pending, artifacts, bytes, quota_bytes | null, grants, '
   'has_peer, last_seen | null, keys}], next: where the next page begins | null}. keys has those '
-  'that are not revoked, in the form of read_agent. with_ended: also agents that have nothing left '
-  'and are only remembered. tag: only the agents that have this tag.';
+  'that are not revoked, in the form of agent_api_read_agent. with_ended: also agents that have '
+  'nothing left and are only remembered. tag: only the agents that have this tag.';
 
-create function public.read_agent(
+create function public.agent_api_read_agent(
   agent_id text,
   online_seconds integer default 90,
   rendering_revision integer default 0
@@ -12603,13 +12710,13 @@ declare
   answer json;
 begin
   if not (
-    agents.holds_something(read_agent.agent_id)
-    or exists (select from agents.keys k where k.agent_id = read_agent.agent_id)
-    or exists (select from artifacts.totals t where t.agent_id = read_agent.agent_id)
-    or exists (select from artifacts.grants g where g.grantee = read_agent.agent_id)
-    or exists (select from agents.agent_tags t where t.agent_id = read_agent.agent_id)
-    or exists (select from mesh.config_versions v where v.agent_id = read_agent.agent_id)
-    or exists (select from agents.usage u where u.agent_id = read_agent.agent_id)
+    agents.holds_something(agent_api_read_agent.agent_id)
+    or exists (select from agents.keys k where k.agent_id = agent_api_read_agent.agent_id)
+    or exists (select from artifacts.totals t where t.agent_id = agent_api_read_agent.agent_id)
+    or exists (select from artifacts.grants g where g.grantee = agent_api_read_agent.agent_id)
+    or exists (select from agents.agent_tags t where t.agent_id = agent_api_read_agent.agent_id)
+    or exists (select from mesh.config_versions v where v.agent_id = agent_api_read_agent.agent_id)
+    or exists (select from agents.usage u where u.agent_id = agent_api_read_agent.agent_id)
   ) then
     return null;
   end if;
@@ -12619,22 +12726,22 @@ begin
       select count(*)
       from (
         select from artifacts.grants g
-        where g.from_agent = read_agent.agent_id and g.live_until > counted_at
+        where g.from_agent = agent_api_read_agent.agent_id and g.live_until > counted_at
         order by g.from_agent, g.live_until
         limit 1000
       ) given
     ),
     'grants_received', (
       select cardinality(artifacts.live_grant_ids(h.grantees, null, '{}', 1000))
-      from artifacts.grantees_of(read_agent.agent_id, null) h
+      from artifacts.grantees_of(agent_api_read_agent.agent_id, null) h
     ),
-    'keys', agents.newest_keys(read_agent.agent_id, with_revoked => true),
+    'keys', agents.newest_keys(agent_api_read_agent.agent_id, with_revoked => true),
     'blocked_senders', (
       select coalesce(json_agg(b.from_agent order by b.from_agent), '[]')
       from (
         select s.from_agent
         from artifacts.blocked_senders s
-        where s.agent_id = read_agent.agent_id
+        where s.agent_id = agent_api_read_agent.agent_id
         order by s.agent_id, s.from_agent
         limit 100
       ) b
@@ -12642,22 +12749,22 @@ begin
     'peer', (
       select p.described
       from mesh.describe_peers(
-        array[read_agent.agent_id], read_agent.online_seconds, read_agent.rendering_revision
+        array[agent_api_read_agent.agent_id], agent_api_read_agent.online_seconds,
+        agent_api_read_agent.rendering_revision
       ) p
     )
   ) into answer
-  from agents.describe_agents(array[read_agent.agent_id]) d;
+  from agents.describe_agents(array[agent_api_read_agent.agent_id]) d;
   return answer;
 end
 $$;
-comment on function public.read_agent(text, integer, integer) is
-  'One agent: the fields of list_agents except keys, and {grants_given, grants_received, keys: '
-  '[{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
+comment on function public.agent_api_read_agent(text, integer, integer) is
+  'One agent: the fields of agent_api_list_agents except keys, and {grants_given, grants_received, '
+  'keys: [{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
   'revoked_at | null, last_used_at | null}], blocked_senders: [agent_id], peer: in the form of '
-  'list_peers, with the same parameters | null}. Live grants are counted up to a thousand; those '
-  'received include grants to its tags. keys '
-  'has at most a hundred, those not revoked first, and blocked_senders as many. Null: nothing '
-  'names this agent.';
+  'agent_api_list_peers, with the same parameters | null}. Live grants are counted up to a '
+  'thousand; those received include grants to its tags. keys has at most a hundred, those not '
+  'revoked first, and blocked_senders as many. Null: nothing names this agent.';
 
 -- schemas/operator/usage.sql
 
@@ -12681,7 +12788,7 @@ return json_build_object(
 comment on function agents.usage_json(agents.usage) is
   'What an agent used on one day, as the operator sees it.';
 
-create function public.list_usage(
+create function public.agent_api_list_usage(
   max_entries integer,
   after text default '',
   since date default null,
@@ -12693,28 +12800,28 @@ security invoker
 set search_path = ''
 as $$
 declare
-  first_day constant date := coalesce(list_usage.since, (now() at time zone 'UTC')::date);
-  after_day constant date := coalesce(nullif(split_part(list_usage.after, ' ', 1), '')::date, first_day);
-  after_agent constant text := split_part(list_usage.after, ' ', 2);
+  first_day constant date := coalesce(agent_api_list_usage.since, (now() at time zone 'UTC')::date);
+  after_day constant date := coalesce(nullif(split_part(agent_api_list_usage.after, ' ', 1), '')::date, first_day);
+  after_agent constant text := split_part(agent_api_list_usage.after, ' ', 2);
   page agents.usage[];
 begin
-  if list_usage.agent_id is null then
+  if agent_api_list_usage.agent_id is null then
     page := array(
       select u
       from agents.usage u
       where u.day >= after_day and (u.day, u.agent_id) > (after_day, after_agent)
       order by u.day, u.agent_id
-      limit list_usage.max_entries
+      limit agent_api_list_usage.max_entries
     );
   else
     page := array(
       select u
       from agents.usage u
-      where u.agent_id = list_usage.agent_id
+      where u.agent_id = agent_api_list_usage.agent_id
         and u.day >= after_day
         and (u.day > after_day or after_agent = '')
       order by u.agent_id, u.day
-      limit list_usage.max_entries
+      limit agent_api_list_usage.max_entries
     );
   end if;
   return json_build_object(
@@ -12723,18 +12830,18 @@ begin
       from unnest(page) p
     ),
     'next', case
-      when cardinality(page) = list_usage.max_entries
+      when cardinality(page) = agent_api_list_usage.max_entries
         then page[cardinality(page)].day || ' ' || page[cardinality(page)].agent_id
     end
   );
 end
 $$;
-comment on function public.list_usage(integer, text, date, text) is
+comment on function public.agent_api_list_usage(integer, text, date, text) is
   'What agents, or one of them, used on each day (UTC) from `since` on (null: from today): {found: '
   '[{agent_id, day, requests, refusals, artifacts, bytes, quota_bytes | null, grants}], next: '
   'where the next page begins | null}, in the order of days. A minute behind.';
 
-create function public.list_busiest(max_entries integer) returns json
+create function public.agent_api_list_busiest(max_entries integer) returns json
 language sql
 stable
 security invoker
@@ -12750,12 +12857,12 @@ as $$
     from agents.usage u
     where u.day = (now() at time zone 'UTC')::date
     order by u.day desc, u.requests desc
-    limit list_busiest.max_entries
+    limit agent_api_list_busiest.max_entries
   ) b
 $$;
-comment on function public.list_busiest(integer) is
+comment on function public.agent_api_list_busiest(integer) is
   'Today''s (UTC) usage of the agents with the most requests, those first: {found: in the form of '
-  'list_usage}. A minute behind.';
+  'agent_api_list_usage}. A minute behind.';
 
 create function agents.refusals_json(page agents.refusals[], newest_first boolean default false) returns json
 language sql
@@ -12777,9 +12884,9 @@ as $$
   from unnest(refusals_json.page) p
 $$;
 comment on function agents.refusals_json(agents.refusals[], boolean) is
-  'Refusals in the form of list_refusals.';
+  'Refusals in the form of agent_api_list_refusals.';
 
-create function public.list_refusals(
+create function public.agent_api_list_refusals(
   max_entries integer,
   after text default '',
   since timestamptz default null,
@@ -12792,38 +12899,38 @@ set search_path = ''
 as $$
 declare
   first_hour constant timestamptz := date_trunc(
-    'hour', coalesce(list_refusals.since, now() - interval '1 day'), 'UTC'
+    'hour', coalesce(agent_api_list_refusals.since, now() - interval '1 day'), 'UTC'
   );
   after_hour constant timestamptz := coalesce(
-    nullif(split_part(list_refusals.after, ' ', 1), '')::timestamptz, first_hour
+    nullif(split_part(agent_api_list_refusals.after, ' ', 1), '')::timestamptz, first_hour
   );
-  after_agent constant text := split_part(list_refusals.after, ' ', 2);
-  after_kind constant text := split_part(list_refusals.after, ' ', 3);
+  after_agent constant text := split_part(agent_api_list_refusals.after, ' ', 2);
+  after_kind constant text := split_part(agent_api_list_refusals.after, ' ', 3);
   page agents.refusals[];
 begin
-  if list_refusals.agent_id is null then
+  if agent_api_list_refusals.agent_id is null then
     page := array(
       select f
       from agents.refusals f
       where f.hour >= after_hour and (f.hour, f.agent_id, f.kind) > (after_hour, after_agent, after_kind)
       order by f.hour, f.agent_id, f.kind
-      limit list_refusals.max_entries
+      limit agent_api_list_refusals.max_entries
     );
   else
     page := array(
       select f
       from agents.refusals f
-      where f.agent_id = list_refusals.agent_id
+      where f.agent_id = agent_api_list_refusals.agent_id
         and f.hour >= after_hour
         and (f.hour, f.kind) > (after_hour, after_kind)
       order by f.agent_id, f.hour, f.kind
-      limit list_refusals.max_entries
+      limit agent_api_list_refusals.max_entries
     );
   end if;
   return json_build_object(
     'found', agents.refusals_json(page),
     'next', case
-      when cardinality(page) = list_refusals.max_entries then concat_ws(
+      when cardinality(page) = agent_api_list_refusals.max_entries then concat_ws(
         ' ',
         agents.iso_timestamp(page[cardinality(page)].hour),
         page[cardinality(page)].agent_id,
@@ -12833,12 +12940,15 @@ begin
   );
 end
 $$;
-comment on function public.list_refusals(integer, text, timestamptz, text) is
+comment on function public.agent_api_list_refusals(integer, text, timestamptz, text) is
   'How often agents, or one of them, were refused in each hour from the hour of `since` on (null: '
   'a day ago): {found: [{agent_id, hour, kind, count}], next: where the next page begins | null}, '
   'in the order of hours. `kind` is the error code. A minute behind.';
 
-create function public.list_newest_refusals(max_entries integer, agent_id text default null) returns json
+create function public.agent_api_list_newest_refusals(
+  max_entries integer,
+  agent_id text default null
+) returns json
 language plpgsql
 stable
 security invoker
@@ -12848,29 +12958,29 @@ declare
   first_hour constant timestamptz := date_trunc('hour', now() - interval '1 day', 'UTC');
   page agents.refusals[];
 begin
-  if list_newest_refusals.agent_id is null then
+  if agent_api_list_newest_refusals.agent_id is null then
     page := array(
       select f
       from agents.refusals f
       where f.hour >= first_hour
       order by f.hour desc, f.agent_id desc, f.kind desc
-      limit list_newest_refusals.max_entries
+      limit agent_api_list_newest_refusals.max_entries
     );
   else
     page := array(
       select f
       from agents.refusals f
-      where f.agent_id = list_newest_refusals.agent_id and f.hour >= first_hour
+      where f.agent_id = agent_api_list_newest_refusals.agent_id and f.hour >= first_hour
       order by f.agent_id desc, f.hour desc, f.kind desc
-      limit list_newest_refusals.max_entries
+      limit agent_api_list_newest_refusals.max_entries
     );
   end if;
   return json_build_object('found', agents.refusals_json(page, newest_first => true));
 end
 $$;
-comment on function public.list_newest_refusals(integer, text) is
+comment on function public.agent_api_list_newest_refusals(integer, text) is
   'How often agents, or one of them, were refused in the hours of the last day, newest first: '
-  '{found: in the form of list_refusals}. A minute behind.';
+  '{found: in the form of agent_api_list_refusals}. A minute behind.';
 
 -- schemas/operator/grants.sql
 
@@ -12920,7 +13030,7 @@ comment on function artifacts.live_grants_after(text[], timestamptz, text, integ
   'Like given_grants, but from any agent: the next live grants, all or those to these agents and '
   'tags.';
 
-create function public.list_all_grants(
+create function public.agent_api_list_all_grants(
   max_entries integer,
   after text default '',
   from_agent text default null,
@@ -12936,33 +13046,33 @@ set search_path = ''
 as $$
 declare
   owner constant text := coalesce(
-    list_all_grants.from_agent,
-    (select a.agent_id from artifacts.artifacts a where a.artifact_id = list_all_grants.artifact_id)
+    agent_api_list_all_grants.from_agent,
+    (select a.agent_id from artifacts.artifacts a where a.artifact_id = agent_api_list_all_grants.artifact_id)
   );
   grantees constant text[] := case
-    when list_all_grants.to_agent is null and list_all_grants.to_tag is null then null
-    when list_all_grants.by_tags
-      then (select h.grantees from artifacts.grantees_of(list_all_grants.to_agent, null) h)
-    else array[artifacts.grantee(list_all_grants.to_agent, list_all_grants.to_tag)]
+    when agent_api_list_all_grants.to_agent is null and agent_api_list_all_grants.to_tag is null then null
+    when agent_api_list_all_grants.by_tags
+      then (select h.grantees from artifacts.grantees_of(agent_api_list_all_grants.to_agent, null) h)
+    else array[artifacts.grantee(agent_api_list_all_grants.to_agent, agent_api_list_all_grants.to_tag)]
   end;
   answer json;
 begin
   with page as (
     select i.given, row_number() over (order by (i.given).live_until, (i.given).grant_id) as number
-    from artifacts.read_position(list_all_grants.after) p
+    from artifacts.read_position(agent_api_list_all_grants.after) p
     cross join lateral (
       select g as given
       from artifacts.given_grants(
-        owner, list_all_grants.artifact_id, grantees,
-        p.after_live_until, p.after_grant_id, list_all_grants.max_entries
+        owner, agent_api_list_all_grants.artifact_id, grantees,
+        p.after_live_until, p.after_grant_id, agent_api_list_all_grants.max_entries
       ) g
       where owner is not null
       union all
       select g as given
       from artifacts.live_grants_after(
-        grantees, p.after_live_until, p.after_grant_id, list_all_grants.max_entries
+        grantees, p.after_live_until, p.after_grant_id, agent_api_list_all_grants.max_entries
       ) g
-      where owner is null and list_all_grants.artifact_id is null
+      where owner is null and agent_api_list_all_grants.artifact_id is null
     ) i
   )
   select json_build_object(
@@ -12978,13 +13088,13 @@ begin
       cross join artifacts.describe_grant(p.given) d
     ),
     'next', (
-      select artifacts.position_after(p.given) from page p where p.number = list_all_grants.max_entries
+      select artifacts.position_after(p.given) from page p where p.number = agent_api_list_all_grants.max_entries
     )
   ) into answer;
   return answer;
 end
 $$;
-comment on function public.list_all_grants(integer, text, text, text, text, text, boolean) is
+comment on function public.agent_api_list_all_grants(integer, text, text, text, text, text, boolean) is
   'The live grants from an agent, of an artifact, to an agent (with by_tags: or to a tag that it '
   'has now), to a tag, or all, those that end first: {found: [{grant_id, artifact_id, key, '
   'from_agent, to_agent | null, to_tag, granted_at, expires_at, max_downloads | null, '
@@ -13107,7 +13217,7 @@ begin
   then
     return null;
   end if;
-  raise exception 'agents.events is append-only: only erase_agent replaces a name' using errcode = '42501';
+  raise exception 'agents.events is append-only: only agent_api_erase_agent replaces a name' using errcode = '42501';
 end
 $$;
 comment on function agents.refuse_other_changes_of_events() is
@@ -13168,20 +13278,20 @@ comment on function agents.erase_from_events(text, text, integer) is
   'Replaces a name in the oldest max_entries events that have it, and returns how many these were. '
   'Events that are not below horizon() yet wait for the next call.';
 
-create function public.check_erasure(pseudonym text) returns json
+create function public.agent_api_check_erasure(pseudonym text) returns json
 language sql
 stable
 security invoker
 set search_path = ''
 as $$
   select json_build_object(
-    'pseudonym', check_erasure.pseudonym,
+    'pseudonym', agent_api_check_erasure.pseudonym,
     'steps', coalesce(max(s.steps), 0),
     'altered', coalesce(sum((e.details ->> 'altered')::bigint), 0),
     'holds', coalesce(bool_and(e.details ->> 'digest' = agents.digest_of_events(array(
       select n
       from agents.events_after(
-        check_erasure.pseudonym,
+        agent_api_check_erasure.pseudonym,
         split_part(e.details ->> 'first', '.', 1)::xid8,
         split_part(e.details ->> 'first', '.', 2)::bigint - 1,
         -- The agent.erased events also name the pseudonym, and lie among these.
@@ -13197,14 +13307,14 @@ as $$
   cross join (
     select count(*)::integer as steps
     from agents.events c
-    where c.subject_agent_id = check_erasure.pseudonym and c.action = 'agent.erased'
+    where c.subject_agent_id = agent_api_check_erasure.pseudonym and c.action = 'agent.erased'
   ) s
-  where e.subject_agent_id = check_erasure.pseudonym and e.action = 'agent.erased'
+  where e.subject_agent_id = agent_api_check_erasure.pseudonym and e.action = 'agent.erased'
 $$;
-comment on function public.check_erasure(text) is
+comment on function public.agent_api_check_erasure(text) is
   'Whether the events that an erasure altered still exist in their order, according to their '
-  'digests: {pseudonym, steps, altered, holds}. holds becomes false once forget_events deletes '
-  'some of them.';
+  'digests: {pseudonym, steps, altered, holds}. holds becomes false once agent_api_forget_events '
+  'deletes some of them.';
 
 -- schemas/operator/erasures/mentions.sql
 
@@ -13363,25 +13473,25 @@ $$;
 comment on function agents.count_mentions(text) is
   'How often the tables name an agent. The larger counts stop at 10,000 each.';
 
-create function public.count_mentions(agent_id text) returns json
+create function public.agent_api_count_mentions(agent_id text) returns json
 language sql
 stable
 security invoker
 set search_path = ''
 as $$
   select json_build_object(
-    'mentions', agents.count_mentions(count_mentions.agent_id),
-    'deciding_enrolments', agents.enrolments_deciding_by(count_mentions.agent_id),
+    'mentions', agents.count_mentions(agent_api_count_mentions.agent_id),
+    'deciding_enrolments', agents.enrolments_deciding_by(agent_api_count_mentions.agent_id),
     'settled_before', pg_snapshot_xmin(pg_current_snapshot()),
     'open_writers', agents.open_writers(5)
   )
 $$;
-comment on function public.count_mentions(text) is
-  'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
-  'usage, refusals, events, others}, deciding_enrolments, settled_before, open_writers}. It does '
-  'not change deciding_enrolments: live enrolments with the name in the fields that decide who '
-  'enrols. Every transaction below settled_before has ended; open_writers are the oldest of the '
-  'others.';
+comment on function public.agent_api_count_mentions(text) is
+  'What agent_api_erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, '
+  'peer, rules, usage, refusals, events, others}, deciding_enrolments, settled_before, '
+  'open_writers}. It does not change deciding_enrolments: live enrolments with the name in the '
+  'fields that decide who enrols. Every transaction below settled_before has ended; open_writers '
+  'are the oldest of the others.';
 
 -- schemas/operator/erasures/erasures.sql
 
@@ -13581,7 +13691,7 @@ comment on function agents.erase_few(text, text, text[]) is
   'Erases an agent from the tables that have few rows of it. An enrolment that is not locked is '
   'left for the next call.';
 
-create function public.erase_agent(
+create function public.agent_api_erase_agent(
   agent_id text,
   pseudonym text default null,
   max_entries integer default 2000
@@ -13593,7 +13703,7 @@ set search_path = ''
 as $$
 declare
   chosen constant text := coalesce(
-    erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
+    agent_api_erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
   );
   locked_ids text[];
   most integer;
@@ -13601,53 +13711,53 @@ declare
   mentions jsonb;
   is_complete boolean;
 begin
-  if agents.is_pseudonym(erase_agent.agent_id) or not agents.is_pseudonym(chosen) then
+  if agents.is_pseudonym(agent_api_erase_agent.agent_id) or not agents.is_pseudonym(chosen) then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
   perform artifacts.refuse_versions();
-  locked_ids := agents.lock_enrolments_naming(erase_agent.agent_id);
+  locked_ids := agents.lock_enrolments_naming(agent_api_erase_agent.agent_id);
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
-  perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
+  perform public.agent_api_remove_agent(agent_api_erase_agent.agent_id, false, agent_api_erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
-  if agents.policy_contains(erase_agent.agent_id) then
+  if agents.policy_contains(agent_api_erase_agent.agent_id) then
     raise sqlstate 'PT409' using
       message = 'policy_rule',
       hint = 'The policy names this agent, in a rule, a test or a comment. Apply one that does not, then erase it.';
   end if;
-  if erase_agent.pseudonym is null then
+  if agent_api_erase_agent.pseudonym is null then
     -- For a record outside the database: after a restore, the agent is erased again by it.
     perform agents.record_event(
       '{"kind": "operator"}', null, 'name.erased', null, null,
       -- Not the pseudonym: no row leads from it to the name, nor to what a name can be tested with.
-      jsonb_build_object('name_hash', encode(agents.hash_of_name(erase_agent.agent_id), 'hex'))
+      jsonb_build_object('name_hash', encode(agents.hash_of_name(agent_api_erase_agent.agent_id), 'hex'))
     );
   end if;
-  perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
-  most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
-  perform agents.erase_few(erase_agent.agent_id, chosen, locked_ids);
-  erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
+  perform agents.erase_counted(agent_api_erase_agent.agent_id, agent_api_erase_agent.max_entries);
+  most := agents.erase_rows(agent_api_erase_agent.agent_id, chosen, agent_api_erase_agent.max_entries);
+  perform agents.erase_few(agent_api_erase_agent.agent_id, chosen, locked_ids);
+  erased_events := agents.erase_from_events(agent_api_erase_agent.agent_id, chosen, agent_api_erase_agent.max_entries);
 
   -- The row of the removal is the last one with the name. Its place takes a hash, so that the agent
   -- stays out.
-  mentions := agents.count_mentions(erase_agent.agent_id);
-  is_complete := greatest(most, erased_events) < erase_agent.max_entries
+  mentions := agents.count_mentions(agent_api_erase_agent.agent_id);
+  is_complete := greatest(most, erased_events) < agent_api_erase_agent.max_entries
     and mentions ->> 'others' = '1'
     and not exists (
       select from jsonb_each_text(mentions) m where m.key <> 'others' and m.value <> '0'
     )
-    and not exists (select from agents.events e where e.subject_agent_id = erase_agent.agent_id)
-    and not exists (select from agents.events e where e.other_agent_id = erase_agent.agent_id)
+    and not exists (select from agents.events e where e.subject_agent_id = agent_api_erase_agent.agent_id)
+    and not exists (select from agents.events e where e.other_agent_id = agent_api_erase_agent.agent_id)
     and not exists (
       select from agents.events e
-      where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
+      where e.actor_agent_id = agent_api_erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
     );
   if is_complete then
     insert into agents.erased_names (name_hash)
-    values (agents.hash_of_name(erase_agent.agent_id))
+    values (agents.hash_of_name(agent_api_erase_agent.agent_id))
     on conflict do nothing;
-    delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
+    delete from agents.removed_agents r where r.agent_id = agent_api_erase_agent.agent_id;
   end if;
   return json_build_object(
     'pseudonym', chosen,
@@ -13657,15 +13767,15 @@ begin
   );
 end
 $$;
-comment on function public.erase_agent(text, text, integer) is
+comment on function public.agent_api_erase_agent(text, text, integer) is
   'Removes an agent and erases its name: agent keys, grants, peer, rules and requests are deleted; '
   'events, usage, refusals, addresses and the rows of its files, whose bytes the next sweeps '
   'remove, name a random pseudonym instead. A keyed hash of the name keeps the agent out until '
-  'readmit_agent. At most max_entries of each per call: while remaining '
+  'agent_api_readmit_agent. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
-  'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
-  'invalid_request, policy_rule while the policy names the agent, and misconfigured while the '
-  'bucket keeps versions: no sweep can remove the bytes.';
+  'ended_before has ended, agent_api_count_mentions says whether somebody named it meanwhile. '
+  'Raises invalid_request, policy_rule while the policy names the agent, and misconfigured while '
+  'the bucket keeps versions: no sweep can remove the bytes.';
 
 -- schemas/operator/names/holders.sql
 
@@ -13795,43 +13905,47 @@ comment on function mesh.rest_addresses(text[]) is
 
 -- Handing a name over: shared with its holder, or taken from it.
 
-create function public.share_agent(agent_id text, way text) returns json
+create function public.agent_api_share_agent(agent_id text, way text) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 begin
-  if agents.is_agent_id(share_agent.agent_id) is not true then
+  if agents.is_agent_id(agent_api_share_agent.agent_id) is not true then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
   end if;
-  if share_agent.way is null
-    or share_agent.way not in ('operator', 'users') and not exists (
+  if agent_api_share_agent.way is null
+    or agent_api_share_agent.way not in ('operator', 'users') and not exists (
       select
       from agents.enrolments e
-      where e.enrolment_id = share_agent.way and not agents.has_ended(e)
+      where e.enrolment_id = agent_api_share_agent.way and not agents.has_ended(e)
     )
   then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "way", "message": "Must be operator, users, or the id of an enrolment that has not ended."}]}';
   end if;
-  perform agents.end_access(share_agent.agent_id);
-  perform agents.add_way(share_agent.agent_id, share_agent.way);
+  perform agents.end_access(agent_api_share_agent.agent_id);
+  perform agents.add_way(agent_api_share_agent.agent_id, agent_api_share_agent.way);
   return json_build_object(
-    'agent_id', share_agent.agent_id,
-    'ways', (select to_json(n.ways) from agents.names n where n.agent_id = share_agent.agent_id)
+    'agent_id', agent_api_share_agent.agent_id,
+    'ways',
+    (select to_json(n.ways) from agents.names n where n.agent_id = agent_api_share_agent.agent_id)
   );
 end
 $$;
-comment on function public.share_agent(text, text) is
+comment on function public.agent_api_share_agent(text, text) is
   'Lets another way in become an agent: operator, users, or an enrolment, which takes the place of '
   'an earlier one. It shares all that the agent has: {agent_id, ways}. Idempotent. Raises '
   'invalid_request, agent_name_taken.';
 
-create function public.take_over_agent(agent_id text, max_entries integer default 2000) returns json
+create function public.agent_api_take_over_agent(
+  agent_id text,
+  max_entries integer default 2000
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -13847,50 +13961,50 @@ declare
   counted integer;
   is_done boolean;
 begin
-  perform agents.end_access(take_over_agent.agent_id);
-  select * into holder from agents.names n where n.agent_id = take_over_agent.agent_id for update;
+  perform agents.end_access(agent_api_take_over_agent.agent_id);
+  select * into holder from agents.names n where n.agent_id = agent_api_take_over_agent.agent_id for update;
   if holder.agent_id is null or holder.ways = '{operator}' then
     return json_build_object(
-      'agent_id', take_over_agent.agent_id,
+      'agent_id', agent_api_take_over_agent.agent_id,
       'keys', 0, 'peer', false, 'grants', 0, 'artifacts', 0, 'remaining', false
     );
   end if;
-  perform mesh.enter_policy(agents.tags_of(take_over_agent.agent_id));
+  perform mesh.enter_policy(agents.tags_of(agent_api_take_over_agent.agent_id));
   if holder.ways <> '{}' then
     -- From here on, nobody can come in, even if the next calls never come.
-    update agents.names n set ways = '{}' where n.agent_id = take_over_agent.agent_id;
+    update agents.names n set ways = '{}' where n.agent_id = agent_api_take_over_agent.agent_id;
     perform agents.record_event(
-      operator, null, 'agent.taken_over', take_over_agent.agent_id, null,
+      operator, null, 'agent.taken_over', agent_api_take_over_agent.agent_id, null,
       jsonb_build_object('ways', holder.ways)
     );
   end if;
-  revoked_keys := (public.revoke_agent_keys(take_over_agent.agent_id) ->> 'revoked')::integer;
+  revoked_keys := (public.agent_api_revoke_agent_keys(agent_api_take_over_agent.agent_id) ->> 'revoked')::integer;
   update agents.enrolled_agents a
   set ended_at = clock_timestamp()
-  where a.agent_id = take_over_agent.agent_id and a.ended_at is null;
-  peer_removed := (public.remove_peer(operator, take_over_agent.agent_id) ->> 'removed')::boolean;
+  where a.agent_id = agent_api_take_over_agent.agent_id and a.ended_at is null;
+  peer_removed := (public.agent_api_remove_peer(operator, agent_api_take_over_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
-  revoked_grants := agents.end_grants(take_over_agent.agent_id, take_over_agent.max_entries);
+  revoked_grants := agents.end_grants(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
-    take_over_agent.agent_id, false, take_over_agent.max_entries
+    agent_api_take_over_agent.agent_id, false, agent_api_take_over_agent.max_entries
   );
-  perform agents.replace_tags(operator, take_over_agent.agent_id, '{}');
+  perform agents.replace_tags(operator, agent_api_take_over_agent.agent_id, '{}');
   -- What was counted about the former holder is written to the log now, before the next one reads.
-  counted := agents.erase_counted(take_over_agent.agent_id, take_over_agent.max_entries);
+  counted := agents.erase_counted(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
 
-  is_done := greatest(revoked_grants, deleted_artifacts, counted) < take_over_agent.max_entries;
+  is_done := greatest(revoked_grants, deleted_artifacts, counted) < agent_api_take_over_agent.max_entries;
   if is_done then
-    perform agents.forget_holder(take_over_agent.agent_id);
-    perform mesh.rest_addresses(array[take_over_agent.agent_id]);
+    perform agents.forget_holder(agent_api_take_over_agent.agent_id);
+    perform mesh.rest_addresses(array[agent_api_take_over_agent.agent_id]);
     update agents.names n
     set ways = '{operator}',
       taken_at = clock_timestamp(),
       held_since = agents.present_transaction()
-    where n.agent_id = take_over_agent.agent_id;
+    where n.agent_id = agent_api_take_over_agent.agent_id;
   end if;
   return json_build_object(
-    'agent_id', take_over_agent.agent_id,
+    'agent_id', agent_api_take_over_agent.agent_id,
     'keys', revoked_keys,
     'peer', peer_removed,
     'grants', revoked_grants,
@@ -13899,7 +14013,7 @@ begin
   );
 end
 $$;
-comment on function public.take_over_agent(text, integer) is
+comment on function public.agent_api_take_over_agent(text, integer) is
   'Takes a name from its holder for the operator: ends the holder''s keys, peer, rules, requests, '
   'tags, limits, the grants from and to it and its artifacts, at most max_entries grants and as many '
   'artifacts per call: {agent_id, keys, peer, grants, artifacts, remaining}. While remaining is '
@@ -14436,7 +14550,7 @@ comment on function agents.shared_tables() is
 
 -- Compares this database with a checkout of the project, for `deno task doctor`.
 
-create function public.inspect_deployment(operations text[]) returns json
+create function public.agent_api_inspect_deployment(operations text[]) returns json
 language plpgsql
 stable
 security invoker
@@ -14484,7 +14598,7 @@ begin
   into callable_operations, open_operations
   from pg_catalog.pg_proc p
   where p.pronamespace = 'public'::regnamespace
-    and p.proname = any (inspect_deployment.operations);
+    and p.proname = any (agent_api_inspect_deployment.operations);
 
   select coalesce(array_agg(n.nspname order by n.nspname), '{}') into open_schemas
   from pg_catalog.pg_namespace n
@@ -14501,15 +14615,15 @@ begin
     'migrations', migrations,
     'missing_operations', array(
       select o.name
-      from unnest(inspect_deployment.operations) as o (name)
+      from unnest(agent_api_inspect_deployment.operations) as o (name)
       where o.name <> all (callable_operations)
       order by o.name
     ),
     'open_operations', open_operations,
     'open_schemas', open_schemas,
-    'functions', agents.function_digests(inspect_deployment.operations),
+    'functions', agents.function_digests(agent_api_inspect_deployment.operations),
     'missing_structure', agents.missing_structure(),
-    'definers', agents.definers(inspect_deployment.operations),
+    'definers', agents.definers(agent_api_inspect_deployment.operations),
     'open_objects', agents.open_objects(),
     'strange_structure', agents.strange_structure(),
     'shared_tables', agents.shared_tables(),
@@ -14523,7 +14637,7 @@ begin
   );
 end
 $$;
-comment on function public.inspect_deployment(text[]) is
+comment on function public.agent_api_inspect_deployment(text[]) is
   'Compares this database with a checkout whose SQL functions in public have these names: {time, '
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
@@ -14536,7 +14650,7 @@ comment on function public.inspect_deployment(text[]) is
 
 -- After a restore: the operator's `deno task after-restore` calls this before anything else.
 
-create function public.after_restore() returns json
+create function public.agent_api_after_restore() returns json
 language plpgsql
 volatile
 security invoker
@@ -14593,7 +14707,7 @@ begin
   );
 end
 $$;
-comment on function public.after_restore() is
+comment on function public.agent_api_after_restore() is
   'Begins another epoch, after the database was restored: every position that was handed out is '
   'now refused with position_expired, every config_version is raised beyond any that was ever '
   'handed out, and the transactions of rows from another cluster are now in the past. Returns '
@@ -14601,10 +14715,13 @@ comment on function public.after_restore() is
 
 -- schemas/operator/restores/restore_signs.sql
 
--- Signs that this database was restored from a backup and after_restore was not called since, for
--- `deno task doctor`; and what `deno task after-restore` lists.
+-- Signs that this database was restored from a backup and agent_api_after_restore was not called
+-- since, for `deno task doctor`; and what `deno task after-restore` lists.
 
-create function public.find_restore_signs(rendering_revision integer, max_entries integer) returns json
+create function public.agent_api_find_restore_signs(
+  rendering_revision integer,
+  max_entries integer
+) returns json
 language sql
 stable
 security invoker
@@ -14612,12 +14729,12 @@ set search_path = ''
 as $$
   with ahead as (
     select l.agent_id, l.config_version_highest,
-      v.version + find_restore_signs.rendering_revision as config_version
+      v.version + agent_api_find_restore_signs.rendering_revision as config_version
     from mesh.liveness l
     join mesh.config_versions v on v.agent_id = l.agent_id
-    where l.config_version_highest > v.version + find_restore_signs.rendering_revision
+    where l.config_version_highest > v.version + agent_api_find_restore_signs.rendering_revision
     order by l.agent_id
-    limit find_restore_signs.max_entries
+    limit agent_api_find_restore_signs.max_entries
   ), found as (
     -- Only /commit stores sealed objects, and it writes the row first. Object names are random, so
     -- the first 2000 objects of a larger bucket are a sample.
@@ -14634,10 +14751,10 @@ as $$
   ), unknown as (
     select f.object_name, f.stored_at
     from found f
-    -- after_restore has already reported the objects from before the epoch began.
+    -- agent_api_after_restore has already reported the objects from before the epoch began.
     where f.stored_at > (select e.begun_at from agents.epochs e)
     order by f.object_name
-    limit find_restore_signs.max_entries
+    limit agent_api_find_restore_signs.max_entries
   )
   select json_build_object(
     'epoch', e.epoch,
@@ -14682,14 +14799,17 @@ as $$
   )
   from agents.epochs e
 $$;
-comment on function public.find_restore_signs(integer, integer) is
+comment on function public.agent_api_find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
   'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions in the '
   'future, peers_ahead: [{agent_id, config_version_highest, config_version}] of hosts that have '
   'reported a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
   'no artifact}, at most max_entries of each.';
 
-create function public.list_live_keys(max_entries integer, after text default '') returns json
+create function public.agent_api_list_live_keys(
+  max_entries integer,
+  after text default ''
+) returns json
 language sql
 stable
 security invoker
@@ -14699,9 +14819,9 @@ as $$
     select k.key_id, k.agent_id, k.label, k.created_at,
       k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) as is_live
     from agents.keys k
-    where k.key_id > list_live_keys.after
+    where k.key_id > agent_api_list_live_keys.after
     order by k.key_id
-    limit list_live_keys.max_entries
+    limit agent_api_list_live_keys.max_entries
   )
   select json_build_object(
     'found', coalesce(
@@ -14721,11 +14841,11 @@ as $$
       ) filter (where e.is_live),
       '[]'
     ),
-    'next', case when count(*) = list_live_keys.max_entries then max(e.key_id) end
+    'next', case when count(*) = agent_api_list_live_keys.max_entries then max(e.key_id) end
   )
   from examined e
 $$;
-comment on function public.list_live_keys(integer, text) is
+comment on function public.agent_api_list_live_keys(integer, text) is
   'The live agent keys among the max_entries keys after the given id: {found: [{key_id, agent_id, '
   'label | null, created_at, last_used_at | null}], next: where the next page begins | null}.';
 
@@ -14745,7 +14865,7 @@ comment on table agents.replayed_endings is
   'The events of a record that were replayed after a restore. Rows stay for ever: otherwise, the '
   'same record would later end what has come anew since. Only a restore adds rows.';
 
-create function public.read_project() returns json
+create function public.agent_api_read_project() returns json
 language plpgsql
 stable
 security invoker
@@ -14758,11 +14878,11 @@ begin
   );
 end
 $$;
-comment on function public.read_project() is
+comment on function public.agent_api_read_project() is
   'A random identifier of this database, the same after a restore and in a copy: {project}. A '
   'record of endings names it.';
 
-create function public.find_lost_events(recorded jsonb) returns json
+create function public.agent_api_find_lost_events(recorded jsonb) returns json
 language plpgsql
 stable
 security invoker
@@ -14779,7 +14899,7 @@ begin
         substr(l.line ->> 'event_id', 5)::bigint as number,
         l.line ->> 'at' as recorded_at,
         l.place - 1 as place
-      from jsonb_array_elements(find_lost_events.recorded) with ordinality as l (line, place)
+      from jsonb_array_elements(agent_api_find_lost_events.recorded) with ordinality as l (line, place)
     ) r
     -- Older events were in the backup, and have been deleted since.
     where coalesce(r.number >= oldest_kept, true)
@@ -14794,12 +14914,12 @@ begin
   ));
 end
 $$;
-comment on function public.find_lost_events(jsonb) is
+comment on function public.agent_api_find_lost_events(jsonb) is
   'Which events of a record a restore has lost: recorded is [{event_id, at}], at most a thousand. '
   '{lost: [place in recorded, from 0]}: those that the log does not have, and that '
-  'note_replayed_event was not called for.';
+  'agent_api_note_replayed_event was not called for.';
 
-create function public.note_replayed_event(event_id text, recorded_at text) returns json
+create function public.agent_api_note_replayed_event(event_id text, recorded_at text) returns json
 language plpgsql
 volatile
 security invoker
@@ -14807,18 +14927,18 @@ set search_path = ''
 as $$
 begin
   insert into agents.replayed_endings (event_id, recorded_at)
-  values (note_replayed_event.event_id, note_replayed_event.recorded_at)
+  values (agent_api_note_replayed_event.event_id, agent_api_note_replayed_event.recorded_at)
   on conflict do nothing;
   perform agents.record_event(
-    '{"kind": "operator"}', null, 'ending.replayed', null, note_replayed_event.event_id,
-    jsonb_build_object('recorded_at', note_replayed_event.recorded_at)
+    '{"kind": "operator"}', null, 'ending.replayed', null, agent_api_note_replayed_event.event_id,
+    jsonb_build_object('recorded_at', agent_api_note_replayed_event.recorded_at)
   );
-  return json_build_object('event_id', note_replayed_event.event_id);
+  return json_build_object('event_id', agent_api_note_replayed_event.event_id);
 end
 $$;
-comment on function public.note_replayed_event(text, text) is
-  'Records that what an event of a record says was made again, so that find_lost_events leaves it '
-  'out for ever.';
+comment on function public.agent_api_note_replayed_event(text, text) is
+  'Records that what an event of a record says was made again, so that agent_api_find_lost_events '
+  'leaves it out for ever.';
 
 create function agents.next_erasable_name(after text) returns text
 language sql
@@ -14837,7 +14957,7 @@ $$;
 comment on function agents.next_erasable_name(text) is
   'The first agent after a name that anything names, events too, in byte order; null: none.';
 
-create function public.find_hashed_names(name_hash text, max_entries integer, after text default '')
+create function public.agent_api_find_hashed_names(name_hash text, max_entries integer, after text default '')
 returns json
 language plpgsql
 stable
@@ -14845,11 +14965,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  wanted constant bytea := decode(find_hashed_names.name_hash, 'hex');
-  name text := find_hashed_names.after;
+  wanted constant bytea := decode(agent_api_find_hashed_names.name_hash, 'hex');
+  name text := agent_api_find_hashed_names.after;
   found_names text[] := array[]::text[];
 begin
-  for step in 1..find_hashed_names.max_entries loop
+  for step in 1..agent_api_find_hashed_names.max_entries loop
     name := agents.next_erasable_name(name);
     exit when name is null;
     if agents.hash_of_name(name) = wanted then
@@ -14859,11 +14979,11 @@ begin
   return json_build_object('found', to_json(found_names), 'next', name);
 end
 $$;
-comment on function public.find_hashed_names(text, integer, text) is
+comment on function public.agent_api_find_hashed_names(text, integer, text) is
   'The names that have this keyed hash among the max_entries names after the given one: {found: '
   '[agent_id], next: where the next page begins | null}. For an erasure that a restore has undone.';
 
-create function public.keep_out_erased(name_hash text) returns json
+create function public.agent_api_keep_out_erased(name_hash text) returns json
 language plpgsql
 volatile
 security invoker
@@ -14871,16 +14991,20 @@ set search_path = ''
 as $$
 begin
   insert into agents.erased_names (name_hash)
-  values (decode(keep_out_erased.name_hash, 'hex'))
+  values (decode(agent_api_keep_out_erased.name_hash, 'hex'))
   on conflict do nothing;
   return json_build_object('kept_out', found);
 end
 $$;
-comment on function public.keep_out_erased(text) is
+comment on function public.agent_api_keep_out_erased(text) is
   'Keeps out an erased agent, by the keyed hash of its name, if a restore has lost that: '
   '{kept_out: whether it was not kept out before}.';
 
-create function public.replace_pubkey(agent_id text, pubkey text, endpoint text) returns json
+create function public.agent_api_replace_pubkey(
+  agent_id text,
+  pubkey text,
+  endpoint text
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -14889,28 +15013,28 @@ as $$
 declare
   peer mesh.peers;
 begin
-  select p.* into peer from mesh.peers p where p.agent_id = replace_pubkey.agent_id;
-  if not found or peer.pubkey = replace_pubkey.pubkey then
-    return json_build_object('agent_id', replace_pubkey.agent_id, 'replaced', false);
+  select p.* into peer from mesh.peers p where p.agent_id = agent_api_replace_pubkey.agent_id;
+  if not found or peer.pubkey = agent_api_replace_pubkey.pubkey then
+    return json_build_object('agent_id', agent_api_replace_pubkey.agent_id, 'replaced', false);
   end if;
-  perform public.register_peer(
+  perform public.agent_api_register_peer(
     caller => '{"kind": "operator"}',
-    agent_id => replace_pubkey.agent_id,
-    pubkey => replace_pubkey.pubkey,
-    endpoint => replace_pubkey.endpoint,
+    agent_id => agent_api_replace_pubkey.agent_id,
+    pubkey => agent_api_replace_pubkey.pubkey,
+    endpoint => agent_api_replace_pubkey.endpoint,
     -- It was checked when the host registered it.
     endpoint_ip => null,
     -- An event does not tell these.
     listen_port => peer.listen_port,
     further_endpoints => case
-      when replace_pubkey.endpoint = peer.endpoint then peer.further_endpoints::text[] else '{}'
+      when agent_api_replace_pubkey.endpoint = peer.endpoint then peer.further_endpoints::text[] else '{}'
     end,
     online_seconds => 0
   );
-  return json_build_object('agent_id', replace_pubkey.agent_id, 'replaced', true);
+  return json_build_object('agent_id', agent_api_replace_pubkey.agent_id, 'replaced', true);
 end
 $$;
-comment on function public.replace_pubkey(text, text, text) is
+comment on function public.agent_api_replace_pubkey(text, text, text) is
   'Gives a peer the public key and the endpoint that its host registered before a restore: '
   '{agent_id, replaced: false if there is no peer, or it has this public key}. Keeps the listen '
   'port, and the further endpoints if the first one is the same. Raises pubkey_in_use.';
@@ -14949,7 +15073,7 @@ comment on function agents.replace_keys_of_trust(jsonb, text, jsonb) is
   'Replaces the issuer''s public keys that a trust has. From now on, tokens are verified with the '
   'new ones. The trust''s agents and their agent keys stay. Raises invalid_request.';
 
-create function public.put_enrolment(caller jsonb, enrolment jsonb) returns json
+create function public.agent_api_put_enrolment(caller jsonb, enrolment jsonb) returns json
 language plpgsql
 volatile
 security invoker
@@ -14958,25 +15082,25 @@ as $$
 declare
   enrolment_key constant text := 'ek_'
     || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
-  has_key constant boolean := put_enrolment.enrolment ->> 'kind' = 'key';
+  has_key constant boolean := agent_api_put_enrolment.enrolment ->> 'kind' = 'key';
   made agents.enrolments;
 begin
-  perform agents.authenticate_operator(put_enrolment.caller);
-  if has_key and coalesce(put_enrolment.enrolment ->> 'uses_left', 'any') <> '1' and num_nulls(
-    put_enrolment.enrolment ->> 'agent_id',
-    put_enrolment.enrolment ->> 'agent_template',
-    put_enrolment.enrolment ->> 'agent_prefix'
+  perform agents.authenticate_operator(agent_api_put_enrolment.caller);
+  if has_key and coalesce(agent_api_put_enrolment.enrolment ->> 'uses_left', 'any') <> '1' and num_nulls(
+    agent_api_put_enrolment.enrolment ->> 'agent_id',
+    agent_api_put_enrolment.enrolment ->> 'agent_template',
+    agent_api_put_enrolment.enrolment ->> 'agent_prefix'
   ) = 3 then
     -- Whoever has the key could take any name that is free.
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_prefix", "message": "An enrolment key for more than one use needs agent_prefix, agent_template or agent_id."}]}';
   end if;
-  if put_enrolment.enrolment ->> 'enrolment_id' is not null then
+  if agent_api_put_enrolment.enrolment ->> 'enrolment_id' is not null then
     return agents.enrolment_json(agents.replace_keys_of_trust(
-      put_enrolment.caller,
-      put_enrolment.enrolment ->> 'enrolment_id',
-      put_enrolment.enrolment -> 'jwks'
+      agent_api_put_enrolment.caller,
+      agent_api_put_enrolment.enrolment ->> 'enrolment_id',
+      agent_api_put_enrolment.enrolment -> 'jwks'
     ));
   end if;
   insert into agents.enrolments (
@@ -15005,7 +15129,7 @@ begin
     coalesce(e.max_agents, 1000),
     coalesce(e.max_instances, 1),
     e.expires_at
-  from jsonb_to_record(put_enrolment.enrolment) as e (
+  from jsonb_to_record(agent_api_put_enrolment.enrolment) as e (
     kind text,
     label text,
     issuer text,
@@ -15027,7 +15151,7 @@ begin
   )
   returning * into made;
   perform agents.record_event(
-    put_enrolment.caller, null, 'enrolment.created', null, made.enrolment_id,
+    agent_api_put_enrolment.caller, null, 'enrolment.created', null, made.enrolment_id,
     -- Without the label, which may name an agent: an erasure would not find the name here.
     jsonb_build_object('kind', made.kind)
   );
@@ -15035,12 +15159,12 @@ begin
     || case when has_key then jsonb_build_object('enrolment_key', enrolment_key) else '{}' end;
 end
 $$;
-comment on function public.put_enrolment(jsonb, jsonb) is
+comment on function public.agent_api_put_enrolment(jsonb, jsonb) is
   'Creates an enrolment with these fields and returns it. For kind key, the answer contains '
   'enrolment_key, once: only its hash is stored. With enrolment_id, replaces the jwks of that '
   'trust. Raises invalid_request, and forbidden for an agent.';
 
-create function public.list_enrolments(caller jsonb, max_entries integer, after text default null)
+create function public.agent_api_list_enrolments(caller jsonb, max_entries integer, after text default null)
 returns json
 language plpgsql
 stable
@@ -15050,36 +15174,36 @@ as $$
 declare
   page agents.enrolments[];
 begin
-  perform agents.authenticate_operator(list_enrolments.caller);
+  perform agents.authenticate_operator(agent_api_list_enrolments.caller);
   page := array(
     select e
     from agents.enrolments e
-    where list_enrolments.after is null
+    where agent_api_list_enrolments.after is null
       or (e.created_at, e.enrolment_id) > (
         select l.created_at, l.enrolment_id
         from agents.enrolments l
-        where l.enrolment_id = list_enrolments.after
+        where l.enrolment_id = agent_api_list_enrolments.after
       )
     order by e.created_at, e.enrolment_id
-    limit list_enrolments.max_entries + 1
+    limit agent_api_list_enrolments.max_entries + 1
   );
   return json_build_object(
     'enrolments', (
       select coalesce(json_agg(agents.enrolment_json(p)), '[]')
-      from unnest(page[:list_enrolments.max_entries]) p
+      from unnest(page[:agent_api_list_enrolments.max_entries]) p
     ),
     'next_cursor', case
-      when cardinality(page) > list_enrolments.max_entries
-      then page[list_enrolments.max_entries].enrolment_id
+      when cardinality(page) > agent_api_list_enrolments.max_entries
+      then page[agent_api_list_enrolments.max_entries].enrolment_id
     end
   );
 end
 $$;
-comment on function public.list_enrolments(jsonb, integer, text) is
+comment on function public.agent_api_list_enrolments(jsonb, integer, text) is
   'Enrolments, oldest first: {enrolments, next_cursor | null}. after is a next_cursor; if its '
   'enrolment no longer exists, the page is empty. Raises forbidden for an agent.';
 
-create function public.list_trusts(issuer text) returns json
+create function public.agent_api_list_trusts(issuer text) returns json
 language sql
 stable
 security invoker
@@ -15089,12 +15213,12 @@ as $$
     json_agg(agents.enrolment_json(e) order by e.created_at, e.enrolment_id), '[]'
   )
   from agents.enrolments e
-  where e.issuer = list_trusts.issuer
+  where e.issuer = agent_api_list_trusts.issuer
     and e.kind = 'trust'
     and e.revoked_at is null
     and (e.expires_at is null or e.expires_at > now())
 $$;
-comment on function public.list_trusts(text) is
+comment on function public.agent_api_list_trusts(text) is
   'The live enrolments that trust an issuer, oldest first.';
 
 create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
@@ -15232,7 +15356,7 @@ $$;
 comment on function agents.refuse_enrolment(jsonb, text, text, text) is
   'Records a refusal and returns its answer, {refused}: the reason, which is only for the log.';
 
-create function public.refuse_token(caller jsonb, refusals jsonb) returns json
+create function public.agent_api_refuse_token(caller jsonb, refusals jsonb) returns json
 language plpgsql
 volatile
 security invoker
@@ -15244,7 +15368,7 @@ begin
   for refusal in
     -- A stranger can name any enrolment, so events name only existing ones.
     select e.enrolment_id, r.reason, r.claim, r.detail
-    from jsonb_to_recordset(refuse_token.refusals)
+    from jsonb_to_recordset(agent_api_refuse_token.refusals)
       as r (enrolment_id text, reason text, claim text, detail text)
     left join agents.enrolments e on e.enrolment_id = r.enrolment_id
     -- The same order in every transaction prevents deadlocks: each refusal locks the row that
@@ -15252,13 +15376,13 @@ begin
     order by e.enrolment_id nulls first, r.reason collate "C"
   loop
     perform agents.record_enrolment_refusal(
-      refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim, refusal.detail
+      agent_api_refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim, refusal.detail
     );
   end loop;
-  return json_build_object('refused', refuse_token.refusals -> 0 ->> 'reason');
+  return json_build_object('refused', agent_api_refuse_token.refusals -> 0 ->> 'reason');
 end
 $$;
-comment on function public.refuse_token(jsonb, jsonb) is
+comment on function public.agent_api_refuse_token(jsonb, jsonb) is
   'Records that the function refused a token, and why: refusals are [{enrolment_id, reason, '
   'claim, detail}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
   '20 events a minute for each reason of an enrolment.';
@@ -15587,7 +15711,10 @@ $$;
 comment on function agents.can_name(agents.enrolments, text) is
   'Whether an agent that enrols could get a name, for some proof.';
 
-create function public.read_ways(agent_id text, max_entries integer default 1000) returns json
+create function public.agent_api_read_ways(
+  agent_id text,
+  max_entries integer default 1000
+) returns json
 language plpgsql
 stable
 security invoker
@@ -15596,16 +15723,16 @@ as $$
 declare
   holder agents.names;
 begin
-  select * into holder from agents.names n where n.agent_id = read_ways.agent_id;
+  select * into holder from agents.names n where n.agent_id = agent_api_read_ways.agent_id;
   return json_build_object(
-    'agent_id', read_ways.agent_id,
+    'agent_id', agent_api_read_ways.agent_id,
     'ways', to_json(holder.ways),
     'taken_at', agents.iso_timestamp(holder.taken_at),
     'kept_out', case
       when exists (
-        select from agents.removed_agents r where r.agent_id = read_ways.agent_id
+        select from agents.removed_agents r where r.agent_id = agent_api_read_ways.agent_id
       ) then 'removed'
-      when agents.is_kept_out(read_ways.agent_id) then 'erased'
+      when agents.is_kept_out(agent_api_read_ways.agent_id) then 'erased'
     end,
     'live_keys', (
       select coalesce(json_agg(json_build_object(
@@ -15616,7 +15743,7 @@ begin
       from (
         select *
         from agents.keys i
-        where i.agent_id = read_ways.agent_id
+        where i.agent_id = agent_api_read_ways.agent_id
           and i.revoked_at is null
           and (i.expires_at is null or i.expires_at > now())
         order by i.created_at desc
@@ -15637,26 +15764,26 @@ begin
         'may_enter', e.may_enter
       ) order by e.created_at, e.enrolment_id), '[]')
       from (
-        select i.*, agents.may_enter(read_ways.agent_id, i) as may_enter
+        select i.*, agents.may_enter(agent_api_read_ways.agent_id, i) as may_enter
         from agents.enrolments i
         where not agents.has_ended(i)
           and i.uses_left is distinct from 0
-          and agents.can_name(i, read_ways.agent_id)
+          and agents.can_name(i, agent_api_read_ways.agent_id)
         order by i.created_at, i.enrolment_id
-        limit read_ways.max_entries
+        limit agent_api_read_ways.max_entries
       ) e
     ),
     'users', coalesce('users' = any (holder.ways), true)
-      and not agents.is_kept_out(read_ways.agent_id),
+      and not agents.is_kept_out(agent_api_read_ways.agent_id),
     'policy_lines', (
       select count(*)
       from mesh.policy_lines l
-      where read_ways.agent_id in (l.from_name, l.to_name)
+      where agent_api_read_ways.agent_id in (l.from_name, l.to_name)
     )
   );
 end
 $$;
-comment on function public.read_ways(text, integer) is
+comment on function public.agent_api_read_ways(text, integer) is
   'Who can become an agent: {agent_id, ways: [operator | users | enrolment_id] | null (the name is '
   'free), taken_at | null, kept_out: removed | erased | null, live_keys: [{key_id, enrolment_id | '
   'null, expires_at | null}], enrolments: the live ones that could give this name, [{enrolment_id, '
@@ -15857,7 +15984,7 @@ comment on function agents.enrol(jsonb, agents.enrolments, text, text, text, tim
   'this does not count as another use of the enrolment. If another enrolment held the agent, the '
   'keys from that one end now, too. Raises agent_name_taken, limit_exceeded.';
 
-create function public.enrol_with_key(
+create function public.agent_api_enrol_with_key(
   caller jsonb,
   enrolment_key_hash text,
   agent_name text default null,
@@ -15872,40 +15999,40 @@ declare
   named_id constant text := (
     select e.enrolment_id
     from agents.enrolments e
-    where e.key_hash = enrol_with_key.enrolment_key_hash
+    where e.key_hash = agent_api_enrol_with_key.enrolment_key_hash
   );
   enrolment agents.enrolments;
 begin
   if named_id is null then
-    return agents.refuse_enrolment(enrol_with_key.caller, null, 'unknown_enrolment_key');
+    return agents.refuse_enrolment(agent_api_enrol_with_key.caller, null, 'unknown_enrolment_key');
   end if;
   enrolment := agents.live_enrolment(named_id);
   if enrolment.enrolment_id is null then
-    return agents.refuse_enrolment(enrol_with_key.caller, named_id, 'ended');
+    return agents.refuse_enrolment(agent_api_enrol_with_key.caller, named_id, 'ended');
   end if;
-  if enrolment.agent_id is null and enrol_with_key.agent_name is null then
+  if enrolment.agent_id is null and agent_api_enrol_with_key.agent_name is null then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_name", "message": "Required: this enrolment names no agent."}]}';
   end if;
-  if enrolment.agent_id <> enrol_with_key.agent_name then
+  if enrolment.agent_id <> agent_api_enrol_with_key.agent_name then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_name", "message": "This enrolment is for another agent. Leave the name out."}]}';
   end if;
   return agents.enrol(
-    enrol_with_key.caller, enrolment,
-    agents.name_by_key(enrolment, enrol_with_key.agent_name),
-    enrol_with_key.instance
+    agent_api_enrol_with_key.caller, enrolment,
+    agents.name_by_key(enrolment, agent_api_enrol_with_key.agent_name),
+    agent_api_enrol_with_key.instance
   );
 end
 $$;
-comment on function public.enrol_with_key(jsonb, text, text, text) is
+comment on function public.agent_api_enrol_with_key(jsonb, text, text, text) is
   'Enrols by an enrolment key: {agent_id, key, key_id, expires_at, tags, generation, '
   'ephemeral_seconds | null}, or {refused}, with {maximum} if agents or instances are too many. '
   'Raises invalid_request, agent_name_taken, limit_exceeded.';
 
-create function public.enrol_with_token(
+create function public.agent_api_enrol_with_token(
   caller jsonb,
   enrolment_id text,
   agent_id text,
@@ -15919,29 +16046,30 @@ security invoker
 set search_path = ''
 as $$
 declare
-  enrolment constant agents.enrolments := agents.live_enrolment(enrol_with_token.enrolment_id);
+  enrolment constant agents.enrolments := agents.live_enrolment(agent_api_enrol_with_token.enrolment_id);
 begin
   if enrolment.kind is distinct from 'trust'
-    or enrolment.agent_id <> enrol_with_token.agent_id
+    or enrolment.agent_id <> agent_api_enrol_with_token.agent_id
   then
-    return agents.refuse_enrolment(enrol_with_token.caller, enrol_with_token.enrolment_id, 'ended');
+    return agents.refuse_enrolment(agent_api_enrol_with_token.caller, agent_api_enrol_with_token.enrolment_id, 'ended');
   end if;
   return agents.enrol(
-    enrol_with_token.caller, enrolment, enrol_with_token.agent_id, enrol_with_token.instance,
-    enrol_with_token.token_id, enrol_with_token.token_expires_at
+    agent_api_enrol_with_token.caller, enrolment, agent_api_enrol_with_token.agent_id,
+    agent_api_enrol_with_token.instance,
+    agent_api_enrol_with_token.token_id, agent_api_enrol_with_token.token_expires_at
   );
 end
 $$;
-comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz, text) is
+comment on function public.agent_api_enrol_with_token(jsonb, text, text, text, timestamptz, text) is
   'Enrols by a token that the function has verified, and whose claims meet the enrolment''s '
-  'conditions and give this agent_id. Answers and raises as enrol_with_key does.';
+  'conditions and give this agent_id. Answers and raises as agent_api_enrol_with_key does.';
 
 -- schemas/enrolment/first_use.sql
 
 -- The first use of a key from an enrolment, which ends the keys of the generations before it, and
 -- of a name by a user.
 
-create function public.note_first_use(caller jsonb) returns json
+create function public.agent_api_note_first_use(caller jsonb) returns json
 language plpgsql
 volatile
 security invoker
@@ -15951,14 +16079,14 @@ declare
   used agents.keys;
   superseded agents.keys;
 begin
-  if note_first_use.caller ->> 'kind' = 'user' then
+  if agent_api_note_first_use.caller ->> 'kind' = 'user' then
     -- Gives the name to the project's users.
-    perform agents.admit(note_first_use.caller);
+    perform agents.admit(agent_api_note_first_use.caller);
     return json_build_object('superseded', 0);
   end if;
   select * into used
   from agents.keys k
-  where k.key_hash = note_first_use.caller ->> 'key_hash';
+  where k.key_hash = agent_api_note_first_use.caller ->> 'key_hash';
   perform agents.end_access(used.agent_id);
   update agents.keys k
   set first_used_at = clock_timestamp()
@@ -15979,7 +16107,8 @@ begin
     returning *
   loop
     perform agents.record_event(
-      note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id, superseded.key_id,
+      agent_api_note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id,
+      superseded.key_id,
       jsonb_strip_nulls(jsonb_build_object(
         'generation', superseded.generation, 'instance', superseded.instance
       ))
@@ -15988,7 +16117,7 @@ begin
   return json_build_object('superseded', 1);
 end
 $$;
-comment on function public.note_first_use(jsonb) is
+comment on function public.agent_api_note_first_use(jsonb) is
   'Records that the calling key from an enrolment was used, and ends the keys of earlier '
   'generations of this instance; or that a user was the first to use a name. Idempotent.';
 
@@ -16027,7 +16156,7 @@ $$;
 comment on function agents.end_keys(jsonb, text, text) is
   'Revokes every key of an agent, under end_access(agent_id); returns how many.';
 
-create function public.leave(caller jsonb, agent_id text default null) returns json
+create function public.agent_api_leave(caller jsonb, agent_id text default null) returns json
 language plpgsql
 volatile
 security invoker
@@ -16037,22 +16166,22 @@ declare
   leaving text;
   caller_agent text;
 begin
-  perform agents.end_access(coalesce(agents.actor_of(leave.caller), leave.agent_id));
-  caller_agent := agents.authenticate(leave.caller);
-  leaving := agents.require_self(caller_agent, leave.agent_id);
+  perform agents.end_access(coalesce(agents.actor_of(agent_api_leave.caller), agent_api_leave.agent_id));
+  caller_agent := agents.authenticate(agent_api_leave.caller);
+  leaving := agents.require_self(caller_agent, agent_api_leave.agent_id);
   perform mesh.enter_policy(agents.tags_of(leaving));
-  perform public.remove_peer(leave.caller, leaving);
-  perform agents.end_keys(leave.caller, caller_agent, leaving);
-  perform agents.end_enrolled_tags(leave.caller, leaving);
-  perform agents.record_event(leave.caller, caller_agent, 'agent.left', leaving);
+  perform public.agent_api_remove_peer(agent_api_leave.caller, leaving);
+  perform agents.end_keys(agent_api_leave.caller, caller_agent, leaving);
+  perform agents.end_enrolled_tags(agent_api_leave.caller, leaving);
+  perform agents.record_event(agent_api_leave.caller, caller_agent, 'agent.left', leaving);
   return json_build_object('agent_id', leaving, 'left', true);
 end
 $$;
-comment on function public.leave(jsonb, text) is
+comment on function public.agent_api_leave(jsonb, text) is
   'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants '
   'stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
 
-create function public.revoke_enrolment(
+create function public.agent_api_revoke_enrolment(
   caller jsonb,
   enrolment_id text,
   max_agents integer default 200,
@@ -16065,17 +16194,17 @@ set search_path = ''
 as $$
 declare
   -- What a call before this one may have ended: see enrolled_agents.cut.
-  wanted_cut constant smallint := case when revoke_enrolment.undo_grants then 2 else 1 end;
+  wanted_cut constant smallint := case when agent_api_revoke_enrolment.undo_grants then 2 else 1 end;
   live_ids text[];
   ended_id text;
   lock_key bigint;
   revoked_keys integer := 0;
 begin
-  perform agents.authenticate_operator(revoke_enrolment.caller);
+  perform agents.authenticate_operator(agent_api_revoke_enrolment.caller);
   -- Waits for running enrolments. Later ones wait for this lock, and are then refused.
-  perform pg_advisory_xact_lock(agents.enrolment_lock(revoke_enrolment.enrolment_id));
+  perform pg_advisory_xact_lock(agents.enrolment_lock(agent_api_revoke_enrolment.enrolment_id));
   if not exists (
-    select from agents.enrolments e where e.enrolment_id = revoke_enrolment.enrolment_id
+    select from agents.enrolments e where e.enrolment_id = agent_api_revoke_enrolment.enrolment_id
   ) then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
@@ -16083,10 +16212,11 @@ begin
   end if;
   update agents.enrolments e
   set revoked_at = clock_timestamp()
-  where e.enrolment_id = revoke_enrolment.enrolment_id and e.revoked_at is null;
+  where e.enrolment_id = agent_api_revoke_enrolment.enrolment_id and e.revoked_at is null;
   if found then
     perform agents.record_event(
-      revoke_enrolment.caller, null, 'enrolment.revoked', null, revoke_enrolment.enrolment_id
+      agent_api_revoke_enrolment.caller, null, 'enrolment.revoked', null,
+      agent_api_revoke_enrolment.enrolment_id
     );
   end if;
 
@@ -16094,9 +16224,9 @@ begin
   live_ids := array(
     select a.agent_id
     from agents.enrolled_agents a
-    where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut = 0 and a.ended_at is null
+    where a.enrolment_id = agent_api_revoke_enrolment.enrolment_id and a.cut = 0 and a.ended_at is null
     order by a.agent_id
-    limit revoke_enrolment.max_agents
+    limit agent_api_revoke_enrolment.max_agents
   );
   for lock_key in
     select distinct agents.access_lock(l.agent_id) from unnest(live_ids) as l (agent_id) order by 1
@@ -16108,9 +16238,9 @@ begin
     continue when not exists (
       select
       from agents.enrolled_agents a
-      where a.agent_id = ended_id and a.enrolment_id = revoke_enrolment.enrolment_id
+      where a.agent_id = ended_id and a.enrolment_id = agent_api_revoke_enrolment.enrolment_id
     );
-    revoked_keys := revoked_keys + agents.end_keys(revoke_enrolment.caller, null, ended_id);
+    revoked_keys := revoked_keys + agents.end_keys(agent_api_revoke_enrolment.caller, null, ended_id);
   end loop;
 
   return json_build_object(
@@ -16123,19 +16253,19 @@ begin
         (
           select a.agent_id
           from agents.enrolled_agents a
-          where a.enrolment_id = revoke_enrolment.enrolment_id
+          where a.enrolment_id = agent_api_revoke_enrolment.enrolment_id
             and a.cut < wanted_cut
             and a.ended_at is not null
           order by a.cut, a.ended_at, a.agent_id
-          limit revoke_enrolment.max_agents
+          limit agent_api_revoke_enrolment.max_agents
         )
         union all
         (
           select f.agent_id
           from agents.former_holders f
-          where f.enrolment_id = revoke_enrolment.enrolment_id and revoke_enrolment.undo_grants
+          where f.enrolment_id = agent_api_revoke_enrolment.enrolment_id and agent_api_revoke_enrolment.undo_grants
           order by f.enrolment_id, f.agent_id
-          limit revoke_enrolment.max_agents
+          limit agent_api_revoke_enrolment.max_agents
         )
       ) e
     ),
@@ -16144,14 +16274,14 @@ begin
       from (
         (
           select from agents.enrolled_agents a
-          where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut < wanted_cut
+          where a.enrolment_id = agent_api_revoke_enrolment.enrolment_id and a.cut < wanted_cut
           order by a.cut, a.ended_at, a.agent_id
           limit 10000
         )
         union all
         (
           select from agents.former_holders f
-          where f.enrolment_id = revoke_enrolment.enrolment_id and revoke_enrolment.undo_grants
+          where f.enrolment_id = agent_api_revoke_enrolment.enrolment_id and agent_api_revoke_enrolment.undo_grants
           order by f.enrolment_id, f.agent_id
           limit 10000
         )
@@ -16160,19 +16290,23 @@ begin
   );
 end
 $$;
-comment on function public.revoke_enrolment(jsonb, text, integer, boolean) is
+comment on function public.agent_api_revoke_enrolment(jsonb, text, integer, boolean) is
   'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
-  'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; end_enrolled_agent '
-  'ends what else they have. With undo_grants, these are also agents whose grants an earlier '
-  'revocation left, and those that another enrolment took. Repeat both until remaining is 0; it counts up to 10,000 agents. '
-  'Raises invalid_request, and forbidden for an agent.';
+  'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; '
+  'agent_api_end_enrolled_agent ends what else they have. With undo_grants, these are also agents '
+  'whose grants an earlier revocation left, and those that another enrolment took. Repeat both '
+  'until remaining is 0; it counts up to 10,000 agents. Raises invalid_request, and forbidden for '
+  'an agent.';
 
 -- schemas/enrolment/cuts.sql
 
 -- What is left of the agents of a revoked enrolment once their keys have ended: how much that is,
 -- and its end, one agent per call. Also for agents that another enrolment has taken since.
 
-create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
+create function public.agent_api_count_enrolled(
+  enrolment_id text,
+  max_entries integer default 10000
+) returns json
 language sql
 stable
 security invoker
@@ -16187,9 +16321,9 @@ as $$
       from (
         select f.agent_id, f.taken_in
         from agents.former_holders f
-        where f.enrolment_id = count_enrolled.enrolment_id
+        where f.enrolment_id = agent_api_count_enrolled.enrolment_id
         order by f.enrolment_id, f.agent_id
-        limit count_enrolled.max_entries
+        limit agent_api_count_enrolled.max_entries
       ) f
       cross join lateral (
         select count(*) as grants
@@ -16205,9 +16339,9 @@ as $$
   from (
     select a.agent_id, a.ended_at
     from agents.enrolled_agents a
-    where a.enrolment_id = count_enrolled.enrolment_id
+    where a.enrolment_id = agent_api_count_enrolled.enrolment_id
     order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
-    limit count_enrolled.max_entries
+    limit agent_api_count_enrolled.max_entries
   ) e
   -- A few index lookups per agent. A join might read whole tables.
   cross join lateral (
@@ -16225,9 +16359,10 @@ as $$
       ) as grants
   ) c
 $$;
-comment on function public.count_enrolled(text, integer) is
-  'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: {agents, '
-  'keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
+comment on function public.agent_api_count_enrolled(text, integer) is
+  'What agent_api_revoke_enrolment and agent_api_end_enrolled_agent would end of the agents of an '
+  'enrolment: {agents, keys, peers, grants}. It counts up to max_entries agents, and up to 100 '
+  'grants of each.';
 
 create function agents.end_grants_given(
   agent_id text,
@@ -16258,7 +16393,7 @@ comment on function agents.end_grants_given(text, integer, xid8) is
   'Ends up to max_entries live grants that an agent gave, in transactions before the given one if '
   'there is one; returns how many.';
 
-create function public.end_enrolled_agent(
+create function public.agent_api_end_enrolled_agent(
   caller jsonb,
   enrolment_id text,
   agent_id text,
@@ -16275,64 +16410,65 @@ declare
   has_peer boolean;
   ended_grants integer := 0;
 begin
-  perform agents.authenticate_operator(end_enrolled_agent.caller);
-  perform agents.end_access(end_enrolled_agent.agent_id);
+  perform agents.authenticate_operator(agent_api_end_enrolled_agent.caller);
+  perform agents.end_access(agent_api_end_enrolled_agent.agent_id);
   if not exists (
     select from agents.enrolments e
-    where e.enrolment_id = end_enrolled_agent.enrolment_id and e.revoked_at is not null
+    where e.enrolment_id = agent_api_end_enrolled_agent.enrolment_id and e.revoked_at is not null
   ) then
     return json_build_object('peer', false, 'grants', 0);
   end if;
   if not exists (
     select
     from agents.enrolled_agents a
-    where a.agent_id = end_enrolled_agent.agent_id
-      and a.enrolment_id = end_enrolled_agent.enrolment_id
+    where a.agent_id = agent_api_end_enrolled_agent.agent_id
+      and a.enrolment_id = agent_api_end_enrolled_agent.enrolment_id
       and a.ended_at is not null
   ) then
-    if end_enrolled_agent.undo_grants then
+    if agent_api_end_enrolled_agent.undo_grants then
       select f.taken_in into taken_in
       from agents.former_holders f
-      where f.agent_id = end_enrolled_agent.agent_id
-        and f.enrolment_id = end_enrolled_agent.enrolment_id;
+      where f.agent_id = agent_api_end_enrolled_agent.agent_id
+        and f.enrolment_id = agent_api_end_enrolled_agent.enrolment_id;
     end if;
     -- Only the grants are left of it. The peer, the rules and the tags are another enrolment's.
     if taken_in is not null then
       perform artifacts.lock_sweep();
       ended_grants := agents.end_grants_given(
-        end_enrolled_agent.agent_id, end_enrolled_agent.max_entries, taken_in
+        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, taken_in
       );
       delete from agents.former_holders f
-      where f.agent_id = end_enrolled_agent.agent_id
-        and f.enrolment_id = end_enrolled_agent.enrolment_id
-        and ended_grants < end_enrolled_agent.max_entries;
+      where f.agent_id = agent_api_end_enrolled_agent.agent_id
+        and f.enrolment_id = agent_api_end_enrolled_agent.enrolment_id
+        and ended_grants < agent_api_end_enrolled_agent.max_entries;
     end if;
     return json_build_object('peer', false, 'grants', ended_grants);
   end if;
-  perform mesh.enter_policy(agents.tags_of(end_enrolled_agent.agent_id));
+  perform mesh.enter_policy(agents.tags_of(agent_api_end_enrolled_agent.agent_id));
   has_peer := (
-    public.remove_peer(end_enrolled_agent.caller, end_enrolled_agent.agent_id) ->> 'removed'
+    public.agent_api_remove_peer(agent_api_end_enrolled_agent.caller, agent_api_end_enrolled_agent.agent_id) ->> 'removed'
   )::boolean;
-  perform agents.end_enrolled_tags(end_enrolled_agent.caller, end_enrolled_agent.agent_id);
-  if end_enrolled_agent.undo_grants then
+  perform agents.end_enrolled_tags(agent_api_end_enrolled_agent.caller, agent_api_end_enrolled_agent.agent_id);
+  if agent_api_end_enrolled_agent.undo_grants then
     perform artifacts.lock_sweep();
     ended_grants := agents.end_grants_given(
-      end_enrolled_agent.agent_id, end_enrolled_agent.max_entries
+      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries
     );
   end if;
   -- The row stays: a later call may still have to end the grants.
   update agents.enrolled_agents a
-  set cut = greatest(a.cut, case when end_enrolled_agent.undo_grants then 2 else 1 end)
-  where a.agent_id = end_enrolled_agent.agent_id
-    and a.enrolment_id = end_enrolled_agent.enrolment_id
-    and ended_grants < end_enrolled_agent.max_entries;
+  set cut = greatest(a.cut, case when agent_api_end_enrolled_agent.undo_grants then 2 else 1 end)
+  where a.agent_id = agent_api_end_enrolled_agent.agent_id
+    and a.enrolment_id = agent_api_end_enrolled_agent.enrolment_id
+    and ended_grants < agent_api_end_enrolled_agent.max_entries;
   return json_build_object('peer', has_peer, 'grants', ended_grants);
 end
 $$;
-comment on function public.end_enrolled_agent(jsonb, text, text, boolean, integer) is
+comment on function public.agent_api_end_enrolled_agent(jsonb, text, text, boolean, integer) is
   'Ends the peer, the rules and the enrolment''s tags of an agent whose enrolment is revoked, and '
   'with undo_grants up to max_entries grants that it gave: {peer, grants}. If another enrolment took '
-  'the agent, only the grants from before that end. Repeat it until the agent is no longer listed by revoke_enrolment. Raises forbidden for an agent.';
+  'the agent, only the grants from before that end. Repeat it until the agent is no longer listed '
+  'by agent_api_revoke_enrolment. Raises forbidden for an agent.';
 
 -- schemas/enrolment/sweeping.sql
 
@@ -16455,16 +16591,16 @@ comment on function agents.forget_names(integer) is
   'Forgets up to max_entries agents that ended 30 days ago, and to which nothing leads any more: no '
   'artifact, grant, tag, rule, event or count. The others are looked at again after 30 to 90 days.';
 
-create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
+create function public.agent_api_forget_enrolled(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  most_idle constant integer := least(forget_enrolled.max_entries, 200);
+  most_idle constant integer := least(agent_api_forget_enrolled.max_entries, 200);
 begin
-  perform agents.authenticate_operator(forget_enrolled.caller);
+  perform agents.authenticate_operator(agent_api_forget_enrolled.caller);
   -- Keep tokens for a minute after they expire, because clocks may differ by that much.
   delete from agents.used_tokens u
   -- Found by ctid, which cannot change while the row is locked. Otherwise the planner, which does
@@ -16474,7 +16610,7 @@ begin
     from agents.used_tokens o
     where o.expires_at < now() - interval '1 minute'
     order by o.expires_at
-    limit forget_enrolled.max_entries
+    limit agent_api_forget_enrolled.max_entries
     for update skip locked
   ));
   -- Within a day, the older of two clones learns that it is superseded.
@@ -16484,7 +16620,7 @@ begin
     from agents.keys o
     where o.enrolment_id is not null and o.expires_at < now() - interval '1 day'
     order by o.expires_at
-    limit forget_enrolled.max_entries
+    limit agent_api_forget_enrolled.max_entries
     for update skip locked
   ));
   perform agents.forget_names(most_idle);
@@ -16538,12 +16674,12 @@ begin
   );
 end
 $$;
-comment on function public.forget_enrolled(jsonb, integer) is
+comment on function public.agent_api_forget_enrolled(jsonb, integer) is
   'Deletes what enrolments leave behind: expired tokens and keys, and the names of agents that '
   'ended 30 days ago and have left nothing. Returns {idle: [agent_id], remaining}: idle are at most 200 ephemeral agents '
-  'that end_idle_agent must check. Raises forbidden for an agent.';
+  'that agent_api_end_idle_agent must check. Raises forbidden for an agent.';
 
-create function public.end_idle_agent(
+create function public.agent_api_end_idle_agent(
   caller jsonb,
   agent_id text,
   use_written_seconds integer default 60
@@ -16554,23 +16690,23 @@ security invoker
 set search_path = ''
 as $$
 begin
-  perform agents.authenticate_operator(end_idle_agent.caller);
+  perform agents.authenticate_operator(agent_api_end_idle_agent.caller);
   -- Waits until the agent's running writes are done; is_idle then sees them.
-  perform agents.end_access(end_idle_agent.agent_id);
-  if not agents.is_idle(end_idle_agent.agent_id, end_idle_agent.use_written_seconds) then
+  perform agents.end_access(agent_api_end_idle_agent.agent_id);
+  if not agents.is_idle(agent_api_end_idle_agent.agent_id, agent_api_end_idle_agent.use_written_seconds) then
     return json_build_object('ended', 0);
   end if;
-  perform mesh.enter_policy(agents.tags_of(end_idle_agent.agent_id));
-  perform public.remove_peer(end_idle_agent.caller, end_idle_agent.agent_id);
-  perform agents.end_keys(end_idle_agent.caller, null, end_idle_agent.agent_id);
-  perform agents.end_enrolled_tags(end_idle_agent.caller, end_idle_agent.agent_id);
+  perform mesh.enter_policy(agents.tags_of(agent_api_end_idle_agent.agent_id));
+  perform public.agent_api_remove_peer(agent_api_end_idle_agent.caller, agent_api_end_idle_agent.agent_id);
+  perform agents.end_keys(agent_api_end_idle_agent.caller, null, agent_api_end_idle_agent.agent_id);
+  perform agents.end_enrolled_tags(agent_api_end_idle_agent.caller, agent_api_end_idle_agent.agent_id);
   perform agents.record_event(
-    end_idle_agent.caller, null, 'agent.expired', end_idle_agent.agent_id
+    agent_api_end_idle_agent.caller, null, 'agent.expired', agent_api_end_idle_agent.agent_id
   );
   return json_build_object('ended', 1);
 end
 $$;
-comment on function public.end_idle_agent(jsonb, text, integer) is
+comment on function public.agent_api_end_idle_agent(jsonb, text, integer) is
   'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise stores '
   'when to check it again. use_written_seconds is how often the functions write uses; 0: never. '
   'Its files and grants stay until their own end. {ended: 1 | 0}. Raises forbidden for an agent.';
@@ -16692,8 +16828,8 @@ grant select on all sequences in schema agents to service_role;
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
 grant execute on all functions in schema agents, artifacts, mesh to service_role;
 
--- The records of migrations, for inspect_deployment. The Supabase CLI writes them; without it, they
--- do not exist.
+-- The records of migrations, for agent_api_inspect_deployment. The Supabase CLI writes them;
+-- without it, they do not exist.
 do $$
 begin
   if to_regclass('supabase_migrations.schema_migrations') is not null then
@@ -16705,9 +16841,8 @@ exception when insufficient_privilege then
 end
 $$;
 
--- `public` may also have functions of others. These are ours, each in one of two lists. None is
--- overloaded, so its name is enough. pg_restore creates functions with the default privileges of
--- the project, which may let everybody execute them. So the operator can call this again.
+-- Ours in `public` begin with agent_api_; each is in one of two lists, and none is overloaded.
+-- pg_restore may let everybody execute functions, so the operator can call this again.
 create function agents.close_functions() returns integer
 language plpgsql
 volatile
@@ -16721,131 +16856,131 @@ declare
   -- connection that others need. So these give up after a second (55P03), and the caller is told to
   -- retry.
   impatient constant regproc[] := array[
-    'public.describe_caller',
-    'public.check_operator',
-    'public.check_health',
-    'public.check_bucket',
-    'public.list_artifacts',
-    'public.delete_artifact',
-    'public.register_artifact',
-    'public.discard_registration',
-    'public.begin_commit',
-    'public.leave_move',
-    'public.save_commit_progress',
-    'public.finish_commit',
-    'public.release_commit',
-    'public.grant_artifact',
-    'public.revoke_grants',
-    'public.block_sender',
-    'public.unblock_sender',
-    'public.list_inbox',
-    'public.list_grants',
-    'public.redeem_grant_token',
-    'public.check_grant_token',
-    'public.return_download',
-    'public.open_artifact',
-    'public.list_artifacts_without_bytes',
-    'public.list_objects_without_artifact',
-    'public.count_archived_versions',
-    'public.list_shares_of_artifacts',
-    'public.list_shares_of_grants',
-    'public.list_totals',
-    'public.list_wrong_totals',
-    'public.list_sealed_artifacts',
-    'public.check_project_totals',
-    'public.record_heartbeat',
-    'public.read_heartbeat',
-    'public.read_relay_name',
-    'public.remove_peer',
-    'public.put_rule',
-    'public.revoke_rule',
-    'public.store_psks',
-    'public.rotate_psk',
-    'public.list_psks_to_reencrypt',
-    'public.register_peer',
-    'public.read_netmap',
-    'public.read_wg_config',
-    'public.list_events',
-    'public.find_changes',
-    'public.begin_wait',
-    'public.read_news',
-    'public.record_usage',
-    'public.read_artifacts_metrics',
-    'public.read_mesh_metrics',
-    'public.find_events',
-    'public.find_artifacts_named',
-    'public.read_artifact',
-    'public.find_artifact_of_grant',
-    'public.find_agent_of_key',
-    'public.count_mentions',
-    'public.check_erasure',
-    'public.list_agents',
-    'public.read_agent',
-    'public.read_ways',
-    'public.list_usage',
-    'public.list_busiest',
-    'public.list_refusals',
-    'public.list_newest_refusals',
-    'public.list_all_grants',
-    'public.list_peers',
-    'public.list_mesh_rules',
-    'public.check_mesh',
-    'public.list_paths',
-    'public.plan_policy',
-    'public.read_policy',
-    'public.inspect_deployment',
-    'public.find_restore_signs',
-    'public.read_project',
-    'public.find_lost_events',
-    'public.find_hashed_names',
-    'public.list_live_keys',
-    'public.list_enrolments',
-    'public.list_trusts',
-    'public.enrol_with_key',
-    'public.enrol_with_token',
-    'public.refuse_token',
-    'public.note_first_use',
-    'public.leave'
+    'public.agent_api_describe_caller',
+    'public.agent_api_check_operator',
+    'public.agent_api_check_health',
+    'public.agent_api_check_bucket',
+    'public.agent_api_list_artifacts',
+    'public.agent_api_delete_artifact',
+    'public.agent_api_register_artifact',
+    'public.agent_api_discard_registration',
+    'public.agent_api_begin_commit',
+    'public.agent_api_leave_move',
+    'public.agent_api_save_commit_progress',
+    'public.agent_api_finish_commit',
+    'public.agent_api_release_commit',
+    'public.agent_api_grant_artifact',
+    'public.agent_api_revoke_grants',
+    'public.agent_api_block_sender',
+    'public.agent_api_unblock_sender',
+    'public.agent_api_list_inbox',
+    'public.agent_api_list_grants',
+    'public.agent_api_redeem_grant_token',
+    'public.agent_api_check_grant_token',
+    'public.agent_api_return_download',
+    'public.agent_api_open_artifact',
+    'public.agent_api_list_artifacts_without_bytes',
+    'public.agent_api_list_objects_without_artifact',
+    'public.agent_api_count_archived_versions',
+    'public.agent_api_list_shares_of_artifacts',
+    'public.agent_api_list_shares_of_grants',
+    'public.agent_api_list_totals',
+    'public.agent_api_list_wrong_totals',
+    'public.agent_api_list_sealed_artifacts',
+    'public.agent_api_check_project_totals',
+    'public.agent_api_record_heartbeat',
+    'public.agent_api_read_heartbeat',
+    'public.agent_api_read_relay_name',
+    'public.agent_api_remove_peer',
+    'public.agent_api_put_rule',
+    'public.agent_api_revoke_rule',
+    'public.agent_api_store_psks',
+    'public.agent_api_rotate_psk',
+    'public.agent_api_list_psks_to_reencrypt',
+    'public.agent_api_register_peer',
+    'public.agent_api_read_netmap',
+    'public.agent_api_read_wg_config',
+    'public.agent_api_list_events',
+    'public.agent_api_find_changes',
+    'public.agent_api_begin_wait',
+    'public.agent_api_read_news',
+    'public.agent_api_record_usage',
+    'public.agent_api_read_artifacts_metrics',
+    'public.agent_api_read_mesh_metrics',
+    'public.agent_api_find_events',
+    'public.agent_api_find_artifacts_named',
+    'public.agent_api_read_artifact',
+    'public.agent_api_find_artifact_of_grant',
+    'public.agent_api_find_agent_of_key',
+    'public.agent_api_count_mentions',
+    'public.agent_api_check_erasure',
+    'public.agent_api_list_agents',
+    'public.agent_api_read_agent',
+    'public.agent_api_read_ways',
+    'public.agent_api_list_usage',
+    'public.agent_api_list_busiest',
+    'public.agent_api_list_refusals',
+    'public.agent_api_list_newest_refusals',
+    'public.agent_api_list_all_grants',
+    'public.agent_api_list_peers',
+    'public.agent_api_list_mesh_rules',
+    'public.agent_api_check_mesh',
+    'public.agent_api_list_paths',
+    'public.agent_api_plan_policy',
+    'public.agent_api_read_policy',
+    'public.agent_api_inspect_deployment',
+    'public.agent_api_find_restore_signs',
+    'public.agent_api_read_project',
+    'public.agent_api_find_lost_events',
+    'public.agent_api_find_hashed_names',
+    'public.agent_api_list_live_keys',
+    'public.agent_api_list_enrolments',
+    'public.agent_api_list_trusts',
+    'public.agent_api_enrol_with_key',
+    'public.agent_api_enrol_with_token',
+    'public.agent_api_refuse_token',
+    'public.agent_api_note_first_use',
+    'public.agent_api_leave'
   ]::regproc[];
   -- Functions that only the operator calls. They may wait as long as the project lets a call last.
   patient constant regproc[] := array[
-    'public.create_agent_key',
-    'public.create_agent_keys',
-    'public.revoke_agent_key',
-    'public.revoke_agent_keys',
-    'public.end_artifacts',
-    'public.record_surplus_uploads',
-    'public.collect_dead_objects',
-    'public.forget_ended',
-    'public.settle_reads',
-    'public.settle_changes',
-    'public.forget_events',
-    'public.forget_usage',
-    'public.forget_paths',
-    'public.schedule_sweep',
-    'public.reencrypt_psks',
-    'public.set_agent_quota',
-    'public.set_agent_tags',
-    'public.count_tag_losses',
-    'public.apply_policy',
-    'public.put_enrolment',
-    'public.count_enrolled',
-    'public.revoke_enrolment',
-    'public.end_enrolled_agent',
-    'public.forget_enrolled',
-    'public.end_idle_agent',
-    'public.remove_agent',
-    'public.share_agent',
-    'public.take_over_agent',
-    'public.erase_agent',
-    'public.readmit_agent',
-    'public.keep_out_erased',
-    'public.after_restore',
-    'public.note_replayed_event',
-    'public.replace_pubkey',
-    'public.mark_lost_artifacts',
-    'public.repair_totals',
-    'public.repair_project_totals'
+    'public.agent_api_create_agent_key',
+    'public.agent_api_create_agent_keys',
+    'public.agent_api_revoke_agent_key',
+    'public.agent_api_revoke_agent_keys',
+    'public.agent_api_end_artifacts',
+    'public.agent_api_record_surplus_uploads',
+    'public.agent_api_collect_dead_objects',
+    'public.agent_api_forget_ended',
+    'public.agent_api_settle_reads',
+    'public.agent_api_settle_changes',
+    'public.agent_api_forget_events',
+    'public.agent_api_forget_usage',
+    'public.agent_api_forget_paths',
+    'public.agent_api_schedule_sweep',
+    'public.agent_api_reencrypt_psks',
+    'public.agent_api_set_agent_quota',
+    'public.agent_api_set_agent_tags',
+    'public.agent_api_count_tag_losses',
+    'public.agent_api_apply_policy',
+    'public.agent_api_put_enrolment',
+    'public.agent_api_count_enrolled',
+    'public.agent_api_revoke_enrolment',
+    'public.agent_api_end_enrolled_agent',
+    'public.agent_api_forget_enrolled',
+    'public.agent_api_end_idle_agent',
+    'public.agent_api_remove_agent',
+    'public.agent_api_share_agent',
+    'public.agent_api_take_over_agent',
+    'public.agent_api_erase_agent',
+    'public.agent_api_readmit_agent',
+    'public.agent_api_keep_out_erased',
+    'public.agent_api_after_restore',
+    'public.agent_api_note_replayed_event',
+    'public.agent_api_replace_pubkey',
+    'public.agent_api_mark_lost_artifacts',
+    'public.agent_api_repair_totals',
+    'public.agent_api_repair_project_totals'
   ]::regproc[];
 begin
   foreach operation in array impatient || patient loop

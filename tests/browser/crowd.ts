@@ -28,7 +28,7 @@ export async function withCrowd(
       await test(() => beat(sql));
     } finally {
       await sql`
-        select public.remove_agent(k.agent_id)
+        select public.agent_api_remove_agent(k.agent_id)
         from (select distinct agent_id from agents.keys where agent_id like 'crowd-%') k`;
     }
   });
@@ -39,10 +39,10 @@ async function fill(
   { stem, agents, peers }: (typeof KINDS)[number],
 ): Promise<void> {
   await sql`
-    select public.create_agent_key(${stem} || lpad(n::text, 4, '0'), 'made for a test')
+    select public.agent_api_create_agent_key(${stem} || lpad(n::text, 4, '0'), 'made for a test')
     from generate_series(1, ${agents}::integer) n`;
   await sql`
-    select public.register_peer(
+    select public.agent_api_register_peer(
       ${OPERATOR}::text::jsonb, named.agent_id,
       encode(set_byte(digest, 31, get_byte(digest, 31) & 127), 'base64'),
       '198.51.100.1:51820', '198.51.100.1', 51820, 90
@@ -55,7 +55,7 @@ async function fill(
 /** Sends heartbeats: of ten peers, two send none, and one reports an old configuration. */
 async function beat(sql: postgres.Sql): Promise<void> {
   await sql`
-    select public.record_heartbeat(
+    select public.agent_api_record_heartbeat(
       ${OPERATOR}::text::jsonb, p.agent_id,
       v.version + ${RENDERING_REVISION}::integer - case when p.agent_id like '%7' then 1 else 0 end
     )
@@ -67,7 +67,7 @@ async function beat(sql: postgres.Sql): Promise<void> {
 /** Every web server reaches two databases, and every runner one web server. */
 async function connect(sql: postgres.Sql): Promise<void> {
   await sql`
-    select public.put_rule(
+    select public.agent_api_put_rule(
       ${OPERATOR}::text::jsonb, rule.from_agent, rule.to_agent, rule.port, 'tcp'
     )
     from (

@@ -111,7 +111,7 @@ Deno.test("functions for agent keys, without the secret key → refused, no chan
   const apikeys = [PUBLISHABLE_KEY, ANON_KEY].filter((key) => key !== undefined);
   for (const headers of [{}, ...apikeys.map((apikey) => ({ apikey }))]) {
     for (const [name, parameters] of Object.entries(calls)) {
-      const response = await fetch(`${SUPABASE_URL}/rest/v1/rpc/${name}`, {
+      const response = await fetch(`${SUPABASE_URL}/rest/v1/rpc/agent_api_${name}`, {
         method: "POST",
         headers: { "content-type": "application/json", ...headers },
         body: JSON.stringify(parameters),

@@ -122,12 +122,12 @@ export async function succeed<AnswerBody = JsonObject>(
   return answer.body;
 }
 
-/** Calls one of the operator's SQL functions through PostgREST. */
+/** Calls one of the operator's SQL functions, by its name without the prefix, through PostgREST. */
 export async function operatorRpc<AnswerBody = JsonObject>(
   functionName: string,
   parameters: JsonObject,
 ): Promise<Answer<AnswerBody>> {
-  const response = await fetch(`${SUPABASE_URL}/rest/v1/rpc/${functionName}`, {
+  const response = await fetch(`${SUPABASE_URL}/rest/v1/rpc/agent_api_${functionName}`, {
     method: "POST",
     headers: {
       apikey: SECRET_KEY,

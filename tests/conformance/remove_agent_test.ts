@@ -163,7 +163,7 @@ artifactTest("remove_agent by anybody but the operator → refused", async ({ pl
   const artifact = await publish(planner);
   await leavesUnchanged([planner], async () => {
     for (const apikey of [planner.key, PUBLISHABLE_KEY ?? "none"]) {
-      const response = await fetch(`${SUPABASE_URL}/rest/v1/rpc/remove_agent`, {
+      const response = await fetch(`${SUPABASE_URL}/rest/v1/rpc/agent_api_remove_agent`, {
         method: "POST",
         headers: { apikey, "content-type": "application/json" },
         body: JSON.stringify({ agent_id: planner.id }),

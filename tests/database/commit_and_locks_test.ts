@@ -75,7 +75,7 @@ artifactTest("a verdict under a lease that was lost changes nothing", async ({ p
   };
   await assert.rejects(
     withStackDatabase((sql) =>
-      sql`select public.finish_commit(${
+      sql`select public.agent_api_finish_commit(${
         sql.json(verdict.caller)
       }, ${verdict.artifact_id}, ${verdict.lease_token},
         ${verdict.expected_sha256}, ${verdict.observed_size}, ${verdict.observed_sha256})`
@@ -107,7 +107,9 @@ artifactTest(
     const mayCommit = Promise.withResolvers<void>();
     const granting = withStackDatabase((sql) =>
       sql.begin(async (transaction) => {
-        await transaction`select public.grant_artifact(${sql.json(caller)}, ${artifact.artifact_id},
+        await transaction`select public.agent_api_grant_artifact(${
+          sql.json(caller)
+        }, ${artifact.artifact_id},
         ${builder.id}, now() + interval '1 hour', ${`grant_${
           crypto.randomUUID().replaceAll("-", "")
         }`},
@@ -169,11 +171,11 @@ artifactTest(
     const deciding = withStackDatabase((sql) =>
       sql.begin(async (transaction) => {
         const [row] = await transaction`
-        select public.begin_commit(${sql.json(caller)}, ${first.artifact_id}, ${
+        select public.agent_api_begin_commit(${sql.json(caller)}, ${first.artifact_id}, ${
           sha256("first")
         }, 60) as begun`;
         await transaction`
-        select public.finish_commit(${sql.json(caller)}, ${first.artifact_id}, ${
+        select public.agent_api_finish_commit(${sql.json(caller)}, ${first.artifact_id}, ${
           row!["begun"].lease_token
         },
           ${sha256("first")}, 5, ${sha256("first")})`;

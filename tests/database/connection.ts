@@ -102,8 +102,8 @@ export async function urlOf(sql: postgres.Sql): Promise<string> {
 }
 
 /**
- * Calls an SQL function as PostgREST does: as service_role, with named arguments. Returns its JSON
- * value.
+ * Calls an SQL function, by its name without the prefix, as PostgREST does: as service_role, with
+ * named arguments. Returns its JSON value.
  */
 export async function callAsService<Result = Record<string, unknown>>(
   sql: postgres.Sql,
@@ -116,7 +116,7 @@ export async function callAsService<Result = Record<string, unknown>>(
     const list = names.map((name, index) => `${name} => $${index + 1}`).join(", ");
     const values = names.map((name) => parameters[name] as postgres.ParameterOrJSON<never>);
     const rows = await transaction.unsafe(
-      `select public.${functionName}(${list}) as result`,
+      `select public.agent_api_${functionName}(${list}) as result`,
       values,
     );
     return rows[0]!["result"] as Result;

@@ -78,7 +78,7 @@ Deno.test("more changes of one agent at once than it has turns → refused witho
 
 Deno.test("every function that is called for agents and may wait for a lock → waits a second at most", async () => {
   const rows = await file.mesh.owner<{ name: string }[]>`
-    select proname::text as name
+    select split_part(proname, 'agent_api_', 2) as name
     from pg_proc
     where pronamespace = 'public'::regnamespace
       and provolatile = 'v'

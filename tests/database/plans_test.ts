@@ -29,7 +29,7 @@ Deno.test("each SQL function → has a call whose plan is looked at", async () =
 
 async function functionsOf(sql: postgres.Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
-    select distinct p.proname::text collate "C" as name
+    select distinct split_part(p.proname, 'agent_api_', 2) collate "C" as name
     from pg_proc p
     where p.pronamespace = 'public'::regnamespace
       and has_function_privilege('service_role', p.oid, 'execute')

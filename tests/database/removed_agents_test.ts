@@ -86,7 +86,7 @@ async function remove(sql: postgres.Sql, agent_id: string): Promise<Removal> {
   return await sql.begin(async (transaction) => {
     await transaction`set local statement_timeout = '8s'`;
     await transaction`set local role service_role`;
-    const [row] = await transaction`select public.remove_agent(${agent_id}) as removal`;
+    const [row] = await transaction`select public.agent_api_remove_agent(${agent_id}) as removal`;
     return row!["removal"] as Removal;
   }) as Removal;
 }

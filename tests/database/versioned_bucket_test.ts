@@ -126,7 +126,8 @@ Deno.test("a committed artifact whose object is only a delete marker → fsck's 
     const { sql } = own;
     const { artifact_id } = await publish(own);
     const lost = async () => {
-      const [row] = await sql`select list_artifacts_without_bytes(10) -> 'found' as found`;
+      const [row] =
+        await sql`select agent_api_list_artifacts_without_bytes(10) -> 'found' as found`;
       return row!["found"].map((found: { artifact_id: string }) => found.artifact_id);
     };
     assert.deepEqual(await lost(), []);

@@ -167,7 +167,7 @@ Deno.test("docs/runbook.md, Restore a backup → another epoch, what is lost, wh
   await withBothFunctions(async (own) => {
     await publishInto(own, "plan.txt");
     const keyOf = async (agent_id: string): Promise<string> => {
-      const [made] = await own.sql`select public.create_agent_key(${agent_id}) as made`;
+      const [made] = await own.sql`select public.agent_api_create_agent_key(${agent_id}) as made`;
       return made!["made"].key_id;
     };
     const [inUse, leaked] = [await keyOf("planner"), await keyOf("planner")];

@@ -175,7 +175,7 @@ function json(sql: postgres.TransactionSql, value: object) {
 Deno.test("docs/users.md, Revoke → the agent's users are let in again", async () => {
   const block = await documentedBlock("docs/users.md, Revoke, 1");
   await withProjectDatabase({}, async (sql) => {
-    await sql`select public.remove_agent('ada')`;
+    await sql`select public.agent_api_remove_agent('ada')`;
     await sql.unsafe(block);
     assert.deepEqual([...await sql`select from agents.removed_agents`], []);
   });

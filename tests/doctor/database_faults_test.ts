@@ -43,8 +43,8 @@ const FAULTS: readonly DatabaseFault[] = [
     put: `update ${RECORDS} set name = 'agents', statements = '{create schema agents}'
         where name = 'release';
       insert into ${RECORDS} values ('20261121120100', '{create table agents.events ()}', 'agents_events');
-      alter function public.list_inbox rename to list_inbox_before`,
-    mend: `alter function public.list_inbox_before rename to list_inbox;
+      alter function public.agent_api_list_inbox rename to agent_api_list_inbox_before`,
+    mend: `alter function public.agent_api_list_inbox_before rename to agent_api_list_inbox;
       delete from ${RECORDS} where name = 'agents_events';
       update ${RECORDS} r set name = before.name, statements = before.statements
       from records_before before where before.version = r.version`,
@@ -63,8 +63,8 @@ const FAULTS: readonly DatabaseFault[] = [
     put: "update artifacts.sweeps set swept_at = now() - interval '3 days', schedule = null",
     mend: "update artifacts.sweeps set swept_at = now(), schedule = '*/2 * * * *'",
     check: "sweep",
-    message: /^The last sweep ended 3 days ago; schedule_sweep was never called\.$/,
-    remedy: /^Schedule it, .* select public\.schedule_sweep\(\); To sweep now: curl /,
+    message: /^The last sweep ended 3 days ago; agent_api_schedule_sweep was never called\.$/,
+    remedy: /^Schedule it, .* select public\.agent_api_schedule_sweep\(\); To sweep now: curl /,
   },
   {
     fault: "nobody has swept yet",
@@ -73,7 +73,7 @@ const FAULTS: readonly DatabaseFault[] = [
     mend: "update artifacts.sweeps set swept_at = now(), schedule = '*/2 * * * *'",
     check: "sweep",
     level: "note",
-    message: /^Nobody has swept yet; schedule_sweep was never called\.$/,
+    message: /^Nobody has swept yet; agent_api_schedule_sweep was never called\.$/,
     remedy: /^Schedule it, /,
   },
   {
@@ -82,7 +82,7 @@ const FAULTS: readonly DatabaseFault[] = [
     mend: "update artifacts.sweeps set swept_at = now(), schedule = '*/2 * * * *'",
     check: "sweep",
     level: "note",
-    message: /^The last sweep ended 60 minutes ago; schedule_sweep was never called\.$/,
+    message: /^The last sweep ended 60 minutes ago; agent_api_schedule_sweep was never called\.$/,
     remedy: /^If nothing calls \/sweep regularly, schedule it: /,
   },
 ];

@@ -71,7 +71,7 @@ Deno.test("what holds the log is a session of the app, a prepared transaction, o
   await using deployment = await Deployment.open();
   const findingOf = async (writer: object) => {
     const [complaint, ...others] = await deployment.complaintsThrough(async ({ path }, forward) => {
-      if (!path.endsWith("/rpc/inspect_deployment")) return undefined;
+      if (!path.endsWith("/rpc/agent_api_inspect_deployment")) return undefined;
       const told = await (await forward()).json();
       const unknown = {
         pid: null,

@@ -30,6 +30,6 @@ Deno.test("doctor of a database that hosts and Storage are ahead of → says so 
   assert.match(complaints[1]!.message, /^Storage has 1 objects that belong to no artifact /);
   for (const { remedy } of complaints) assert.match(remedy!, /deno task after-restore/);
 
-  await sql`select public.after_restore()`;
+  await sql`select public.agent_api_after_restore()`;
   assert.deepEqual(await deployment.complaints(), []);
 });

@@ -13,7 +13,7 @@ artifactTest(
       environment: { ARTIFACTS_MAX_PENDING: "1" },
     });
     const body = { agent_id: planner.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
-    for (const call of ["/object/upload/sign/", "/rpc/register_artifact"]) {
+    for (const call of ["/object/upload/sign/", "/rpc/agent_api_register_artifact"]) {
       proxy.intercept(losingAnswers(call, 503));
       const failed = await own.post("/register", { as: planner, body });
       assertError(failed, 503, "upstream_unavailable");
@@ -27,7 +27,7 @@ artifactTest(
   "/register while PostgreSQL ends its backends → 503, and it does not count as pending",
   async ({ planner }) => {
     await using proxy = startProxy(SUPABASE_URL, async ({ path }, forward) => {
-      if (!path.endsWith("/rpc/register_artifact")) return undefined;
+      if (!path.endsWith("/rpc/agent_api_register_artifact")) return undefined;
       await (await forward()).body?.cancel();
       // PostgREST's answer to every call that is under way when its connection is lost.
       return Response.json({ code: "", details: null, hint: null, message: "" }, { status: 400 });

@@ -16,7 +16,7 @@ meshTest(
   "/wg_config while the PSKs cannot be stored → 503, none is made; repeated → 200",
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
-    await using proxy = startProxy(SUPABASE_URL, failing("/rpc/store_psks"));
+    await using proxy = startProxy(SUPABASE_URL, failing("/rpc/agent_api_store_psks"));
     await using own = await startOwnMeshFunction(proxy.url);
     const failed = await own.post("/wg_config", { as: alice, body: {} });
     assertError(failed, 503, "upstream_unavailable");

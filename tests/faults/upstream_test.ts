@@ -16,7 +16,10 @@ const REPEATABLE: Record<string, [call: string, bodyOf: (cast: Cast) => Promise<
     const { artifact_id } = await publish(planner);
     return { artifact_id };
   }],
-  "/list": ["/rpc/list_artifacts", ({ planner }) => Promise.resolve({ agent_id: planner.id })],
+  "/list": [
+    "/rpc/agent_api_list_artifacts",
+    ({ planner }) => Promise.resolve({ agent_id: planner.id }),
+  ],
 };
 
 for (const [path, [call, bodyOf]] of Object.entries(REPEATABLE)) {

@@ -42,7 +42,7 @@ export async function assembleFleet(
   );
 
   async function createAgent(id: string): Promise<Agent> {
-    const response = await fetch(`${url}/rest/v1/rpc/create_agent_key`, {
+    const response = await fetch(`${url}/rest/v1/rpc/agent_api_create_agent_key`, {
       method: "POST",
       headers: { apikey: secretKey, "content-type": "application/json" },
       body: JSON.stringify({ agent_id: id }),

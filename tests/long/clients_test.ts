@@ -120,7 +120,7 @@ async function sha256(path: string): Promise<string> {
 }
 
 async function createKey(stack: Stack, agent_id: string): Promise<string> {
-  const answer = await fetch(`${stack.url}/rest/v1/rpc/create_agent_key`, {
+  const answer = await fetch(`${stack.url}/rest/v1/rpc/agent_api_create_agent_key`, {
     method: "POST",
     headers: { apikey: stack.secretKey, "content-type": "application/json" },
     body: JSON.stringify({ agent_id }),

@@ -41,7 +41,7 @@ Deno.test("PostgreSQL killed inside each step of policy:apply → no step is hal
   try {
     for (let number = 0; number < AGENTS; number++) {
       const tags = ["tag:all"];
-      await sql`select public.set_agent_tags(${`agent-${number}`}, ${tags})`;
+      await sql`select public.agent_api_set_agent_tags(${`agent-${number}`}, ${tags})`;
     }
     const file = join(state.path, "policy.jsonc");
     await writeFile(

@@ -12,8 +12,8 @@ import {
 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
-import { runDirectoryOf } from "./agent_settings.ts";
-import { ReferenceAgent } from "./reference_agent.ts";
+import { EXAMPLES, runDirectoryOf } from "./agent_settings.ts";
+import { hangRequests, letRequestsPass, ReferenceAgent } from "./reference_agent.ts";
 
 /** A disk of a host, which can be full. */
 class Disk implements AsyncDisposable {
@@ -53,6 +53,13 @@ async function aliceAndBob(mesh: Mesh): Promise<{ alice: Member; bob: Member }> 
   return { alice, bob };
 }
 
+async function serve({ host }: Member): Promise<void> {
+  for (const { proto, port } of [TCP_80, TCP_443]) {
+    host.start(["socat", `TCP-LISTEN:${port},fork`, "PIPE"], { logName: `serve-${port}` });
+    await untilListening(host, { proto, port });
+  }
+}
+
 tunnelTest(
   "a rule that is revoked while the disk of the agent is full → closed, also after the firewall was flushed; the stored configuration does not have it",
   async () => {
@@ -65,10 +72,7 @@ tunnelTest(
       await Deno.readTextFile(stored),
       await Deno.readTextFile(meshAgent.configurationFile),
     );
-    for (const { proto, port } of [TCP_80, TCP_443]) {
-      bob.host.start(["socat", `TCP-LISTEN:${port},fork`, "PIPE"], { logName: `serve-${port}` });
-      await untilListening(bob.host, { proto, port });
-    }
+    await serve(bob);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
     assert.ok(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }));
 
@@ -111,10 +115,7 @@ tunnelTest(
     const { alice, bob } = await aliceAndBob(mesh);
     await using disk = await Disk.mountAt(runDirectoryOf(bob.host), "4m");
     const meshAgent = await ReferenceAgent.start(bob, { mesh });
-    for (const { proto, port } of [TCP_80, TCP_443]) {
-      bob.host.start(["socat", `TCP-LISTEN:${port},fork`, "PIPE"], { logName: `serve-${port}` });
-      await untilListening(bob.host, { proto, port });
-    }
+    await serve(bob);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
     assert.ok(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }));
 
@@ -138,6 +139,100 @@ tunnelTest(
     assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
     assert.doesNotMatch(await meshAgent.readLog(), /refused/);
     await meshAgent.stop("SIGTERM");
+  },
+);
+
+/**
+ * The command that runs its arguments with other, full folders in place of /dev/shm and /tmp. The
+ * host's folder stays, although it is in /tmp.
+ */
+function withoutMemory(folder: string): readonly string[] {
+  const script = `
+mkdir -p /mnt/kept && mount -t tmpfs tmpfs /mnt/kept && mkdir -p "/mnt/kept/folder" &&
+mount --rbind "$0" /mnt/kept/folder &&
+for place in /dev/shm /tmp; do
+  mount -t tmpfs -o size=64k tmpfs "$place" || exit
+done
+mkdir -p "$0" && mount --rbind /mnt/kept/folder "$0" || exit
+for place in /dev/shm /tmp; do cat /dev/zero >"$place/fill" 2>/dev/null; done
+exec "$@"`;
+  return ["unshare", "--mount", "--propagation", "slave", "sh", "-c", script, folder];
+}
+
+tunnelTest(
+  "a rule that is revoked while RUN_DIR, /dev/shm and /tmp are all full → closed; nothing stays mounted",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await aliceAndBob(mesh);
+    await using disk = await Disk.mountAt(runDirectoryOf(bob.host), "4m");
+    const before = withoutMemory(bob.host.directory);
+    const meshAgent = await ReferenceAgent.start(bob, { mesh, before });
+    await serve(bob);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    assert.ok(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }));
+
+    await disk.fill();
+    await revokeRule({ from: alice, to: bob, ...TCP_443 });
+    await meshAgent.untilApplied();
+    assert.match(await meshAgent.readLog(), /the working files are in \S+\.spare\//);
+    assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
+    assert.ok(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }));
+    await meshAgent.stop("SIGTERM");
+    const left = Array.from(Deno.readDirSync(disk.path), ({ name }) => name);
+    assert.deepEqual(left.filter((name) => name.endsWith(".spare")), []);
+  },
+);
+
+tunnelTest(
+  "RUN_DIR, /dev/shm and /tmp are full, and the agent may not mount → after a minute of answers the tunnel is down; it comes up again when there is room",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await aliceAndBob(mesh);
+    await using disk = await Disk.mountAt(runDirectoryOf(bob.host), "4m");
+    const before = [
+      ...withoutMemory(bob.host.directory),
+      ...["setpriv", "--inh-caps=-sys_admin", "--bounding-set=-sys_admin"],
+    ];
+    const meshAgent = await ReferenceAgent.start(bob, { mesh, before });
+    await serve(bob);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+
+    await disk.fill();
+    await hangRequests(bob.host);
+    // The pauses after the first five of these take a minute.
+    await eventually("the agent has had neither room nor an answer for a minute", {
+      condition: async () => (await meshAgent.readLog()).split("there is no room").length > 6,
+    });
+    assert.doesNotMatch(await meshAgent.readLog(), /taking the tunnel down/);
+    assert.ok(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }));
+
+    await letRequestsPass(bob.host);
+    await revokeRule({ from: alice, to: bob, ...TCP_443 });
+    await eventually("the tunnel is down", {
+      condition: async () => !(await bob.host.runAnyhow(["wg", "show", bob.interfaceName])).success,
+    });
+    assert.match(await meshAgent.readLog(), /one may revoke a rule; taking the tunnel down/);
+    assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
+
+    await disk.free();
+    await meshAgent.untilApplied();
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
+    assert.ok(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }));
+  },
+);
+
+tunnelTest(
+  "a long request while /tmp is full → bash, which needs a file for it, has room",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { host } = await mesh.join("alice");
+    const script = `cd "$0"; RUN_DIR=$1 INTERFACE=mesh0 CONFIG_DIR=$1
+source configuration.sh; source host/tunnel.sh; source host/room.sh
+make_work && printf -v long %200000s && wc -c <<<"$long"`;
+    const command = ["bash", "-c", script, `${EXAMPLES}/mesh-agent`, host.directory];
+    const written = await host.run([...withoutMemory(host.directory), ...command]);
+    assert.equal(written.trim(), "200001");
   },
 );
 

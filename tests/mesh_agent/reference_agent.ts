@@ -20,6 +20,7 @@ export class ReferenceAgent {
       readonly mesh: Mesh;
       readonly settings: Record<string, string>;
       readonly pollSeconds: number | null;
+      readonly before: readonly string[];
     },
   ) {}
 
@@ -30,16 +31,18 @@ export class ReferenceAgent {
    */
   static async start(
     member: Member,
-    { mesh, pollSeconds = 2, configDir = member.host.directory }: {
+    { mesh, pollSeconds = 2, configDir = member.host.directory, before = [] }: {
       mesh: Mesh;
       pollSeconds?: number | null;
       configDir?: string;
+      /** A command that runs the agent. */
+      before?: readonly string[];
     },
   ): Promise<ReferenceAgent> {
     const { origin } = mesh.deployment;
     const door = mesh.attach(await ServiceDoor.open(member.host, { origin }));
     const settings = { ...await agentSettings(member), CONFIG_DIR: configDir };
-    const meshAgent = new ReferenceAgent(member, door, { mesh, settings, pollSeconds });
+    const meshAgent = new ReferenceAgent(member, door, { mesh, settings, pollSeconds, before });
     meshAgent.restart();
     await meshAgent.untilApplied();
     return meshAgent;
@@ -78,7 +81,7 @@ export class ReferenceAgent {
     },
   ): Deno.ChildProcess {
     const poll = pollSeconds === null ? {} : { POLL_SECONDS: String(pollSeconds) };
-    return this.member.host.start([SCRIPT, ...args], {
+    return this.member.host.start([...this.started.before, SCRIPT, ...args], {
       logName,
       env: { ...this.started.settings, ...poll, ...environment },
     });

@@ -14,7 +14,7 @@ function deploymentOf(project: RestorableStack): Deployment {
   return {
     origin: project.stack.url,
     async createAgent(id) {
-      const made = await project.ask("/rest/v1/rpc/create_agent_key", { agent_id: id });
+      const made = await project.ask("/rest/v1/rpc/agent_api_create_agent_key", { agent_id: id });
       return { id, key: made.key, keyId: made.key_id };
     },
     ask: (path, { as, body = {} }) =>

@@ -33,7 +33,7 @@ Deno.test("after_restore --record with lines of every earlier form and lines tha
   await withOwnStack(async (own) => {
     const { sql } = own;
     const keyOf = async (agent_id: string): Promise<string> => {
-      const [made] = await sql`select public.create_agent_key(${agent_id}) as key`;
+      const [made] = await sql`select public.agent_api_create_agent_key(${agent_id}) as key`;
       return made!["key"].key_id;
     };
     const enrolmentOf = async (label: string): Promise<string> =>
@@ -49,7 +49,7 @@ Deno.test("after_restore --record with lines of every earlier form and lines tha
       await enrolmentOf("withdrawn"),
       await enrolmentOf("bare"),
     ];
-    await sql`select public.set_agent_quota('planner', 5000)`;
+    await sql`select public.agent_api_set_agent_quota('planner', 5000)`;
     const pseudonym = `erased-${"0".repeat(32)}`;
     const at = new Date().toISOString();
     let number = 1_000_000;
@@ -115,7 +115,7 @@ Deno.test("after_restore --record with lines of every earlier form and lines tha
       assert.deepEqual([...quotas], [{ quota_bytes: 7000 }]);
 
       // What the operator decides after the restore counts more than the record.
-      await sql`select public.set_agent_quota('planner', 9000)`;
+      await sql`select public.agent_api_set_agent_quota('planner', 9000)`;
       await Deno.writeTextFile(record, right.join("\n"));
       const again = await afterRestore(own, "--record", record);
       assert.equal(again.code, 0, again.errors);
@@ -159,11 +159,13 @@ Deno.test("after_restore --record of erasures → each name is erased again, lin
   await withOwnStack(async (own) => {
     const { sql, stack } = own;
     for (const name of ["whole", "half"]) {
-      for (let key = 0; key < 3; key++) await sql`select public.create_agent_key(${name})`;
+      for (let key = 0; key < 3; key++) {
+        await sql`select public.agent_api_create_agent_key(${name})`;
+      }
     }
     const [hashed] = await sql`select encode(agents.hash_of_name('whole'), 'hex') as hex`;
     // The first steps of an erasure, which the backup has.
-    const [step] = await sql`select public.erase_agent('half', null, 1) as erased`;
+    const [step] = await sql`select public.agent_api_erase_agent('half', null, 1) as erased`;
     const { pseudonym: half, remaining } = step!["erased"];
     assert.equal(remaining, true);
     const exported = await runTask("operator/commands/events.ts", {
@@ -212,10 +214,10 @@ Deno.test("after_restore --record of erasures → each name is erased again, lin
 Deno.test("after_restore --record of events that the database has → replays none of them", async () => {
   await withOwnStack(async (own) => {
     const { sql, stack } = own;
-    await sql`select public.create_agent_key('planner')`;
-    await sql`select public.remove_agent('planner')`;
-    await sql`select public.readmit_agent('planner')`;
-    await sql`select public.create_agent_key('planner')`;
+    await sql`select public.agent_api_create_agent_key('planner')`;
+    await sql`select public.agent_api_remove_agent('planner')`;
+    await sql`select public.agent_api_readmit_agent('planner')`;
+    await sql`select public.agent_api_create_agent_key('planner')`;
     await withFolder(async (folder) => {
       const exported = await runTask("operator/commands/events.ts", {
         args: ["--endings", "--all", "--json"],

@@ -54,7 +54,7 @@ Deno.test("after-restore whose reader goes away → does all of its work: the re
     try {
       const ids: string[] = [];
       for (let number = 0; number < 3; number++) {
-        const [row] = await sql`select public.create_agent_key('planner') as made`;
+        const [row] = await sql`select public.agent_api_create_agent_key('planner') as made`;
         ids.push(row!["made"].key_id);
       }
       const record = `${folder}/record.jsonl`;

@@ -189,7 +189,7 @@ Deno.test("agent:list where the function tells its settings → these limits, no
     assert.equal(output, "planner\t1\t0\t\t3 of 7\t512 B of 1.0 KiB");
     assert.deepEqual(asked, [
       "sb_secret_x /functions/v1/agent-artifacts/health",
-      "sb_secret_x /rest/v1/rpc/list_agents",
+      "sb_secret_x /rest/v1/rpc/agent_api_list_agents",
     ]);
   } finally {
     await server.shutdown();

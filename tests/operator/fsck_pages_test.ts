@@ -38,7 +38,9 @@ async function check(pages: readonly (readonly Stored[])[], ...args: string[]) {
   };
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const [area, , , name] = new URL(request.url).pathname.slice(1).split("/");
-    if (area === "rest") return Response.json(rpc[name!]!(await request.json()));
+    if (area === "rest") {
+      return Response.json(rpc[name!.slice("agent_api_".length)]!(await request.json()));
+    }
     const artifact = named.flat().find(({ id }) => request.url.includes(`/${id}/`))!;
     return ANSWERS[artifact.stored]();
   });

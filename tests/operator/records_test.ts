@@ -10,7 +10,7 @@ Deno.test("after_restore with the same record long after the log has forgotten t
       ...{ event_id: "evt_1000000", type: "agent.removed", at: new Date().toISOString() },
       ...{ actor_kind: "operator", agent_id: "planner" },
     });
-    await sql`select public.create_agent_key('planner')`;
+    await sql`select public.agent_api_create_agent_key('planner')`;
     const liveKeys = () => sql`select from agents.keys where revoked_at is null`;
     await withFolder(async (folder) => {
       const record = `${folder}/record.jsonl`;
@@ -19,8 +19,8 @@ Deno.test("after_restore with the same record long after the log has forgotten t
       assert.deepEqual([first.code, first.of("replay").length], [0, 1], first.errors);
       assert.equal((await liveKeys()).length, 0);
 
-      await sql`select public.readmit_agent('planner')`;
-      await sql`select public.create_agent_key('planner')`;
+      await sql`select public.agent_api_readmit_agent('planner')`;
+      await sql`select public.agent_api_create_agent_key('planner')`;
       await sql.begin(async (transaction) => {
         // As if the log's retention had passed.
         await transaction`set local session_replication_role = replica`;
@@ -36,8 +36,8 @@ Deno.test("after_restore with the same record long after the log has forgotten t
 Deno.test("after_restore --record of another project, alone or among lines of this one → one sentence, and nothing is changed", async () => {
   await withOwnStack(async (own) => {
     const { sql } = own;
-    await sql`select public.create_agent_key('planner')`;
-    await sql`select public.remove_agent('planner')`;
+    await sql`select public.agent_api_create_agent_key('planner')`;
+    await sql`select public.agent_api_remove_agent('planner')`;
     const ours = await exportedRecord(own);
     const projects = ours.split("\n").map((line) => JSON.parse(line).project);
     assert.match(projects[0], /^[0-9a-f]{64}$/);
@@ -45,8 +45,8 @@ Deno.test("after_restore --record of another project, alone or among lines of th
 
     // After this, the database is another project's.
     await sql`update agents.name_secret set secret = sha256('another project') where only_row`;
-    await sql`select public.readmit_agent('planner')`;
-    await sql`select public.create_agent_key('planner')`;
+    await sql`select public.agent_api_readmit_agent('planner')`;
+    await sql`select public.agent_api_create_agent_key('planner')`;
     const theirs = await exportedRecord(own);
     const stateOf = () =>
       sql`

@@ -15,7 +15,7 @@ import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 import { failing, type Passing, startProxy } from "./proxy.ts";
 
 const SIGNING = "/storage/v1/object/sign/";
-const RETURNING = "/rpc/return_download";
+const RETURNING = "/rpc/agent_api_return_download";
 
 async function ask(
   own: OwnFunction,
@@ -50,7 +50,7 @@ async function downloadsOf({ planner }: Cast): Promise<number> {
 }
 
 function purpose({ path }: Passing): string {
-  return path.startsWith(SIGNING) ? "sign download" : path.slice("/rest/v1/rpc/".length);
+  return path.startsWith(SIGNING) ? "sign download" : path.slice("/rest/v1/rpc/agent_api_".length);
 }
 
 artifactTest(

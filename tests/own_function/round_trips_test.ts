@@ -18,7 +18,9 @@ const SIGN_DOWNLOAD = "sign download";
 
 /** The purpose of a request to the stack: the SQL function's name, or the kind of Storage call. */
 function purpose({ method, path }: Passing): string {
-  if (path.startsWith("/rest/v1/rpc/")) return path.slice("/rest/v1/rpc/".length);
+  if (path.startsWith("/rest/v1/rpc/agent_api_")) {
+    return path.slice("/rest/v1/rpc/agent_api_".length);
+  }
   if (path.startsWith("/storage/v1/object/upload/sign/")) return SIGN_UPLOAD;
   if (path.startsWith("/storage/v1/object/sign/")) return SIGN_DOWNLOAD;
   return `${method} ${path}`;
@@ -125,7 +127,7 @@ artifactTest(
       "identity",
       "the stored bytes, uncompressed",
     );
-    assert.equal(counted("/rpc/finish_commit"), 1);
-    assert.equal(counted("/rpc/begin_commit"), 16);
+    assert.equal(counted("/rpc/agent_api_finish_commit"), 1);
+    assert.equal(counted("/rpc/agent_api_begin_commit"), 16);
   },
 );

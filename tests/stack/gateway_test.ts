@@ -112,6 +112,16 @@ Deno.test("a function that is down → 503 upstream_unavailable in the error env
   assert.equal(error.request_id, "abc");
 });
 
+Deno.test("a function that has not started yet → 503 upstream_unavailable, for a body of any length", async () => {
+  await using gateway = await openGateway();
+  for (const body of ["{}", new Uint8Array(1_000_000)]) {
+    const url = `${gateway.url}/functions/v1/starting/x`;
+    const response = await fetch(url, { method: "POST", body });
+    assert.equal(response.status, 503);
+    assert.equal((await response.json()).error.code, "upstream_unavailable");
+  }
+});
+
 Deno.test("204, HEAD and 206 → passed back as they are", async () => {
   await using gateway = await openGateway((request) => {
     if (request.method === "DELETE") return new Response(null, { status: 204 });

@@ -59,7 +59,7 @@ export async function openGatewayTo(
       postgrest: port,
       storage: port,
       auth: port,
-      functions: new Map([["echo", port], ["down", await freePort()]]),
+      functions: new Map([["echo", port], ["down", await freePort()], ["starting", 0]]),
     },
   });
   return {

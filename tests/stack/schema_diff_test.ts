@@ -42,16 +42,16 @@ Deno.test("deno task schema:diff of a column more in supabase/schemas → one li
 Deno.test("deno task schema:diff of a function that a migration makes again without its privileges → says so in words, with the statements, in ten lines at most", async () => {
   const { code, lines } = await schemaDiff(async (supabase) => {
     const schema = await readFile(join(supabase, "schemas/enrolment/ends.sql"), "utf8");
-    const [definition] = /^create function public\.leave\(.*?^(?:\$\$|end);$/ms
+    const [definition] = /^create function public\.agent_api_leave\(.*?^(?:\$\$|end);$/ms
       .exec(schema)!;
     await writeFile(
       join(supabase, "migrations/30000101000000_leave.sql"),
-      `drop function public.leave;\n${definition}\n`,
+      `drop function public.agent_api_leave;\n${definition}\n`,
     );
   });
   assert.ok(lines.length <= 10, lines.join("\n"));
   const said = lines.join("\n");
-  assert.match(said, /^function public\.leave\(.*\):$/m);
+  assert.match(said, /^function public\.agent_api_leave\(.*\):$/m);
   assert.match(said, /The migrations let .*\banon\b.* execute it: revoke execute on function /);
   assert.match(said, /without its lock_timeout: alter function .* set lock_timeout to /);
   assert.match(lines.at(-1)!, / says: 1 difference\.$/);

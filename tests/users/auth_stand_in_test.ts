@@ -127,7 +127,9 @@ Deno.test("POST /auth/v1/logout of a user's other sessions → they end, this on
   assert.equal(await stateOf(own), "session_not_found");
 });
 
-for (const path of ["/auth/v1/user", "/rest/v1/rpc/check_health", "/storage/v1/object/x"]) {
+for (
+  const path of ["/auth/v1/user", "/rest/v1/rpc/agent_api_check_health", "/storage/v1/object/x"]
+) {
   Deno.test(`OPTIONS ${path} from a page of another origin → allowed with the headers that it asks for`, async () => {
     const response = await fetch(SUPABASE_URL + path, {
       method: "OPTIONS",

@@ -16,8 +16,6 @@ readonly PRIVATE_KEY=$CONFIG_DIR/$INTERFACE.key
 readonly PRIVATE_KEY_FILE=$CONFIG_DIR/%i.key
 # In the same directory as CONFIG, so that a rename can replace that in one step.
 WORK=$RUN_DIR/.$INTERFACE.mesh-agent
-# What an answer of the service for a thousand peers needs, with all that is made of it.
-readonly ROOM_BYTES=2097152
 
 # The process that greets silent peers again, if one was started.
 greeting=
@@ -102,40 +100,6 @@ replace_stored() {
   { cp "$1" "$2.part" && sync "$2.part" && mv -f "$2.part" "$2"; } 2>/dev/null && return
   rm -f "$2.part"
   return 1
-}
-
-# Moves CONFIG and WORK to another folder if RUN_DIR is full: without room for an answer, the agent
-# would not learn that a rule was revoked. The folder's name is random, because others can write to
-# /dev/shm and /tmp.
-keep_room() {
-  ! has_room || return 0
-  local base folder work=$WORK config=$CONFIG
-  stop_lookups
-  stop_greeting
-  for base in /dev/shm /tmp; do
-    folder=$(mktemp -d "$base/mesh-agent.XXXXXX" 2>/dev/null) || continue
-    WORK=$folder
-    has_room || { rm -rf "$folder"; continue; }
-    WORK=$folder/${work##*/} CONFIG=$folder/${config##*/}
-    { mv "$work" "$WORK" || mkdir -p "$WORK"; } 2>/dev/null
-    [[ ! -e $config ]] || mv "$config" "$CONFIG"
-    log "${work%/*} is full; until the next start, the working files are in $folder"
-    [[ ${work%/*} == "$RUN_DIR" ]] || rm -rf "${work%/*}"
-    return
-  done
-  WORK=$work
-  return 1
-}
-
-has_room() {
-  { head -c "$ROOM_BYTES" /dev/zero >"$WORK/room" && rm -f "$WORK/room"; } 2>/dev/null && return
-  rm -f "$WORK/room"
-  return 1
-}
-
-remove_work() {
-  rm -rf "$WORK"
-  [[ ${WORK%/*} == "$RUN_DIR" ]] || rm -rf "${WORK%/*}"
 }
 
 # Uses the file with which the tunnel came up, because that file's PostDown belongs to it.

@@ -11,7 +11,7 @@ const PATIENCE_HOURS = 25;
  */
 const GRACE_MILLISECONDS = 5 * MINUTE_MILLISECONDS;
 const WAYS =
-  "docs/retention.md, Schedule it. With pg_cron and pg_net: select public.schedule_sweep();";
+  "docs/retention.md, Schedule it. With pg_cron and pg_net: select public.agent_api_schedule_sweep();";
 /** The database knows only what pg_cron was given, not who else calls /sweep regularly. */
 const SEE_WHO_SWEEPS =
   `If nothing calls /sweep regularly, schedule it: ${WAYS} (The local stack sweeps by itself.)`;
@@ -26,7 +26,7 @@ export function checkSweep(facts: Facts): Finding[] {
   const { swept_at, sweep_schedule } = database;
   const silence = describe(silenceIn(database));
   const schedule = sweep_schedule === null
-    ? "schedule_sweep was never called"
+    ? "agent_api_schedule_sweep was never called"
     : `pg_cron was given ${sweep_schedule}`;
   const isLate = isTooLong(database);
   const sweepNow = shell(

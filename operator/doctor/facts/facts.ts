@@ -257,7 +257,7 @@ function callDatabase(
   functionName: string,
   parameters: object,
 ): Promise<Reply> {
-  return ask(at(connection, `/rest/v1/rpc/${functionName}`), {
+  return ask(at(connection, `/rest/v1/rpc/agent_api_${functionName}`), {
     method: "POST",
     headers: {
       ...asOperator(connection),

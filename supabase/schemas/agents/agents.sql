@@ -12,7 +12,7 @@ immutable
 return array['agents', 'artifacts', 'mesh'];
 comment on function agents.own_schemas() is
   'The schemas that contain only this project''s objects. In public, the project has only '
-  'functions.';
+  'functions, whose names begin with agent_api_.';
 
 create function agents.is_agent_id(name text) returns boolean
 language sql

@@ -4,7 +4,7 @@
 --   {"kind": "user", "agent_id": "…", "user_id": "<uuid>", "expires_at": "<timestamp>",
 --     "request_id": "…"}, which the function reads from a signed-in user's verified token
 --   {"kind": "operator", "request_id": "…"}
---   {"kind": "grant_token", "request_id": "…"}, for redeem_grant_token alone
+--   {"kind": "grant_token", "request_id": "…"}, for agent_api_redeem_grant_token alone
 --   {"kind": "enrolment", "request_id": "…"}, for enrolments alone, which prove themselves
 
 create function agents.authenticate(caller jsonb) returns text
@@ -86,12 +86,12 @@ $$;
 comment on function agents.authenticate(jsonb) is
   'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
   'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by the enrolment that '
-  'the key is from, and by ` first` if note_first_use must be called. Raises first_use if it must '
-  'be called first, and the request repeated: the proof was for one use. For the '
-  'first user of a name, the header is `first`. Raises agent_name_taken for a user whose name '
-  'belongs to another way in. Raises superseded for a key that a newer generation ended. '
-  'Raises unauthenticated for any other key that is unknown, expired or revoked, and for a user '
-  'whose token has expired or whose agent was removed.';
+  'the key is from, and by ` first` if agent_api_note_first_use must be called. Raises first_use '
+  'if it must be called first, and the request repeated: the proof was for one use. For the first '
+  'user of a name, the header is `first`. Raises agent_name_taken for a user whose name belongs to '
+  'another way in. Raises superseded for a key that a newer generation ended. Raises '
+  'unauthenticated for any other key that is unknown, expired or revoked, and for a user whose '
+  'token has expired or whose agent was removed.';
 
 create function agents.require_self(caller_agent text, agent_id text) returns text
 language plpgsql
@@ -214,14 +214,14 @@ comment on function agents.admit(jsonb) is
   'Like authenticate, for an operation that writes: the caller''s access cannot end before the '
   'transaction does. A free name belongs to the users from their first change on.';
 
-create function public.describe_caller(caller jsonb) returns json
+create function public.agent_api_describe_caller(caller jsonb) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(describe_caller.caller);
+  caller_agent text := agents.authenticate(agent_api_describe_caller.caller);
   answer json;
 begin
   if caller_agent is null then
@@ -229,12 +229,13 @@ begin
       'kind', 'operator', 'agent_id', null, 'key_id', null, 'expires_at', null, 'tags', json_build_array()
     );
   end if;
-  if describe_caller.caller ->> 'kind' = 'user' then
+  if agent_api_describe_caller.caller ->> 'kind' = 'user' then
     return json_build_object(
       'kind', 'user',
       'agent_id', caller_agent,
       'key_id', null,
-      'expires_at', agents.iso_timestamp((describe_caller.caller ->> 'expires_at')::timestamptz),
+      'expires_at',
+      agents.iso_timestamp((agent_api_describe_caller.caller ->> 'expires_at')::timestamptz),
       'tags', to_json(agents.tags_of(caller_agent))
     );
   end if;
@@ -246,30 +247,30 @@ begin
     'tags', to_json(agents.tags_of(caller_agent))
   ) into answer
   from agents.keys k
-  where k.key_hash = describe_caller.caller ->> 'key_hash';
+  where k.key_hash = agent_api_describe_caller.caller ->> 'key_hash';
   return answer;
 end
 $$;
-comment on function public.describe_caller(jsonb) is
+comment on function public.agent_api_describe_caller(jsonb) is
   'How the service identifies a caller: {kind, agent_id, key_id, expires_at, tags}. A user has no '
   'key_id, and expires_at is the token''s. Raises unauthenticated.';
 
-create function public.check_operator(caller jsonb) returns json
+create function public.agent_api_check_operator(caller jsonb) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 begin
-  perform agents.authenticate_operator(check_operator.caller);
+  perform agents.authenticate_operator(agent_api_check_operator.caller);
   return json_build_object('kind', 'operator');
 end
 $$;
-comment on function public.check_operator(jsonb) is
+comment on function public.agent_api_check_operator(jsonb) is
   'Lets the operator through, for operations that need nothing else from the database. Raises '
   'unauthenticated, forbidden.';
 
-create function public.check_health() returns json
+create function public.agent_api_check_health() returns json
 language sql
 stable
 security invoker
@@ -277,4 +278,4 @@ set search_path = ''
 as $$
   select json_build_object('status', 'ok')
 $$;
-comment on function public.check_health() is 'Answers if the database does. /health calls it.';
+comment on function public.agent_api_check_health() is 'Answers if the database does. /health calls it.';

@@ -1,6 +1,7 @@
 -- The epoch of this database, and the transaction numbers in positions. A restored database could
 -- hand out a position in a feed, or a config_version, that it has handed out before. So every
--- position contains the epoch, and after a restore the operator begins a new epoch (after_restore).
+-- position contains the epoch, and after a restore the operator begins a new epoch
+-- (agent_api_after_restore).
 
 create function agents.new_epoch() returns text
 language sql
@@ -21,15 +22,15 @@ create table agents.epochs (
   constraint epoch_is_well_formed check (epoch ~ '^[0-9a-f]{12}$')
 );
 comment on table agents.epochs is
-  'One row: the present epoch. A restore brings back the epoch of the backup; only after_restore '
-  'begins another one.';
+  'One row: the present epoch. A restore brings back the epoch of the backup; only '
+  'agent_api_after_restore begins another one.';
 comment on column agents.epochs.first_config_version is
   'The first config_version of an agent that has none yet. A restore may have lost a '
   'config_version that the agent had.';
 comment on column agents.epochs.transaction_offset is
   'What present_transaction adds to the transaction numbers of this cluster. If a dump is restored '
-  'into another cluster, its rows have a transaction_id that is in the future there. after_restore '
-  'raises the offset beyond them.';
+  'into another cluster, its rows have a transaction_id that is in the future there. '
+  'agent_api_after_restore raises the offset beyond them.';
 
 insert into agents.epochs (epoch) values (agents.new_epoch());
 

@@ -25,8 +25,8 @@ create table agents.events (
 );
 comment on table agents.events is
   'Append-only: who changed which access on whom, and when. Written in the transaction of the '
-  'change itself. Contains no secrets. Only forget_events deletes rows, and only old ones. Only '
-  'erase_agent changes rows: it replaces a name.';
+  'change itself. Contains no secrets. Only agent_api_forget_events deletes rows, and only old '
+  'ones. Only agent_api_erase_agent changes rows: it replaces a name.';
 comment on column agents.events.transaction_id is
   'event_id is not assigned in commit order: a transaction that commits late has lower numbers '
   'than events that were already read. A reader misses nothing if it reads in the order of '
@@ -101,7 +101,7 @@ begin
     )
     or exists (select from removed r where r.occurred_at > now() - interval '30 days')
   then
-    raise exception 'agents.events is append-only: only forget_events removes rows' using errcode = '42501';
+    raise exception 'agents.events is append-only: only agent_api_forget_events removes rows' using errcode = '42501';
   end if;
   return null;
 end

@@ -1,5 +1,5 @@
 -- What agents request, and how often they are refused. The functions count in memory; each process
--- writes its counts once a minute (record_usage). So the numbers are a minute behind, and
+-- writes its counts once a minute (agent_api_record_usage). So the numbers are a minute behind, and
 -- approximate: a killed process loses the counts it has not written.
 
 create table agents.key_uses (
@@ -178,21 +178,25 @@ as $$
   where coalesce(k.agent_id, e.agent_id) is not null
 $$;
 comment on function agents.reported_uses(jsonb) is
-  'The entries of record_usage that belong to an agent. Requests with an unknown key are left '
-  'out, so that nobody can fill tables without a key.';
+  'The entries of agent_api_record_usage that belong to an agent. Requests with an unknown key are '
+  'left out, so that nobody can fill tables without a key.';
 
-create function public.forget_usage(caller jsonb, retention_days integer, max_entries integer) returns json
+create function public.agent_api_forget_usage(
+  caller jsonb,
+  retention_days integer,
+  max_entries integer
+) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  kept_since timestamptz := now() - make_interval(days => forget_usage.retention_days);
+  kept_since timestamptz := now() - make_interval(days => agent_api_forget_usage.retention_days);
   first_day constant date := (kept_since at time zone 'UTC')::date;
   remaining integer;
 begin
-  perform agents.authenticate_operator(forget_usage.caller);
+  perform agents.authenticate_operator(agent_api_forget_usage.caller);
 
   -- Delete by ctid, which cannot change while the row is locked.
   delete from agents.usage u
@@ -201,7 +205,7 @@ begin
     from agents.usage d
     where d.day < first_day
     order by d.day
-    limit forget_usage.max_entries
+    limit agent_api_forget_usage.max_entries
     for update skip locked
   ));
   delete from agents.refusals f
@@ -210,7 +214,7 @@ begin
     from agents.refusals d
     where d.hour < kept_since
     order by d.hour
-    limit forget_usage.max_entries
+    limit agent_api_forget_usage.max_entries
     for update skip locked
   ));
 
@@ -223,6 +227,6 @@ begin
   return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.forget_usage(jsonb, integer, integer) is
+comment on function public.agent_api_forget_usage(jsonb, integer, integer) is
   'Deletes counts older than the given number of days, at most max_entries rows of each table. '
   'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';

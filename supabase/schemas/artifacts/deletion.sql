@@ -1,6 +1,6 @@
 -- An owner deletes an artifact.
 
-create function public.delete_artifact(caller jsonb, artifact_id text) returns json
+create function public.agent_api_delete_artifact(caller jsonb, artifact_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -10,8 +10,8 @@ declare
   caller_agent text;
   artifact artifacts.artifacts;
 begin
-  caller_agent := agents.admit(delete_artifact.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
+  caller_agent := agents.admit(agent_api_delete_artifact.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_delete_artifact.artifact_id);
   if artifact.state = 'deleted' then
     -- A caller that lost the first answer and repeats the delete gets it now.
     return artifacts.artifact_json(artifact);
@@ -27,11 +27,12 @@ begin
   delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
 
   perform agents.record_event(
-    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id,
+    agent_api_delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id,
+    artifact.artifact_id,
     jsonb_build_object('key', artifact.key)
   );
   return artifacts.artifact_json(artifact);
 end
 $$;
-comment on function public.delete_artifact(jsonb, text) is
+comment on function public.agent_api_delete_artifact(jsonb, text) is
   'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';

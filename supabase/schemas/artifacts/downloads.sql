@@ -32,7 +32,7 @@ $$;
 comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer, text) is
   'What a download URL is made from. Its window is the shortest of the requested one, the time to '
   'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id '
-  'is the grant that now has one download less (null: none), for return_download.';
+  'is the grant that now has one download less (null: none), for agent_api_return_download.';
 
 create function artifacts.granted_by_token(token_hash text) returns artifacts.grants
 language plpgsql
@@ -79,14 +79,18 @@ $$;
 comment on function artifacts.granted_artifact(text) is
   'The artifact of a grant, if it has not ended. Raises artifact_expired, artifact_lost.';
 
-create function public.redeem_grant_token(caller jsonb, token_hash text, window_seconds integer) returns json
+create function public.agent_api_redeem_grant_token(
+  caller jsonb,
+  token_hash text,
+  window_seconds integer
+) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  redeemed artifacts.grants := artifacts.granted_by_token(redeem_grant_token.token_hash);
+  redeemed artifacts.grants := artifacts.granted_by_token(agent_api_redeem_grant_token.token_hash);
   artifact artifacts.artifacts := artifacts.granted_artifact(redeemed.artifact_id);
   is_counted boolean := artifacts.is_limited(redeemed.grant_id);
 begin
@@ -95,28 +99,28 @@ begin
   end if;
 
   perform agents.record_read(
-    redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
+    agent_api_redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
     jsonb_build_object('artifact_id', redeemed.artifact_id, 'key', artifact.key), redeemed.from_agent
   );
   return artifacts.download_json(
-    artifact, redeemed.expires_at, redeem_grant_token.window_seconds,
+    artifact, redeemed.expires_at, agent_api_redeem_grant_token.window_seconds,
     case when is_counted then redeemed.grant_id end
   );
 end
 $$;
-comment on function public.redeem_grant_token(jsonb, text, integer) is
+comment on function public.agent_api_redeem_grant_token(jsonb, text, integer) is
   'What the holder of a grant token may download. If the grant has a download limit, the download '
   'is counted. caller is {"kind": "grant_token", "request_id"}. Raises grant_not_found, '
   'grant_expired, grant_revoked, artifact_expired, artifact_lost, grant_used_up.';
 
-create function public.check_grant_token(token_hash text) returns json
+create function public.agent_api_check_grant_token(token_hash text) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 declare
-  checked artifacts.grants := artifacts.granted_by_token(check_grant_token.token_hash);
+  checked artifacts.grants := artifacts.granted_by_token(agent_api_check_grant_token.token_hash);
   artifact artifacts.artifacts := artifacts.granted_artifact(checked.artifact_id);
   downloads_left bigint;
 begin
@@ -135,11 +139,11 @@ begin
   );
 end
 $$;
-comment on function public.check_grant_token(text) is
-  'What redeem_grant_token would give access to, from whom, until when and for how many downloads '
-  '(null: any number). Raises the same errors. Counts nothing.';
+comment on function public.agent_api_check_grant_token(text) is
+  'What agent_api_redeem_grant_token would give access to, from whom, until when and for how many '
+  'downloads (null: any number). Raises the same errors. Counts nothing.';
 
-create function public.open_artifact(
+create function public.agent_api_open_artifact(
   caller jsonb,
   artifact_id text,
   window_seconds integer,
@@ -159,12 +163,13 @@ declare
   grant_ends_at timestamptz;
   counted_grant_id text;
 begin
-  caller_agent := agents.admit(open_artifact.caller);
-  if open_artifact.key is null then
-    select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
+  caller_agent := agents.admit(agent_api_open_artifact.caller);
+  if agent_api_open_artifact.key is null then
+    select a.* into artifact from artifacts.artifacts a where a.artifact_id = agent_api_open_artifact.artifact_id;
   else
     artifact := artifacts.named_artifact(
-      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key,
+      coalesce(agent_api_open_artifact.agent_id, agents.require_self(caller_agent, null)),
+      agent_api_open_artifact.key,
       caller_agent
     );
   end if;
@@ -187,25 +192,26 @@ begin
   end if;
   -- A refusal after use_grant rolls back the transaction, and with it the counted download.
   perform artifacts.refuse_lost(artifact);
-  if artifact.size_bytes > open_artifact.max_size then
+  if artifact.size_bytes > agent_api_open_artifact.max_size then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
       detail = json_build_object(
-        'limit', 'max_size', 'maximum', open_artifact.max_size, 'size', artifact.size_bytes
+        'limit', 'max_size', 'maximum', agent_api_open_artifact.max_size, 'size', artifact.size_bytes
       ),
       hint = format('The artifact has %s bytes, which is more than max_size.', artifact.size_bytes);
   end if;
 
   perform agents.record_read(
-    open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id,
+    agent_api_open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id,
+    artifact.artifact_id,
     jsonb_build_object('key', artifact.key)
   );
   return artifacts.download_json(
-    artifact, grant_ends_at, open_artifact.window_seconds, counted_grant_id
+    artifact, grant_ends_at, agent_api_open_artifact.window_seconds, counted_grant_id
   );
 end
 $$;
-comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
+comment on function public.agent_api_open_artifact(jsonb, text, integer, text, text, bigint) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
   'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact. If the '
   'grant has a download limit, the download is counted. An artifact of more than max_size bytes (null: any size) is refused and '

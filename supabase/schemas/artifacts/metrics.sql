@@ -47,7 +47,7 @@ comment on function artifacts.sweep_backlog() is
   'What is left for the sweep, counted up to a thousand of each kind: artifacts to end, ended '
   'artifacts whose bytes must be removed, tombstones to delete.';
 
-create function public.read_artifacts_metrics(caller jsonb) returns json
+create function public.agent_api_read_artifacts_metrics(caller jsonb) returns json
 language plpgsql
 stable
 security invoker
@@ -56,7 +56,7 @@ as $$
 declare
   answer json;
 begin
-  perform agents.authenticate_operator(read_artifacts_metrics.caller);
+  perform agents.authenticate_operator(agent_api_read_artifacts_metrics.caller);
 
   select json_build_object(
     'artifacts', json_build_object(
@@ -100,7 +100,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_artifacts_metrics(jsonb) is
+comment on function public.agent_api_read_artifacts_metrics(jsonb) is
   'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
   'backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
   'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';

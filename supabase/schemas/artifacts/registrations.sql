@@ -82,7 +82,7 @@ comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer
   'Raises quota_exceeded or limit_exceeded if an agent may not register another artifact of this '
   'size. max_artifacts limits committed and superseded ones, max_pending limits pending ones.';
 
-create function public.register_artifact(
+create function public.agent_api_register_artifact(
   caller jsonb,
   artifact_id text,
   agent_id text,
@@ -103,34 +103,35 @@ declare
   caller_agent text;
   registered artifacts.artifacts;
 begin
-  caller_agent := agents.admit(register_artifact.caller);
-  register_artifact.agent_id := agents.require_self(caller_agent, register_artifact.agent_id);
-  perform agents.claim_for_operator(caller_agent, register_artifact.agent_id);
+  caller_agent := agents.admit(agent_api_register_artifact.caller);
+  agent_api_register_artifact.agent_id := agents.require_self(caller_agent, agent_api_register_artifact.agent_id);
+  perform agents.claim_for_operator(caller_agent, agent_api_register_artifact.agent_id);
   perform artifacts.refuse_beyond_limits(
-    register_artifact.agent_id, register_artifact.size,
-    artifacts.quota_of(register_artifact.agent_id, register_artifact.quota_bytes),
-    register_artifact.max_pending, register_artifact.max_artifacts
+    agent_api_register_artifact.agent_id, agent_api_register_artifact.size,
+    artifacts.quota_of(agent_api_register_artifact.agent_id, agent_api_register_artifact.quota_bytes),
+    agent_api_register_artifact.max_pending, agent_api_register_artifact.max_artifacts
   );
 
   insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days)
   values (
-    register_artifact.artifact_id,
-    register_artifact.agent_id,
-    register_artifact.key,
-    register_artifact.mime,
-    register_artifact.size,
-    register_artifact.ttl_days
+    agent_api_register_artifact.artifact_id,
+    agent_api_register_artifact.agent_id,
+    agent_api_register_artifact.key,
+    agent_api_register_artifact.mime,
+    agent_api_register_artifact.size,
+    agent_api_register_artifact.ttl_days
   )
   returning * into registered;
 
   perform agents.record_event(
-    register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id, registered.artifact_id,
+    agent_api_register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id,
+    registered.artifact_id,
     jsonb_build_object('key', registered.key)
   );
   return artifacts.artifact_json(registered);
 end
 $$;
-comment on function public.register_artifact(
+comment on function public.agent_api_register_artifact(
   jsonb, text, text, text, text, bigint, integer, bigint, integer, integer
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
@@ -138,7 +139,7 @@ comment on function public.register_artifact(
   'the agent has a quota of its own. Raises '
   'forbidden, quota_exceeded, limit_exceeded.';
 
-create function public.discard_registration(caller jsonb, artifact_id text) returns json
+create function public.agent_api_discard_registration(caller jsonb, artifact_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -149,12 +150,12 @@ declare
 begin
   update artifacts.artifacts a
   set state = 'deleted', deleted_at = clock_timestamp()
-  where a.artifact_id = discard_registration.artifact_id and a.state = 'pending' and a.commit_attempts = 0
+  where a.artifact_id = agent_api_discard_registration.artifact_id and a.state = 'pending' and a.commit_attempts = 0
   returning a.* into discarded;
 
   if found then
     perform agents.record_event(
-      discard_registration.caller, agents.actor_of(discard_registration.caller),
+      agent_api_discard_registration.caller, agents.actor_of(agent_api_discard_registration.caller),
       'artifact.deleted', discarded.agent_id, discarded.artifact_id, 
       jsonb_build_object('key', discarded.key, 'reason', 'registration was not answered')
     );
@@ -162,6 +163,6 @@ begin
   return json_build_object('discarded', discarded.artifact_id is not null);
 end
 $$;
-comment on function public.discard_registration(jsonb, text) is
+comment on function public.agent_api_discard_registration(jsonb, text) is
   'Takes back a registration whose answer could not be given. Needs no authentication: the '
   'registration was authenticated, and nobody else knows its id.';

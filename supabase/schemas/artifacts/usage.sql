@@ -1,6 +1,9 @@
 -- Stores what the functions counted, together with what each agent holds at that time.
 
-create function public.record_usage(entries jsonb, activity jsonb default null) returns json
+create function public.agent_api_record_usage(
+  entries jsonb,
+  activity jsonb default null
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -12,7 +15,7 @@ begin
   -- Each insert has the same order in every process, so that concurrent writes cannot deadlock.
   insert into agents.key_uses as u (key_id, last_used_at)
   select r.key_id collate "C", max(r.used_at)
-  from agents.reported_uses(record_usage.entries) r
+  from agents.reported_uses(agent_api_record_usage.entries) r
   -- A request whose credential was refused does not count as a use of the key.
   where r.key_id is not null
     and r.requests > coalesce((r.refusals ->> 'unauthenticated')::bigint, 0)
@@ -30,7 +33,7 @@ begin
     select i.agent_id collate "C" as agent_id, (i.used_at at time zone 'UTC')::date as day,
       sum(i.requests) as requests,
       sum((select coalesce(sum(n.value::bigint), 0) from jsonb_each_text(i.refusals) n)) as refusals
-    from agents.reported_uses(record_usage.entries) i
+    from agents.reported_uses(agent_api_record_usage.entries) i
     group by 1, 2
   ) r
   left join lateral (
@@ -47,20 +50,20 @@ begin
   insert into agents.refusals as f (agent_id, hour, kind, count)
   select r.agent_id collate "C", date_trunc('hour', r.used_at, 'UTC'), n.key collate "C",
     sum(n.value::bigint)
-  from agents.reported_uses(record_usage.entries) r
+  from agents.reported_uses(agent_api_record_usage.entries) r
   cross join lateral jsonb_each_text(r.refusals) n
   group by 1, 2, 3
   order by 1, 2, 3
   on conflict on constraint refusals_pkey do update set count = f.count + excluded.count;
 
-  if record_usage.activity is not null then
-    perform agents.add_activity(record_usage.activity);
+  if agent_api_record_usage.activity is not null then
+    perform agents.add_activity(agent_api_record_usage.activity);
   end if;
 
   select coalesce(
     json_object_agg(e.key_hash, json_build_object('agent_id', k.agent_id, 'key_id', k.key_id)), '{}'
   ) into answer
-  from jsonb_to_recordset(record_usage.entries) as e (key_hash text, is_unknown boolean)
+  from jsonb_to_recordset(agent_api_record_usage.entries) as e (key_hash text, is_unknown boolean)
   cross join lateral (
     select i.key_id, i.agent_id from agents.keys i where i.key_hash = e.key_hash limit 1
   ) k
@@ -68,7 +71,7 @@ begin
   return json_build_object('callers', answer);
 end
 $$;
-comment on function public.record_usage(jsonb, jsonb) is
+comment on function public.agent_api_record_usage(jsonb, jsonb) is
   'Adds the counts of one process: entries is [{key_hash, or agent_id if no key was used, '
   'seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests includes the '
   'refused ones. activity: see add_activity. Returns {callers: {<key_hash>: {agent_id, key_id}}} '

@@ -1,6 +1,6 @@
 -- Pages of events, as /events answers them and as the operator's commands read them.
 
-create function public.list_events(
+create function public.agent_api_list_events(
   caller jsonb,
   agent_id text,
   types text[],
@@ -13,24 +13,25 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(list_events.caller);
-  subject text := coalesce(caller_agent, list_events.agent_id);
+  caller_agent text := agents.authenticate(agent_api_list_events.caller);
+  subject text := coalesce(caller_agent, agent_api_list_events.agent_id);
 begin
-  if caller_agent <> list_events.agent_id then
+  if caller_agent <> agent_api_list_events.agent_id then
     raise sqlstate 'PT403' using message = 'forbidden';
   end if;
   return agents.events_page(
-    subject, null, list_events.types, null, list_events.max_entries, list_events.after, null,
+    subject, null, agent_api_list_events.types, null, agent_api_list_events.max_entries,
+    agent_api_list_events.after, null,
     is_for_operator => false
   );
 end
 $$;
-comment on function public.list_events(jsonb, text, text[], integer, text) is
+comment on function public.agent_api_list_events(jsonb, text, text[], integer, text) is
   'The events of these types that concern an agent (null, from the operator: all), oldest first, '
   'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
   'empty even if there are more events. Raises forbidden, invalid_request, position_expired.';
 
-create function public.find_events(
+create function public.agent_api_find_events(
   max_entries integer,
   after text default null,
   since timestamptz default null,
@@ -46,12 +47,14 @@ security invoker
 set search_path = ''
 as $$
   select agents.events_page(
-    find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
-    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
-    until => find_events.until
+    agent_api_find_events.agent_id, agent_api_find_events.artifact_id, agent_api_find_events.types,
+    agent_api_find_events.since,
+    agent_api_find_events.max_entries, agent_api_find_events.after, agent_api_find_events.before,
+    is_for_operator => true,
+    until => agent_api_find_events.until
   )
 $$;
-comment on function public.find_events(
+comment on function public.agent_api_find_events(
   integer, text, timestamptz, text, text, text[], text, timestamptz
 ) is
   'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '

@@ -92,7 +92,7 @@ comment on function agents.find_news(text, text, text) is
   'What is new for an agent after each position that is given: {inbox?: {latest, changed}, '
   'events?: {latest, changed}}. Raises position_expired.';
 
-create function public.begin_wait(
+create function public.agent_api_begin_wait(
   caller jsonb,
   agent_id text,
   config_version bigint,
@@ -111,25 +111,25 @@ declare
   paths_reported_at timestamptz;
   heartbeat json;
 begin
-  subject := agents.require_self(agents.admit(begin_wait.caller), begin_wait.agent_id);
-  perform agents.check_positions(begin_wait.inbox_after, begin_wait.events_after);
-  if begin_wait.paths is not null then
-    paths_reported_at := mesh.note_paths(subject, begin_wait.paths);
+  subject := agents.require_self(agents.admit(agent_api_begin_wait.caller), agent_api_begin_wait.agent_id);
+  perform agents.check_positions(agent_api_begin_wait.inbox_after, agent_api_begin_wait.events_after);
+  if agent_api_begin_wait.paths is not null then
+    paths_reported_at := mesh.note_paths(subject, agent_api_begin_wait.paths);
   end if;
   heartbeat := mesh.note_sign_of_life(
-    subject, begin_wait.config_version, begin_wait.wait_seconds, paths_reported_at
+    subject, agent_api_begin_wait.config_version, agent_api_begin_wait.wait_seconds, paths_reported_at
   );
   return jsonb_build_object('config_version', heartbeat -> 'config_version')
-    || agents.find_news(subject, begin_wait.inbox_after, begin_wait.events_after);
+    || agents.find_news(subject, agent_api_begin_wait.inbox_after, agent_api_begin_wait.events_after);
 end
 $$;
-comment on function public.begin_wait(jsonb, text, bigint, text, text, integer, jsonb) is
-  'Records the heartbeat of an agent that has a peer, as record_heartbeat does, and returns what '
-  'is new after each position that is given: {config_version | null, inbox?: {latest, changed}, '
-  'events?: {latest, changed}}. Without a peer, config_version is null. Raises forbidden, '
-  'invalid_request, position_expired.';
+comment on function public.agent_api_begin_wait(jsonb, text, bigint, text, text, integer, jsonb) is
+  'Records the heartbeat of an agent that has a peer, as agent_api_record_heartbeat does, and '
+  'returns what is new after each position that is given: {config_version | null, inbox?: {latest, '
+  'changed}, events?: {latest, changed}}. Without a peer, config_version is null. Raises '
+  'forbidden, invalid_request, position_expired.';
 
-create function public.read_news(
+create function public.agent_api_read_news(
   caller jsonb, agent_id text, inbox_after text, events_after text
 ) returns json
 language plpgsql
@@ -138,15 +138,15 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(read_news.caller, read_news.agent_id);
+  subject text := agents.subject_of(agent_api_read_news.caller, agent_api_read_news.agent_id);
 begin
   return jsonb_build_object('config_version', (
     select v.version
     from mesh.config_versions v
     where v.agent_id = subject and exists (select from mesh.peers p where p.agent_id = subject)
-  )) || agents.find_news(subject, read_news.inbox_after, read_news.events_after);
+  )) || agents.find_news(subject, agent_api_read_news.inbox_after, agent_api_read_news.events_after);
 end
 $$;
-comment on function public.read_news(jsonb, text, text, text) is
-  'What begin_wait returns, read after a wait: a heartbeat counts when it arrives. Raises '
-  'forbidden, position_expired.';
+comment on function public.agent_api_read_news(jsonb, text, text, text) is
+  'What agent_api_begin_wait returns, read after a wait: a heartbeat counts when it arrives. '
+  'Raises forbidden, position_expired.';

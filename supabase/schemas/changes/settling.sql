@@ -33,7 +33,7 @@ $$;
 comment on function agents.tell_reads(agents.reads) is
   'Writes the event of counted reads that no event has reported. For a row that was just deleted.';
 
-create function public.settle_reads(caller jsonb, max_entries integer) returns json
+create function public.agent_api_settle_reads(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
@@ -43,7 +43,7 @@ declare
   settled agents.reads;
   remaining integer;
 begin
-  perform agents.authenticate_operator(settle_reads.caller);
+  perform agents.authenticate_operator(agent_api_settle_reads.caller);
 
   for settled in
     delete from agents.reads r
@@ -53,7 +53,7 @@ begin
       from agents.reads d
       where d.told_at <= now() - interval '1 minute'
       order by d.told_at
-      limit settle_reads.max_entries
+      limit agent_api_settle_reads.max_entries
       for update skip locked
     ))
     returning r.*
@@ -71,12 +71,12 @@ begin
   return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.settle_reads(jsonb, integer) is
+comment on function public.agent_api_settle_reads(jsonb, integer) is
   'Writes the events of counted reads that no event has reported, once their minute has passed, '
   'and deletes their rows. Returns {remaining}, which counts at most a thousand. Raises forbidden '
   'for an agent.';
 
-create function public.settle_changes(caller jsonb, max_entries integer) returns json
+create function public.agent_api_settle_changes(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
@@ -86,14 +86,14 @@ declare
   due agents.repeated_changes;
   remaining integer;
 begin
-  perform agents.authenticate_operator(settle_changes.caller);
+  perform agents.authenticate_operator(agent_api_settle_changes.caller);
 
   for due in
     select c.*
     from agents.repeated_changes c
     where c.due_at <= now()
     order by c.due_at
-    limit settle_changes.max_entries
+    limit agent_api_settle_changes.max_entries
     for update skip locked
   loop
     if due.untold = 0 then
@@ -116,28 +116,32 @@ begin
   return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.settle_changes(jsonb, integer) is
+comment on function public.agent_api_settle_changes(jsonb, integer) is
   'Writes the events of counted changes that no event has reported, once their minute has passed, '
   'with the time of the last change as last_at. Deletes rows of things that were not changed '
   'again within an hour. Returns {remaining}, which counts at most a thousand. Raises forbidden '
   'for an agent.';
 
-create function public.forget_events(caller jsonb, retention_days integer, max_entries integer) returns json
+create function public.agent_api_forget_events(
+  caller jsonb,
+  retention_days integer,
+  max_entries integer
+) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  kept_since timestamptz := now() - make_interval(days => forget_events.retention_days);
+  kept_since timestamptz := now() - make_interval(days => agent_api_forget_events.retention_days);
   last_looked_at bigint;
   forgotten integer;
   first_id bigint;
   last_id bigint;
   remaining integer := 0;
 begin
-  perform agents.authenticate_operator(forget_events.caller);
-  if forget_events.retention_days < 30 then
+  perform agents.authenticate_operator(agent_api_forget_events.caller);
+  if agent_api_forget_events.retention_days < 30 then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "retention_days", "message": "Must be at least 30."}]}';
@@ -152,12 +156,12 @@ begin
     select o.event_id, o.occurred_at < kept_since as is_over
     from agents.events o
     order by o.event_id
-    limit forget_events.max_entries
+    limit agent_api_forget_events.max_entries
   ) e;
 
   if forgotten > 0 then
     perform agents.record_event(
-      forget_events.caller, null, 'events.forgotten', null, null,
+      agent_api_forget_events.caller, null, 'events.forgotten', null, null,
       jsonb_build_object(
         'removed', forgotten,
         'first_event_id', first_id,
@@ -181,7 +185,7 @@ begin
   return json_build_object('forgotten', forgotten, 'remaining', remaining);
 end
 $$;
-comment on function public.forget_events(jsonb, integer, integer) is
+comment on function public.agent_api_forget_events(jsonb, integer, integer) is
   'Deletes events older than the given number of days, at least 30, among the max_entries oldest, '
   'and writes one event that says which. Returns {forgotten, remaining}, where remaining counts '
   'at most a thousand. Raises forbidden for an agent, invalid_request.';

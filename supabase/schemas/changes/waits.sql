@@ -180,7 +180,7 @@ end;
 comment on function agents.may_have_new_event(text, text) is
   'False only where has_new_event, of any types, is false.';
 
-create function public.find_changes(waits jsonb) returns json
+create function public.agent_api_find_changes(waits jsonb) returns json
 language plpgsql
 stable
 security invoker
@@ -214,7 +214,7 @@ begin
         '-', 2
       ) as events_place,
       coalesce(c.agent_id, e.wait ->> 'agent_id') as agent_id
-    from jsonb_array_elements(find_changes.waits) with ordinality as e (wait, number)
+    from jsonb_array_elements(agent_api_find_changes.waits) with ordinality as e (wait, number)
     left join lateral (
       select k.agent_id
       from agents.keys k
@@ -252,7 +252,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.find_changes(jsonb) is
+comment on function public.agent_api_find_changes(jsonb) is
   'Which of these waits have news, by their positions in the array, from 0: waits is [{kind: '
   '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
   'version}, {kind: "events", caller, agent_id, types, after}, {kind: "all", caller, agent_id, '

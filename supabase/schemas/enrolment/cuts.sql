@@ -1,7 +1,10 @@
 -- What is left of the agents of a revoked enrolment once their keys have ended: how much that is,
 -- and its end, one agent per call. Also for agents that another enrolment has taken since.
 
-create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
+create function public.agent_api_count_enrolled(
+  enrolment_id text,
+  max_entries integer default 10000
+) returns json
 language sql
 stable
 security invoker
@@ -16,9 +19,9 @@ as $$
       from (
         select f.agent_id, f.taken_in
         from agents.former_holders f
-        where f.enrolment_id = count_enrolled.enrolment_id
+        where f.enrolment_id = agent_api_count_enrolled.enrolment_id
         order by f.enrolment_id, f.agent_id
-        limit count_enrolled.max_entries
+        limit agent_api_count_enrolled.max_entries
       ) f
       cross join lateral (
         select count(*) as grants
@@ -34,9 +37,9 @@ as $$
   from (
     select a.agent_id, a.ended_at
     from agents.enrolled_agents a
-    where a.enrolment_id = count_enrolled.enrolment_id
+    where a.enrolment_id = agent_api_count_enrolled.enrolment_id
     order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
-    limit count_enrolled.max_entries
+    limit agent_api_count_enrolled.max_entries
   ) e
   -- A few index lookups per agent. A join might read whole tables.
   cross join lateral (
@@ -54,9 +57,10 @@ as $$
       ) as grants
   ) c
 $$;
-comment on function public.count_enrolled(text, integer) is
-  'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: {agents, '
-  'keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
+comment on function public.agent_api_count_enrolled(text, integer) is
+  'What agent_api_revoke_enrolment and agent_api_end_enrolled_agent would end of the agents of an '
+  'enrolment: {agents, keys, peers, grants}. It counts up to max_entries agents, and up to 100 '
+  'grants of each.';
 
 create function agents.end_grants_given(
   agent_id text,
@@ -87,7 +91,7 @@ comment on function agents.end_grants_given(text, integer, xid8) is
   'Ends up to max_entries live grants that an agent gave, in transactions before the given one if '
   'there is one; returns how many.';
 
-create function public.end_enrolled_agent(
+create function public.agent_api_end_enrolled_agent(
   caller jsonb,
   enrolment_id text,
   agent_id text,
@@ -104,62 +108,63 @@ declare
   has_peer boolean;
   ended_grants integer := 0;
 begin
-  perform agents.authenticate_operator(end_enrolled_agent.caller);
-  perform agents.end_access(end_enrolled_agent.agent_id);
+  perform agents.authenticate_operator(agent_api_end_enrolled_agent.caller);
+  perform agents.end_access(agent_api_end_enrolled_agent.agent_id);
   if not exists (
     select from agents.enrolments e
-    where e.enrolment_id = end_enrolled_agent.enrolment_id and e.revoked_at is not null
+    where e.enrolment_id = agent_api_end_enrolled_agent.enrolment_id and e.revoked_at is not null
   ) then
     return json_build_object('peer', false, 'grants', 0);
   end if;
   if not exists (
     select
     from agents.enrolled_agents a
-    where a.agent_id = end_enrolled_agent.agent_id
-      and a.enrolment_id = end_enrolled_agent.enrolment_id
+    where a.agent_id = agent_api_end_enrolled_agent.agent_id
+      and a.enrolment_id = agent_api_end_enrolled_agent.enrolment_id
       and a.ended_at is not null
   ) then
-    if end_enrolled_agent.undo_grants then
+    if agent_api_end_enrolled_agent.undo_grants then
       select f.taken_in into taken_in
       from agents.former_holders f
-      where f.agent_id = end_enrolled_agent.agent_id
-        and f.enrolment_id = end_enrolled_agent.enrolment_id;
+      where f.agent_id = agent_api_end_enrolled_agent.agent_id
+        and f.enrolment_id = agent_api_end_enrolled_agent.enrolment_id;
     end if;
     -- Only the grants are left of it. The peer, the rules and the tags are another enrolment's.
     if taken_in is not null then
       perform artifacts.lock_sweep();
       ended_grants := agents.end_grants_given(
-        end_enrolled_agent.agent_id, end_enrolled_agent.max_entries, taken_in
+        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, taken_in
       );
       delete from agents.former_holders f
-      where f.agent_id = end_enrolled_agent.agent_id
-        and f.enrolment_id = end_enrolled_agent.enrolment_id
-        and ended_grants < end_enrolled_agent.max_entries;
+      where f.agent_id = agent_api_end_enrolled_agent.agent_id
+        and f.enrolment_id = agent_api_end_enrolled_agent.enrolment_id
+        and ended_grants < agent_api_end_enrolled_agent.max_entries;
     end if;
     return json_build_object('peer', false, 'grants', ended_grants);
   end if;
-  perform mesh.enter_policy(agents.tags_of(end_enrolled_agent.agent_id));
+  perform mesh.enter_policy(agents.tags_of(agent_api_end_enrolled_agent.agent_id));
   has_peer := (
-    public.remove_peer(end_enrolled_agent.caller, end_enrolled_agent.agent_id) ->> 'removed'
+    public.agent_api_remove_peer(agent_api_end_enrolled_agent.caller, agent_api_end_enrolled_agent.agent_id) ->> 'removed'
   )::boolean;
-  perform agents.end_enrolled_tags(end_enrolled_agent.caller, end_enrolled_agent.agent_id);
-  if end_enrolled_agent.undo_grants then
+  perform agents.end_enrolled_tags(agent_api_end_enrolled_agent.caller, agent_api_end_enrolled_agent.agent_id);
+  if agent_api_end_enrolled_agent.undo_grants then
     perform artifacts.lock_sweep();
     ended_grants := agents.end_grants_given(
-      end_enrolled_agent.agent_id, end_enrolled_agent.max_entries
+      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries
     );
   end if;
   -- The row stays: a later call may still have to end the grants.
   update agents.enrolled_agents a
-  set cut = greatest(a.cut, case when end_enrolled_agent.undo_grants then 2 else 1 end)
-  where a.agent_id = end_enrolled_agent.agent_id
-    and a.enrolment_id = end_enrolled_agent.enrolment_id
-    and ended_grants < end_enrolled_agent.max_entries;
+  set cut = greatest(a.cut, case when agent_api_end_enrolled_agent.undo_grants then 2 else 1 end)
+  where a.agent_id = agent_api_end_enrolled_agent.agent_id
+    and a.enrolment_id = agent_api_end_enrolled_agent.enrolment_id
+    and ended_grants < agent_api_end_enrolled_agent.max_entries;
   return json_build_object('peer', has_peer, 'grants', ended_grants);
 end
 $$;
-comment on function public.end_enrolled_agent(jsonb, text, text, boolean, integer) is
+comment on function public.agent_api_end_enrolled_agent(jsonb, text, text, boolean, integer) is
   'Ends the peer, the rules and the enrolment''s tags of an agent whose enrolment is revoked, and '
   'with undo_grants up to max_entries grants that it gave: {peer, grants}. If another enrolment took '
-  'the agent, only the grants from before that end. Repeat it until the agent is no longer listed by revoke_enrolment. Raises forbidden for an agent.';
+  'the agent, only the grants from before that end. Repeat it until the agent is no longer listed '
+  'by agent_api_revoke_enrolment. Raises forbidden for an agent.';
 

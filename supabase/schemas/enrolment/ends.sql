@@ -31,7 +31,7 @@ $$;
 comment on function agents.end_keys(jsonb, text, text) is
   'Revokes every key of an agent, under end_access(agent_id); returns how many.';
 
-create function public.leave(caller jsonb, agent_id text default null) returns json
+create function public.agent_api_leave(caller jsonb, agent_id text default null) returns json
 language plpgsql
 volatile
 security invoker
@@ -41,22 +41,22 @@ declare
   leaving text;
   caller_agent text;
 begin
-  perform agents.end_access(coalesce(agents.actor_of(leave.caller), leave.agent_id));
-  caller_agent := agents.authenticate(leave.caller);
-  leaving := agents.require_self(caller_agent, leave.agent_id);
+  perform agents.end_access(coalesce(agents.actor_of(agent_api_leave.caller), agent_api_leave.agent_id));
+  caller_agent := agents.authenticate(agent_api_leave.caller);
+  leaving := agents.require_self(caller_agent, agent_api_leave.agent_id);
   perform mesh.enter_policy(agents.tags_of(leaving));
-  perform public.remove_peer(leave.caller, leaving);
-  perform agents.end_keys(leave.caller, caller_agent, leaving);
-  perform agents.end_enrolled_tags(leave.caller, leaving);
-  perform agents.record_event(leave.caller, caller_agent, 'agent.left', leaving);
+  perform public.agent_api_remove_peer(agent_api_leave.caller, leaving);
+  perform agents.end_keys(agent_api_leave.caller, caller_agent, leaving);
+  perform agents.end_enrolled_tags(agent_api_leave.caller, leaving);
+  perform agents.record_event(agent_api_leave.caller, caller_agent, 'agent.left', leaving);
   return json_build_object('agent_id', leaving, 'left', true);
 end
 $$;
-comment on function public.leave(jsonb, text) is
+comment on function public.agent_api_leave(jsonb, text) is
   'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants '
   'stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
 
-create function public.revoke_enrolment(
+create function public.agent_api_revoke_enrolment(
   caller jsonb,
   enrolment_id text,
   max_agents integer default 200,
@@ -69,17 +69,17 @@ set search_path = ''
 as $$
 declare
   -- What a call before this one may have ended: see enrolled_agents.cut.
-  wanted_cut constant smallint := case when revoke_enrolment.undo_grants then 2 else 1 end;
+  wanted_cut constant smallint := case when agent_api_revoke_enrolment.undo_grants then 2 else 1 end;
   live_ids text[];
   ended_id text;
   lock_key bigint;
   revoked_keys integer := 0;
 begin
-  perform agents.authenticate_operator(revoke_enrolment.caller);
+  perform agents.authenticate_operator(agent_api_revoke_enrolment.caller);
   -- Waits for running enrolments. Later ones wait for this lock, and are then refused.
-  perform pg_advisory_xact_lock(agents.enrolment_lock(revoke_enrolment.enrolment_id));
+  perform pg_advisory_xact_lock(agents.enrolment_lock(agent_api_revoke_enrolment.enrolment_id));
   if not exists (
-    select from agents.enrolments e where e.enrolment_id = revoke_enrolment.enrolment_id
+    select from agents.enrolments e where e.enrolment_id = agent_api_revoke_enrolment.enrolment_id
   ) then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
@@ -87,10 +87,11 @@ begin
   end if;
   update agents.enrolments e
   set revoked_at = clock_timestamp()
-  where e.enrolment_id = revoke_enrolment.enrolment_id and e.revoked_at is null;
+  where e.enrolment_id = agent_api_revoke_enrolment.enrolment_id and e.revoked_at is null;
   if found then
     perform agents.record_event(
-      revoke_enrolment.caller, null, 'enrolment.revoked', null, revoke_enrolment.enrolment_id
+      agent_api_revoke_enrolment.caller, null, 'enrolment.revoked', null,
+      agent_api_revoke_enrolment.enrolment_id
     );
   end if;
 
@@ -98,9 +99,9 @@ begin
   live_ids := array(
     select a.agent_id
     from agents.enrolled_agents a
-    where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut = 0 and a.ended_at is null
+    where a.enrolment_id = agent_api_revoke_enrolment.enrolment_id and a.cut = 0 and a.ended_at is null
     order by a.agent_id
-    limit revoke_enrolment.max_agents
+    limit agent_api_revoke_enrolment.max_agents
   );
   for lock_key in
     select distinct agents.access_lock(l.agent_id) from unnest(live_ids) as l (agent_id) order by 1
@@ -112,9 +113,9 @@ begin
     continue when not exists (
       select
       from agents.enrolled_agents a
-      where a.agent_id = ended_id and a.enrolment_id = revoke_enrolment.enrolment_id
+      where a.agent_id = ended_id and a.enrolment_id = agent_api_revoke_enrolment.enrolment_id
     );
-    revoked_keys := revoked_keys + agents.end_keys(revoke_enrolment.caller, null, ended_id);
+    revoked_keys := revoked_keys + agents.end_keys(agent_api_revoke_enrolment.caller, null, ended_id);
   end loop;
 
   return json_build_object(
@@ -127,19 +128,19 @@ begin
         (
           select a.agent_id
           from agents.enrolled_agents a
-          where a.enrolment_id = revoke_enrolment.enrolment_id
+          where a.enrolment_id = agent_api_revoke_enrolment.enrolment_id
             and a.cut < wanted_cut
             and a.ended_at is not null
           order by a.cut, a.ended_at, a.agent_id
-          limit revoke_enrolment.max_agents
+          limit agent_api_revoke_enrolment.max_agents
         )
         union all
         (
           select f.agent_id
           from agents.former_holders f
-          where f.enrolment_id = revoke_enrolment.enrolment_id and revoke_enrolment.undo_grants
+          where f.enrolment_id = agent_api_revoke_enrolment.enrolment_id and agent_api_revoke_enrolment.undo_grants
           order by f.enrolment_id, f.agent_id
-          limit revoke_enrolment.max_agents
+          limit agent_api_revoke_enrolment.max_agents
         )
       ) e
     ),
@@ -148,14 +149,14 @@ begin
       from (
         (
           select from agents.enrolled_agents a
-          where a.enrolment_id = revoke_enrolment.enrolment_id and a.cut < wanted_cut
+          where a.enrolment_id = agent_api_revoke_enrolment.enrolment_id and a.cut < wanted_cut
           order by a.cut, a.ended_at, a.agent_id
           limit 10000
         )
         union all
         (
           select from agents.former_holders f
-          where f.enrolment_id = revoke_enrolment.enrolment_id and revoke_enrolment.undo_grants
+          where f.enrolment_id = agent_api_revoke_enrolment.enrolment_id and agent_api_revoke_enrolment.undo_grants
           order by f.enrolment_id, f.agent_id
           limit 10000
         )
@@ -164,9 +165,10 @@ begin
   );
 end
 $$;
-comment on function public.revoke_enrolment(jsonb, text, integer, boolean) is
+comment on function public.agent_api_revoke_enrolment(jsonb, text, integer, boolean) is
   'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
-  'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; end_enrolled_agent '
-  'ends what else they have. With undo_grants, these are also agents whose grants an earlier '
-  'revocation left, and those that another enrolment took. Repeat both until remaining is 0; it counts up to 10,000 agents. '
-  'Raises invalid_request, and forbidden for an agent.';
+  'keys, to_end: [agent_id], remaining}. The agents in to_end have no key left; '
+  'agent_api_end_enrolled_agent ends what else they have. With undo_grants, these are also agents '
+  'whose grants an earlier revocation left, and those that another enrolment took. Repeat both '
+  'until remaining is 0; it counts up to 10,000 agents. Raises invalid_request, and forbidden for '
+  'an agent.';

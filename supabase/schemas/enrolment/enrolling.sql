@@ -190,7 +190,7 @@ comment on function agents.enrol(jsonb, agents.enrolments, text, text, text, tim
   'this does not count as another use of the enrolment. If another enrolment held the agent, the '
   'keys from that one end now, too. Raises agent_name_taken, limit_exceeded.';
 
-create function public.enrol_with_key(
+create function public.agent_api_enrol_with_key(
   caller jsonb,
   enrolment_key_hash text,
   agent_name text default null,
@@ -205,40 +205,40 @@ declare
   named_id constant text := (
     select e.enrolment_id
     from agents.enrolments e
-    where e.key_hash = enrol_with_key.enrolment_key_hash
+    where e.key_hash = agent_api_enrol_with_key.enrolment_key_hash
   );
   enrolment agents.enrolments;
 begin
   if named_id is null then
-    return agents.refuse_enrolment(enrol_with_key.caller, null, 'unknown_enrolment_key');
+    return agents.refuse_enrolment(agent_api_enrol_with_key.caller, null, 'unknown_enrolment_key');
   end if;
   enrolment := agents.live_enrolment(named_id);
   if enrolment.enrolment_id is null then
-    return agents.refuse_enrolment(enrol_with_key.caller, named_id, 'ended');
+    return agents.refuse_enrolment(agent_api_enrol_with_key.caller, named_id, 'ended');
   end if;
-  if enrolment.agent_id is null and enrol_with_key.agent_name is null then
+  if enrolment.agent_id is null and agent_api_enrol_with_key.agent_name is null then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_name", "message": "Required: this enrolment names no agent."}]}';
   end if;
-  if enrolment.agent_id <> enrol_with_key.agent_name then
+  if enrolment.agent_id <> agent_api_enrol_with_key.agent_name then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_name", "message": "This enrolment is for another agent. Leave the name out."}]}';
   end if;
   return agents.enrol(
-    enrol_with_key.caller, enrolment,
-    agents.name_by_key(enrolment, enrol_with_key.agent_name),
-    enrol_with_key.instance
+    agent_api_enrol_with_key.caller, enrolment,
+    agents.name_by_key(enrolment, agent_api_enrol_with_key.agent_name),
+    agent_api_enrol_with_key.instance
   );
 end
 $$;
-comment on function public.enrol_with_key(jsonb, text, text, text) is
+comment on function public.agent_api_enrol_with_key(jsonb, text, text, text) is
   'Enrols by an enrolment key: {agent_id, key, key_id, expires_at, tags, generation, '
   'ephemeral_seconds | null}, or {refused}, with {maximum} if agents or instances are too many. '
   'Raises invalid_request, agent_name_taken, limit_exceeded.';
 
-create function public.enrol_with_token(
+create function public.agent_api_enrol_with_token(
   caller jsonb,
   enrolment_id text,
   agent_id text,
@@ -252,19 +252,20 @@ security invoker
 set search_path = ''
 as $$
 declare
-  enrolment constant agents.enrolments := agents.live_enrolment(enrol_with_token.enrolment_id);
+  enrolment constant agents.enrolments := agents.live_enrolment(agent_api_enrol_with_token.enrolment_id);
 begin
   if enrolment.kind is distinct from 'trust'
-    or enrolment.agent_id <> enrol_with_token.agent_id
+    or enrolment.agent_id <> agent_api_enrol_with_token.agent_id
   then
-    return agents.refuse_enrolment(enrol_with_token.caller, enrol_with_token.enrolment_id, 'ended');
+    return agents.refuse_enrolment(agent_api_enrol_with_token.caller, agent_api_enrol_with_token.enrolment_id, 'ended');
   end if;
   return agents.enrol(
-    enrol_with_token.caller, enrolment, enrol_with_token.agent_id, enrol_with_token.instance,
-    enrol_with_token.token_id, enrol_with_token.token_expires_at
+    agent_api_enrol_with_token.caller, enrolment, agent_api_enrol_with_token.agent_id,
+    agent_api_enrol_with_token.instance,
+    agent_api_enrol_with_token.token_id, agent_api_enrol_with_token.token_expires_at
   );
 end
 $$;
-comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz, text) is
+comment on function public.agent_api_enrol_with_token(jsonb, text, text, text, timestamptz, text) is
   'Enrols by a token that the function has verified, and whose claims meet the enrolment''s '
-  'conditions and give this agent_id. Answers and raises as enrol_with_key does.';
+  'conditions and give this agent_id. Answers and raises as agent_api_enrol_with_key does.';

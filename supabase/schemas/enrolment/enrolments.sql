@@ -30,7 +30,7 @@ comment on function agents.replace_keys_of_trust(jsonb, text, jsonb) is
   'Replaces the issuer''s public keys that a trust has. From now on, tokens are verified with the '
   'new ones. The trust''s agents and their agent keys stay. Raises invalid_request.';
 
-create function public.put_enrolment(caller jsonb, enrolment jsonb) returns json
+create function public.agent_api_put_enrolment(caller jsonb, enrolment jsonb) returns json
 language plpgsql
 volatile
 security invoker
@@ -39,25 +39,25 @@ as $$
 declare
   enrolment_key constant text := 'ek_'
     || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
-  has_key constant boolean := put_enrolment.enrolment ->> 'kind' = 'key';
+  has_key constant boolean := agent_api_put_enrolment.enrolment ->> 'kind' = 'key';
   made agents.enrolments;
 begin
-  perform agents.authenticate_operator(put_enrolment.caller);
-  if has_key and coalesce(put_enrolment.enrolment ->> 'uses_left', 'any') <> '1' and num_nulls(
-    put_enrolment.enrolment ->> 'agent_id',
-    put_enrolment.enrolment ->> 'agent_template',
-    put_enrolment.enrolment ->> 'agent_prefix'
+  perform agents.authenticate_operator(agent_api_put_enrolment.caller);
+  if has_key and coalesce(agent_api_put_enrolment.enrolment ->> 'uses_left', 'any') <> '1' and num_nulls(
+    agent_api_put_enrolment.enrolment ->> 'agent_id',
+    agent_api_put_enrolment.enrolment ->> 'agent_template',
+    agent_api_put_enrolment.enrolment ->> 'agent_prefix'
   ) = 3 then
     -- Whoever has the key could take any name that is free.
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_prefix", "message": "An enrolment key for more than one use needs agent_prefix, agent_template or agent_id."}]}';
   end if;
-  if put_enrolment.enrolment ->> 'enrolment_id' is not null then
+  if agent_api_put_enrolment.enrolment ->> 'enrolment_id' is not null then
     return agents.enrolment_json(agents.replace_keys_of_trust(
-      put_enrolment.caller,
-      put_enrolment.enrolment ->> 'enrolment_id',
-      put_enrolment.enrolment -> 'jwks'
+      agent_api_put_enrolment.caller,
+      agent_api_put_enrolment.enrolment ->> 'enrolment_id',
+      agent_api_put_enrolment.enrolment -> 'jwks'
     ));
   end if;
   insert into agents.enrolments (
@@ -86,7 +86,7 @@ begin
     coalesce(e.max_agents, 1000),
     coalesce(e.max_instances, 1),
     e.expires_at
-  from jsonb_to_record(put_enrolment.enrolment) as e (
+  from jsonb_to_record(agent_api_put_enrolment.enrolment) as e (
     kind text,
     label text,
     issuer text,
@@ -108,7 +108,7 @@ begin
   )
   returning * into made;
   perform agents.record_event(
-    put_enrolment.caller, null, 'enrolment.created', null, made.enrolment_id,
+    agent_api_put_enrolment.caller, null, 'enrolment.created', null, made.enrolment_id,
     -- Without the label, which may name an agent: an erasure would not find the name here.
     jsonb_build_object('kind', made.kind)
   );
@@ -116,12 +116,12 @@ begin
     || case when has_key then jsonb_build_object('enrolment_key', enrolment_key) else '{}' end;
 end
 $$;
-comment on function public.put_enrolment(jsonb, jsonb) is
+comment on function public.agent_api_put_enrolment(jsonb, jsonb) is
   'Creates an enrolment with these fields and returns it. For kind key, the answer contains '
   'enrolment_key, once: only its hash is stored. With enrolment_id, replaces the jwks of that '
   'trust. Raises invalid_request, and forbidden for an agent.';
 
-create function public.list_enrolments(caller jsonb, max_entries integer, after text default null)
+create function public.agent_api_list_enrolments(caller jsonb, max_entries integer, after text default null)
 returns json
 language plpgsql
 stable
@@ -131,36 +131,36 @@ as $$
 declare
   page agents.enrolments[];
 begin
-  perform agents.authenticate_operator(list_enrolments.caller);
+  perform agents.authenticate_operator(agent_api_list_enrolments.caller);
   page := array(
     select e
     from agents.enrolments e
-    where list_enrolments.after is null
+    where agent_api_list_enrolments.after is null
       or (e.created_at, e.enrolment_id) > (
         select l.created_at, l.enrolment_id
         from agents.enrolments l
-        where l.enrolment_id = list_enrolments.after
+        where l.enrolment_id = agent_api_list_enrolments.after
       )
     order by e.created_at, e.enrolment_id
-    limit list_enrolments.max_entries + 1
+    limit agent_api_list_enrolments.max_entries + 1
   );
   return json_build_object(
     'enrolments', (
       select coalesce(json_agg(agents.enrolment_json(p)), '[]')
-      from unnest(page[:list_enrolments.max_entries]) p
+      from unnest(page[:agent_api_list_enrolments.max_entries]) p
     ),
     'next_cursor', case
-      when cardinality(page) > list_enrolments.max_entries
-      then page[list_enrolments.max_entries].enrolment_id
+      when cardinality(page) > agent_api_list_enrolments.max_entries
+      then page[agent_api_list_enrolments.max_entries].enrolment_id
     end
   );
 end
 $$;
-comment on function public.list_enrolments(jsonb, integer, text) is
+comment on function public.agent_api_list_enrolments(jsonb, integer, text) is
   'Enrolments, oldest first: {enrolments, next_cursor | null}. after is a next_cursor; if its '
   'enrolment no longer exists, the page is empty. Raises forbidden for an agent.';
 
-create function public.list_trusts(issuer text) returns json
+create function public.agent_api_list_trusts(issuer text) returns json
 language sql
 stable
 security invoker
@@ -170,12 +170,12 @@ as $$
     json_agg(agents.enrolment_json(e) order by e.created_at, e.enrolment_id), '[]'
   )
   from agents.enrolments e
-  where e.issuer = list_trusts.issuer
+  where e.issuer = agent_api_list_trusts.issuer
     and e.kind = 'trust'
     and e.revoked_at is null
     and (e.expires_at is null or e.expires_at > now())
 $$;
-comment on function public.list_trusts(text) is
+comment on function public.agent_api_list_trusts(text) is
   'The live enrolments that trust an issuer, oldest first.';
 
 create function agents.live_enrolment(enrolment_id text) returns agents.enrolments

@@ -1,7 +1,7 @@
 -- The first use of a key from an enrolment, which ends the keys of the generations before it, and
 -- of a name by a user.
 
-create function public.note_first_use(caller jsonb) returns json
+create function public.agent_api_note_first_use(caller jsonb) returns json
 language plpgsql
 volatile
 security invoker
@@ -11,14 +11,14 @@ declare
   used agents.keys;
   superseded agents.keys;
 begin
-  if note_first_use.caller ->> 'kind' = 'user' then
+  if agent_api_note_first_use.caller ->> 'kind' = 'user' then
     -- Gives the name to the project's users.
-    perform agents.admit(note_first_use.caller);
+    perform agents.admit(agent_api_note_first_use.caller);
     return json_build_object('superseded', 0);
   end if;
   select * into used
   from agents.keys k
-  where k.key_hash = note_first_use.caller ->> 'key_hash';
+  where k.key_hash = agent_api_note_first_use.caller ->> 'key_hash';
   perform agents.end_access(used.agent_id);
   update agents.keys k
   set first_used_at = clock_timestamp()
@@ -39,7 +39,8 @@ begin
     returning *
   loop
     perform agents.record_event(
-      note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id, superseded.key_id,
+      agent_api_note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id,
+      superseded.key_id,
       jsonb_strip_nulls(jsonb_build_object(
         'generation', superseded.generation, 'instance', superseded.instance
       ))
@@ -48,6 +49,6 @@ begin
   return json_build_object('superseded', 1);
 end
 $$;
-comment on function public.note_first_use(jsonb) is
+comment on function public.agent_api_note_first_use(jsonb) is
   'Records that the calling key from an enrolment was used, and ends the keys of earlier '
   'generations of this instance; or that a user was the first to use a name. Idempotent.';

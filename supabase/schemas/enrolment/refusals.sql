@@ -86,7 +86,7 @@ $$;
 comment on function agents.refuse_enrolment(jsonb, text, text, text) is
   'Records a refusal and returns its answer, {refused}: the reason, which is only for the log.';
 
-create function public.refuse_token(caller jsonb, refusals jsonb) returns json
+create function public.agent_api_refuse_token(caller jsonb, refusals jsonb) returns json
 language plpgsql
 volatile
 security invoker
@@ -98,7 +98,7 @@ begin
   for refusal in
     -- A stranger can name any enrolment, so events name only existing ones.
     select e.enrolment_id, r.reason, r.claim, r.detail
-    from jsonb_to_recordset(refuse_token.refusals)
+    from jsonb_to_recordset(agent_api_refuse_token.refusals)
       as r (enrolment_id text, reason text, claim text, detail text)
     left join agents.enrolments e on e.enrolment_id = r.enrolment_id
     -- The same order in every transaction prevents deadlocks: each refusal locks the row that
@@ -106,13 +106,13 @@ begin
     order by e.enrolment_id nulls first, r.reason collate "C"
   loop
     perform agents.record_enrolment_refusal(
-      refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim, refusal.detail
+      agent_api_refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim, refusal.detail
     );
   end loop;
-  return json_build_object('refused', refuse_token.refusals -> 0 ->> 'reason');
+  return json_build_object('refused', agent_api_refuse_token.refusals -> 0 ->> 'reason');
 end
 $$;
-comment on function public.refuse_token(jsonb, jsonb) is
+comment on function public.agent_api_refuse_token(jsonb, jsonb) is
   'Records that the function refused a token, and why: refusals are [{enrolment_id, reason, '
   'claim, detail}], one for each enrolment that does not accept it. {refused} is the first reason. At most '
   '20 events a minute for each reason of an enrolment.';

@@ -117,16 +117,16 @@ comment on function agents.forget_names(integer) is
   'Forgets up to max_entries agents that ended 30 days ago, and to which nothing leads any more: no '
   'artifact, grant, tag, rule, event or count. The others are looked at again after 30 to 90 days.';
 
-create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
+create function public.agent_api_forget_enrolled(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  most_idle constant integer := least(forget_enrolled.max_entries, 200);
+  most_idle constant integer := least(agent_api_forget_enrolled.max_entries, 200);
 begin
-  perform agents.authenticate_operator(forget_enrolled.caller);
+  perform agents.authenticate_operator(agent_api_forget_enrolled.caller);
   -- Keep tokens for a minute after they expire, because clocks may differ by that much.
   delete from agents.used_tokens u
   -- Found by ctid, which cannot change while the row is locked. Otherwise the planner, which does
@@ -136,7 +136,7 @@ begin
     from agents.used_tokens o
     where o.expires_at < now() - interval '1 minute'
     order by o.expires_at
-    limit forget_enrolled.max_entries
+    limit agent_api_forget_enrolled.max_entries
     for update skip locked
   ));
   -- Within a day, the older of two clones learns that it is superseded.
@@ -146,7 +146,7 @@ begin
     from agents.keys o
     where o.enrolment_id is not null and o.expires_at < now() - interval '1 day'
     order by o.expires_at
-    limit forget_enrolled.max_entries
+    limit agent_api_forget_enrolled.max_entries
     for update skip locked
   ));
   perform agents.forget_names(most_idle);
@@ -200,12 +200,12 @@ begin
   );
 end
 $$;
-comment on function public.forget_enrolled(jsonb, integer) is
+comment on function public.agent_api_forget_enrolled(jsonb, integer) is
   'Deletes what enrolments leave behind: expired tokens and keys, and the names of agents that '
   'ended 30 days ago and have left nothing. Returns {idle: [agent_id], remaining}: idle are at most 200 ephemeral agents '
-  'that end_idle_agent must check. Raises forbidden for an agent.';
+  'that agent_api_end_idle_agent must check. Raises forbidden for an agent.';
 
-create function public.end_idle_agent(
+create function public.agent_api_end_idle_agent(
   caller jsonb,
   agent_id text,
   use_written_seconds integer default 60
@@ -216,23 +216,23 @@ security invoker
 set search_path = ''
 as $$
 begin
-  perform agents.authenticate_operator(end_idle_agent.caller);
+  perform agents.authenticate_operator(agent_api_end_idle_agent.caller);
   -- Waits until the agent's running writes are done; is_idle then sees them.
-  perform agents.end_access(end_idle_agent.agent_id);
-  if not agents.is_idle(end_idle_agent.agent_id, end_idle_agent.use_written_seconds) then
+  perform agents.end_access(agent_api_end_idle_agent.agent_id);
+  if not agents.is_idle(agent_api_end_idle_agent.agent_id, agent_api_end_idle_agent.use_written_seconds) then
     return json_build_object('ended', 0);
   end if;
-  perform mesh.enter_policy(agents.tags_of(end_idle_agent.agent_id));
-  perform public.remove_peer(end_idle_agent.caller, end_idle_agent.agent_id);
-  perform agents.end_keys(end_idle_agent.caller, null, end_idle_agent.agent_id);
-  perform agents.end_enrolled_tags(end_idle_agent.caller, end_idle_agent.agent_id);
+  perform mesh.enter_policy(agents.tags_of(agent_api_end_idle_agent.agent_id));
+  perform public.agent_api_remove_peer(agent_api_end_idle_agent.caller, agent_api_end_idle_agent.agent_id);
+  perform agents.end_keys(agent_api_end_idle_agent.caller, null, agent_api_end_idle_agent.agent_id);
+  perform agents.end_enrolled_tags(agent_api_end_idle_agent.caller, agent_api_end_idle_agent.agent_id);
   perform agents.record_event(
-    end_idle_agent.caller, null, 'agent.expired', end_idle_agent.agent_id
+    agent_api_end_idle_agent.caller, null, 'agent.expired', agent_api_end_idle_agent.agent_id
   );
   return json_build_object('ended', 1);
 end
 $$;
-comment on function public.end_idle_agent(jsonb, text, integer) is
+comment on function public.agent_api_end_idle_agent(jsonb, text, integer) is
   'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise stores '
   'when to check it again. use_written_seconds is how often the functions write uses; 0: never. '
   'Its files and grants stay until their own end. {ended: 1 | 0}. Raises forbidden for an agent.';

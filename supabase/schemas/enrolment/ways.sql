@@ -22,7 +22,10 @@ $$;
 comment on function agents.can_name(agents.enrolments, text) is
   'Whether an agent that enrols could get a name, for some proof.';
 
-create function public.read_ways(agent_id text, max_entries integer default 1000) returns json
+create function public.agent_api_read_ways(
+  agent_id text,
+  max_entries integer default 1000
+) returns json
 language plpgsql
 stable
 security invoker
@@ -31,16 +34,16 @@ as $$
 declare
   holder agents.names;
 begin
-  select * into holder from agents.names n where n.agent_id = read_ways.agent_id;
+  select * into holder from agents.names n where n.agent_id = agent_api_read_ways.agent_id;
   return json_build_object(
-    'agent_id', read_ways.agent_id,
+    'agent_id', agent_api_read_ways.agent_id,
     'ways', to_json(holder.ways),
     'taken_at', agents.iso_timestamp(holder.taken_at),
     'kept_out', case
       when exists (
-        select from agents.removed_agents r where r.agent_id = read_ways.agent_id
+        select from agents.removed_agents r where r.agent_id = agent_api_read_ways.agent_id
       ) then 'removed'
-      when agents.is_kept_out(read_ways.agent_id) then 'erased'
+      when agents.is_kept_out(agent_api_read_ways.agent_id) then 'erased'
     end,
     'live_keys', (
       select coalesce(json_agg(json_build_object(
@@ -51,7 +54,7 @@ begin
       from (
         select *
         from agents.keys i
-        where i.agent_id = read_ways.agent_id
+        where i.agent_id = agent_api_read_ways.agent_id
           and i.revoked_at is null
           and (i.expires_at is null or i.expires_at > now())
         order by i.created_at desc
@@ -72,26 +75,26 @@ begin
         'may_enter', e.may_enter
       ) order by e.created_at, e.enrolment_id), '[]')
       from (
-        select i.*, agents.may_enter(read_ways.agent_id, i) as may_enter
+        select i.*, agents.may_enter(agent_api_read_ways.agent_id, i) as may_enter
         from agents.enrolments i
         where not agents.has_ended(i)
           and i.uses_left is distinct from 0
-          and agents.can_name(i, read_ways.agent_id)
+          and agents.can_name(i, agent_api_read_ways.agent_id)
         order by i.created_at, i.enrolment_id
-        limit read_ways.max_entries
+        limit agent_api_read_ways.max_entries
       ) e
     ),
     'users', coalesce('users' = any (holder.ways), true)
-      and not agents.is_kept_out(read_ways.agent_id),
+      and not agents.is_kept_out(agent_api_read_ways.agent_id),
     'policy_lines', (
       select count(*)
       from mesh.policy_lines l
-      where read_ways.agent_id in (l.from_name, l.to_name)
+      where agent_api_read_ways.agent_id in (l.from_name, l.to_name)
     )
   );
 end
 $$;
-comment on function public.read_ways(text, integer) is
+comment on function public.agent_api_read_ways(text, integer) is
   'Who can become an agent: {agent_id, ways: [operator | users | enrolment_id] | null (the name is '
   'free), taken_at | null, kept_out: removed | erased | null, live_keys: [{key_id, enrolment_id | '
   'null, expires_at | null}], enrolments: the live ones that could give this name, [{enrolment_id, '

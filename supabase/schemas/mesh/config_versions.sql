@@ -22,7 +22,7 @@ with (fillfactor = 50);
 
 comment on table mesh.config_versions is
   'A number per agent. Each change of its configuration raises it by one. A row outlives its peer, '
-  'so that a version never decreases; after_restore raises all of them.';
+  'so that a version never decreases; agent_api_after_restore raises all of them.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql

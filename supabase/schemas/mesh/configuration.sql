@@ -1,7 +1,7 @@
 -- What agents read of the mesh: the network map, and the state that a configuration is rendered
 -- from. /wg_config renders exactly one such state, so version and text always belong together. If a
--- PSK does not exist yet, the function calls store_psks with a new one and renders what that
--- returns. Whichever side comes first, both get the same PSK.
+-- PSK does not exist yet, the function calls agent_api_store_psks with a new one and renders what
+-- that returns. Whichever side comes first, both get the same PSK.
 
 create function mesh.rules_that_name(agent_id text, active boolean)
 returns table (
@@ -44,7 +44,7 @@ comment on function mesh.with_neighbours(text) is
   'An agent and its neighbours (mesh.neighbours), in byte order: an index lookup of many names '
   'sorts them first, which takes no time if they are sorted already.';
 
-create function public.read_netmap(
+create function public.agent_api_read_netmap(
   caller jsonb, agent_id text, online_seconds integer, rendering_revision integer default 0
 ) returns json
 language plpgsql
@@ -58,7 +58,7 @@ set enable_nestloop = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
+  subject text collate "C" := agents.subject_of(agent_api_read_netmap.caller, agent_api_read_netmap.agent_id);
   named text[] := mesh.with_neighbours(subject);
   own_liveness mesh.liveness;
   answer json;
@@ -67,7 +67,7 @@ begin
   select json_build_object(
     'agent_id', subject,
     'config_version', (
-      select v.version + read_netmap.rendering_revision
+      select v.version + agent_api_read_netmap.rendering_revision
       from mesh.config_versions v
       where v.agent_id = subject
     ),
@@ -81,7 +81,7 @@ begin
       left join mesh.path_reports others
         on others.other_agent = subject and others.agent_id = p.agent_id
       cross join lateral mesh.map_entry(
-        p, a, l, read_netmap.online_seconds, subject,
+        p, a, l, agent_api_read_netmap.online_seconds, subject,
         case when pair.made_at is not null then pair.psk_version end,
         case
           when p.agent_id = subject then null
@@ -89,10 +89,11 @@ begin
             then '{"reported_by_self": null, "reported_by_peer": null}'
           else json_build_object(
             'reported_by_self', mesh.path_json(
-              own, mesh.time_of_report(own.left_out_at, own_liveness, read_netmap.online_seconds)
+              own,
+              mesh.time_of_report(own.left_out_at, own_liveness, agent_api_read_netmap.online_seconds)
             ),
             'reported_by_peer', mesh.path_json(
-              others, mesh.time_of_report(others.left_out_at, l, read_netmap.online_seconds)
+              others, mesh.time_of_report(others.left_out_at, l, agent_api_read_netmap.online_seconds)
             )
           )
         end
@@ -124,7 +125,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_netmap(jsonb, text, integer, integer) is
+comment on function public.agent_api_read_netmap(jsonb, text, integer, integer) is
   'What an agent sees: itself and the peers that share an active rule with it, the active rules '
   'that name it, and the requests that name it. rendering_revision is added to its '
   'config_version: the functions pass their own, and return the answer unchanged. Raises '
@@ -134,7 +135,7 @@ create function mesh.configuration_state(agent_id text, online_seconds integer) 
 language plpgsql
 stable
 set search_path = ''
--- For the same reasons as in read_netmap.
+-- For the same reasons as in agent_api_read_netmap.
 set enable_nestloop = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -214,7 +215,7 @@ comment on function mesh.configuration_state(text, integer) is
   'PSKs are encrypted, and null if not made yet. Without online_seconds, it leaves out what is '
   'only in JSON: outbound rules and observed endpoints. Null for an agent without a peer.';
 
-create function public.read_wg_config(
+create function public.agent_api_read_wg_config(
   caller jsonb, agent_id text, online_seconds integer default 90
 ) returns json
 language plpgsql
@@ -224,7 +225,8 @@ set search_path = ''
 as $$
 declare
   state json := mesh.configuration_state(
-    agents.subject_of(read_wg_config.caller, read_wg_config.agent_id), read_wg_config.online_seconds
+    agents.subject_of(agent_api_read_wg_config.caller, agent_api_read_wg_config.agent_id),
+    agent_api_read_wg_config.online_seconds
   );
 begin
   if state is null then
@@ -233,7 +235,7 @@ begin
   return state;
 end
 $$;
-comment on function public.read_wg_config(jsonb, text, integer) is
+comment on function public.agent_api_read_wg_config(jsonb, text, integer) is
   'What an agent''s configuration is rendered from. With online_seconds, also what is not part of '
   'the text: outbound rules, and where reachable neighbours see each peer (observed_endpoint | '
   'null). Raises forbidden, invalid_request, peer_not_found.';

@@ -46,10 +46,10 @@ end
 $$;
 comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
-  'wait for the answer, and when it reported its paths if it did. Returns what record_heartbeat '
-  'returns, or null without a peer.';
+  'wait for the answer, and when it reported its paths if it did. Returns what '
+  'agent_api_record_heartbeat returns, or null without a peer.';
 
-create function public.record_heartbeat(
+create function public.agent_api_record_heartbeat(
   caller jsonb,
   agent_id text,
   config_version bigint,
@@ -66,12 +66,13 @@ declare
   paths_reported_at timestamptz;
   answer json;
 begin
-  subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
-  if record_heartbeat.paths is not null then
-    paths_reported_at := mesh.note_paths(subject, record_heartbeat.paths);
+  subject := agents.require_self(agents.admit(agent_api_record_heartbeat.caller), agent_api_record_heartbeat.agent_id);
+  if agent_api_record_heartbeat.paths is not null then
+    paths_reported_at := mesh.note_paths(subject, agent_api_record_heartbeat.paths);
   end if;
   answer := mesh.note_sign_of_life(
-    subject, record_heartbeat.config_version, record_heartbeat.wait_seconds, paths_reported_at
+    subject, agent_api_record_heartbeat.config_version, agent_api_record_heartbeat.wait_seconds,
+    paths_reported_at
   );
   if answer is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -79,19 +80,19 @@ begin
   return answer;
 end
 $$;
-comment on function public.record_heartbeat(jsonb, text, bigint, integer, jsonb) is
+comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
   'wait for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns '
   'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
-create function public.read_heartbeat(caller jsonb, agent_id text) returns json
+create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(read_heartbeat.caller, read_heartbeat.agent_id);
+  subject text := agents.subject_of(agent_api_read_heartbeat.caller, agent_api_read_heartbeat.agent_id);
   answer json;
 begin
   select json_build_object(
@@ -109,6 +110,6 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_heartbeat(jsonb, text) is
-  'What record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. Raises '
-  'forbidden, invalid_request, peer_not_found.';
+comment on function public.agent_api_read_heartbeat(jsonb, text) is
+  'What agent_api_record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. '
+  'Raises forbidden, invalid_request, peer_not_found.';

@@ -107,7 +107,7 @@ $$;
 comment on function mesh.psk_counts() is
   'How many PSKs each encryption key encrypts, and when the oldest of them was made.';
 
-create function public.read_mesh_metrics(
+create function public.agent_api_read_mesh_metrics(
   caller jsonb,
   online_seconds integer,
   rendering_revision integer default 0
@@ -121,9 +121,10 @@ declare
   peers_per_call constant integer := 2000;
   answer json;
 begin
-  perform agents.authenticate_operator(read_mesh_metrics.caller);
+  perform agents.authenticate_operator(agent_api_read_mesh_metrics.caller);
   perform mesh.continue_census(
-    read_mesh_metrics.online_seconds, peers_per_call, read_mesh_metrics.rendering_revision
+    agent_api_read_mesh_metrics.online_seconds, peers_per_call,
+    agent_api_read_mesh_metrics.rendering_revision
   );
 
   select json_build_object(
@@ -163,8 +164,8 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_mesh_metrics(jsonb, integer, integer) is
+comment on function public.agent_api_read_mesh_metrics(jsonb, integer, integer) is
   'What agent-mesh returns at /metrics: {peers, activity, peers_behind, peers_counted_at, rules, '
-  'psks}; times are seconds since 1970, or null. peers_behind counts the peers that check_mesh '
-  'reports as version_lags with the same online_seconds and rendering_revision. Raises '
-  'unauthenticated, forbidden.';
+  'psks}; times are seconds since 1970, or null. peers_behind counts the peers that '
+  'agent_api_check_mesh reports as version_lags with the same online_seconds and '
+  'rendering_revision. Raises unauthenticated, forbidden.';

@@ -94,7 +94,10 @@ $$;
 comment on function mesh.missing_for_psk(text, text) is
   'Why two agents have no PSK to rotate, as a sentence for the operator.';
 
-create function public.list_psks_to_reencrypt(newest_key_id text, max_entries integer) returns json
+create function public.agent_api_list_psks_to_reencrypt(
+  newest_key_id text,
+  max_entries integer
+) returns json
 language sql
 stable
 security invoker
@@ -107,15 +110,15 @@ as $$
       coalesce(p.encrypted_version, p.psk_version) as encrypted_version, p.encrypted_psk
     from mesh.pairs p
     where p.encrypted_psk is not null
-      and p.encryption_key_id <> list_psks_to_reencrypt.newest_key_id
-    limit list_psks_to_reencrypt.max_entries
+      and p.encryption_key_id <> agent_api_list_psks_to_reencrypt.newest_key_id
+    limit agent_api_list_psks_to_reencrypt.max_entries
   ) encrypted
 $$;
-comment on function public.list_psks_to_reencrypt(text, integer) is
+comment on function public.agent_api_list_psks_to_reencrypt(text, integer) is
   'Some of the PSKs that are not encrypted with the newest key: [{low_agent, high_agent, '
   'encrypted_version, encrypted_psk}].';
 
-create function public.reencrypt_psks(psks jsonb) returns json
+create function public.agent_api_reencrypt_psks(psks jsonb) returns json
 language plpgsql
 volatile
 security invoker
@@ -126,14 +129,14 @@ declare
 begin
   -- The same order as in every other transaction that locks pairs.
   perform from mesh.pairs p
-  join jsonb_to_recordset(reencrypt_psks.psks) as named (low_agent text, high_agent text)
+  join jsonb_to_recordset(agent_api_reencrypt_psks.psks) as named (low_agent text, high_agent text)
     on named.low_agent = p.low_agent and named.high_agent = p.high_agent
   order by p.low_agent, p.high_agent
   for update of p;
 
   update mesh.pairs p
   set encrypted_psk = reencrypted.reencrypted_psk
-  from jsonb_to_recordset(reencrypt_psks.psks)
+  from jsonb_to_recordset(agent_api_reencrypt_psks.psks)
     as reencrypted (low_agent text, high_agent text, encrypted_psk text, reencrypted_psk text)
   where p.low_agent = reencrypted.low_agent
     and p.high_agent = reencrypted.high_agent
@@ -144,6 +147,6 @@ begin
   return json_build_object('reencrypted', reencrypted_count);
 end
 $$;
-comment on function public.reencrypt_psks(jsonb) is
+comment on function public.agent_api_reencrypt_psks(jsonb) is
   'Replaces encrypted PSKs: psks is [{low_agent, high_agent, encrypted_psk, reencrypted_psk}], '
   'the same PSK encrypted with two keys. Returns how many it replaced: {reencrypted}.';

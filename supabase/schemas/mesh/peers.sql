@@ -101,9 +101,9 @@ comment on table mesh.liveness is
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
 comment on column mesh.liveness.config_version_highest is
-  'The highest config_version that the agent ever reported, until after_restore. If it is higher '
-  'than the current one, the database was restored: a host applies the older configuration within '
-  'seconds, and then reports that.';
+  'The highest config_version that the agent ever reported, until agent_api_after_restore. If it '
+  'is higher than the current one, the database was restored: a host applies the older '
+  'configuration within seconds, and then reports that.';
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.waits_until is

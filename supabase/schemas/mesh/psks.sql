@@ -1,6 +1,6 @@
 -- Storing and rotating the PSKs of pairs.
 
-create function public.store_psks(
+create function public.agent_api_store_psks(
   caller jsonb, agent_id text, psks jsonb, online_seconds integer default 90
 ) returns json
 language plpgsql
@@ -11,15 +11,15 @@ as $$
 declare
   subject text;
 begin
-  subject := agents.require_self(agents.admit(store_psks.caller), store_psks.agent_id);
+  subject := agents.require_self(agents.admit(agent_api_store_psks.caller), agent_api_store_psks.agent_id);
   perform mesh.lock_pairs(
     subject,
-    array(select m.agent_id from jsonb_to_recordset(store_psks.psks) as m (agent_id text))
+    array(select m.agent_id from jsonb_to_recordset(agent_api_store_psks.psks) as m (agent_id text))
   );
 
   with missing as materialized (
     select p.ctid as row_id, m.psk_version, m.encrypted_psk
-    from jsonb_to_recordset(store_psks.psks)
+    from jsonb_to_recordset(agent_api_store_psks.psks)
       as m (agent_id text, psk_version integer, encrypted_psk text)
     -- `limit 1` forces one index lookup per PSK. Otherwise the planner, which does not know the
     -- list's length, might compare all with all.
@@ -43,17 +43,17 @@ begin
   -- The pairs are locked, so their ctid has not changed.
   where p.ctid = m.row_id;
 
-  return public.read_wg_config(store_psks.caller, store_psks.agent_id, store_psks.online_seconds);
+  return public.agent_api_read_wg_config(agent_api_store_psks.caller, agent_api_store_psks.agent_id, agent_api_store_psks.online_seconds);
 end
 $$;
-comment on function public.store_psks(jsonb, text, jsonb, integer) is
+comment on function public.agent_api_store_psks(jsonb, text, jsonb, integer) is
   'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. Each '
   'is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody was '
   'given that PSK before. Otherwise the other side could keep an agent waiting by making and '
-  'replacing PSKs all the time. Then returns what read_wg_config returns, and raises the same '
-  'errors.';
+  'replacing PSKs all the time. Then returns what agent_api_read_wg_config returns, and raises the '
+  'same errors.';
 
-create function public.rotate_psk(caller jsonb, a text, b text) returns json
+create function public.agent_api_rotate_psk(caller jsonb, a text, b text) returns json
 language plpgsql
 volatile
 security invoker
@@ -64,23 +64,23 @@ declare
   pair mesh.pairs;
   asked_at timestamptz;
 begin
-  caller_agent := agents.require_one_of(agents.admit(rotate_psk.caller), rotate_psk.a, rotate_psk.b);
+  caller_agent := agents.require_one_of(agents.admit(agent_api_rotate_psk.caller), agent_api_rotate_psk.a, agent_api_rotate_psk.b);
   perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[rotate_psk.a, rotate_psk.b]);
-  perform mesh.lock_config_versions(array[rotate_psk.a, rotate_psk.b]);
+  perform mesh.lock_agents(array[agent_api_rotate_psk.a, agent_api_rotate_psk.b]);
+  perform mesh.lock_config_versions(array[agent_api_rotate_psk.a, agent_api_rotate_psk.b]);
 
   -- A pair has a row only while both are registered.
   select p.* into pair
   from mesh.pairs p
-  where p.low_agent = least(rotate_psk.a collate "C", rotate_psk.b collate "C")
-    and p.high_agent = greatest(rotate_psk.a collate "C", rotate_psk.b collate "C")
-    and mesh.see_each_other(rotate_psk.a, rotate_psk.b)
+  where p.low_agent = least(agent_api_rotate_psk.a collate "C", agent_api_rotate_psk.b collate "C")
+    and p.high_agent = greatest(agent_api_rotate_psk.a collate "C", agent_api_rotate_psk.b collate "C")
+    and mesh.see_each_other(agent_api_rotate_psk.a, agent_api_rotate_psk.b)
   for update;
   if not found then
     if caller_agent is null then
       raise sqlstate 'PT404' using
         message = 'peer_not_found',
-        hint = mesh.missing_for_psk(rotate_psk.a, rotate_psk.b);
+        hint = mesh.missing_for_psk(agent_api_rotate_psk.a, agent_api_rotate_psk.b);
     end if;
     -- An agent gets no reason, because it must not learn whether the other one is registered.
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -97,20 +97,20 @@ begin
     returning p.* into pair;
     perform mesh.raise_config_versions(array[pair.low_agent, pair.high_agent]);
     perform agents.record_change(
-      rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent,
+      agent_api_rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent,
       jsonb_build_object('high_agent', pair.high_agent, 'psk_version', pair.psk_version),
       pair.high_agent
     );
   end if;
   return json_build_object(
-    'a', rotate_psk.a,
-    'b', rotate_psk.b,
+    'a', agent_api_rotate_psk.a,
+    'b', agent_api_rotate_psk.b,
     'psk_version', pair.psk_version,
     'rotated_at', agents.iso_timestamp(asked_at)
   );
 end
 $$;
-comment on function public.rotate_psk(jsonb, text, text) is
+comment on function public.agent_api_rotate_psk(jsonb, text, text) is
   'Replaces the PSK of a pair. The next configuration of either side makes the new one. If the '
   'newest is not made yet, nothing changes, and the answer names it. In either case rotated_at is '
   'the time of this call: no PSK that anybody was given before it stays valid. Raises forbidden, '

@@ -115,7 +115,7 @@ $$;
 comment on function mesh.update_peer(mesh.peers, text, text, text[], integer, text[]) is
   'A later registration, with values that differ from the previous one.';
 
-create function public.register_peer(
+create function public.agent_api_register_peer(
   caller jsonb,
   agent_id text,
   pubkey text,
@@ -139,44 +139,46 @@ declare
   violated text;
   answer json;
 begin
-  caller_agent := agents.admit(register_peer.caller);
-  register_peer.agent_id := agents.require_self(caller_agent, register_peer.agent_id);
-  perform agents.claim_for_operator(caller_agent, register_peer.agent_id);
+  caller_agent := agents.admit(agent_api_register_peer.caller);
+  agent_api_register_peer.agent_id := agents.require_self(caller_agent, agent_api_register_peer.agent_id);
+  perform agents.claim_for_operator(caller_agent, agent_api_register_peer.agent_id);
   perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[register_peer.agent_id]);
-  perform mesh.start_config_versions(array[register_peer.agent_id]);
-  visible_peers := mesh.lock_versions_around(register_peer.agent_id);
+  perform mesh.lock_agents(array[agent_api_register_peer.agent_id]);
+  perform mesh.start_config_versions(array[agent_api_register_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(agent_api_register_peer.agent_id);
 
-  select p.* into before from mesh.peers p where p.agent_id = register_peer.agent_id;
+  select p.* into before from mesh.peers p where p.agent_id = agent_api_register_peer.agent_id;
   if not found then
     -- Lock before the networks are read, because they may change while there is no peer.
     perform mesh.lock_addresses();
     action := 'peer.registered';
   elsif (before.pubkey, before.endpoint::text, before.further_endpoints::text[], before.listen_port)
     is distinct from (
-      register_peer.pubkey, register_peer.endpoint, register_peer.further_endpoints, register_peer.listen_port
+      agent_api_register_peer.pubkey, agent_api_register_peer.endpoint,
+      agent_api_register_peer.further_endpoints, agent_api_register_peer.listen_port
     )
   then
     action := 'peer.updated';
   end if;
 
-  perform mesh.refuse_endpoints_inside_the_mesh(register_peer.endpoint_ip, register_peer.further_endpoint_ips);
+  perform mesh.refuse_endpoints_inside_the_mesh(agent_api_register_peer.endpoint_ip, agent_api_register_peer.further_endpoint_ips);
   -- Check before anything is written, so that two agents that register each other's pubkey cannot
   -- deadlock.
-  if mesh.has_another_holder(register_peer.pubkey, register_peer.agent_id) then
+  if mesh.has_another_holder(agent_api_register_peer.pubkey, agent_api_register_peer.agent_id) then
     raise sqlstate 'PT409' using message = 'pubkey_in_use';
   end if;
 
   begin
     if action = 'peer.registered' then
       perform mesh.add_peer(
-        register_peer.agent_id, register_peer.pubkey, register_peer.endpoint,
-        register_peer.further_endpoints, register_peer.listen_port, visible_peers
+        agent_api_register_peer.agent_id, agent_api_register_peer.pubkey,
+        agent_api_register_peer.endpoint,
+        agent_api_register_peer.further_endpoints, agent_api_register_peer.listen_port, visible_peers
       );
     elsif action = 'peer.updated' then
       perform mesh.update_peer(
-        before, register_peer.pubkey, register_peer.endpoint,
-        register_peer.further_endpoints, register_peer.listen_port, visible_peers
+        before, agent_api_register_peer.pubkey, agent_api_register_peer.endpoint,
+        agent_api_register_peer.further_endpoints, agent_api_register_peer.listen_port, visible_peers
       );
     end if;
   exception when unique_violation then
@@ -190,13 +192,14 @@ begin
 
   if action is not null then
     perform agents.record_change(
-      register_peer.caller, caller_agent, action, register_peer.agent_id,
-      jsonb_build_object('pubkey', register_peer.pubkey, 'endpoint', register_peer.endpoint)
+      agent_api_register_peer.caller, caller_agent, action, agent_api_register_peer.agent_id,
+      jsonb_build_object('pubkey', agent_api_register_peer.pubkey, 'endpoint', agent_api_register_peer.endpoint)
     );
   end if;
   if action = 'peer.registered' then
     perform mesh.record_sight(
-      register_peer.caller, caller_agent, 'peer.appeared', register_peer.agent_id, visible_peers
+      agent_api_register_peer.caller, caller_agent, 'peer.appeared',
+      agent_api_register_peer.agent_id, visible_peers
     );
   end if;
 
@@ -204,17 +207,17 @@ begin
   from mesh.peers p
   join mesh.address_leases a on a.agent_id = p.agent_id
   join mesh.liveness l on l.agent_id = p.agent_id
-  cross join lateral mesh.map_entry(p, a, l, register_peer.online_seconds, null, null, null) e
-  where p.agent_id = register_peer.agent_id;
+  cross join lateral mesh.map_entry(p, a, l, agent_api_register_peer.online_seconds, null, null, null) e
+  where p.agent_id = agent_api_register_peer.agent_id;
   return answer;
 end
 $$;
-comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer, text[], inet[]) is
+comment on function public.agent_api_register_peer(jsonb, text, text, text, inet, integer, integer, text[], inet[]) is
   'Registers an agent''s peer, or updates it, and returns the peer object. Endpoints are in '
   'canonical form; endpoint_ip and further_endpoint_ips are their hosts, null for a DNS name. '
   'Raises forbidden, invalid_request, pubkey_in_use, network_full.';
 
-create function public.remove_peer(caller jsonb, agent_id text) returns json
+create function public.agent_api_remove_peer(caller jsonb, agent_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -227,45 +230,46 @@ declare
   has_peer boolean;
   revoked mesh.rules;
 begin
-  caller_agent := agents.admit(remove_peer.caller);
-  remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
+  caller_agent := agents.admit(agent_api_remove_peer.caller);
+  agent_api_remove_peer.agent_id := agents.require_self(caller_agent, agent_api_remove_peer.agent_id);
   perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[remove_peer.agent_id]);
-  visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
-  select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = remove_peer.agent_id;
+  perform mesh.lock_agents(array[agent_api_remove_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(agent_api_remove_peer.agent_id);
+  select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = agent_api_remove_peer.agent_id;
   has_peer := found;
 
   for revoked in
     delete from mesh.rules r
-    where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
+    where (r.from_agent = agent_api_remove_peer.agent_id or r.to_agent = agent_api_remove_peer.agent_id)
       and r.policy_since is null
     returning r.*
   loop
-    perform mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', revoked);
+    perform mesh.record_rule_event(agent_api_remove_peer.caller, caller_agent, 'rule.revoked', revoked);
   end loop;
   -- The rules of the policy stay, but lose the agents' own agreements.
   update mesh.rules r
   set from_agreed_at = null, to_agreed_at = null
-  where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
+  where (r.from_agent = agent_api_remove_peer.agent_id or r.to_agent = agent_api_remove_peer.agent_id)
     and r.policy_since is not null
     and (r.from_agreed_at is not null or r.to_agreed_at is not null);
   if has_peer then
-    perform mesh.lock_pairs(remove_peer.agent_id);
-    delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
-    delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
+    perform mesh.lock_pairs(agent_api_remove_peer.agent_id);
+    delete from mesh.pairs p where p.low_agent = agent_api_remove_peer.agent_id or p.high_agent = agent_api_remove_peer.agent_id;
+    delete from mesh.peers p where p.agent_id = agent_api_remove_peer.agent_id;
     update mesh.address_leases l
     set released_at = clock_timestamp(), resting_pubkey = removed_pubkey
-    where l.agent_id = remove_peer.agent_id;
+    where l.agent_id = agent_api_remove_peer.agent_id;
     perform mesh.raise_config_versions(visible_peers);
-    perform agents.record_change(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
+    perform agents.record_change(agent_api_remove_peer.caller, caller_agent, 'peer.removed', agent_api_remove_peer.agent_id);
     perform mesh.record_sight(
-      remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers
+      agent_api_remove_peer.caller, caller_agent, 'peer.vanished', agent_api_remove_peer.agent_id,
+      visible_peers
     );
   end if;
-  return json_build_object('agent_id', remove_peer.agent_id, 'removed', has_peer);
+  return json_build_object('agent_id', agent_api_remove_peer.agent_id, 'removed', has_peer);
 end
 $$;
-comment on function public.remove_peer(jsonb, text) is
+comment on function public.agent_api_remove_peer(jsonb, text) is
   'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
   'peer, except for those of the policy. Its addresses and its public key are reserved for a time. '
   'Idempotent. Raises forbidden, invalid_request.';

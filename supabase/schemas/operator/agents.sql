@@ -160,7 +160,7 @@ comment on function agents.describe_agents(text[]) is
   'it has one; `grants` are rows, including recently ended '
   'ones.';
 
-create function public.list_agents(
+create function public.agent_api_list_agents(
   max_entries integer,
   after text default '',
   with_ended boolean default false,
@@ -179,17 +179,18 @@ as $$
     'next', page.last_name
   )
   from agents.walk_names(
-    list_agents.after, list_agents.max_entries, list_agents.with_ended, list_agents.tag
+    agent_api_list_agents.after, agent_api_list_agents.max_entries,
+    agent_api_list_agents.with_ended, agent_api_list_agents.tag
   ) page
 $$;
-comment on function public.list_agents(integer, text, boolean, text) is
+comment on function public.agent_api_list_agents(integer, text, boolean, text) is
   'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
   'revoked_keys, last_used_at | null, tags, pending, artifacts, bytes, quota_bytes | null, grants, '
   'has_peer, last_seen | null, keys}], next: where the next page begins | null}. keys has those '
-  'that are not revoked, in the form of read_agent. with_ended: also agents that have nothing left '
-  'and are only remembered. tag: only the agents that have this tag.';
+  'that are not revoked, in the form of agent_api_read_agent. with_ended: also agents that have '
+  'nothing left and are only remembered. tag: only the agents that have this tag.';
 
-create function public.read_agent(
+create function public.agent_api_read_agent(
   agent_id text,
   online_seconds integer default 90,
   rendering_revision integer default 0
@@ -204,13 +205,13 @@ declare
   answer json;
 begin
   if not (
-    agents.holds_something(read_agent.agent_id)
-    or exists (select from agents.keys k where k.agent_id = read_agent.agent_id)
-    or exists (select from artifacts.totals t where t.agent_id = read_agent.agent_id)
-    or exists (select from artifacts.grants g where g.grantee = read_agent.agent_id)
-    or exists (select from agents.agent_tags t where t.agent_id = read_agent.agent_id)
-    or exists (select from mesh.config_versions v where v.agent_id = read_agent.agent_id)
-    or exists (select from agents.usage u where u.agent_id = read_agent.agent_id)
+    agents.holds_something(agent_api_read_agent.agent_id)
+    or exists (select from agents.keys k where k.agent_id = agent_api_read_agent.agent_id)
+    or exists (select from artifacts.totals t where t.agent_id = agent_api_read_agent.agent_id)
+    or exists (select from artifacts.grants g where g.grantee = agent_api_read_agent.agent_id)
+    or exists (select from agents.agent_tags t where t.agent_id = agent_api_read_agent.agent_id)
+    or exists (select from mesh.config_versions v where v.agent_id = agent_api_read_agent.agent_id)
+    or exists (select from agents.usage u where u.agent_id = agent_api_read_agent.agent_id)
   ) then
     return null;
   end if;
@@ -220,22 +221,22 @@ begin
       select count(*)
       from (
         select from artifacts.grants g
-        where g.from_agent = read_agent.agent_id and g.live_until > counted_at
+        where g.from_agent = agent_api_read_agent.agent_id and g.live_until > counted_at
         order by g.from_agent, g.live_until
         limit 1000
       ) given
     ),
     'grants_received', (
       select cardinality(artifacts.live_grant_ids(h.grantees, null, '{}', 1000))
-      from artifacts.grantees_of(read_agent.agent_id, null) h
+      from artifacts.grantees_of(agent_api_read_agent.agent_id, null) h
     ),
-    'keys', agents.newest_keys(read_agent.agent_id, with_revoked => true),
+    'keys', agents.newest_keys(agent_api_read_agent.agent_id, with_revoked => true),
     'blocked_senders', (
       select coalesce(json_agg(b.from_agent order by b.from_agent), '[]')
       from (
         select s.from_agent
         from artifacts.blocked_senders s
-        where s.agent_id = read_agent.agent_id
+        where s.agent_id = agent_api_read_agent.agent_id
         order by s.agent_id, s.from_agent
         limit 100
       ) b
@@ -243,19 +244,19 @@ begin
     'peer', (
       select p.described
       from mesh.describe_peers(
-        array[read_agent.agent_id], read_agent.online_seconds, read_agent.rendering_revision
+        array[agent_api_read_agent.agent_id], agent_api_read_agent.online_seconds,
+        agent_api_read_agent.rendering_revision
       ) p
     )
   ) into answer
-  from agents.describe_agents(array[read_agent.agent_id]) d;
+  from agents.describe_agents(array[agent_api_read_agent.agent_id]) d;
   return answer;
 end
 $$;
-comment on function public.read_agent(text, integer, integer) is
-  'One agent: the fields of list_agents except keys, and {grants_given, grants_received, keys: '
-  '[{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
+comment on function public.agent_api_read_agent(text, integer, integer) is
+  'One agent: the fields of agent_api_list_agents except keys, and {grants_given, grants_received, '
+  'keys: [{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
   'revoked_at | null, last_used_at | null}], blocked_senders: [agent_id], peer: in the form of '
-  'list_peers, with the same parameters | null}. Live grants are counted up to a thousand; those '
-  'received include grants to its tags. keys '
-  'has at most a hundred, those not revoked first, and blocked_senders as many. Null: nothing '
-  'names this agent.';
+  'agent_api_list_peers, with the same parameters | null}. Live grants are counted up to a '
+  'thousand; those received include grants to its tags. keys has at most a hundred, those not '
+  'revoked first, and blocked_senders as many. Null: nothing names this agent.';

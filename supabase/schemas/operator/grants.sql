@@ -44,7 +44,7 @@ comment on function artifacts.live_grants_after(text[], timestamptz, text, integ
   'Like given_grants, but from any agent: the next live grants, all or those to these agents and '
   'tags.';
 
-create function public.list_all_grants(
+create function public.agent_api_list_all_grants(
   max_entries integer,
   after text default '',
   from_agent text default null,
@@ -60,33 +60,33 @@ set search_path = ''
 as $$
 declare
   owner constant text := coalesce(
-    list_all_grants.from_agent,
-    (select a.agent_id from artifacts.artifacts a where a.artifact_id = list_all_grants.artifact_id)
+    agent_api_list_all_grants.from_agent,
+    (select a.agent_id from artifacts.artifacts a where a.artifact_id = agent_api_list_all_grants.artifact_id)
   );
   grantees constant text[] := case
-    when list_all_grants.to_agent is null and list_all_grants.to_tag is null then null
-    when list_all_grants.by_tags
-      then (select h.grantees from artifacts.grantees_of(list_all_grants.to_agent, null) h)
-    else array[artifacts.grantee(list_all_grants.to_agent, list_all_grants.to_tag)]
+    when agent_api_list_all_grants.to_agent is null and agent_api_list_all_grants.to_tag is null then null
+    when agent_api_list_all_grants.by_tags
+      then (select h.grantees from artifacts.grantees_of(agent_api_list_all_grants.to_agent, null) h)
+    else array[artifacts.grantee(agent_api_list_all_grants.to_agent, agent_api_list_all_grants.to_tag)]
   end;
   answer json;
 begin
   with page as (
     select i.given, row_number() over (order by (i.given).live_until, (i.given).grant_id) as number
-    from artifacts.read_position(list_all_grants.after) p
+    from artifacts.read_position(agent_api_list_all_grants.after) p
     cross join lateral (
       select g as given
       from artifacts.given_grants(
-        owner, list_all_grants.artifact_id, grantees,
-        p.after_live_until, p.after_grant_id, list_all_grants.max_entries
+        owner, agent_api_list_all_grants.artifact_id, grantees,
+        p.after_live_until, p.after_grant_id, agent_api_list_all_grants.max_entries
       ) g
       where owner is not null
       union all
       select g as given
       from artifacts.live_grants_after(
-        grantees, p.after_live_until, p.after_grant_id, list_all_grants.max_entries
+        grantees, p.after_live_until, p.after_grant_id, agent_api_list_all_grants.max_entries
       ) g
-      where owner is null and list_all_grants.artifact_id is null
+      where owner is null and agent_api_list_all_grants.artifact_id is null
     ) i
   )
   select json_build_object(
@@ -102,13 +102,13 @@ begin
       cross join artifacts.describe_grant(p.given) d
     ),
     'next', (
-      select artifacts.position_after(p.given) from page p where p.number = list_all_grants.max_entries
+      select artifacts.position_after(p.given) from page p where p.number = agent_api_list_all_grants.max_entries
     )
   ) into answer;
   return answer;
 end
 $$;
-comment on function public.list_all_grants(integer, text, text, text, text, text, boolean) is
+comment on function public.agent_api_list_all_grants(integer, text, text, text, text, text, boolean) is
   'The live grants from an agent, of an artifact, to an agent (with by_tags: or to a tag that it '
   'has now), to a tag, or all, those that end first: {found: [{grant_id, artifact_id, key, '
   'from_agent, to_agent | null, to_tag, granted_at, expires_at, max_downloads | null, '

@@ -46,7 +46,10 @@ $$;
 comment on function agents.newest_keys(text, boolean) is
   'Up to a hundred keys of an agent: those not revoked first, newest first.';
 
-create function public.create_agent_keys(keys jsonb, max_live_keys integer default 100) returns json
+create function public.agent_api_create_agent_keys(
+  keys jsonb,
+  max_live_keys integer default 100
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -59,23 +62,23 @@ declare
   code text;
   details text;
 begin
-  -- Take all locks of create_agent_key first, in the same order in every transaction, which
-  -- prevents deadlocks.
+  -- Take all locks of agent_api_create_agent_key first, in the same order in every transaction,
+  -- which prevents deadlocks.
   for lock_key in
     select distinct hashtextextended('keys of ' || k.agent_id, 0)
-    from jsonb_to_recordset(create_agent_keys.keys) as k (agent_id text)
+    from jsonb_to_recordset(agent_api_create_agent_keys.keys) as k (agent_id text)
     order by 1
   loop
     perform pg_advisory_xact_lock(lock_key);
   end loop;
 
   for wanted in
-    select * from jsonb_to_recordset(create_agent_keys.keys)
+    select * from jsonb_to_recordset(agent_api_create_agent_keys.keys)
       as k (agent_id text, label text, expires_at timestamptz)
   loop
     begin
-      made := made || public.create_agent_key(
-        wanted.agent_id, wanted.label, wanted.expires_at, create_agent_keys.max_live_keys
+      made := made || public.agent_api_create_agent_key(
+        wanted.agent_id, wanted.label, wanted.expires_at, agent_api_create_agent_keys.max_live_keys
       )::jsonb;
     exception when sqlstate 'PT422' or sqlstate 'PT409' then
       get stacked diagnostics code = message_text, details = pg_exception_detail;
@@ -87,7 +90,7 @@ begin
   return json_build_object('made', made, 'refused', null);
 end
 $$;
-comment on function public.create_agent_keys(jsonb, integer) is
-  'Creates keys like create_agent_key, one for each of [{agent_id, label, expires_at}], in this '
-  'order, up to the first one that is refused: {made: [{key_id, agent_id, key, …}], refused: null '
-  '| {code, details}}. Keys made before a refusal stay.';
+comment on function public.agent_api_create_agent_keys(jsonb, integer) is
+  'Creates keys like agent_api_create_agent_key, one for each of [{agent_id, label, expires_at}], '
+  'in this order, up to the first one that is refused: {made: [{key_id, agent_id, key, …}], '
+  'refused: null | {code, details}}. Keys made before a refusal stay.';

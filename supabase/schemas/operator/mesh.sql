@@ -62,9 +62,9 @@ as $$
   cross join lateral mesh.rule_counts_of(p.agent_id) c
 $$;
 comment on function mesh.describe_peers(text[], integer, integer) is
-  'The peers of those agents that have one, in the form of list_peers.';
+  'The peers of those agents that have one, in the form of agent_api_list_peers.';
 
-create function public.list_peers(
+create function public.agent_api_list_peers(
   max_entries integer,
   after text default '',
   agent_id text default null,
@@ -80,50 +80,51 @@ as $$
 declare
   names text[];
 begin
-  if list_peers.tag is not null then
+  if agent_api_list_peers.tag is not null then
     -- A page of agents with the tag. Perhaps few of them have a peer, so the page may be short.
     names := array(
       select t.agent_id
       from agents.agent_tags t
-      where t.tag = list_peers.tag and t.agent_id > list_peers.after
+      where t.tag = agent_api_list_peers.tag and t.agent_id > agent_api_list_peers.after
       order by t.agent_id
-      limit list_peers.max_entries
+      limit agent_api_list_peers.max_entries
     );
-  elsif list_peers.agent_id is null then
+  elsif agent_api_list_peers.agent_id is null then
     names := array(
       select p.agent_id
       from mesh.peers p
-      where p.agent_id > list_peers.after
+      where p.agent_id > agent_api_list_peers.after
       order by p.agent_id
-      limit list_peers.max_entries
+      limit agent_api_list_peers.max_entries
     );
   else
     -- A neighbour may have no peer.
     names := array(
       select n.agent_id
-      from unnest(mesh.with_neighbours(list_peers.agent_id)) as n (agent_id)
-      where n.agent_id collate "C" > list_peers.after
+      from unnest(mesh.with_neighbours(agent_api_list_peers.agent_id)) as n (agent_id)
+      where n.agent_id collate "C" > agent_api_list_peers.after
       order by n.agent_id collate "C"
-      limit list_peers.max_entries
+      limit agent_api_list_peers.max_entries
     );
   end if;
   return json_build_object(
     'found', (
       select coalesce(json_agg(d.described order by d.agent_id collate "C"), '[]')
-      from mesh.describe_peers(names, list_peers.online_seconds, list_peers.rendering_revision) d
+      from mesh.describe_peers(names, agent_api_list_peers.online_seconds, agent_api_list_peers.rendering_revision) d
     ),
-    'next', case when cardinality(names) = list_peers.max_entries then names[cardinality(names)] end
+    'next',
+    case when cardinality(names) = agent_api_list_peers.max_entries then names[cardinality(names)] end
   );
 end
 $$;
-comment on function public.list_peers(integer, text, text, integer, integer, text) is
+comment on function public.agent_api_list_peers(integer, text, text, integer, integer, text) is
   'The peers after the given agent, in byte order: {found: [{agent_id, pubkey, endpoint | null, '
   'addresses, registered_at, last_seen | null, online, config_version, config_version_applied | '
   'null, lags | null, active_rules, requests}], next: where the next page begins | null}. '
   'config_version is the current one; lags is null if the peer never reported what it runs. '
   'agent_id: this agent and those that share an active rule with it. tag: only peers whose agents '
   'have it; a page may be short or empty before the last. rendering_revision is that of the '
-  'functions, as in read_netmap. Rules are counted up to a thousand per side.';
+  'functions, as in agent_api_read_netmap. Rules are counted up to a thousand per side.';
 
 create function mesh.rule_position(rule mesh.rules) returns text
 language sql
@@ -131,7 +132,7 @@ stable
 return rule.from_agent || ' ' || rule.to_agent || ' ' || rule.proto || ' ' || rule.port;
 comment on function mesh.rule_position(mesh.rules) is 'Where the page after this rule begins.';
 
-create function public.list_mesh_rules(
+create function public.agent_api_list_mesh_rules(
   max_entries integer,
   after text default '',
   agent_id text default null
@@ -142,11 +143,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  after_from constant text collate "C" := split_part(list_mesh_rules.after, ' ', 1);
-  after_to constant text collate "C" := split_part(list_mesh_rules.after, ' ', 2);
-  after_proto constant text collate "C" := split_part(list_mesh_rules.after, ' ', 3);
-  after_port constant integer := coalesce(nullif(split_part(list_mesh_rules.after, ' ', 4), ''), '0')::integer;
-  subject constant text collate "C" := list_mesh_rules.agent_id;
+  after_from constant text collate "C" := split_part(agent_api_list_mesh_rules.after, ' ', 1);
+  after_to constant text collate "C" := split_part(agent_api_list_mesh_rules.after, ' ', 2);
+  after_proto constant text collate "C" := split_part(agent_api_list_mesh_rules.after, ' ', 3);
+  after_port constant integer := coalesce(nullif(split_part(agent_api_list_mesh_rules.after, ' ', 4), ''), '0')::integer;
+  subject constant text collate "C" := agent_api_list_mesh_rules.agent_id;
   page mesh.rules[];
 begin
   if subject is null then
@@ -155,7 +156,7 @@ begin
       from mesh.rules r
       where (r.from_agent, r.to_agent, r.proto, r.port) > (after_from, after_to, after_proto, after_port)
       order by r.from_agent, r.to_agent, r.proto, r.port
-      limit list_mesh_rules.max_entries
+      limit agent_api_list_mesh_rules.max_entries
     );
   else
     page := array(
@@ -167,7 +168,7 @@ begin
           where r.from_agent = subject
             and (r.from_agent, r.to_agent, r.proto, r.port) > (after_from, after_to, after_proto, after_port)
           order by r.from_agent, r.to_agent, r.proto, r.port
-          limit list_mesh_rules.max_entries
+          limit agent_api_list_mesh_rules.max_entries
         )
         union all
         (
@@ -183,11 +184,11 @@ begin
               after_port
             )
           order by r.to_agent, r.from_agent, r.proto, r.port
-          limit list_mesh_rules.max_entries
+          limit agent_api_list_mesh_rules.max_entries
         )
       ) as of_subject (r)
       order by (r).from_agent, (r).to_agent, (r).proto, (r).port
-      limit list_mesh_rules.max_entries
+      limit agent_api_list_mesh_rules.max_entries
     );
   end if;
   return json_build_object(
@@ -205,13 +206,13 @@ begin
       from unnest(page) r
     ),
     'next', case
-      when cardinality(page) = list_mesh_rules.max_entries
+      when cardinality(page) = agent_api_list_mesh_rules.max_entries
         then mesh.rule_position(page[cardinality(page)])
     end
   );
 end
 $$;
-comment on function public.list_mesh_rules(integer, text, text) is
+comment on function public.agent_api_list_mesh_rules(integer, text, text) is
   'The rules and requests of the mesh, or those that name one agent, in byte order of from_agent, '
   'to_agent and proto, then by port: {found: [{from_agent, to_agent, port, proto, active, '
   'waiting_for | null, origin: policy | agents}], next: where the next page begins | null}.';

@@ -74,10 +74,10 @@ begin
 end
 $$;
 comment on function mesh.find_faults(text, bigint, integer, integer) is
-  'The faults of one agent in the mesh, in the form of check_mesh. version is the one in '
+  'The faults of one agent in the mesh, in the form of agent_api_check_mesh. version is the one in '
   'mesh.config_versions.';
 
-create function public.check_mesh(
+create function public.agent_api_check_mesh(
   max_entries integer,
   after text default '',
   rendering_revision integer default 0,
@@ -91,9 +91,9 @@ as $$
   with examined as (
     select v.agent_id, v.version
     from mesh.config_versions v
-    where v.agent_id > check_mesh.after
+    where v.agent_id > agent_api_check_mesh.after
     order by v.agent_id
-    limit check_mesh.max_entries
+    limit agent_api_check_mesh.max_entries
   )
   select json_build_object(
     'found', (
@@ -102,19 +102,20 @@ as $$
       )
       from examined e
       cross join lateral mesh.find_faults(
-        e.agent_id, e.version, check_mesh.online_seconds, check_mesh.rendering_revision
+        e.agent_id, e.version, agent_api_check_mesh.online_seconds,
+        agent_api_check_mesh.rendering_revision
       ) with ordinality as f (fault, number)
     ),
     'next', (
-      select case when count(*) = check_mesh.max_entries then max(e.agent_id) end from examined e
+      select case when count(*) = agent_api_check_mesh.max_entries then max(e.agent_id) end from examined e
     )
   )
 $$;
-comment on function public.check_mesh(integer, text, integer, integer) is
+comment on function public.agent_api_check_mesh(integer, text, integer, integer) is
   'The faults of the max_entries agents of the mesh after the given one: {found: [{agent_id, '
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
   'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
-  'is online, and read_mesh_metrics counts it), offline_lags (the same for an offline peer), '
-  'rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the policy, '
-  'names the agent, and it has no peer), or endpoint_shared (endpoint, other_agent_id; another '
-  'peer has the same endpoint).';
+  'is online, and agent_api_read_mesh_metrics counts it), offline_lags (the same for an offline '
+  'peer), rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the '
+  'policy, names the agent, and it has no peer), or endpoint_shared (endpoint, other_agent_id; '
+  'another peer has the same endpoint).';

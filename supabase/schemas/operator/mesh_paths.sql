@@ -27,9 +27,9 @@ as $$
   ) v
 $$;
 comment on function mesh.describe_side(text, text, integer, integer) is
-  'One side of a pair, in the form of list_paths; null without a peer.';
+  'One side of a pair, in the form of agent_api_list_paths; null without a peer.';
 
-create function public.list_paths(
+create function public.agent_api_list_paths(
   max_entries integer,
   after text default '',
   agent_id text default null,
@@ -42,12 +42,12 @@ security invoker
 set search_path = ''
 as $$
 declare
-  after_low constant text collate "C" := split_part(list_paths.after, ' ', 1);
-  after_high constant text collate "C" := split_part(list_paths.after, ' ', 2);
+  after_low constant text collate "C" := split_part(agent_api_list_paths.after, ' ', 1);
+  after_high constant text collate "C" := split_part(agent_api_list_paths.after, ' ', 2);
   low_agents text[];
   high_agents text[];
 begin
-  if list_paths.agent_id is null then
+  if agent_api_list_paths.agent_id is null then
     select coalesce(array_agg(n.low_agent::text order by n.low_agent, n.high_agent), '{}'),
       coalesce(array_agg(n.high_agent::text order by n.low_agent, n.high_agent), '{}')
     into low_agents, high_agents
@@ -56,7 +56,7 @@ begin
       from mesh.pairs p
       where (p.low_agent, p.high_agent) > (after_low, after_high)
       order by p.low_agent, p.high_agent
-      limit list_paths.max_entries
+      limit agent_api_list_paths.max_entries
     ) n;
   else
     select coalesce(array_agg(n.low_agent order by n.low_agent, n.high_agent), '{}'),
@@ -64,14 +64,14 @@ begin
     into low_agents, high_agents
     from (
       select p.low_agent, p.high_agent
-      from unnest(mesh.neighbours(list_paths.agent_id)) as o (agent_id)
+      from unnest(mesh.neighbours(agent_api_list_paths.agent_id)) as o (agent_id)
       cross join lateral (
-        select least(o.agent_id collate "C", list_paths.agent_id collate "C") as low_agent,
-          greatest(o.agent_id collate "C", list_paths.agent_id collate "C") as high_agent
+        select least(o.agent_id collate "C", agent_api_list_paths.agent_id collate "C") as low_agent,
+          greatest(o.agent_id collate "C", agent_api_list_paths.agent_id collate "C") as high_agent
       ) p
       where (p.low_agent, p.high_agent) > (after_low, after_high)
       order by p.low_agent, p.high_agent
-      limit list_paths.max_entries
+      limit agent_api_list_paths.max_entries
     ) n;
   end if;
   return json_build_object(
@@ -80,10 +80,12 @@ begin
       from unnest(low_agents, high_agents) with ordinality as n (low_agent, high_agent, number)
       cross join lateral (
         select mesh.describe_side(
-            n.low_agent, n.high_agent, list_paths.online_seconds, list_paths.rendering_revision
+            n.low_agent, n.high_agent, agent_api_list_paths.online_seconds,
+            agent_api_list_paths.rendering_revision
           ) as low,
           mesh.describe_side(
-            n.high_agent, n.low_agent, list_paths.online_seconds, list_paths.rendering_revision
+            n.high_agent, n.low_agent, agent_api_list_paths.online_seconds,
+            agent_api_list_paths.rendering_revision
           ) as high
         where mesh.see_each_other(n.low_agent, n.high_agent)
       ) s
@@ -91,14 +93,14 @@ begin
       where s.low is not null and s.high is not null
     ),
     'next', case
-      when cardinality(low_agents) = list_paths.max_entries
-        then low_agents[list_paths.max_entries] || ' ' || high_agents[list_paths.max_entries]
+      when cardinality(low_agents) = agent_api_list_paths.max_entries
+        then low_agents[agent_api_list_paths.max_entries] || ' ' || high_agents[agent_api_list_paths.max_entries]
     end
   );
 end
 $$;
-comment on function public.list_paths(integer, text, text, integer, integer) is
+comment on function public.agent_api_list_paths(integer, text, text, integer, integer) is
   'The pairs of peers that share an active rule, and what both report about the path between them, '
   'in byte order: {found: [[side, side]], next: where the next page begins | null}. A side is '
-  '{agent_id, online, lags | null, endpoints, report: as in read_netmap | null}. agent_id: its '
-  'pairs only. A page may be short or empty before the last.';
+  '{agent_id, online, lags | null, endpoints, report: as in agent_api_read_netmap | null}. '
+  'agent_id: its pairs only. A page may be short or empty before the last.';

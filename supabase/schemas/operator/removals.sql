@@ -135,7 +135,7 @@ comment on function agents.end_artifacts(text, boolean, integer) is
   'Deletes up to max_entries artifacts of an agent, as /delete does, or only the pending ones; '
   'returns how many.';
 
-create function public.remove_agent(
+create function public.agent_api_remove_agent(
   agent_id text,
   keep_artifacts boolean default false,
   max_entries integer default 2000
@@ -153,45 +153,46 @@ declare
   revoked_grants integer;
   deleted_artifacts integer;
 begin
-  perform agents.end_access(remove_agent.agent_id);
-  perform mesh.enter_policy(agents.tags_of(remove_agent.agent_id));
-  insert into agents.removed_agents (agent_id) values (remove_agent.agent_id) on conflict do nothing;
+  perform agents.end_access(agent_api_remove_agent.agent_id);
+  perform mesh.enter_policy(agents.tags_of(agent_api_remove_agent.agent_id));
+  insert into agents.removed_agents (agent_id) values (agent_api_remove_agent.agent_id) on conflict do nothing;
   is_newly_removed := found;
-  revoked_keys := (public.revoke_agent_keys(remove_agent.agent_id) ->> 'revoked')::integer;
+  revoked_keys := (public.agent_api_revoke_agent_keys(agent_api_remove_agent.agent_id) ->> 'revoked')::integer;
   update agents.enrolled_agents a
   set ended_at = clock_timestamp()
-  where a.agent_id = remove_agent.agent_id and a.ended_at is null;
-  peer_removed := (public.remove_peer(operator, remove_agent.agent_id) ->> 'removed')::boolean;
+  where a.agent_id = agent_api_remove_agent.agent_id and a.ended_at is null;
+  peer_removed := (public.agent_api_remove_peer(operator, agent_api_remove_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
-  revoked_grants := agents.end_grants(remove_agent.agent_id, remove_agent.max_entries);
+  revoked_grants := agents.end_grants(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
-    remove_agent.agent_id, remove_agent.keep_artifacts, remove_agent.max_entries
+    agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
+    agent_api_remove_agent.max_entries
   );
-  delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
-  perform agents.replace_tags(operator, remove_agent.agent_id, '{}');
-  delete from artifacts.agent_limits l where l.agent_id = remove_agent.agent_id;
-  delete from agents.changed_things t where t.actor = remove_agent.agent_id;
+  delete from artifacts.blocked_senders b where b.agent_id = agent_api_remove_agent.agent_id;
+  perform agents.replace_tags(operator, agent_api_remove_agent.agent_id, '{}');
+  delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;
+  delete from agents.changed_things t where t.actor = agent_api_remove_agent.agent_id;
 
   if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
     perform agents.record_event(
-      operator, null, 'agent.removed', remove_agent.agent_id, null,
-      jsonb_build_object('keep_artifacts', remove_agent.keep_artifacts)
+      operator, null, 'agent.removed', agent_api_remove_agent.agent_id, null,
+      jsonb_build_object('keep_artifacts', agent_api_remove_agent.keep_artifacts)
     );
   end if;
   return json_build_object(
-    'agent_id', remove_agent.agent_id,
+    'agent_id', agent_api_remove_agent.agent_id,
     'keys', revoked_keys,
     'peer', peer_removed,
     'grants', revoked_grants,
     'artifacts', deleted_artifacts,
-    'remaining', greatest(revoked_grants, deleted_artifacts) >= remove_agent.max_entries
+    'remaining', greatest(revoked_grants, deleted_artifacts) >= agent_api_remove_agent.max_entries
   );
 end
 $$;
-comment on function public.remove_agent(text, boolean, integer) is
+comment on function public.agent_api_remove_agent(text, boolean, integer) is
   'Ends, in one transaction, an agent''s keys, its peer with rules, requests and PSKs, the grants '
   'from and to it, its pending uploads and, unless they are kept, its artifacts. Users who are '
-  'that agent are refused from then on, until readmit_agent. Ends at most max_entries grants and '
-  'as many artifacts, so that no agent holds too much for one call: while remaining is true, call '
-  'it again. Returns how many of each it ended. Idempotent.';
+  'that agent are refused from then on, until agent_api_readmit_agent. Ends at most max_entries '
+  'grants and as many artifacts, so that no agent holds too much for one call: while remaining is '
+  'true, call it again. Returns how many of each it ended. Idempotent.';

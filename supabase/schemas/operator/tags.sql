@@ -80,7 +80,7 @@ $$;
 comment on function agents.refuse_wrong_tags(text, text[]) is
   'Raises invalid_request unless these are an agent''s name and tags.';
 
-create function public.count_tag_losses(agent_id text, tags text[]) returns json
+create function public.agent_api_count_tag_losses(agent_id text, tags text[]) returns json
 language plpgsql
 stable
 security invoker
@@ -88,15 +88,15 @@ set search_path = ''
 as $$
 declare
   max_counted constant integer := 10000;
-  tags_before constant text[] := agents.tags_of(count_tag_losses.agent_id);
+  tags_before constant text[] := agents.tags_of(agent_api_count_tag_losses.agent_id);
   changed text[];
   removed text[];
 begin
-  perform agents.refuse_wrong_tags(count_tag_losses.agent_id, count_tag_losses.tags);
+  perform agents.refuse_wrong_tags(agent_api_count_tag_losses.agent_id, agent_api_count_tag_losses.tags);
   removed := array(
-    select b from unnest(tags_before) b where b <> all (count_tag_losses.tags) order by b collate "C"
+    select b from unnest(tags_before) b where b <> all (agent_api_count_tag_losses.tags) order by b collate "C"
   );
-  changed := removed || array(select a from unnest(count_tag_losses.tags) a where a <> all (tags_before));
+  changed := removed || array(select a from unnest(agent_api_count_tag_losses.tags) a where a <> all (tags_before));
   return json_build_object(
     'tags', removed,
     'rules', (
@@ -104,7 +104,7 @@ begin
       from unnest(
         case
           when mesh.policy_names(changed)
-          then mesh.policy_changes_of(count_tag_losses.agent_id, count_tag_losses.tags)
+          then mesh.policy_changes_of(agent_api_count_tag_losses.agent_id, agent_api_count_tag_losses.tags)
         end
       ) as c
       where not c.is_added
@@ -122,28 +122,28 @@ begin
   );
 end
 $$;
-comment on function public.count_tag_losses(text, text[]) is
+comment on function public.agent_api_count_tag_losses(text, text[]) is
   'What an agent loses if these become its tags: {tags, rules, grants}. tags: the tags that it '
   'loses; rules: how many rules of the policy it loses; grants: how many live grants are to a tag '
   'that it loses, at most 10,000. Raises invalid_request.';
 
-create function public.set_agent_tags(agent_id text, tags text[]) returns json
+create function public.agent_api_set_agent_tags(agent_id text, tags text[]) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 begin
-  perform agents.refuse_wrong_tags(set_agent_tags.agent_id, set_agent_tags.tags);
-  perform agents.end_access(set_agent_tags.agent_id);
+  perform agents.refuse_wrong_tags(agent_api_set_agent_tags.agent_id, agent_api_set_agent_tags.tags);
+  perform agents.end_access(agent_api_set_agent_tags.agent_id);
   return json_build_object(
-    'agent_id', set_agent_tags.agent_id,
+    'agent_id', agent_api_set_agent_tags.agent_id,
     'tags', agents.replace_tags(
-      '{"kind": "operator"}', set_agent_tags.agent_id, set_agent_tags.tags
+      '{"kind": "operator"}', agent_api_set_agent_tags.agent_id, agent_api_set_agent_tags.tags
     )
   );
 end
 $$;
-comment on function public.set_agent_tags(text, text[]) is
+comment on function public.agent_api_set_agent_tags(text, text[]) is
   'Replaces the tags of an agent: {agent_id, tags}. Its next enrolment gives it the enrolment''s '
   'tags again. Raises invalid_request, limit_exceeded.';

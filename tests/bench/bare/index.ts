@@ -14,7 +14,7 @@ app.get("/health", (context) => context.json({ status: "ok" }));
 
 app.post("/rpc/:name", async (context) => {
   const parameters = await context.req.json();
-  const call = () => client.rpc(context.req.param("name"), parameters);
+  const call = () => client.rpc(sqlFunction(context.req.param("name")), parameters);
   let { data, error, status } = await call();
   // Repeat the call once after a lock timeout, as the service does.
   if (error?.code === "55P03") ({ data, error, status } = await call());
@@ -27,7 +27,7 @@ app.post("/rpc/:name", async (context) => {
 app.post("/rpc-and-upload-url/:name", async (context) => {
   const parameters = await context.req.json();
   const [registered, upload] = await Promise.all([
-    client.rpc(context.req.param("name"), parameters),
+    client.rpc(sqlFunction(context.req.param("name")), parameters),
     bucket.createSignedUploadUrl(`incoming/${parameters.artifact_id}`),
   ]);
   const error = registered.error ?? upload.error;
@@ -36,12 +36,20 @@ app.post("/rpc-and-upload-url/:name", async (context) => {
 });
 
 app.post("/rpc-and-download-url/:name", async (context) => {
-  const given = await client.rpc(context.req.param("name"), await context.req.json());
+  const given = await client.rpc(
+    sqlFunction(context.req.param("name")),
+    await context.req.json(),
+  );
   if (given.error) return context.json(given.error, 500);
   const { sealed_path, window_seconds, ...described } = given.data;
   const signed = await bucket.createSignedUrl(sealed_path, window_seconds);
   if (signed.error) return context.json(signed.error, 500);
   return context.json({ ...described, url: signed.data.signedUrl });
 });
+
+/** The service's SQL function. A route names it without the prefix. */
+function sqlFunction(name: string): string {
+  return `agent_api_${name}`;
+}
 
 Deno.serve(app.fetch);

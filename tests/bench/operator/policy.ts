@@ -88,7 +88,7 @@ async function makeFleet(
     select 'fleet-' || i, 'tag:t-' || i % ${tags}::integer
     from generate_series(0, ${agents}::integer - 1) i`;
   await sql`
-    select public.register_peer(
+    select public.agent_api_register_peer(
       '{"kind": "operator"}', 'fleet-' || i,
       encode(sha256(convert_to('fleet-' || i, 'UTF8')), 'base64'), null, null, null, 90
     )

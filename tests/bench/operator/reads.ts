@@ -19,7 +19,7 @@ function reads(
   return {
     name: `operator: ${name}`,
     functionName: "agent-mesh",
-    path: `/rest/v1/rpc/${rpc}`,
+    path: `/rest/v1/rpc/agent_api_${rpc}`,
     floor: null,
     calls: (filled, count) => {
       const call = { agent: null, body: typeof body === "function" ? body(filled) : body };

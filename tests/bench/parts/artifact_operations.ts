@@ -202,7 +202,7 @@ export const ARTIFACT_OPERATIONS: readonly BenchOperation[] = [
 /** One page of `deno task fsck`, which asks PostgREST. The page is full even on the small stack. */
 function fsckPage(rpc: string, { after = "", max_entries = 1000 } = {}): BenchOperation {
   return artifacts(`fsck: ${rpc}`, {
-    path: `/rest/v1/rpc/${rpc}`,
+    path: `/rest/v1/rpc/agent_api_${rpc}`,
     floor: null,
     maxCalls: 10,
     calls: same({ agent: null, body: { max_entries, after } }),

@@ -80,7 +80,7 @@ export const MESH_OPERATIONS: readonly BenchOperation[] = [
     async calls({ stack }, count) {
       const agents = freshNumbers(count).map((number) => `passing-${number}`);
       await stack.sql`
-        select public.register_peer(${stack.sql.json(OPERATOR)}, agent_id,
+        select public.agent_api_register_peer(${stack.sql.json(OPERATOR)}, agent_id,
           encode(sha256(convert_to(agent_id, 'UTF8')), 'base64'), null, null, null, 90)
         from unnest(${agents}::text[]) agent_id`;
       return agents.map((agent_id) => ({

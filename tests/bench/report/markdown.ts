@@ -187,7 +187,7 @@ ${
     )
   }
 
-What one call reads in this stack: the rows that its scans returned or skipped, at least one per index lookup; and pages of 8 KiB, nearly always from memory.
+What one call reads in this stack: the rows that its scans returned or skipped, at least one per index lookup; and pages of 8 KiB, nearly always from memory. SQL functions are named without their prefix, \`agent_api_\`.
 
 ${
     table(

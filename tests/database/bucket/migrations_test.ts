@@ -66,7 +66,7 @@ Deno.test("the stand-in's tables without versions → those of Storage before mi
 
 Deno.test("Storage's migrations that were looked at → each once, 62 adds the columns for versions", () => {
   const names = LOOKED_AT.map(([name]) => name);
-  assert.equal(new Set(names).size, names.length);
+  assert.deepEqual(names.filter((name, place) => names.indexOf(name) !== place), []);
   assert.equal(names.indexOf("object-versioning-core"), 62);
   assert.equal(names.indexOf("drop-bucketid-objname-index"), 72);
 });

@@ -32,7 +32,7 @@ async function findChanges(sql: postgres.Sql, waits: readonly object[]) {
     await transaction`set local track_functions = 'all'`;
     await transaction`set local role service_role`;
     const [found] = await transaction<[{ changes: Changes }]>`
-      select find_changes(${transaction.json(waits as never)}) as changes`;
+      select agent_api_find_changes(${transaction.json(waits as never)}) as changes`;
     await transaction`reset role`;
     const [row] = await transaction`
       select coalesce(sum(calls), 0)::int as calls

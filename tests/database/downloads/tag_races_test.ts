@@ -67,8 +67,11 @@ artifactTest(
 
 /** Functions that take a tag away. Each takes the agent's access lock first. */
 const LOSSES: readonly { name: string; sql: (agent: Agent) => string }[] = [
-  { name: "set_agent_tags", sql: ({ id }) => `select public.set_agent_tags('${id}', '{}')` },
-  { name: "remove_agent", sql: ({ id }) => `select public.remove_agent('${id}')` },
+  {
+    name: "set_agent_tags",
+    sql: ({ id }) => `select public.agent_api_set_agent_tags('${id}', '{}')`,
+  },
+  { name: "remove_agent", sql: ({ id }) => `select public.agent_api_remove_agent('${id}')` },
 ];
 
 for (const { name, sql: loss } of LOSSES) {

@@ -126,7 +126,7 @@ Deno.test("more idle agents than a call ends → it says that some remain, and t
   for (const agent of idle) await goBack(agent, 1_000);
   const { idle: listed, remaining } = await withStackDatabase(async (sql) => {
     const [row] = await sql<{ answer: { idle: string[]; remaining: number } }[]>`
-      select forget_enrolled('{"kind": "operator"}', 2) as answer`;
+      select agent_api_forget_enrolled('{"kind": "operator"}', 2) as answer`;
     return row!.answer;
   });
   assert.deepEqual([listed.length, remaining], [2, 1]);

@@ -17,7 +17,7 @@ Deno.test("forget_enrolled of three names that left nothing, one at a time → r
     const left: number[] = [];
     for (let step = 0; step < 3; step++) {
       const [row] = await sql`
-        select public.forget_enrolled('{"kind": "operator"}', 1) as forgotten`;
+        select public.agent_api_forget_enrolled('{"kind": "operator"}', 1) as forgotten`;
       left.push(row!["forgotten"].remaining);
     }
     assert.deepEqual(left, [2, 1, 0]);

@@ -1,4 +1,4 @@
-/** Two sessions that change an agent's enrolment and what else it has: neither ends in a deadlock. */
+/** Two sessions that change an agent's enrolment and what else it has: no deadlock. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type postgres from "postgres";

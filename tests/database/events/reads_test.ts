@@ -208,7 +208,9 @@ artifactTest(
           await transaction`set local synchronous_commit = on`;
           await first(transaction);
           await transaction`
-            select public.open_artifact(${transaction.json(OPERATOR)}, ${artifact_id}, 60)`;
+            select public.agent_api_open_artifact(${
+            transaction.json(OPERATOR)
+          }, ${artifact_id}, 60)`;
           const [row] = await transaction`
             select current_setting('synchronous_commit') as waits,
               pg_stat_get_xact_tuples_updated('agents.reads'::regclass)::integer as updated,
@@ -218,7 +220,7 @@ artifactTest(
       );
     const nothing = () => Promise.resolve();
     const another = (transaction: postgres.TransactionSql) =>
-      transaction`select public.create_agent_key(${planner.id})`;
+      transaction`select public.agent_api_create_agent_key(${planner.id})`;
     const first = await openThen(nothing);
     assert.deepEqual(first, { waits: "on", updated: 0, in_place: 0 });
     assert.deepEqual(await openThen(nothing), { waits: "off", updated: 1, in_place: 1 });

@@ -18,10 +18,10 @@ export async function withLargeMesh(
     try {
       // Add rules first and the agent last, so that its version rises only once.
       await sql`
-        select public.put_rule(${sql.json(OPERATOR)}, peer_id, ${agentId}, port, 'tcp')
+        select public.agent_api_put_rule(${sql.json(OPERATOR)}, peer_id, ${agentId}, port, 'tcp')
         from unnest(${peerIds}::text[]) as peer_id, generate_series(1, ${rulesPerPeer}::integer) as port`;
       await sql`
-        select public.register_peer(
+        select public.agent_api_register_peer(
           ${sql.json(OPERATOR)}, agent_id, encode(sha256(convert_to(agent_id, 'UTF8')), 'base64'),
           '198.51.100.1:' || number, '198.51.100.1', null, 90
         )
@@ -29,7 +29,7 @@ export async function withLargeMesh(
       await run({ agentId, peerIds });
     } finally {
       await sql`
-        select public.remove_peer(${sql.json(OPERATOR)}, agent_id)
+        select public.agent_api_remove_peer(${sql.json(OPERATOR)}, agent_id)
         from unnest(${[agentId, ...peerIds]}::text[]) as agent_id`;
     }
   });

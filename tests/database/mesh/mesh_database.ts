@@ -101,7 +101,7 @@ export class MeshDatabase {
     const names = Object.keys(parameters).map((name, index) => `${name} => $${index + 1}`);
     try {
       const [row] = await this.service.unsafe(
-        `select public.${functionName}(${names.join(", ")}) as answer`,
+        `select public.agent_api_${functionName}(${names.join(", ")}) as answer`,
         Object.values(parameters) as postgres.ParameterOrJSON<never>[],
       );
       return row?.["answer"];

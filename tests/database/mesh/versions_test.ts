@@ -159,7 +159,7 @@ Deno.test("a heartbeat → writes its one narrow row in place (a heap-only tuple
           pg_stat_get_xact_tuples_updated('mesh.liveness'::regclass)::integer as updated,
           pg_stat_get_xact_tuples_hot_updated('mesh.liveness'::regclass)::integer as in_place`;
     const [before] = await count();
-    await sql`select public.record_heartbeat('{"kind": "operator"}', 'bob', 1)`;
+    await sql`select public.agent_api_record_heartbeat('{"kind": "operator"}', 'bob', 1)`;
     const [after] = await count();
     assert.deepEqual({ ...after }, {
       events: before?.["events"],

@@ -11,7 +11,7 @@ export const CALLS: readonly PlannedCall[] = [
   call("check_health", {}),
   call("check_bucket", {}),
   // Reads rows of the catalogue, and one row per migration.
-  call("inspect_deployment", { operations: "{check_health,list_inbox}" }, {
+  call("inspect_deployment", { operations: "{agent_api_check_health,agent_api_list_inbox}" }, {
     bounds: { rows: 40_000, pages: 20_000 },
   }),
   call("describe_caller", { caller: as(HOARDER) }),

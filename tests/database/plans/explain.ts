@@ -118,7 +118,7 @@ async function callAndRollBack(
   const list = Object.entries(parameters).map(([name, value]) => `${name} => ${literal(value)}`);
   await sql.unsafe(`begin; ${settings}; set local role service_role`);
   try {
-    await sql.unsafe(`select public.${functionName}(${list.join(", ")})`);
+    await sql.unsafe(`select public.agent_api_${functionName}(${list.join(", ")})`);
     return null;
   } catch (error) {
     if (error instanceof postgres.PostgresError && error.code.startsWith("PT")) return error.code;

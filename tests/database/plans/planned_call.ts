@@ -1,7 +1,7 @@
 import { agentKeyOf, EPOCH, type Hub, peerIdOf, sha256 } from "../../bench/fill/cast.ts";
 
 export interface PlannedCall {
-  /** The SQL function in the schema `public`. */
+  /** The SQL function in the schema `public`, without the prefix `agent_api_`. */
   readonly functionName: string;
   /** Distinguishes several calls of one function. */
   readonly circumstances: string;

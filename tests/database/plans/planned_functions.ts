@@ -17,10 +17,12 @@ export async function functionsPlannedByCalls(sql: postgres.Sql): Promise<string
         `${name} => ${literal(value)}`
       );
       await session.unsafe("begin; set local role service_role");
-      await session.unsafe(`select public.${functionName}(${list.join(", ")})`).catch((error) => {
-        // A refused call (SQLSTATE PT…) has also run its functions.
-        if (!error.code?.startsWith("PT")) throw error;
-      });
+      await session.unsafe(`select public.agent_api_${functionName}(${list.join(", ")})`).catch(
+        (error) => {
+          // A refused call (SQLSTATE PT…) has also run its functions.
+          if (!error.code?.startsWith("PT")) throw error;
+        },
+      );
       await session.unsafe("rollback");
     }
     await session.unsafe("reset track_functions; select pg_stat_force_next_flush()");

@@ -99,7 +99,7 @@ async function outcomeOf(
   await sql.unsafe("begin; set local role service_role");
   try {
     const [row] = await sql.unsafe(
-      `select public.${functionName}(${list.join(", ")}) as answer`,
+      `select public.agent_api_${functionName}(${list.join(", ")}) as answer`,
     );
     return shapeOf(row!["answer"]);
   } catch (error) {

@@ -19,7 +19,7 @@ const OTHERS = [
 Deno.test("every SQL function that writes for a caller → admits it first, or is the operator's, or is listed here", async () => {
   await withStackDatabase(async (sql) => {
     const functions = await sql<{ name: string; source: string }[]>`
-      select f.proname as name, f.prosrc as source
+      select split_part(f.proname, 'agent_api_', 2) as name, f.prosrc as source
       from pg_proc f
       where f.pronamespace = 'public'::regnamespace
         and f.provolatile = 'v'

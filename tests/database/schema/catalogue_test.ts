@@ -45,8 +45,8 @@ Deno.test("readCatalogue() sees a change of each kind", async () => {
       "alter domain agents.agent_id drop constraint agent_id_is_well_formed",
     "domain agents.agent_id": "comment on domain agents.agent_id is 'x'",
     "function mesh.lock_addresses()": "grant execute on function mesh.lock_addresses() to anon",
-    "function public.check_health()":
-      "create or replace function public.check_health() returns json language sql return null::json",
+    "function public.agent_api_check_health()":
+      "create or replace function public.agent_api_check_health() returns json language sql return null::json",
     "index mesh.resting_address_leases": "drop index mesh.resting_address_leases",
     "schema mesh": "grant usage on schema mesh to anon",
     "schema fresh": "create schema fresh",
@@ -111,13 +111,13 @@ Deno.test("schema:diff of tables with the same columns and grants, made in anoth
 
 Deno.test("schema:diff of a function that a migration recreates without its privileges → each in words, with the statement; these statements → no difference", async () => {
   const name =
-    "function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text)";
+    "function public.agent_api_revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text)";
   await withProjectDatabase({}, async (sql) => {
     const schemas = await readCatalogue(sql);
     await undone(sql, async (transaction) => {
       const [found] = await transaction`
         select pg_get_functiondef(oid) as definition, obj_description(oid, 'pg_proc') as comment
-        from pg_proc where proname = 'revoke_rule'`;
+        from pg_proc where proname = 'agent_api_revoke_rule'`;
       const definition = (found!["definition"] as string).replace(/^ SET lock_timeout .*\n/m, "");
       await transaction.unsafe(`drop ${name}`);
       await transaction.unsafe(definition);

@@ -88,9 +88,9 @@ for (const defaultPrivileges of ["older", "newer"] satisfies DefaultPrivileges[]
         await assert.rejects(
           sql.begin(async (transaction) => {
             await transaction.unsafe(`set local role ${role}`);
-            await transaction`select public.create_agent_key('intruder')`;
+            await transaction`select public.agent_api_create_agent_key('intruder')`;
           }),
-          /permission denied for function create_agent_key/,
+          /permission denied for function agent_api_create_agent_key/,
         );
       }
       assert.equal((await sql`select from agents.keys`).length, 0);

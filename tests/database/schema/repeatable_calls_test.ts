@@ -8,7 +8,7 @@ const VOLATILE_AND_REPEATABLE = "read_mesh_metrics";
 Deno.test("SQL functions in `public` → repeatable by their names if their volatility says that they change nothing, and no other", async () => {
   const functions = await withStackDatabase((sql) =>
     sql<{ name: string; reads: boolean }[]>`
-      select proname::text as name, provolatile <> 'v' as reads
+      select split_part(proname, 'agent_api_', 2) as name, provolatile <> 'v' as reads
       from pg_proc
       where pronamespace = 'public'::regnamespace
         and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')

@@ -30,9 +30,9 @@ Deno.test("a push that stops at any migration, to a project that grants new func
     await assert.rejects(
       sql.begin(async (transaction) => {
         await transaction`set local role anon`;
-        await transaction`select public.create_agent_key('intruder')`;
+        await transaction`select public.agent_api_create_agent_key('intruder')`;
       }),
-      /permission denied for function create_agent_key/,
+      /permission denied for function agent_api_create_agent_key/,
     );
     assert.deepEqual([...await sql`select from agents.keys`], []);
   } finally {

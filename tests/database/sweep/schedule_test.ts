@@ -11,7 +11,7 @@ async function jobs(sql: postgres.Sql) {
 
 Deno.test("schedule_sweep() without pg_cron, pg_net and the Vault → an error that names all three", async () => {
   await withProjectDatabase({}, async (sql) => {
-    await assert.rejects(sql`select public.schedule_sweep()`, {
+    await assert.rejects(sql`select public.agent_api_schedule_sweep()`, {
       code: "55000",
       message: "The sweep cannot be scheduled in this database without: the extension pg_cron, " +
         "the extension pg_net, the extension supabase_vault.",
@@ -23,7 +23,7 @@ Deno.test("schedule_sweep() without the secrets in the Vault → an error that n
   await withProjectDatabase({}, async (sql) => {
     await installExtensionStandIns(sql);
     await assert.rejects(
-      sql`select public.schedule_sweep(key_secret => 'my key')`,
+      sql`select public.agent_api_schedule_sweep(key_secret => 'my key')`,
       /without: the Vault secret 'project_url', the Vault secret 'my key'\./,
     );
     assert.deepEqual(await jobs(sql), []);
@@ -36,8 +36,8 @@ Deno.test("schedule_sweep() → one job, which POSTs to /sweep with the key of t
     await sql`
       select vault.create_secret('https://project.example', 'project_url'),
         vault.create_secret('sb_secret_old', 'secret_key')`;
-    await sql`select public.schedule_sweep()`;
-    await sql`select public.schedule_sweep('*/5 * * * *')`;
+    await sql`select public.agent_api_schedule_sweep()`;
+    await sql`select public.agent_api_schedule_sweep('*/5 * * * *')`;
     const [job, ...others] = await jobs(sql);
     assert.deepEqual([job!.jobname, job!.schedule, others], [
       "agent-artifacts-sweep",

@@ -28,7 +28,7 @@ export async function sweepOnce(sql: postgres.Sql): Promise<void> {
     if (FURTHER_CALLS.includes(name)) continue;
     const [called] = await sql<{ parameters: string[] }[]>`
       select p.proargnames as parameters
-      from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname = ${name}`;
+      from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname = 'agent_api_' || ${name}`;
     const parameters = called!.parameters.filter((parameter) => parameter in PARAMETERS);
     await callAsService(
       sql,

@@ -2,9 +2,9 @@
 
 /**
  * A value, as text; empty: the column's default. `{name}` is the agent that the test erases or
- * removes, `{other}` another agent, which sorts before it, `{later}` one that sorts after it. `{hex}`
- * is 32 hexadecimal digits, the same in the whole row, and `{hash}` 64. `{random}` and `{octets}` are
- * other ones each time.
+ * removes, `{other}` another agent, which sorts before it, `{later}` one that sorts after it.
+ * `{hex}` is 32 hexadecimal digits, the same in the whole row, and `{hash}` 64. `{random}` and
+ * `{octets}` are other ones each time.
  */
 export type Value = string;
 

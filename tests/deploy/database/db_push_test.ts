@@ -50,7 +50,7 @@ Deno.test("supabase db push, twice, to an empty older project → every migratio
   assert.equal(deployment.records.length, files.length);
   // The doctor compares these. The CLI records statements, and the local stack records whole files.
   for (const { sql } of [pushed, applied]) {
-    const [row] = await sql`select public.inspect_deployment('{}') as found`;
+    const [row] = await sql`select public.agent_api_inspect_deployment('{}') as found`;
     assert.deepEqual(row!["found"].migrations, (await readCheckout()).migrations);
   }
 

@@ -21,7 +21,7 @@ export interface ProjectInUse {
 export async function useProject(project: Connection): Promise<ProjectInUse> {
   const artifacts = "/functions/v1/agent-artifacts";
   const mesh = "/functions/v1/agent-mesh";
-  const { key } = await ask<{ key: string }>(project, "/rest/v1/rpc/create_agent_key", {
+  const { key } = await ask<{ key: string }>(project, "/rest/v1/rpc/agent_api_create_agent_key", {
     agent_id: "planner",
   });
   const { artifact_id, upload_url } = await ask<{ artifact_id: string; upload_url: string }>(

@@ -121,6 +121,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     test: "tests/deploy/hosted_runtime_test.ts",
   },
   {
+    what: "docs/deployment.md, Take it down, 2",
+    test: "tests/deploy/database/taken_names_test.ts",
+  },
+  {
     what: "examples/mesh-agent/README.md, Run it, 1",
     test: "tests/mesh_agent/installation_test.ts",
   },

@@ -27,9 +27,9 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
   },
   {
     fault: "a function runs as its owner",
-    put: "alter function public.list_agents security definer",
+    put: "alter function public.agent_api_list_agents security definer",
     check: "schema",
-    message: /^The SQL function public\.list_agents runs as its owner\.$/,
+    message: /^The SQL function public\.agent_api_list_agents runs as its owner\.$/,
   },
   {
     fault: "a function that must run as its owner does not",
@@ -112,9 +112,9 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
   },
   {
     fault: "a function was dropped",
-    put: "drop function public.list_inbox",
+    put: "drop function public.agent_api_list_inbox",
     check: "schema",
-    message: /^The SQL function public\.list_inbox is missing\.$/,
+    message: /^The SQL function public\.agent_api_list_inbox is missing\.$/,
   },
   {
     fault: "a function that others call was dropped",
@@ -125,34 +125,35 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
   {
     fault: "a function is that of an older schema, as after a rollback",
     put:
-      `create or replace function public.delete_artifact(caller jsonb, artifact_id text) returns json
+      `create or replace function public.agent_api_delete_artifact(caller jsonb, artifact_id text) returns json
       language plpgsql volatile set search_path = '' as $$ begin return null; end $$`,
     check: "schema",
-    message: /^The SQL function public\.delete_artifact is not what this checkout has\.$/,
+    message: /^The SQL function public\.agent_api_delete_artifact is not what this checkout has\.$/,
   },
   {
     fault: "a function's privilege was revoked",
-    put: "revoke execute on function public.read_netmap from service_role",
+    put: "revoke execute on function public.agent_api_read_netmap from service_role",
     check: "SQL functions",
-    message: /^service_role cannot call read_netmap: /,
+    message: /^service_role cannot call agent_api_read_netmap: /,
   },
   {
     fault: "inspect_deployment was dropped",
-    put: "drop function public.inspect_deployment",
+    put: "drop function public.agent_api_inspect_deployment",
     check: "schema",
-    message: /^The SQL function public\.inspect_deployment is missing\.$/,
+    message: /^The SQL function public\.agent_api_inspect_deployment is missing\.$/,
   },
   {
     fault: "service_role may not call inspect_deployment",
-    put: "revoke execute on function public.inspect_deployment from service_role",
+    put: "revoke execute on function public.agent_api_inspect_deployment from service_role",
     check: "SQL functions",
-    message: /^service_role cannot call inspect_deployment: /,
+    message: /^service_role cannot call agent_api_inspect_deployment: /,
   },
   {
     fault: "all functions in public are granted to anon",
     put: "grant execute on all functions in schema public to anon",
     check: "privileges",
-    message: /^Everybody with the publishable key may use after_restore, .* and \d+ more\.$/,
+    message:
+      /^Everybody with the publishable key may use agent_api_after_restore, .* and \d+ more\.$/,
   },
   {
     fault: "anon may use the schema of the agent keys",

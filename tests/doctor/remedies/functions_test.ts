@@ -114,7 +114,7 @@ Deno.test("settings of functions, one fault at a time → the remedy, pasted as 
   await test.step("a publishable key, where no migration was applied → the key, and no missing bucket", async () => {
     const complaints = await deployment.complaintsThrough(
       ({ path }) =>
-        path.includes("/rpc/inspect_deployment")
+        path.includes("/rpc/agent_api_inspect_deployment")
           ? Response.json({ code: "PGRST202", message: "Could not find it" }, { status: 404 })
           : undefined,
       { SUPABASE_SECRET_KEY: publishableKey },

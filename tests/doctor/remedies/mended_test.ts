@@ -131,7 +131,7 @@ Deno.test("the schema of a release before this one: many functions differ → on
 Deno.test("the schema of an earlier checkout, whose inspect_deployment tells less → one fault, that the functions are older", async () => {
   await using deployment = await Deployment.open();
   const complaints = await deployment.complaintsThrough(async ({ path }, forward) => {
-    if (!path.endsWith("/rpc/inspect_deployment")) return undefined;
+    if (!path.endsWith("/rpc/agent_api_inspect_deployment")) return undefined;
     const told = await (await forward()).json();
     for (const field of ["functions", "missing_structure", "policies", "unprotected_storage"]) {
       delete told[field];

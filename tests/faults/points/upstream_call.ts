@@ -6,7 +6,7 @@ export interface UpstreamCall {
   readonly nth: number;
 }
 
-const RPC = /^\/rest\/v1\/rpc\/(\w+)$/;
+const RPC = /^\/rest\/v1\/rpc\/agent_api_(\w+)$/;
 const AUTH = /^\/auth\/v1\/(?:\.well-known\/)?(\w+)/;
 const STORAGE =
   /^\/storage\/v1\/(object\/(?:upload\/sign|sign|move|copy|info|list|authenticated)|[^/]+)/;

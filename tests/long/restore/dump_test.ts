@@ -41,7 +41,7 @@ async function privilegesOf(sql: postgres.Sql): Promise<readonly string[]> {
 
 Deno.test("docs/backup.md, From a dump → every row, and the privileges of the old project; pg_restore alone opens every function to anyone", async () => {
   await withProjectDatabase({ defaultPrivileges: "older" }, async (source) => {
-    await source`select public.create_agent_key('planner')`;
+    await source`select public.agent_api_create_agent_key('planner')`;
     const name = `restored_${crypto.randomUUID().replaceAll("-", "_")}`;
     const owned = new URL(
       await createProjectDatabase({

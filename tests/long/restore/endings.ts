@@ -24,7 +24,7 @@ export function newPubkey(): string {
 
 /** Calls an SQL function as the dashboard and the tasks do. */
 function rpc(exercise: RestorableStack, name: string, body: object) {
-  return exercise.ask(`/rest/v1/rpc/${name}`, body);
+  return exercise.ask(`/rest/v1/rpc/agent_api_${name}`, body);
 }
 
 async function agentWithKey(exercise: RestorableStack, agent_id: string) {

@@ -44,8 +44,10 @@ Deno.test("after-restore --record of everything that can end → each has ended 
   );
 
   // What the operator allows after the restore stays, however often the record is replayed.
-  await exercise.ask("/rest/v1/rpc/readmit_agent", { agent_id: "removed" });
-  const { key } = await exercise.ask("/rest/v1/rpc/create_agent_key", { agent_id: "removed" });
+  await exercise.ask("/rest/v1/rpc/agent_api_readmit_agent", { agent_id: "removed" });
+  const { key } = await exercise.ask("/rest/v1/rpc/agent_api_create_agent_key", {
+    agent_id: "removed",
+  });
   const again = await replay();
   assert.deepEqual([again.code, again.counts.lost, again.counts.replayed], [0, 0, 0]);
   const listed = await exercise.post("/functions/v1/agent-artifacts/list", {}, key);

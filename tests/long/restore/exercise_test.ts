@@ -19,7 +19,7 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   await using exercise = await RestorableStack.open();
   const { url } = exercise.stack;
   const keyFor = async (agent_id: string): Promise<{ key: string; key_id: string }> =>
-    await exercise.ask("/rest/v1/rpc/create_agent_key", { agent_id });
+    await exercise.ask("/rest/v1/rpc/agent_api_create_agent_key", { agent_id });
   const [planner, leaked, builder] = [
     await keyFor("planner"),
     await keyFor("planner"),
@@ -72,7 +72,7 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
     to_agent: "newcomer",
     expires_at: new Date(Date.now() + 3_600_000).toISOString(),
   });
-  await exercise.ask("/rest/v1/rpc/revoke_agent_key", { key_id: leaked.key_id });
+  await exercise.ask("/rest/v1/rpc/agent_api_revoke_agent_key", { key_id: leaked.key_id });
   const { enrolment_id } = withdrawn;
   await exercise.ask(`${FILES}/enrolment/revoke`, { enrolment_id });
   const positions = {

@@ -31,7 +31,7 @@ export async function arrangeLostChanges(
   planner: string,
 ): Promise<readonly Change[]> {
   const keyFor = async (agent_id: string): Promise<string> =>
-    (await exercise.ask("/rest/v1/rpc/create_agent_key", { agent_id })).key;
+    (await exercise.ask("/rest/v1/rpc/agent_api_create_agent_key", { agent_id })).key;
   const reader = await keyFor("reader");
   const files = new AgentFiles({ url: exercise.stack.url, key: planner });
   const [deleted, replaced, shared] = [

@@ -11,13 +11,13 @@ const RPC = "/rest/v1/rpc";
 Deno.test("a project whose dump was restored into another server → the doctor says so; after-restore makes grants and events of before past, and what comes is told once", async () => {
   await using before = await RestorableStack.open();
   const keyFor = async (agent_id: string): Promise<string> =>
-    (await before.ask(`${RPC}/create_agent_key`, { agent_id })).key;
+    (await before.ask(`${RPC}/agent_api_create_agent_key`, { agent_id })).key;
   const [planner, builder] = [await keyFor("planner"), await keyFor("builder")];
   const put = (stack: RestorableStack, name: string) =>
     new AgentFiles({ url: stack.stack.url, key: planner }).put(name, name, { to: ["builder"] });
   await keyFor("leaver");
   await put(before, "early.txt");
-  const { pseudonym } = await before.ask(`${RPC}/erase_agent`, { agent_id: "leaver" });
+  const { pseudonym } = await before.ask(`${RPC}/agent_api_erase_agent`, { agent_id: "leaver" });
   await countTransactions(before, 20_000);
   await put(before, "late.txt");
   const told = await eventsOf(before, planner);
@@ -35,7 +35,7 @@ Deno.test("a project whose dump was restored into another server → the doctor 
   assert.doesNotMatch(await terminal.paste(diagnose), complaint);
   // Earlier events come in the same order.
   assert.deepEqual(await eventsOf(moved, planner), told);
-  const erasure = await moved.ask(`${RPC}/check_erasure`, { pseudonym });
+  const erasure = await moved.ask(`${RPC}/agent_api_check_erasure`, { pseudonym });
   assert.deepEqual([erasure.steps, erasure.holds], [1, true]);
 
   // Earlier grants are not new, and a later grant is new once.

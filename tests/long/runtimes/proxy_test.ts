@@ -71,7 +71,7 @@ async function startLargeStack(stateDir: string, publicUrl: string): Promise<Sta
 }
 
 async function createKey(stack: Stack): Promise<string> {
-  const answer = await fetch(`${stack.url}/rest/v1/rpc/create_agent_key`, {
+  const answer = await fetch(`${stack.url}/rest/v1/rpc/agent_api_create_agent_key`, {
     method: "POST",
     headers: { apikey: stack.secretKey, "content-type": "application/json" },
     body: JSON.stringify({ agent_id: "planner" }),

@@ -30,7 +30,7 @@ async function apply({ changes, most }: { changes: number; most: number }) {
   };
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
-    async (request) => rpc[request.url.split("/").at(-1)!]!(await request.json()),
+    async (request) => rpc[request.url.split("/rpc/agent_api_")[1]!]!(await request.json()),
   );
   const folder = await Deno.makeTempDir({ prefix: "policy-" });
   try {

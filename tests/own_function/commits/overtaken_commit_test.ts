@@ -17,7 +17,7 @@ import { commitBy, endLease } from "./commits.ts";
 import { startOwnFunction } from "../own_function.ts";
 import { gate, holding, type Passing, startProxy } from "../proxy.ts";
 
-const VERDICT = "/rpc/finish_commit";
+const VERDICT = "/rpc/agent_api_finish_commit";
 const INFO = "/object/info/";
 const READING = "/object/authenticated/";
 
@@ -131,7 +131,7 @@ artifactTest(
   "/commit where the database does not know the size → Storage is asked; 200",
   async ({ planner }) => {
     await using proxy = startProxy(SUPABASE_URL, async ({ path }, forward) => {
-      if (!path.endsWith("/rpc/begin_commit")) return;
+      if (!path.endsWith("/rpc/agent_api_begin_commit")) return;
       const begun = await (await forward()).json();
       return Response.json({ ...begun, object: { ...begun.object, size: null } });
     });

@@ -111,10 +111,10 @@ artifactTest(
     await using _own = own;
     await using _proxy = proxy;
     const [first, second] = [gate(), gate()];
-    proxy.intercept(holding("/rpc/list_artifacts", first));
+    proxy.intercept(holding("/rpc/agent_api_list_artifacts", first));
     const held = [list(own, planner, planner)];
     await first.arrived;
-    proxy.intercept(holding("/rpc/list_artifacts", second));
+    proxy.intercept(holding("/rpc/agent_api_list_artifacts", second));
     held.push(list(own, planner, planner));
     await second.arrived;
 
@@ -136,7 +136,7 @@ artifactTest(
     const { own, proxy } = await startWithTwoAtOnce();
     await using _own = own;
     await using _proxy = proxy;
-    proxy.intercept(failing("/rpc/list_artifacts"));
+    proxy.intercept(failing("/rpc/agent_api_list_artifacts"));
     for (let time = 0; time < 3; time++) {
       assertError(await list(own, planner, planner), 503, "upstream_unavailable");
     }
@@ -147,7 +147,7 @@ artifactTest(
     }
 
     const held = gate();
-    proxy.intercept(holding("/rpc/list_artifacts", held));
+    proxy.intercept(holding("/rpc/agent_api_list_artifacts", held));
     const sender = new AbortController();
     const gone = Array.from({ length: 2 }, () =>
       fetch(`${own.process.url}/agent-artifacts/list`, {

@@ -13,7 +13,7 @@ import {
 import { startOwnMeshFunction } from "../mesh_function.ts";
 import { gate, holding, startProxy } from "../proxy.ts";
 
-const STORE_PSKS = "/rest/v1/rpc/store_psks";
+const STORE_PSKS = "/rest/v1/rpc/agent_api_store_psks";
 
 meshTest(
   "/psk/rotate while the pair's first PSK is being stored → both sides get the second",

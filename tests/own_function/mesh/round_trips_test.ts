@@ -23,7 +23,7 @@ meshTest(
       proxy.passed.length = 0;
       const answer = await own.post(path, { as: alice, body });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
-      return proxy.passed.map(({ path }) => path.replace("/rest/v1/rpc/", ""));
+      return proxy.passed.map(({ path }) => path.replace("/rest/v1/rpc/agent_api_", ""));
     };
 
     const agent = { agent_id: alice.id };

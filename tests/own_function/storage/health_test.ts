@@ -4,7 +4,10 @@ import { startOwnFunction } from "../own_function.ts";
 import { failing, startProxy } from "../proxy.ts";
 
 for (
-  const [upstream, call] of [["database", "/rpc/check_health"], ["Storage", "/storage/v1/bucket/"]]
+  const [upstream, call] of [["database", "/rpc/agent_api_check_health"], [
+    "Storage",
+    "/storage/v1/bucket/",
+  ]]
 ) {
   Deno.test(`GET /health of agent-artifacts while its ${upstream} fails → 503; then 200`, async () => {
     await using proxy = startProxy(SUPABASE_URL, failing(call!));

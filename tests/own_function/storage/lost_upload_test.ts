@@ -96,7 +96,7 @@ artifactTest(
     await using proxy = startProxy(
       SUPABASE_URL,
       ({ path }) =>
-        path.endsWith("/object/move") || path.endsWith("/rpc/release_commit")
+        path.endsWith("/object/move") || path.endsWith("/rpc/agent_api_release_commit")
           ? new Response("overloaded", { status: 503 })
           : undefined,
     );

@@ -61,7 +61,7 @@ artifactTest(
 
     await beat({ config_version: 0 });
     await beat({ config_version: 0, wait_seconds: 1 });
-    proxy.intercept(failing("/rpc/record_heartbeat"));
+    proxy.intercept(failing("/rpc/agent_api_record_heartbeat"));
     assert.equal((await beat({ config_version })).status, 503);
     assert.deepEqual(await loggedPaths(own), [
       "/peer/register",

@@ -8,7 +8,7 @@ import { commitBy } from "../commits/commits.ts";
 import { type OwnFunction, startOwnFunction } from "../own_function.ts";
 import { overloaded, startProxy } from "../proxy.ts";
 
-const RECORD_USAGE = "/rest/v1/rpc/record_usage";
+const RECORD_USAGE = "/rest/v1/rpc/agent_api_record_usage";
 const UNKNOWN_ARTIFACT = `art_${"0".repeat(32)}`;
 
 interface Usage {

@@ -39,7 +39,7 @@ artifactTest(
     assert.equal(proxy.passed.length, 3, "nothing else is asked");
     await grant(planner, artifact, { to: builder });
     assert.equal((await told.answer).status, 200);
-    const asked = proxy.passed.filter(({ path }) => path.endsWith("/read_news"));
+    const asked = proxy.passed.filter(({ path }) => path.endsWith("/agent_api_read_news"));
     assert.equal(asked.length, 1);
     for (const { abort } of waiting) abort();
   },

@@ -40,7 +40,8 @@ artifactTest(
         maximum: PLACES,
       });
     }
-    const asks = () => proxy.passed.filter(({ path }) => path.endsWith("/list_inbox")).length;
+    const asks = () =>
+      proxy.passed.filter(({ path }) => path.endsWith("/agent_api_list_inbox")).length;
     const asksBefore = asks();
     const honest = [waitInInbox(own, planner), waitInInbox(own, builder)];
     const ended = await Promise.race(waiting.map(async (one) => (await assertEmpty(one), one)));

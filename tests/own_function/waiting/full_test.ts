@@ -17,7 +17,8 @@ artifactTest(
     const [goes, stays] = [waitInInbox(own, stranger), waitInInbox(own, builder)];
     await full;
     const artifact = await publish(planner);
-    const asksBefore = proxy.passed.filter(({ path }) => path.endsWith("/list_inbox")).length;
+    const asksBefore =
+      proxy.passed.filter(({ path }) => path.endsWith("/agent_api_list_inbox")).length;
 
     const refused = await waitInInbox(own, planner).answer;
     assert.deepEqual(assertError(refused, 503, "upstream_unavailable"), {
@@ -25,7 +26,7 @@ artifactTest(
       maximum: 2,
     });
     assert.match(refused.headers.get("retry-after") ?? "", /^[1-9][0-9]*$/);
-    const asks = proxy.passed.filter(({ path }) => path.endsWith("/list_inbox")).length;
+    const asks = proxy.passed.filter(({ path }) => path.endsWith("/agent_api_list_inbox")).length;
     assert.equal(asks, asksBefore, "nothing was asked for it");
     assert.equal((await own.post("/inbox", { as: planner, body: {} })).status, 200);
 

@@ -5,7 +5,7 @@ import type { Agent, Answer } from "../../conformance/client.ts";
 import type { OwnFunction } from "../own_function.ts";
 import type { Intercept, Passing, Proxy } from "../proxy.ts";
 
-const POLL = "/rest/v1/rpc/find_changes";
+const POLL = "/rest/v1/rpc/agent_api_find_changes";
 
 export interface WaitingRequest<Body = InboxPage> {
   readonly answer: Promise<Answer<Body>>;

@@ -63,7 +63,8 @@ artifactTest(
     await pollPasses(proxy, (waits) => waits === 1);
     const { grant_id } = await grant(planner, await publish(planner), { to: builder });
     assert.equal((await stays.answer).body.grants[0]?.grant_id, grant_id);
-    const counted = proxy.passed.filter(({ path }) => path.endsWith("/list_inbox")).length;
+    const counted =
+      proxy.passed.filter(({ path }) => path.endsWith("/agent_api_list_inbox")).length;
     assert.equal(counted, 3, "nothing is asked for who went away");
   },
 );
@@ -92,7 +93,7 @@ artifactTest(
     const { answer } = waitInInbox(own, builder);
     await waits;
     let failures = 0;
-    const failed = pollPasses(proxy, () => ++failures === 4, failing("/find_changes"));
+    const failed = pollPasses(proxy, () => ++failures === 4, failing("/agent_api_find_changes"));
     const { grant_id } = await grant(planner, await publish(planner), { to: builder });
     await failed;
     const { status, body } = await answer;

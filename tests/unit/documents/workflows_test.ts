@@ -29,7 +29,7 @@ for (const file of await readdir(join(PROJECT, WORKFLOWS))) {
   Deno.test(`${WORKFLOWS}/${file} → every action by the digest of a commit, with its release; whole runs have 90 minutes`, async () => {
     const workflow = await readFile(join(PROJECT, WORKFLOWS, file), "utf8");
     const uses = workflow.match(/uses: .*/g) ?? [];
-    assert.ok(uses.length > 0);
+    assert.ok(uses.length > 0, "no action was found");
     for (const line of uses) assert.match(line, /^uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
     for (
       const job of workflow.split(/^ {2}(?=\w+:$)/m).filter((job) => job.includes("run: .ci/run"))

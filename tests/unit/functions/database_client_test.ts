@@ -52,7 +52,7 @@ Deno.test("a call → the function in the schema public, whichever the API lists
   assert.deepEqual(await database.callDatabase("check_health", { a: 1 }), { done: true });
   assert.deepEqual(database.calls, [{
     method: "POST",
-    path: "/rest/v1/rpc/check_health",
+    path: "/rest/v1/rpc/agent_api_check_health",
     schema: "public",
     type: "application/json",
     apikey: "sb_secret_own",

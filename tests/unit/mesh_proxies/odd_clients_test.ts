@@ -9,7 +9,7 @@ import { exchange, httpPeer, withServer } from "./proxy_clients.ts";
 
 const UPGRADE = "Connection: Upgrade\r\nUpgrade: ";
 
-/** A service that answers each connection's first bytes with what the test says, when it says it. */
+/** A service that answers each connection's first bytes with what the test says, when it does. */
 function slowPeer() {
   const connections: { readonly stream: Duplex; received: string }[] = [];
   const dial = () => {

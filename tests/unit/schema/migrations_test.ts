@@ -7,7 +7,7 @@ const RECORDS =
 
 Deno.test("the last statement of every migration → records the structure that the doctor compares with", async () => {
   const migrations = await readMigrationFiles();
-  assert.ok(migrations.length > 0);
+  assert.ok(migrations.length > 0, "no migration was found");
   const others = migrations.filter(({ text }) => !RECORDS.test(withoutComments(text)));
   assert.deepEqual(others.map(({ file }) => file), []);
 });

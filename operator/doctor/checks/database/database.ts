@@ -32,7 +32,7 @@ export function checkDatabase(facts: Facts): Finding[] {
   const foreign = findForeignMigrations(database, facts.checkout);
   if (foreign.length > 0) {
     // Missing functions then belong to the other schema: making them one by one would not help.
-    return [reportForeignMigrations(foreign), ...checkOutsiders(database)];
+    return [reportForeignMigrations(foreign), ...checkOutsiders(database, facts.checkout)];
   }
   const migrations = checkMigrations(database, facts.checkout);
   const lacksMigrations = migrations.some(({ level }) => level === "fault");
@@ -41,7 +41,7 @@ export function checkDatabase(facts: Facts): Finding[] {
     // If a migration is missing, what it would make is missing too: do not report that as well.
     ...(lacksMigrations ? [] : checkStructure(facts)),
     ...checkOperations(database),
-    ...checkOutsiders(database),
+    ...checkOutsiders(database, facts.checkout),
   ];
 }
 
@@ -56,7 +56,7 @@ function whyNotInspected(facts: Facts): Finding {
     );
   }
   if (NO_SUCH_FUNCTION.includes(fieldOf(inspection, "code"))) return whyUnknown(facts);
-  if (mayNotInspect(facts)) return notCallable(["inspect_deployment"]);
+  if (mayNotInspect(facts)) return notCallable(["agent_api_inspect_deployment"]);
   if (refusesSecretKey(facts)) {
     return fault(
       "secret key",
@@ -74,18 +74,20 @@ function whyNotInspected(facts: Facts): Finding {
 
 /** No migration was applied yet, or somebody dropped the function that reports on the database. */
 function whyUnknown({ checkout, functions }: Facts): Finding {
-  const definition = checkout.functions.find(({ name }) => name === "public.inspect_deployment");
+  const definition = checkout.functions.find(({ name }) =>
+    name === "public.agent_api_inspect_deployment"
+  );
   if (definition !== undefined && functions.some(({ openHealth }) => openHealth.status === 200)) {
     return fault(
       "schema",
-      "The SQL function public.inspect_deployment is missing.",
+      "The SQL function public.agent_api_inspect_deployment is missing.",
       "Make it again.",
       sql(definition.statement),
     );
   }
   return fault(
     "migrations",
-    "The database does not know inspect_deployment: the newest migrations were not applied.",
+    "The database does not know agent_api_inspect_deployment: the newest migrations were not applied.",
     "Apply them.",
     PUSH,
   );
@@ -172,7 +174,7 @@ function notCallable(operations: readonly string[]): Finding {
 /**
  * SQL functions trust what they are told about the caller, so only Edge Functions may call them.
  */
-function checkOutsiders(database: DatabaseFacts): Finding[] {
+function checkOutsiders(database: DatabaseFacts, { schemas }: Checkout): Finding[] {
   return orOk(
     [
       ...checkOwn(database),
@@ -180,7 +182,9 @@ function checkOutsiders(database: DatabaseFacts): Finding[] {
       ...database.shared_tables.map(reportShared),
     ],
     "privileges",
-    "anon and authenticated may use nothing of ours, nor any view or function of others that names our tables. No publication or inheritance shares these.",
+    `anon and authenticated may use nothing of ours (the schemas ${
+      schemas.join(", ")
+    }; in public, the functions agent_api_…), nor any view or function of others that names our tables. No publication or inheritance shares these.`,
   );
 }
 

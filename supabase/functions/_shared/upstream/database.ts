@@ -4,8 +4,8 @@ import type { PlatformSettings } from "../settings/platform.ts";
 import { fetchWithDeadline, serviceHeaders } from "./fetch.ts";
 
 /**
- * Calls one SQL function, in one transaction. Gives back the one JSON value that it returns. Throws
- * ServiceError for the errors that it raises.
+ * Calls one SQL function, named without its prefix, in one transaction. Gives back the one JSON
+ * value that it returns. Throws ServiceError for the errors that it raises.
  */
 export type CallDatabase = <Result>(
   functionName: string,
@@ -59,7 +59,7 @@ export function createDatabase(settings: PlatformSettings): Database {
     try {
       const response = await fetchWithDeadline(
         functionName,
-        `${settings.supabaseUrl}/rest/v1/rpc/${functionName}`,
+        `${settings.supabaseUrl}/rest/v1/rpc/agent_api_${functionName}`,
         { method: "POST", headers, body },
       );
       noteIdentity(response.headers);

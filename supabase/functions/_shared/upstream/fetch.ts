@@ -25,7 +25,7 @@ const READING_CALLS: ReadonlySet<string> = new Set([
   "bucket",
 ]);
 
-/** The verbs of SQL functions that change nothing. A test compares them with their volatility. */
+/** The verbs, after the prefix, of SQL functions that only read. A test checks their volatility. */
 const READING_VERB = /^(?:check|count|describe|find|inspect|list|plan|read)_/;
 
 /** Whether the call can safely be repeated. */

@@ -8,7 +8,10 @@ return artifact.sealed_attempt is not null and artifact.ended_at is null and art
 comment on function artifacts.holds_bytes(artifacts.artifacts) is
   'Whether the bucket should have this artifact''s bytes.';
 
-create function public.list_sealed_artifacts(max_entries integer, after text default '') returns json
+create function public.agent_api_list_sealed_artifacts(
+  max_entries integer,
+  after text default ''
+) returns json
 language sql
 stable
 security invoker
@@ -17,9 +20,9 @@ as $$
   with examined as (
     select a as artifact, a.artifact_id
     from artifacts.artifacts a
-    where a.artifact_id > list_sealed_artifacts.after
+    where a.artifact_id > agent_api_list_sealed_artifacts.after
     order by a.artifact_id
-    limit list_sealed_artifacts.max_entries
+    limit agent_api_list_sealed_artifacts.max_entries
   )
   select json_build_object(
     'found', coalesce(
@@ -35,16 +38,19 @@ as $$
       ) filter (where artifacts.holds_bytes(e.artifact)),
       '[]'
     ),
-    'next', case when count(*) = list_sealed_artifacts.max_entries then max(e.artifact_id) end
+    'next', case when count(*) = agent_api_list_sealed_artifacts.max_entries then max(e.artifact_id) end
   )
   from examined e
 $$;
-comment on function public.list_sealed_artifacts(integer, text) is
+comment on function public.agent_api_list_sealed_artifacts(integer, text) is
   'The artifacts whose bytes the bucket should have, among the max_entries artifacts after the '
   'given id: {found: [{artifact_id, path, size, sha256, is_lost}], next: where the next page '
   'begins | null}.';
 
-create function public.mark_lost_artifacts(lost_paths text[], found_paths text[]) returns json
+create function public.agent_api_mark_lost_artifacts(
+  lost_paths text[],
+  found_paths text[]
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -58,9 +64,9 @@ begin
   perform artifacts.lock_sweep();
   for verdict in
     with judged as (
-      select p.path, true as is_lost from unnest(mark_lost_artifacts.lost_paths) as p (path)
+      select p.path, true as is_lost from unnest(agent_api_mark_lost_artifacts.lost_paths) as p (path)
       union all
-      select p.path, false from unnest(mark_lost_artifacts.found_paths) as p (path)
+      select p.path, false from unnest(agent_api_mark_lost_artifacts.found_paths) as p (path)
     )
     update artifacts.artifacts a
     set lost_at = case when j.is_lost then clock_timestamp() end
@@ -86,12 +92,12 @@ begin
   return json_build_object('lost', marked, 'recovered', unmarked);
 end
 $$;
-comment on function public.mark_lost_artifacts(text[], text[]) is
+comment on function public.agent_api_mark_lost_artifacts(text[], text[]) is
   'Marks the artifacts at lost_paths as lost, and removes the mark from those at found_paths, '
   'which have their bytes again. An event tells the owner of each: artifact.lost or '
   'artifact.recovered. Returns {lost, recovered}: the artifact_ids whose mark changed.';
 
-create function public.repair_totals(agent_ids text[]) returns json
+create function public.agent_api_repair_totals(agent_ids text[]) returns json
 language plpgsql
 volatile
 security invoker
@@ -106,7 +112,7 @@ begin
   perform artifacts.lock_sweep();
   for repaired_agent in
     select distinct named.agent_id collate "C" as agent_id
-    from unnest(repair_totals.agent_ids) as named (agent_id)
+    from unnest(agent_api_repair_totals.agent_ids) as named (agent_id)
     order by 1
   loop
     insert into artifacts.totals (agent_id) values (repaired_agent) on conflict do nothing;
@@ -130,9 +136,9 @@ begin
   return json_build_object('repaired', repaired);
 end
 $$;
-comment on function public.repair_totals(text[]) is
+comment on function public.agent_api_repair_totals(text[]) is
   'Sets the totals of these agents to the sum of their rows. Returns {repaired}: those whose '
-  'totals were wrong. Call repair_project_totals afterwards.';
+  'totals were wrong. Call agent_api_repair_project_totals afterwards.';
 
 create function artifacts.missing_in_project_totals() returns artifacts.share
 language sql
@@ -157,7 +163,7 @@ $$;
 comment on function artifacts.missing_in_project_totals() is
   'The sum over all agents minus the totals of the project. It reads one row per agent: for fsck.';
 
-create function public.check_project_totals() returns json
+create function public.agent_api_check_project_totals() returns json
 language sql
 stable
 security invoker
@@ -166,11 +172,11 @@ as $$
   select coalesce(json_object_agg(d.name, d.number) filter (where d.number <> '0'), '{}')
   from jsonb_each(to_jsonb(artifacts.missing_in_project_totals()) - 'agent_id') as d (name, number)
 $$;
-comment on function public.check_project_totals() is
+comment on function public.agent_api_check_project_totals() is
   'The sum over all agents minus the totals of the project, by name and without zeros; {} if they '
   'agree.';
 
-create function public.repair_project_totals() returns json
+create function public.agent_api_repair_project_totals() returns json
 language plpgsql
 volatile
 security invoker
@@ -204,5 +210,5 @@ begin
   return '{}'::json;
 end
 $$;
-comment on function public.repair_project_totals() is
+comment on function public.agent_api_repair_project_totals() is
   'Sets the totals of the project to the sum over all agents. Returns {}.';

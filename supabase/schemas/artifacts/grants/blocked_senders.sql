@@ -43,7 +43,12 @@ $$;
 comment on function artifacts.is_blocked(text, text) is
   'Whether one agent has blocked the grants of another.';
 
-create function public.block_sender(caller jsonb, agent_id text, from_agent text, max_blocked integer) returns json
+create function public.agent_api_block_sender(
+  caller jsonb,
+  agent_id text,
+  from_agent text,
+  max_blocked integer
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -53,30 +58,34 @@ declare
   caller_agent text;
   subject text;
 begin
-  caller_agent := agents.admit(block_sender.caller);
-  subject := agents.require_self(caller_agent, block_sender.agent_id);
+  caller_agent := agents.admit(agent_api_block_sender.caller);
+  subject := agents.require_self(caller_agent, agent_api_block_sender.agent_id);
   -- Blocks by one agent run one at a time, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
-  if not artifacts.is_blocked(subject, block_sender.from_agent) then
-    if cardinality(artifacts.senders_blocked_by(subject)) >= block_sender.max_blocked then
+  if not artifacts.is_blocked(subject, agent_api_block_sender.from_agent) then
+    if cardinality(artifacts.senders_blocked_by(subject)) >= agent_api_block_sender.max_blocked then
       raise sqlstate 'PT409' using
         message = 'limit_exceeded',
-        detail = json_build_object('limit', 'blocked_senders', 'maximum', block_sender.max_blocked);
+        detail = json_build_object('limit', 'blocked_senders', 'maximum', agent_api_block_sender.max_blocked);
     end if;
-    insert into artifacts.blocked_senders (agent_id, from_agent) values (subject, block_sender.from_agent);
+    insert into artifacts.blocked_senders (agent_id, from_agent) values (subject, agent_api_block_sender.from_agent);
     perform agents.record_change(
-      block_sender.caller, caller_agent, 'sender.blocked', subject,
-      other_agent_id => block_sender.from_agent
+      agent_api_block_sender.caller, caller_agent, 'sender.blocked', subject,
+      other_agent_id => agent_api_block_sender.from_agent
     );
   end if;
-  return json_build_object('from_agent', block_sender.from_agent, 'blocked', true);
+  return json_build_object('from_agent', agent_api_block_sender.from_agent, 'blocked', true);
 end
 $$;
-comment on function public.block_sender(jsonb, text, text, integer) is
+comment on function public.agent_api_block_sender(jsonb, text, text, integer) is
   'Hides a sender''s grants from an agent''s inbox, including existing ones. Idempotent. Raises '
   'forbidden, invalid_request, limit_exceeded.';
 
-create function public.unblock_sender(caller jsonb, agent_id text, from_agent text) returns json
+create function public.agent_api_unblock_sender(
+  caller jsonb,
+  agent_id text,
+  from_agent text
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -86,20 +95,20 @@ declare
   caller_agent text;
   subject text;
 begin
-  caller_agent := agents.admit(unblock_sender.caller);
-  subject := agents.require_self(caller_agent, unblock_sender.agent_id);
+  caller_agent := agents.admit(agent_api_unblock_sender.caller);
+  subject := agents.require_self(caller_agent, agent_api_unblock_sender.agent_id);
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   delete from artifacts.blocked_senders b
-  where b.agent_id = subject and b.from_agent = unblock_sender.from_agent;
+  where b.agent_id = subject and b.from_agent = agent_api_unblock_sender.from_agent;
   if found then
     perform agents.record_change(
-      unblock_sender.caller, caller_agent, 'sender.unblocked', subject,
-      other_agent_id => unblock_sender.from_agent
+      agent_api_unblock_sender.caller, caller_agent, 'sender.unblocked', subject,
+      other_agent_id => agent_api_unblock_sender.from_agent
     );
   end if;
-  return json_build_object('from_agent', unblock_sender.from_agent, 'blocked', false);
+  return json_build_object('from_agent', agent_api_unblock_sender.from_agent, 'blocked', false);
 end
 $$;
-comment on function public.unblock_sender(jsonb, text, text) is
+comment on function public.agent_api_unblock_sender(jsonb, text, text) is
   'Shows a sender''s grants in an agent''s inbox again. Idempotent. Raises forbidden, '
   'invalid_request.';

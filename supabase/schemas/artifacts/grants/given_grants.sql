@@ -137,7 +137,7 @@ comment on function artifacts.read_position(text) is
   'The end and the id of the grant after which a page begins, never before now. For null or an '
   'empty text: the first page.';
 
-create function public.list_grants(
+create function public.agent_api_list_grants(
   caller jsonb,
   agent_id text,
   artifact_id text,
@@ -152,23 +152,24 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(list_grants.caller, list_grants.agent_id);
+  subject text := agents.subject_of(agent_api_list_grants.caller, agent_api_list_grants.agent_id);
   -- Empty: grants to anyone.
   grantees constant text[] := array_remove(
-    array[artifacts.grantee(list_grants.to_agent, list_grants.to_tag)], null
+    array[artifacts.grantee(agent_api_list_grants.to_agent, agent_api_list_grants.to_tag)], null
   );
   answer json;
 begin
   with walked as (
     select g as given, row_number() over (order by g.live_until, g.grant_id) as number
-    from artifacts.read_position(list_grants.cursor) p
+    from artifacts.read_position(agent_api_list_grants.cursor) p
     cross join artifacts.given_grants(
-      subject, list_grants.artifact_id, nullif(grantees, '{}'), p.after_live_until, p.after_grant_id,
+      subject, agent_api_list_grants.artifact_id, nullif(grantees, '{}'), p.after_live_until,
+      p.after_grant_id,
       -- One more than asked for tells whether there is a next page.
-      list_grants.max_entries + 1
+      agent_api_list_grants.max_entries + 1
     ) g
   ), page as (
-    select w.* from walked w where w.number <= list_grants.max_entries
+    select w.* from walked w where w.number <= agent_api_list_grants.max_entries
   )
   select json_build_object(
     'grants', (
@@ -177,7 +178,7 @@ begin
       cross join artifacts.describe_grant(p.given) d
     ),
     'next_cursor', case
-      when (select count(*) from walked) > list_grants.max_entries then (
+      when (select count(*) from walked) > agent_api_list_grants.max_entries then (
         select artifacts.position_after(p.given) from page p order by p.number desc limit 1
       )
     end
@@ -185,7 +186,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.list_grants(jsonb, text, text, text, integer, text, text) is
+comment on function public.agent_api_list_grants(jsonb, text, text, text, integer, text, text) is
   'The live grants that an agent has given, those that end first. Optionally only those of one '
   'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises '
   'forbidden, invalid_request.';

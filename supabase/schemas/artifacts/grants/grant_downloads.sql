@@ -133,7 +133,7 @@ comment on function artifacts.settle_downloads(text, bigint) is
   'Stores how often the token of a grant without a limit was used. agents.reads has counted these '
   'downloads, and its row is about to be deleted.';
 
-create function public.return_download(grant_id text) returns json
+create function public.agent_api_return_download(grant_id text) returns json
 language plpgsql
 volatile
 security invoker
@@ -142,10 +142,10 @@ as $$
 begin
   update artifacts.grant_downloads d
   set downloads = d.downloads - 1
-  where d.grant_id = return_download.grant_id and d.max_downloads is not null and d.downloads > 0;
+  where d.grant_id = agent_api_return_download.grant_id and d.max_downloads is not null and d.downloads > 0;
   return json_build_object('returned', found);
 end
 $$;
-comment on function public.return_download(text) is
+comment on function public.agent_api_return_download(text) is
   'Takes back the count of a download whose answer could not be given. Needs no authentication: '
   'the download was allowed, and nobody else can call this.';

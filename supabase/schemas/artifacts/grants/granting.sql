@@ -49,7 +49,7 @@ comment on function artifacts.forget_surplus_grants(text, integer) is
   'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
   'name any number of others.';
 
-create function public.grant_artifact(
+create function public.agent_api_grant_artifact(
   caller jsonb,
   artifact_id text,
   to_agent text,
@@ -73,14 +73,14 @@ declare
   checked_at timestamptz;
   answer json;
 begin
-  caller_agent := agents.admit(grant_artifact.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
+  caller_agent := agents.admit(agent_api_grant_artifact.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_grant_artifact.artifact_id);
   perform artifacts.refuse_ended(artifact);
   if artifact.state = 'pending' then
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
   checked_at := clock_timestamp();
-  if grant_artifact.expires_at <= checked_at then
+  if agent_api_grant_artifact.expires_at <= checked_at then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
@@ -89,38 +89,38 @@ begin
   -- The count is exact, because the artifact is locked.
   if (
     select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
-  ) >= grant_artifact.max_live_grants then
+  ) >= agent_api_grant_artifact.max_live_grants then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
-      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
+      detail = json_build_object('limit', 'live_grants', 'maximum', agent_api_grant_artifact.max_live_grants);
   end if;
 
   insert into artifacts.grants (
     grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at
   )
   values (
-    grant_artifact.grant_id,
+    agent_api_grant_artifact.grant_id,
     artifact.artifact_id,
     artifact.agent_id,
-    grant_artifact.to_agent,
-    grant_artifact.to_tag,
-    grant_artifact.token_hash,
-    grant_artifact.expires_at
+    agent_api_grant_artifact.to_agent,
+    agent_api_grant_artifact.to_tag,
+    agent_api_grant_artifact.token_hash,
+    agent_api_grant_artifact.expires_at
   )
   returning * into granted;
-  if grant_artifact.max_downloads is not null then
+  if agent_api_grant_artifact.max_downloads is not null then
     insert into artifacts.grant_downloads (grant_id, max_downloads)
-    values (granted.grant_id, grant_artifact.max_downloads);
+    values (granted.grant_id, agent_api_grant_artifact.max_downloads);
   end if;
-  perform artifacts.forget_surplus_grants(granted.from_agent, grant_artifact.max_ended_grants);
+  perform artifacts.forget_surplus_grants(granted.from_agent, agent_api_grant_artifact.max_ended_grants);
 
   perform agents.record_event(
-    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
+    agent_api_grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
     jsonb_strip_nulls(jsonb_build_object(
       'artifact_id', granted.artifact_id,
       'key', artifact.key,
       'expires_at', agents.iso_timestamp(granted.expires_at),
-      'max_downloads', grant_artifact.max_downloads,
+      'max_downloads', agent_api_grant_artifact.max_downloads,
       'to_tag', granted.to_tag
     )),
     granted.from_agent
@@ -137,7 +137,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.grant_artifact(
+comment on function public.agent_api_grant_artifact(
   jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
 ) is
   'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
@@ -146,7 +146,7 @@ comment on function public.grant_artifact(
   'Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request, '
   'limit_exceeded.';
 
-create function public.revoke_grants(
+create function public.agent_api_revoke_grants(
   caller jsonb,
   artifact_id text,
   to_agent text,
@@ -159,7 +159,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  wanted_grantee constant text := artifacts.grantee(revoke_grants.to_agent, revoke_grants.to_tag);
+  wanted_grantee constant text := artifacts.grantee(agent_api_revoke_grants.to_agent, agent_api_revoke_grants.to_tag);
   caller_agent text;
   artifact artifacts.artifacts;
   checked_at timestamptz;
@@ -168,15 +168,15 @@ declare
   revoked artifacts.grants;
   revoked_ids text[] := array[]::text[];
 begin
-  caller_agent := agents.admit(revoke_grants.caller);
-  if revoke_grants.grant_id is not null then
+  caller_agent := agents.admit(agent_api_revoke_grants.caller);
+  if agent_api_revoke_grants.grant_id is not null then
     -- The other fields of the request must match the grant.
     select array[g.grant_id], a.key into live_ids, file_name
     from artifacts.grants g
     join artifacts.artifacts a on a.artifact_id = g.artifact_id
-    where g.grant_id = revoke_grants.grant_id
+    where g.grant_id = agent_api_revoke_grants.grant_id
       and (caller_agent is null or g.from_agent = caller_agent)
-      and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
+      and g.artifact_id = coalesce(agent_api_revoke_grants.artifact_id, g.artifact_id)
       and (wanted_grantee is null or g.grantee = wanted_grantee);
     if not found then
       raise sqlstate 'PT404' using message = 'grant_not_found';
@@ -184,12 +184,12 @@ begin
   else
     -- Because of the lock, this sees a concurrent grant of the artifact, or that grant waits for
     -- this transaction.
-    artifact := artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_revoke_grants.artifact_id);
     file_name := artifact.key;
     checked_at := clock_timestamp();
     live_ids := array(
       select g.grant_id
-      from artifacts.live_grants(revoke_grants.artifact_id, checked_at) g
+      from artifacts.live_grants(agent_api_revoke_grants.artifact_id, checked_at) g
       where g.grantee = wanted_grantee
     );
   end if;
@@ -201,7 +201,7 @@ begin
     returning g.*
   loop
     perform agents.record_event(
-      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+      agent_api_revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
       jsonb_strip_nulls(jsonb_build_object(
         'artifact_id', revoked.artifact_id, 'key', file_name, 'to_tag', revoked.to_tag
       )),
@@ -213,6 +213,6 @@ begin
   return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
 end
 $$;
-comment on function public.revoke_grants(jsonb, text, text, text, text) is
+comment on function public.agent_api_revoke_grants(jsonb, text, text, text, text) is
   'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. '
   'Idempotent. Raises grant_not_found or artifact_not_found.';

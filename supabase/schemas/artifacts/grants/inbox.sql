@@ -35,7 +35,7 @@ comment on function artifacts.parse_inbox_position(text) is
   'The snapshot in which an inbox was read, from its `latest`. Raises invalid_request, '
   'position_expired.';
 
-create function public.list_inbox(
+create function public.agent_api_list_inbox(
   caller jsonb,
   agent_id text,
   max_entries integer,
@@ -49,15 +49,15 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(list_inbox.caller, list_inbox.agent_id);
-  since pg_snapshot := artifacts.parse_inbox_position(list_inbox.after);
+  subject text := agents.subject_of(agent_api_list_inbox.caller, agent_api_list_inbox.agent_id);
+  since pg_snapshot := artifacts.parse_inbox_position(agent_api_list_inbox.after);
   after_granted_at timestamptz;
   answer json;
 begin
-  if list_inbox.after_grant_id is not null then
+  if agent_api_list_inbox.after_grant_id is not null then
     select g.granted_at into after_granted_at
     from artifacts.grants g
-    where g.grant_id = list_inbox.after_grant_id
+    where g.grant_id = agent_api_list_inbox.after_grant_id
       -- The agent may have lost the tag since the previous page. Only the grant's time is used.
       and (g.grantee = subject or g.to_tag is not null);
     -- A restore lost the grant, or it was deleted.
@@ -69,8 +69,9 @@ begin
   with walked as (
     select e.*
     from artifacts.inbox_entries(
-      subject, list_inbox.from_agent, since, list_inbox.max_entries, after_granted_at,
-      list_inbox.after_grant_id
+      subject, agent_api_list_inbox.from_agent, since, agent_api_list_inbox.max_entries,
+      after_granted_at,
+      agent_api_list_inbox.after_grant_id
     ) e
   ), live as (
     select w.grant_id, w.granted_at
@@ -98,9 +99,10 @@ begin
       and d.has_more is not false
     order by w.granted_at desc, w.grant_id desc
     -- One more than asked for tells whether there is a next page.
-    limit list_inbox.max_entries + 1
+    limit agent_api_list_inbox.max_entries + 1
   ), page as (
-    select l.* from live l order by l.granted_at desc, l.grant_id desc limit list_inbox.max_entries
+    select l.* from live l order by l.granted_at desc,
+    l.grant_id desc limit agent_api_list_inbox.max_entries
   )
   select json_build_object(
     'grants', (
@@ -130,9 +132,9 @@ begin
       ) a
     ),
     'next_cursor', case
-      when (select count(*) from live) > list_inbox.max_entries
+      when (select count(*) from live) > agent_api_list_inbox.max_entries
         then (select p.grant_id from page p order by p.granted_at, p.grant_id limit 1)
-      when (select count(*) from walked) = list_inbox.max_entries + 1000
+      when (select count(*) from walked) = agent_api_list_inbox.max_entries + 1000
         then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
     end,
     'latest', agents.position_at(agents.present_snapshot()::text)
@@ -140,7 +142,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
+comment on function public.agent_api_list_inbox(jsonb, text, integer, text, text, text) is
   'The live grants to an agent and its tags that allow another download, newest first, after the '
   'last grant of an earlier page; never a token. from_agent: only those of one sender. after is '
   'the latest of an earlier answer: only those made since then, and those to a tag that the agent '

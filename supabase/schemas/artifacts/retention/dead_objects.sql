@@ -86,7 +86,7 @@ comment on function artifacts.halves_of_bucket() is
   'The two walks over the names of the bucket: where each continues, where it ends, and what it '
   'has counted.';
 
-create function public.collect_dead_objects(
+create function public.agent_api_collect_dead_objects(
   caller jsonb,
   max_entries integer,
   remove_many_orphans boolean
@@ -105,7 +105,7 @@ declare
   paths_of_ended text[];
   answer json;
 begin
-  perform agents.authenticate_operator(collect_dead_objects.caller);
+  perform agents.authenticate_operator(agent_api_collect_dead_objects.caller);
   -- Where Storage keeps versions, it removes no bytes, and reports success.
   perform artifacts.require_bucket();
   -- Of two concurrent calls, one would skip names that neither has checked.
@@ -153,7 +153,7 @@ begin
   ), tally as (
     select w.unfinished, w.deciding_round, w.round, greatest(w.orphans, w.orphans_so_far) as orphans,
       -- So many orphans suggest that the database does not belong to this bucket.
-      not collect_dead_objects.remove_many_orphans
+      not agent_api_collect_dead_objects.remove_many_orphans
         and (w.orphans > 0.05 * w.looked_at or w.orphans_so_far > 0.05 * w.objects) as holds_orphans
     from whole_round w
   ), removable as (
@@ -173,7 +173,7 @@ begin
       or j.is_orphan
         and not t.holds_orphans
         and (
-          collect_dead_objects.remove_many_orphans
+          agent_api_collect_dead_objects.remove_many_orphans
           or coalesce(o.deciding_round, t.deciding_round) <= t.round
         )
   ), listed as materialized (
@@ -182,7 +182,7 @@ begin
     -- Oldest first, so that an agent that keeps adding dead objects cannot delay the removal of
     -- others.
     order by r.is_orphan, r.stored_at, r.object_name
-    limit collect_dead_objects.max_entries
+    limit agent_api_collect_dead_objects.max_entries
   ), remembered as (
     insert into artifacts.orphans as o (object_name, deciding_round)
     select j.object_name, t.deciding_round
@@ -277,7 +277,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.collect_dead_objects(jsonb, integer, boolean) is
+comment on function public.agent_api_collect_dead_objects(jsonb, integer, boolean) is
   'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
   'Each call looks at a bounded part of the bucket, and the next call continues there. remaining '
   'counts that part, plus 1 for each half of the bucket that is not finished. An orphan is an '

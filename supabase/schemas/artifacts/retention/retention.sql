@@ -1,10 +1,10 @@
 -- Retention, in steps. Each is a separate call and transaction that touches a bounded number of
 -- rows, can be repeated after a crash at any point, and can run several times at once. After
--- record_surplus_uploads (surplus_uploads.sql):
---   end_artifacts         marks expired, deleted and abandoned artifacts; from its commit on, every
---                         operation refuses them
---   collect_dead_objects  lists the bytes that the caller must remove through the Storage API
---   forget_ended          deletes tombstones that are 30 days old and have no objects left
+-- agent_api_record_surplus_uploads (surplus_uploads.sql):
+--   agent_api_end_artifacts         marks expired, deleted and abandoned artifacts; from its commit
+--                                   on, every operation refuses them
+--   agent_api_collect_dead_objects  lists the bytes to remove through the Storage API
+--   agent_api_forget_ended          deletes tombstones 30 days old that have no objects left
 
 -- For artifacts that are not pending, the times alone decide whether they have ended. Pending
 -- artifacts are checked one by one.
@@ -34,7 +34,7 @@ comment on column artifacts.walks.is_done is 'Whether the walk has reached its e
 comment on column artifacts.walks.looked_at is
   'How many objects the walk has counted in this round, each once.';
 comment on column artifacts.walks.orphans is
-  'How many of these objects were orphans (collect_dead_objects) and were not removed.';
+  'How many of these objects were orphans (agent_api_collect_dead_objects) and were not removed.';
 comment on column artifacts.walks.last_looked_at is 'The value of looked_at in the previous round.';
 comment on column artifacts.walks.last_orphans is 'The value of orphans in the previous round.';
 
@@ -130,7 +130,11 @@ comment on function artifacts.next_pending(integer) is
   'The next pending artifacts that are old enough to check. Each call continues after the previous '
   'one.';
 
-create function public.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
+create function public.agent_api_end_artifacts(
+  caller jsonb,
+  max_entries integer,
+  window_seconds integer
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -139,7 +143,7 @@ as $$
 declare
   -- Wait until download URLs have expired: their window, and a minute more because they are signed
   -- after access was checked.
-  over_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
+  over_before timestamptz := now() - make_interval(secs => agent_api_end_artifacts.window_seconds + 60);
   -- How many pending artifacts one call looks at.
   pending_per_call constant integer := 200;
   expired_ids text[];
@@ -150,7 +154,7 @@ declare
   abandoned integer := 0;
   remaining integer;
 begin
-  perform agents.authenticate_operator(end_artifacts.caller);
+  perform agents.authenticate_operator(agent_api_end_artifacts.caller);
   perform artifacts.lock_sweep();
 
   expired_ids := array(
@@ -158,12 +162,12 @@ begin
     from artifacts.artifacts a
     where a.ended_at is null and a.state <> 'pending' and coalesce(a.deleted_at, a.expires_at) < over_before
     order by coalesce(a.deleted_at, a.expires_at)
-    limit end_artifacts.max_entries
+    limit agent_api_end_artifacts.max_entries
     for update skip locked
   );
   pending_ids := artifacts.next_pending(pending_per_call);
   abandoned_ids := artifacts.abandoned_among(pending_ids);
-  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries);
+  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - agent_api_end_artifacts.max_entries);
   if remaining > 0 then
     -- Not all of the found artifacts can end in this call. The walk begins again, to find the
     -- others.
@@ -176,7 +180,7 @@ begin
     from artifacts.artifacts a
     where a.artifact_id = any (abandoned_ids)
     order by a.created_at
-    limit end_artifacts.max_entries - cardinality(expired_ids)
+    limit agent_api_end_artifacts.max_entries - cardinality(expired_ids)
     for update skip locked
   );
 
@@ -194,7 +198,7 @@ begin
     if ended.state = 'pending' then
       abandoned := abandoned + 1;
       perform agents.record_event(
-        end_artifacts.caller, null, 'artifact.abandoned', ended.agent_id, ended.artifact_id,
+        agent_api_end_artifacts.caller, null, 'artifact.abandoned', ended.agent_id, ended.artifact_id,
         jsonb_build_object('key', ended.key)
       );
     else
@@ -202,7 +206,7 @@ begin
       -- A deleted artifact got its event when it was deleted.
       if ended.state <> 'deleted' then
         perform agents.record_event(
-          end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id,
+          agent_api_end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id,
           jsonb_build_object('key', ended.key)
         );
       end if;
@@ -218,14 +222,14 @@ begin
   return json_build_object('expired', expired, 'abandoned', abandoned, 'remaining', remaining);
 end
 $$;
-comment on function public.end_artifacts(jsonb, integer, integer) is
+comment on function public.agent_api_end_artifacts(jsonb, integer, integer) is
   'Marks expired, deleted and abandoned artifacts, and writes one event for each that was not '
   'deleted before. Returns {expired, abandoned, remaining}. expired includes deleted ones. '
   'remaining counts at most a few thousand, plus 1 for pending artifacts until all were looked '
   'at. window_seconds: the longest life of a download URL, at most a day. Raises forbidden for an '
   'agent.';
 
-create function public.forget_ended(caller jsonb, max_entries integer) returns json
+create function public.agent_api_forget_ended(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
@@ -236,7 +240,7 @@ declare
   forgotten_ids text[];
   remaining integer;
 begin
-  perform agents.authenticate_operator(forget_ended.caller);
+  perform agents.authenticate_operator(agent_api_forget_ended.caller);
   perform artifacts.lock_sweep();
 
   forgotten_ids := array(
@@ -244,7 +248,7 @@ begin
     from artifacts.artifacts a
     where a.removed_at is not null and a.ended_at < oldest
     order by a.ended_at
-    limit forget_ended.max_entries
+    limit agent_api_forget_ended.max_entries
     for update skip locked
   );
   -- Delete grants first, and in bounded numbers: one artifact may have any number of them.
@@ -253,7 +257,7 @@ begin
     select m.grant_id
     from artifacts.grants m
     where m.artifact_id = any (forgotten_ids)
-    limit forget_ended.max_entries
+    limit agent_api_forget_ended.max_entries
   ));
   delete from artifacts.grants g
   where g.grant_id = any (array(
@@ -261,7 +265,7 @@ begin
     from artifacts.grants m
     where m.live_until < oldest
     order by m.live_until
-    limit forget_ended.max_entries
+    limit agent_api_forget_ended.max_entries
     for update skip locked
   ));
   delete from artifacts.artifacts a
@@ -290,6 +294,6 @@ begin
   return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.forget_ended(jsonb, integer) is
+comment on function public.agent_api_forget_ended(jsonb, integer) is
   'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
   'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';

@@ -30,21 +30,22 @@ comment on function artifacts.surplus_of(artifacts.artifacts) is
   'How many excess bytes an artifact has at its upload path: for a pending one, those beyond its '
   'registered size; for any other, all of them. No row: none.';
 
-create function public.record_surplus_uploads(caller jsonb) returns json
+create function public.agent_api_record_surplus_uploads(caller jsonb) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  -- As many uploads as collect_dead_objects looks at, and some that are next to be cleared.
+  -- As many uploads as agent_api_collect_dead_objects looks at, and some that are next to be
+  -- cleared.
   names_per_call constant integer := 200;
   cleared_per_call constant integer := 200;
   cleared_before constant timestamptz := now() - interval '1 hour';
   looked_at text[];
   changed_ids text[];
 begin
-  perform agents.authenticate_operator(record_surplus_uploads.caller);
+  perform agents.authenticate_operator(agent_api_record_surplus_uploads.caller);
   perform artifacts.lock_sweep();
 
   looked_at := array(
@@ -83,7 +84,7 @@ begin
   return json_build_object('looked_at', cardinality(looked_at));
 end
 $$;
-comment on function public.record_surplus_uploads(jsonb) is
-  'Records the excess bytes of the uploads that collect_dead_objects looks at next, before they '
-  'are removed, and clears excess that was not seen again for an hour. Returns {looked_at: how '
-  'many artifacts}. Raises forbidden for an agent.';
+comment on function public.agent_api_record_surplus_uploads(jsonb) is
+  'Records the excess bytes of the uploads that agent_api_collect_dead_objects looks at next, '
+  'before they are removed, and clears excess that was not seen again for an hour. Returns '
+  '{looked_at: how many artifacts}. Raises forbidden for an agent.';

@@ -14,12 +14,12 @@ comment on table artifacts.sweeps is
   'One row: when the sweep is scheduled, and when it last ran. pg_cron shows a schedule only to '
   'the role that created it.';
 comment on column artifacts.sweeps.schedule is
-  'What schedule_sweep last gave pg_cron; null: never.';
+  'What agent_api_schedule_sweep last gave pg_cron; null: never.';
 comment on column artifacts.sweeps.swept_at is 'When a call of /sweep last finished; null: never.';
 
 insert into artifacts.sweeps default values;
 
-create function public.schedule_sweep(
+create function public.agent_api_schedule_sweep(
   schedule text default '*/2 * * * *',
   url_secret text default 'project_url',
   key_secret text default 'secret_key'
@@ -50,7 +50,7 @@ begin
   if to_regclass('vault.decrypted_secrets') is null then
     missing := missing || 'the extension supabase_vault'::text;
   else
-    foreach secret in array array[schedule_sweep.url_secret, schedule_sweep.key_secret] loop
+    foreach secret in array array[agent_api_schedule_sweep.url_secret, agent_api_schedule_sweep.key_secret] loop
       -- The schema may be missing. `supabase db lint` checks constant dynamic SQL, so `format`
       -- hides the schema's name until this runs.
       execute format('select exists (select from %I.decrypted_secrets where name = $1)', 'vault')
@@ -69,28 +69,28 @@ begin
   -- This replaces an existing job of the same name.
   execute format('select %I.schedule($1, $2, $3)', 'cron') using
     'agent-artifacts-sweep',
-    schedule_sweep.schedule,
+    agent_api_schedule_sweep.schedule,
     format(
       'select net.http_post('
       || 'url := ' || read_secret || ' || ''/functions/v1/agent-artifacts/sweep'', '
       || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', ' || read_secret || '), '
       || 'body := ''{"limit": 1000}''::jsonb, '
       || 'timeout_milliseconds := 60000)',
-      schedule_sweep.url_secret,
-      schedule_sweep.key_secret
+      agent_api_schedule_sweep.url_secret,
+      agent_api_schedule_sweep.key_secret
     );
-  update artifacts.sweeps s set schedule = schedule_sweep.schedule where s.only_row;
-  return json_build_object('job', 'agent-artifacts-sweep', 'schedule', schedule_sweep.schedule);
+  update artifacts.sweeps s set schedule = agent_api_schedule_sweep.schedule where s.only_row;
+  return json_build_object('job', 'agent-artifacts-sweep', 'schedule', agent_api_schedule_sweep.schedule);
 end
 $$;
-comment on function public.schedule_sweep(text, text, text) is
+comment on function public.agent_api_schedule_sweep(text, text, text) is
   'Makes pg_cron call /sweep on a schedule through pg_net, with the URL and the secret key that '
   'Vault stores under these names. A later call replaces the schedule. Raises '
   'object_not_in_prerequisite_state, which says what is missing.';
 
 do $$
 begin
-  perform public.schedule_sweep();
+  perform public.agent_api_schedule_sweep();
 exception when object_not_in_prerequisite_state then
   raise notice '%', sqlerrm;
 end

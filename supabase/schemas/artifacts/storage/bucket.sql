@@ -120,7 +120,7 @@ $$;
 comment on function artifacts.require_bucket() is
   'Raises misconfigured if the bucket is missing, or if it keeps versions.';
 
-create function public.check_bucket() returns json
+create function public.agent_api_check_bucket() returns json
 language plpgsql
 stable
 security invoker
@@ -131,6 +131,6 @@ begin
   return json_build_object('status', 'ok');
 end
 $$;
-comment on function public.check_bucket() is
+comment on function public.agent_api_check_bucket() is
   'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. '
   'Raises misconfigured.';

@@ -1,6 +1,6 @@
 -- The end of a verification: compares what was observed with what was registered.
 
-create function public.finish_commit(
+create function public.agent_api_finish_commit(
   caller jsonb,
   artifact_id text,
   lease_token uuid,
@@ -19,10 +19,10 @@ declare
   decided_attempt integer;
   superseded_id text;
 begin
-  caller_agent := agents.admit(finish_commit.caller);
+  caller_agent := agents.admit(agent_api_finish_commit.caller);
   select a.* into artifact
   from artifacts.artifacts a
-  where a.artifact_id = finish_commit.artifact_id;
+  where a.artifact_id = agent_api_finish_commit.artifact_id;
 
   -- Commits of one `key` run one at a time, so that exactly one artifact is current. This lock
   -- comes before any row lock, so that two commits cannot deadlock.
@@ -32,36 +32,38 @@ begin
 
   select a.* into artifact
   from artifacts.artifacts a
-  where a.artifact_id = finish_commit.artifact_id
+  where a.artifact_id = agent_api_finish_commit.artifact_id
   for update;
 
   -- Whatever the verdict is, the attempt ends here.
   delete from artifacts.verifications v
-  where v.artifact_id = artifact.artifact_id and v.lease_token = finish_commit.lease_token
+  where v.artifact_id = artifact.artifact_id and v.lease_token = agent_api_finish_commit.lease_token
   returning v.attempt into decided_attempt;
 
   if not found then
     perform artifacts.refuse_ended(artifact);
-    if artifact.state <> 'pending' and artifact.sha256 = finish_commit.expected_sha256 then
+    if artifact.state <> 'pending' and artifact.sha256 = agent_api_finish_commit.expected_sha256 then
       return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
     end if;
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
 
-  if finish_commit.observed_size <> artifact.size_bytes
-    or finish_commit.observed_sha256 is distinct from finish_commit.expected_sha256
+  if agent_api_finish_commit.observed_size <> artifact.size_bytes
+    or agent_api_finish_commit.observed_sha256 is distinct from agent_api_finish_commit.expected_sha256
   then
     update artifacts.artifacts a
     set rejected_attempts = decided_attempt
     where a.artifact_id = artifact.artifact_id;
 
-    if finish_commit.observed_size <> artifact.size_bytes then
+    if agent_api_finish_commit.observed_size <> artifact.size_bytes then
       return json_build_object(
-        'verdict', 'size_mismatch', 'expected', artifact.size_bytes, 'actual', finish_commit.observed_size
+        'verdict', 'size_mismatch', 'expected', artifact.size_bytes, 'actual',
+        agent_api_finish_commit.observed_size
       );
     end if;
     return json_build_object(
-      'verdict', 'checksum_mismatch', 'expected', finish_commit.expected_sha256, 'actual', finish_commit.observed_sha256
+      'verdict', 'checksum_mismatch', 'expected', agent_api_finish_commit.expected_sha256, 'actual',
+      agent_api_finish_commit.observed_sha256
     );
   end if;
 
@@ -79,7 +81,7 @@ begin
 
   update artifacts.artifacts a
   set state = 'committed',
-      sha256 = finish_commit.observed_sha256,
+      sha256 = agent_api_finish_commit.observed_sha256,
       sealed_attempt = decided_attempt,
       committed_at = committed.at,
       expires_at = committed.at + make_interval(hours => 24 * a.ttl_days)
@@ -88,20 +90,21 @@ begin
   returning a.* into artifact;
 
   perform agents.record_event(
-    finish_commit.caller, caller_agent, 'artifact.committed',
+    agent_api_finish_commit.caller, caller_agent, 'artifact.committed',
     artifact.agent_id, artifact.artifact_id,
     jsonb_build_object('key', artifact.key, 'sha256', artifact.sha256, 'superseded', superseded_id)
   );
   if superseded_id is not null then
     perform agents.record_event(
-      finish_commit.caller, caller_agent, 'artifact.superseded', artifact.agent_id, superseded_id,
+      agent_api_finish_commit.caller, caller_agent, 'artifact.superseded', artifact.agent_id,
+      superseded_id,
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
   end if;
   return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
 end
 $$;
-comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) is
+comment on function public.agent_api_finish_commit(jsonb, text, uuid, text, bigint, text) is
   'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
   '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}. After a mismatch, the '
   'caller must remove the object at that path. Raises commit_in_progress if the lease was lost: '

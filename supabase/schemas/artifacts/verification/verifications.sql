@@ -1,11 +1,13 @@
 -- Verifying the bytes of an artifact. /commit takes several steps, so that no transaction stays
 -- open while bytes are read:
---   begin_commit          takes a lease and says which object to verify, and where to start
---   leave_move            keeps the lease of a move that may outlast the commit that began it
---   save_commit_progress  saves how much of a large object was hashed, and gives the lease back;
---                         the next call continues there
---   finish_commit         takes what was observed and decides, if the lease is still held
---   release_commit        gives the lease back if no verdict was possible
+--   agent_api_begin_commit          takes a lease and says which object to verify, and where to
+--                                   start
+--   agent_api_leave_move            keeps the lease of a move that may outlast the commit that
+--                                   began it
+--   agent_api_save_commit_progress  saves how much of a large object was hashed, and gives the
+--                                   lease back; the next call continues there
+--   agent_api_finish_commit         takes what was observed and decides, if the lease is still held
+--   agent_api_release_commit        gives the lease back if no verdict was possible
 -- If a commit crashes in between, it leaves a lease that expires and at most one sealed object,
 -- which the next commit uses.
 --
@@ -64,7 +66,7 @@ comment on function artifacts.longest_move(bigint) is
   'How long Storage may take to move an object after nobody waits for the answer any more, before '
   'the move counts as failed: 10 seconds plus one second per MiB.';
 
-create function public.begin_commit(
+create function public.agent_api_begin_commit(
   caller jsonb, artifact_id text, sha256 text, lease_seconds integer
 ) returns json
 language plpgsql
@@ -81,12 +83,12 @@ declare
   attempt_to_verify integer;
   call_ends_at timestamptz;
 begin
-  caller_agent := agents.admit(begin_commit.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, begin_commit.artifact_id);
+  caller_agent := agents.admit(agent_api_begin_commit.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_begin_commit.artifact_id);
   perform artifacts.refuse_ended(artifact);
 
   if artifact.state <> 'pending' then
-    if artifact.sha256 <> begin_commit.sha256 then
+    if artifact.sha256 <> agent_api_begin_commit.sha256 then
       raise sqlstate 'PT409' using message = 'already_committed';
     end if;
     return json_build_object('step', 'done', 'artifact', artifacts.artifact_json(artifact));
@@ -141,7 +143,7 @@ begin
     from artifacts.object_at(artifacts.sealed_path(artifact.artifact_id, attempt_to_verify)) o;
   end if;
 
-  call_ends_at := clock_timestamp() + make_interval(secs => begin_commit.lease_seconds);
+  call_ends_at := clock_timestamp() + make_interval(secs => agent_api_begin_commit.lease_seconds);
   insert into artifacts.verifications as v (
     artifact_id, attempt, lease_token, lease_expires_at, move_awaited_until
   )
@@ -174,7 +176,7 @@ begin
   );
 end
 $$;
-comment on function public.begin_commit(jsonb, text, text, integer) is
+comment on function public.agent_api_begin_commit(jsonb, text, text, integer) is
   'Takes the lease of a commit. Returns {step: "done", artifact} if nothing is left to do; {step: '
   '"moving", artifact} while an earlier commit''s move may be under way; otherwise {step: '
   '"verify", lease_token, incoming_path | null, sealed_path, size, object: {id, version, size | '
@@ -184,7 +186,7 @@ comment on function public.begin_commit(jsonb, text, text, integer) is
   'artifact_not_found, artifact_expired, already_committed, commit_in_progress, upload_missing, '
   'misconfigured.';
 
-create function public.leave_move(artifact_id text, lease_token uuid) returns json
+create function public.agent_api_leave_move(artifact_id text, lease_token uuid) returns json
 language plpgsql
 volatile
 security invoker
@@ -198,22 +200,22 @@ begin
   set move_awaited_until = left_at,
       -- Keep the time that the lease lasts beyond move_awaited_until: the longest move.
       lease_expires_at = left_at + (v.lease_expires_at - v.move_awaited_until)
-  where v.artifact_id = leave_move.artifact_id
-    and v.lease_token = leave_move.lease_token
+  where v.artifact_id = agent_api_leave_move.artifact_id
+    and v.lease_token = agent_api_leave_move.lease_token
     and v.move_awaited_until is not null;
   if not found then
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
-  select a.* into artifact from artifacts.artifacts a where a.artifact_id = leave_move.artifact_id;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = agent_api_leave_move.artifact_id;
   return artifacts.artifact_json(artifact);
 end
 $$;
-comment on function public.leave_move(text, uuid) is
+comment on function public.agent_api_leave_move(text, uuid) is
   'Records that the commit that began a move no longer waits for it. The lease stays, for the '
   'move, and lasts from now for longest_move. Returns the artifact. Raises commit_in_progress if '
   'the lease was lost.';
 
-create function public.save_commit_progress(
+create function public.agent_api_save_commit_progress(
   artifact_id text,
   lease_token uuid,
   object_id uuid,
@@ -232,20 +234,20 @@ declare
 begin
   select a.* into artifact
   from artifacts.artifacts a
-  where a.artifact_id = save_commit_progress.artifact_id
+  where a.artifact_id = agent_api_save_commit_progress.artifact_id
   for update;
 
   update artifacts.verifications v
   set lease_token = null,
       lease_expires_at = null,
       move_awaited_until = null,
-      verified_bytes = save_commit_progress.verified_bytes,
-      hash_state = decode(save_commit_progress.hash_state, 'base64'),
-      object_id = save_commit_progress.object_id,
-      object_version = save_commit_progress.object_version,
+      verified_bytes = agent_api_save_commit_progress.verified_bytes,
+      hash_state = decode(agent_api_save_commit_progress.hash_state, 'base64'),
+      object_id = agent_api_save_commit_progress.object_id,
+      object_version = agent_api_save_commit_progress.object_version,
       progress_at = clock_timestamp()
-  where v.artifact_id = save_commit_progress.artifact_id
-    and v.lease_token = save_commit_progress.lease_token
+  where v.artifact_id = agent_api_save_commit_progress.artifact_id
+    and v.lease_token = agent_api_save_commit_progress.lease_token
   returning v.attempt into verified_attempt;
   if not found then
     raise sqlstate 'PT409' using message = 'commit_in_progress';
@@ -258,12 +260,12 @@ begin
   return artifacts.artifact_json(artifact);
 end
 $$;
-comment on function public.save_commit_progress(text, uuid, uuid, text, bigint, text) is
+comment on function public.agent_api_save_commit_progress(text, uuid, uuid, text, bigint, text) is
   'Saves the SHA-256 state (base64) of the first verified_bytes of one object, and gives the '
   'lease back. Returns the artifact. Raises commit_in_progress if the lease was lost: then '
   'nothing is saved.';
 
-create function public.release_commit(artifact_id text, lease_token uuid) returns json
+create function public.agent_api_release_commit(artifact_id text, lease_token uuid) returns json
 language sql
 volatile
 security invoker
@@ -272,19 +274,19 @@ as $$
   with released as (
     update artifacts.verifications v
     set lease_token = null, lease_expires_at = null, move_awaited_until = null
-    where v.artifact_id = release_commit.artifact_id and v.lease_token = release_commit.lease_token
+    where v.artifact_id = agent_api_release_commit.artifact_id and v.lease_token = agent_api_release_commit.lease_token
     returning 1
   )
   select json_build_object(
     'released', exists (select from released),
     'upload_version', (
       select o.version
-      from artifacts.object_at(artifacts.incoming_path(release_commit.artifact_id)) o
+      from artifacts.object_at(artifacts.incoming_path(agent_api_release_commit.artifact_id)) o
       where exists (select from released)
     )
   )
 $$;
-comment on function public.release_commit(text, uuid) is
+comment on function public.agent_api_release_commit(text, uuid) is
   'Gives back the lease of a commit that could not be decided, so that the next commit need not '
   'wait until the lease expires. Returns {released, upload_version: the upload''s version in '
   'Storage, null if there is no upload or the lease was lost}.';

@@ -228,7 +228,7 @@ $$;
 comment on function mesh.path_json(mesh.path_reports, timestamptz) is
   'A path as one side reported it at that time; null without a report or a time.';
 
-create function public.forget_paths(caller jsonb, max_entries integer) returns json
+create function public.agent_api_forget_paths(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
@@ -239,14 +239,14 @@ declare
   kept_since constant timestamptz := now() - interval '2 days';
   remaining integer;
 begin
-  perform agents.authenticate_operator(forget_paths.caller);
+  perform agents.authenticate_operator(agent_api_forget_paths.caller);
   delete from mesh.path_reports r
   where r.ctid = any (array(
     select d.ctid
     from mesh.path_reports d
     where d.confirmed_at < kept_since
     order by d.confirmed_at
-    limit forget_paths.max_entries
+    limit agent_api_forget_paths.max_entries
     for update skip locked
   ));
   select count(*) into remaining
@@ -259,7 +259,7 @@ begin
   return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.forget_paths(jsonb, integer) is
+comment on function public.agent_api_forget_paths(jsonb, integer) is
   'Deletes up to max_entries reports of paths that were not repeated for two days, because they '
   'contain addresses. Returns {remaining}, which counts at most a thousand. Raises forbidden for '
   'an agent.';

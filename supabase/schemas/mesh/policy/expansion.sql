@@ -22,7 +22,7 @@ as $$
   cross join lateral jsonb_array_elements_text(r.rule -> 'ports') as p (port)
 $$;
 comment on function mesh.lines_of(jsonb) is
-  'The lines of a policy in the form of plan_policy.';
+  'The lines of a policy in the form of agent_api_plan_policy.';
 
 create function mesh.agents_named(name text) returns table (agent_id text)
 language sql

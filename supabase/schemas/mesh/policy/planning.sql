@@ -83,7 +83,10 @@ comment on function mesh.fingerprint_of(jsonb) is
   'A digest of a policy and of what its plan depends on: the policy in force, which agents have '
   'the tags that either policy names, and the tags of the agents that the tests name.';
 
-create function public.plan_policy(policy jsonb, max_entries integer default 200) returns json
+create function public.agent_api_plan_policy(
+  policy jsonb,
+  max_entries integer default 200
+) returns json
 language plpgsql
 stable
 security invoker
@@ -93,11 +96,11 @@ declare
   changes mesh.policy_change[];
   effects mesh.policy_effects;
 begin
-  perform mesh.refuse_malformed_policy(plan_policy.policy);
-  changes := mesh.changes_of_policy(plan_policy.policy);
+  perform mesh.refuse_malformed_policy(agent_api_plan_policy.policy);
+  changes := mesh.changes_of_policy(agent_api_plan_policy.policy);
   effects := mesh.effects_of(changes);
   return json_build_object(
-    'fingerprint', mesh.fingerprint_of(plan_policy.policy),
+    'fingerprint', mesh.fingerprint_of(agent_api_plan_policy.policy),
     'in_force', (
       select json_build_object(
         'fingerprint', p.fingerprint,
@@ -109,7 +112,7 @@ begin
     ),
     'tags', (
       select coalesce(json_object_agg(a.agent_id, agents.tags_of(a.agent_id)), '{}')
-      from jsonb_array_elements_text(coalesce(plan_policy.policy -> 'agents', '[]')) as a (agent_id)
+      from jsonb_array_elements_text(coalesce(agent_api_plan_policy.policy -> 'agents', '[]')) as a (agent_id)
     ),
     'rules', (
       select json_build_object(
@@ -131,15 +134,15 @@ begin
       )
     ),
     'changed_agents', cardinality(effects.changed_agents),
-    'gained_rules', mesh.policy_rules_json(effects.effective, true, plan_policy.max_entries),
-    'lost_rules', mesh.policy_rules_json(effects.effective, false, plan_policy.max_entries),
-    'gained_pairs', mesh.policy_pairs_json(effects.sights, true, plan_policy.max_entries),
-    'lost_pairs', mesh.policy_pairs_json(effects.sights, false, plan_policy.max_entries),
-    'agents', to_json((effects.changed_agents)[:plan_policy.max_entries])
+    'gained_rules', mesh.policy_rules_json(effects.effective, true, agent_api_plan_policy.max_entries),
+    'lost_rules', mesh.policy_rules_json(effects.effective, false, agent_api_plan_policy.max_entries),
+    'gained_pairs', mesh.policy_pairs_json(effects.sights, true, agent_api_plan_policy.max_entries),
+    'lost_pairs', mesh.policy_pairs_json(effects.sights, false, agent_api_plan_policy.max_entries),
+    'agents', to_json((effects.changed_agents)[:agent_api_plan_policy.max_entries])
   );
 end
 $$;
-comment on function public.plan_policy(jsonb, integer) is
+comment on function public.agent_api_plan_policy(jsonb, integer) is
   'What the project would gain and lose by a policy, {source, rules: [{from: [name], to: [name], '
   'ports: [number], proto}], agents?: the agents that its tests name}: {fingerprint, in_force: '
   '{fingerprint, applied_at, finished, rules} | null, tags: {agent_id: [tag]} of those agents, '
@@ -193,7 +196,7 @@ $$;
 comment on function mesh.policy_pairs_json(mesh.policy_sight[], boolean, integer) is
   'The first pairs that begin, or cease, to see each other.';
 
-create function public.read_policy() returns json
+create function public.agent_api_read_policy() returns json
 language sql
 stable
 security invoker
@@ -208,6 +211,6 @@ as $$
   )
   from mesh.policies p
 $$;
-comment on function public.read_policy() is
+comment on function public.agent_api_read_policy() is
   'The policy in force: {source: the file as it was written, fingerprint, applied_at, finished_at: '
-  'null while apply_policy has to be called again, rules}. Null before the first.';
+  'null while agent_api_apply_policy has to be called again, rules}. Null before the first.';

@@ -2,8 +2,8 @@
 -- of mesh.rules, one for each two agents, so code that reads rules need not know about the policy.
 --
 -- Locks, before step 1 of the order in config_versions.sql and after access locks:
---   - the policy: a change of tags takes it in shared mode, apply_policy exclusively. So neither
---     misses what the other changes.
+--   - the policy: a change of tags takes it in shared mode, agent_api_apply_policy exclusively. So
+--     neither misses what the other changes.
 --   - its rules: a change of tags that the policy names takes it exclusively. So if two agents get
 --     tags at the same time, the second sees the tags of the first.
 
@@ -34,7 +34,7 @@ comment on table mesh.policies is
 comment on column mesh.policies.source is 'The file as it was written, with its comments.';
 comment on column mesh.policies.fingerprint is 'The fingerprint of the plan that was applied.';
 comment on column mesh.policies.finished_at is
-  'When the last of its rules was made; null: apply_policy has to be called again.';
+  'When the last of its rules was made; null: agent_api_apply_policy has to be called again.';
 comment on column mesh.policies.rules is
   'How many rules of the policy are in mesh.rules. Changes only under the lock of the policy or of '
   'its rules.';

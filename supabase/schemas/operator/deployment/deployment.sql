@@ -1,6 +1,6 @@
 -- Compares this database with a checkout of the project, for `deno task doctor`.
 
-create function public.inspect_deployment(operations text[]) returns json
+create function public.agent_api_inspect_deployment(operations text[]) returns json
 language plpgsql
 stable
 security invoker
@@ -48,7 +48,7 @@ begin
   into callable_operations, open_operations
   from pg_catalog.pg_proc p
   where p.pronamespace = 'public'::regnamespace
-    and p.proname = any (inspect_deployment.operations);
+    and p.proname = any (agent_api_inspect_deployment.operations);
 
   select coalesce(array_agg(n.nspname order by n.nspname), '{}') into open_schemas
   from pg_catalog.pg_namespace n
@@ -65,15 +65,15 @@ begin
     'migrations', migrations,
     'missing_operations', array(
       select o.name
-      from unnest(inspect_deployment.operations) as o (name)
+      from unnest(agent_api_inspect_deployment.operations) as o (name)
       where o.name <> all (callable_operations)
       order by o.name
     ),
     'open_operations', open_operations,
     'open_schemas', open_schemas,
-    'functions', agents.function_digests(inspect_deployment.operations),
+    'functions', agents.function_digests(agent_api_inspect_deployment.operations),
     'missing_structure', agents.missing_structure(),
-    'definers', agents.definers(inspect_deployment.operations),
+    'definers', agents.definers(agent_api_inspect_deployment.operations),
     'open_objects', agents.open_objects(),
     'strange_structure', agents.strange_structure(),
     'shared_tables', agents.shared_tables(),
@@ -87,7 +87,7 @@ begin
   );
 end
 $$;
-comment on function public.inspect_deployment(text[]) is
+comment on function public.agent_api_inspect_deployment(text[]) is
   'Compares this database with a checkout whose SQL functions in public have these names: {time, '
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '

@@ -113,7 +113,7 @@ begin
   then
     return null;
   end if;
-  raise exception 'agents.events is append-only: only erase_agent replaces a name' using errcode = '42501';
+  raise exception 'agents.events is append-only: only agent_api_erase_agent replaces a name' using errcode = '42501';
 end
 $$;
 comment on function agents.refuse_other_changes_of_events() is
@@ -174,20 +174,20 @@ comment on function agents.erase_from_events(text, text, integer) is
   'Replaces a name in the oldest max_entries events that have it, and returns how many these were. '
   'Events that are not below horizon() yet wait for the next call.';
 
-create function public.check_erasure(pseudonym text) returns json
+create function public.agent_api_check_erasure(pseudonym text) returns json
 language sql
 stable
 security invoker
 set search_path = ''
 as $$
   select json_build_object(
-    'pseudonym', check_erasure.pseudonym,
+    'pseudonym', agent_api_check_erasure.pseudonym,
     'steps', coalesce(max(s.steps), 0),
     'altered', coalesce(sum((e.details ->> 'altered')::bigint), 0),
     'holds', coalesce(bool_and(e.details ->> 'digest' = agents.digest_of_events(array(
       select n
       from agents.events_after(
-        check_erasure.pseudonym,
+        agent_api_check_erasure.pseudonym,
         split_part(e.details ->> 'first', '.', 1)::xid8,
         split_part(e.details ->> 'first', '.', 2)::bigint - 1,
         -- The agent.erased events also name the pseudonym, and lie among these.
@@ -203,11 +203,11 @@ as $$
   cross join (
     select count(*)::integer as steps
     from agents.events c
-    where c.subject_agent_id = check_erasure.pseudonym and c.action = 'agent.erased'
+    where c.subject_agent_id = agent_api_check_erasure.pseudonym and c.action = 'agent.erased'
   ) s
-  where e.subject_agent_id = check_erasure.pseudonym and e.action = 'agent.erased'
+  where e.subject_agent_id = agent_api_check_erasure.pseudonym and e.action = 'agent.erased'
 $$;
-comment on function public.check_erasure(text) is
+comment on function public.agent_api_check_erasure(text) is
   'Whether the events that an erasure altered still exist in their order, according to their '
-  'digests: {pseudonym, steps, altered, holds}. holds becomes false once forget_events deletes '
-  'some of them.';
+  'digests: {pseudonym, steps, altered, holds}. holds becomes false once agent_api_forget_events '
+  'deletes some of them.';

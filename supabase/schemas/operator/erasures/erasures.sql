@@ -194,7 +194,7 @@ comment on function agents.erase_few(text, text, text[]) is
   'Erases an agent from the tables that have few rows of it. An enrolment that is not locked is '
   'left for the next call.';
 
-create function public.erase_agent(
+create function public.agent_api_erase_agent(
   agent_id text,
   pseudonym text default null,
   max_entries integer default 2000
@@ -206,7 +206,7 @@ set search_path = ''
 as $$
 declare
   chosen constant text := coalesce(
-    erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
+    agent_api_erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
   );
   locked_ids text[];
   most integer;
@@ -214,53 +214,53 @@ declare
   mentions jsonb;
   is_complete boolean;
 begin
-  if agents.is_pseudonym(erase_agent.agent_id) or not agents.is_pseudonym(chosen) then
+  if agents.is_pseudonym(agent_api_erase_agent.agent_id) or not agents.is_pseudonym(chosen) then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
   perform artifacts.refuse_versions();
-  locked_ids := agents.lock_enrolments_naming(erase_agent.agent_id);
+  locked_ids := agents.lock_enrolments_naming(agent_api_erase_agent.agent_id);
   -- From here on, the agent can write nothing. Its earlier writes are finished, and will be erased.
-  perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
+  perform public.agent_api_remove_agent(agent_api_erase_agent.agent_id, false, agent_api_erase_agent.max_entries);
   -- The policy's file would keep the name, and only the operator can change that file.
-  if agents.policy_contains(erase_agent.agent_id) then
+  if agents.policy_contains(agent_api_erase_agent.agent_id) then
     raise sqlstate 'PT409' using
       message = 'policy_rule',
       hint = 'The policy names this agent, in a rule, a test or a comment. Apply one that does not, then erase it.';
   end if;
-  if erase_agent.pseudonym is null then
+  if agent_api_erase_agent.pseudonym is null then
     -- For a record outside the database: after a restore, the agent is erased again by it.
     perform agents.record_event(
       '{"kind": "operator"}', null, 'name.erased', null, null,
       -- Not the pseudonym: no row leads from it to the name, nor to what a name can be tested with.
-      jsonb_build_object('name_hash', encode(agents.hash_of_name(erase_agent.agent_id), 'hex'))
+      jsonb_build_object('name_hash', encode(agents.hash_of_name(agent_api_erase_agent.agent_id), 'hex'))
     );
   end if;
-  perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
-  most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
-  perform agents.erase_few(erase_agent.agent_id, chosen, locked_ids);
-  erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
+  perform agents.erase_counted(agent_api_erase_agent.agent_id, agent_api_erase_agent.max_entries);
+  most := agents.erase_rows(agent_api_erase_agent.agent_id, chosen, agent_api_erase_agent.max_entries);
+  perform agents.erase_few(agent_api_erase_agent.agent_id, chosen, locked_ids);
+  erased_events := agents.erase_from_events(agent_api_erase_agent.agent_id, chosen, agent_api_erase_agent.max_entries);
 
   -- The row of the removal is the last one with the name. Its place takes a hash, so that the agent
   -- stays out.
-  mentions := agents.count_mentions(erase_agent.agent_id);
-  is_complete := greatest(most, erased_events) < erase_agent.max_entries
+  mentions := agents.count_mentions(agent_api_erase_agent.agent_id);
+  is_complete := greatest(most, erased_events) < agent_api_erase_agent.max_entries
     and mentions ->> 'others' = '1'
     and not exists (
       select from jsonb_each_text(mentions) m where m.key <> 'others' and m.value <> '0'
     )
-    and not exists (select from agents.events e where e.subject_agent_id = erase_agent.agent_id)
-    and not exists (select from agents.events e where e.other_agent_id = erase_agent.agent_id)
+    and not exists (select from agents.events e where e.subject_agent_id = agent_api_erase_agent.agent_id)
+    and not exists (select from agents.events e where e.other_agent_id = agent_api_erase_agent.agent_id)
     and not exists (
       select from agents.events e
-      where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
+      where e.actor_agent_id = agent_api_erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
     );
   if is_complete then
     insert into agents.erased_names (name_hash)
-    values (agents.hash_of_name(erase_agent.agent_id))
+    values (agents.hash_of_name(agent_api_erase_agent.agent_id))
     on conflict do nothing;
-    delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
+    delete from agents.removed_agents r where r.agent_id = agent_api_erase_agent.agent_id;
   end if;
   return json_build_object(
     'pseudonym', chosen,
@@ -270,12 +270,12 @@ begin
   );
 end
 $$;
-comment on function public.erase_agent(text, text, integer) is
+comment on function public.agent_api_erase_agent(text, text, integer) is
   'Removes an agent and erases its name: agent keys, grants, peer, rules and requests are deleted; '
   'events, usage, refusals, addresses and the rows of its files, whose bytes the next sweeps '
   'remove, name a random pseudonym instead. A keyed hash of the name keeps the agent out until '
-  'readmit_agent. At most max_entries of each per call: while remaining '
+  'agent_api_readmit_agent. At most max_entries of each per call: while remaining '
   'is true, call it again with the pseudonym of the answer. Once every transaction below '
-  'ended_before has ended, count_mentions says whether somebody named it meanwhile. Raises '
-  'invalid_request, policy_rule while the policy names the agent, and misconfigured while the '
-  'bucket keeps versions: no sweep can remove the bytes.';
+  'ended_before has ended, agent_api_count_mentions says whether somebody named it meanwhile. '
+  'Raises invalid_request, policy_rule while the policy names the agent, and misconfigured while '
+  'the bucket keeps versions: no sweep can remove the bytes.';

@@ -153,22 +153,22 @@ $$;
 comment on function agents.count_mentions(text) is
   'How often the tables name an agent. The larger counts stop at 10,000 each.';
 
-create function public.count_mentions(agent_id text) returns json
+create function public.agent_api_count_mentions(agent_id text) returns json
 language sql
 stable
 security invoker
 set search_path = ''
 as $$
   select json_build_object(
-    'mentions', agents.count_mentions(count_mentions.agent_id),
-    'deciding_enrolments', agents.enrolments_deciding_by(count_mentions.agent_id),
+    'mentions', agents.count_mentions(agent_api_count_mentions.agent_id),
+    'deciding_enrolments', agents.enrolments_deciding_by(agent_api_count_mentions.agent_id),
     'settled_before', pg_snapshot_xmin(pg_current_snapshot()),
     'open_writers', agents.open_writers(5)
   )
 $$;
-comment on function public.count_mentions(text) is
-  'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
-  'usage, refusals, events, others}, deciding_enrolments, settled_before, open_writers}. It does '
-  'not change deciding_enrolments: live enrolments with the name in the fields that decide who '
-  'enrols. Every transaction below settled_before has ended; open_writers are the oldest of the '
-  'others.';
+comment on function public.agent_api_count_mentions(text) is
+  'What agent_api_erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, '
+  'peer, rules, usage, refusals, events, others}, deciding_enrolments, settled_before, '
+  'open_writers}. It does not change deciding_enrolments: live enrolments with the name in the '
+  'fields that decide who enrols. Every transaction below settled_before has ended; open_writers '
+  'are the oldest of the others.';

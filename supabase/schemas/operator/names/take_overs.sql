@@ -1,42 +1,46 @@
 -- Handing a name over: shared with its holder, or taken from it.
 
-create function public.share_agent(agent_id text, way text) returns json
+create function public.agent_api_share_agent(agent_id text, way text) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 begin
-  if agents.is_agent_id(share_agent.agent_id) is not true then
+  if agents.is_agent_id(agent_api_share_agent.agent_id) is not true then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
   end if;
-  if share_agent.way is null
-    or share_agent.way not in ('operator', 'users') and not exists (
+  if agent_api_share_agent.way is null
+    or agent_api_share_agent.way not in ('operator', 'users') and not exists (
       select
       from agents.enrolments e
-      where e.enrolment_id = share_agent.way and not agents.has_ended(e)
+      where e.enrolment_id = agent_api_share_agent.way and not agents.has_ended(e)
     )
   then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "way", "message": "Must be operator, users, or the id of an enrolment that has not ended."}]}';
   end if;
-  perform agents.end_access(share_agent.agent_id);
-  perform agents.add_way(share_agent.agent_id, share_agent.way);
+  perform agents.end_access(agent_api_share_agent.agent_id);
+  perform agents.add_way(agent_api_share_agent.agent_id, agent_api_share_agent.way);
   return json_build_object(
-    'agent_id', share_agent.agent_id,
-    'ways', (select to_json(n.ways) from agents.names n where n.agent_id = share_agent.agent_id)
+    'agent_id', agent_api_share_agent.agent_id,
+    'ways',
+    (select to_json(n.ways) from agents.names n where n.agent_id = agent_api_share_agent.agent_id)
   );
 end
 $$;
-comment on function public.share_agent(text, text) is
+comment on function public.agent_api_share_agent(text, text) is
   'Lets another way in become an agent: operator, users, or an enrolment, which takes the place of '
   'an earlier one. It shares all that the agent has: {agent_id, ways}. Idempotent. Raises '
   'invalid_request, agent_name_taken.';
 
-create function public.take_over_agent(agent_id text, max_entries integer default 2000) returns json
+create function public.agent_api_take_over_agent(
+  agent_id text,
+  max_entries integer default 2000
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -52,50 +56,50 @@ declare
   counted integer;
   is_done boolean;
 begin
-  perform agents.end_access(take_over_agent.agent_id);
-  select * into holder from agents.names n where n.agent_id = take_over_agent.agent_id for update;
+  perform agents.end_access(agent_api_take_over_agent.agent_id);
+  select * into holder from agents.names n where n.agent_id = agent_api_take_over_agent.agent_id for update;
   if holder.agent_id is null or holder.ways = '{operator}' then
     return json_build_object(
-      'agent_id', take_over_agent.agent_id,
+      'agent_id', agent_api_take_over_agent.agent_id,
       'keys', 0, 'peer', false, 'grants', 0, 'artifacts', 0, 'remaining', false
     );
   end if;
-  perform mesh.enter_policy(agents.tags_of(take_over_agent.agent_id));
+  perform mesh.enter_policy(agents.tags_of(agent_api_take_over_agent.agent_id));
   if holder.ways <> '{}' then
     -- From here on, nobody can come in, even if the next calls never come.
-    update agents.names n set ways = '{}' where n.agent_id = take_over_agent.agent_id;
+    update agents.names n set ways = '{}' where n.agent_id = agent_api_take_over_agent.agent_id;
     perform agents.record_event(
-      operator, null, 'agent.taken_over', take_over_agent.agent_id, null,
+      operator, null, 'agent.taken_over', agent_api_take_over_agent.agent_id, null,
       jsonb_build_object('ways', holder.ways)
     );
   end if;
-  revoked_keys := (public.revoke_agent_keys(take_over_agent.agent_id) ->> 'revoked')::integer;
+  revoked_keys := (public.agent_api_revoke_agent_keys(agent_api_take_over_agent.agent_id) ->> 'revoked')::integer;
   update agents.enrolled_agents a
   set ended_at = clock_timestamp()
-  where a.agent_id = take_over_agent.agent_id and a.ended_at is null;
-  peer_removed := (public.remove_peer(operator, take_over_agent.agent_id) ->> 'removed')::boolean;
+  where a.agent_id = agent_api_take_over_agent.agent_id and a.ended_at is null;
+  peer_removed := (public.agent_api_remove_peer(operator, agent_api_take_over_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
-  revoked_grants := agents.end_grants(take_over_agent.agent_id, take_over_agent.max_entries);
+  revoked_grants := agents.end_grants(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
-    take_over_agent.agent_id, false, take_over_agent.max_entries
+    agent_api_take_over_agent.agent_id, false, agent_api_take_over_agent.max_entries
   );
-  perform agents.replace_tags(operator, take_over_agent.agent_id, '{}');
+  perform agents.replace_tags(operator, agent_api_take_over_agent.agent_id, '{}');
   -- What was counted about the former holder is written to the log now, before the next one reads.
-  counted := agents.erase_counted(take_over_agent.agent_id, take_over_agent.max_entries);
+  counted := agents.erase_counted(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
 
-  is_done := greatest(revoked_grants, deleted_artifacts, counted) < take_over_agent.max_entries;
+  is_done := greatest(revoked_grants, deleted_artifacts, counted) < agent_api_take_over_agent.max_entries;
   if is_done then
-    perform agents.forget_holder(take_over_agent.agent_id);
-    perform mesh.rest_addresses(array[take_over_agent.agent_id]);
+    perform agents.forget_holder(agent_api_take_over_agent.agent_id);
+    perform mesh.rest_addresses(array[agent_api_take_over_agent.agent_id]);
     update agents.names n
     set ways = '{operator}',
       taken_at = clock_timestamp(),
       held_since = agents.present_transaction()
-    where n.agent_id = take_over_agent.agent_id;
+    where n.agent_id = agent_api_take_over_agent.agent_id;
   end if;
   return json_build_object(
-    'agent_id', take_over_agent.agent_id,
+    'agent_id', agent_api_take_over_agent.agent_id,
     'keys', revoked_keys,
     'peer', peer_removed,
     'grants', revoked_grants,
@@ -104,7 +108,7 @@ begin
   );
 end
 $$;
-comment on function public.take_over_agent(text, integer) is
+comment on function public.agent_api_take_over_agent(text, integer) is
   'Takes a name from its holder for the operator: ends the holder''s keys, peer, rules, requests, '
   'tags, limits, the grants from and to it and its artifacts, at most max_entries grants and as many '
   'artifacts per call: {agent_id, keys, peer, grants, artifacts, remaining}. While remaining is '

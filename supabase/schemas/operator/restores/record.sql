@@ -12,7 +12,7 @@ comment on table agents.replayed_endings is
   'The events of a record that were replayed after a restore. Rows stay for ever: otherwise, the '
   'same record would later end what has come anew since. Only a restore adds rows.';
 
-create function public.read_project() returns json
+create function public.agent_api_read_project() returns json
 language plpgsql
 stable
 security invoker
@@ -25,11 +25,11 @@ begin
   );
 end
 $$;
-comment on function public.read_project() is
+comment on function public.agent_api_read_project() is
   'A random identifier of this database, the same after a restore and in a copy: {project}. A '
   'record of endings names it.';
 
-create function public.find_lost_events(recorded jsonb) returns json
+create function public.agent_api_find_lost_events(recorded jsonb) returns json
 language plpgsql
 stable
 security invoker
@@ -46,7 +46,7 @@ begin
         substr(l.line ->> 'event_id', 5)::bigint as number,
         l.line ->> 'at' as recorded_at,
         l.place - 1 as place
-      from jsonb_array_elements(find_lost_events.recorded) with ordinality as l (line, place)
+      from jsonb_array_elements(agent_api_find_lost_events.recorded) with ordinality as l (line, place)
     ) r
     -- Older events were in the backup, and have been deleted since.
     where coalesce(r.number >= oldest_kept, true)
@@ -61,12 +61,12 @@ begin
   ));
 end
 $$;
-comment on function public.find_lost_events(jsonb) is
+comment on function public.agent_api_find_lost_events(jsonb) is
   'Which events of a record a restore has lost: recorded is [{event_id, at}], at most a thousand. '
   '{lost: [place in recorded, from 0]}: those that the log does not have, and that '
-  'note_replayed_event was not called for.';
+  'agent_api_note_replayed_event was not called for.';
 
-create function public.note_replayed_event(event_id text, recorded_at text) returns json
+create function public.agent_api_note_replayed_event(event_id text, recorded_at text) returns json
 language plpgsql
 volatile
 security invoker
@@ -74,18 +74,18 @@ set search_path = ''
 as $$
 begin
   insert into agents.replayed_endings (event_id, recorded_at)
-  values (note_replayed_event.event_id, note_replayed_event.recorded_at)
+  values (agent_api_note_replayed_event.event_id, agent_api_note_replayed_event.recorded_at)
   on conflict do nothing;
   perform agents.record_event(
-    '{"kind": "operator"}', null, 'ending.replayed', null, note_replayed_event.event_id,
-    jsonb_build_object('recorded_at', note_replayed_event.recorded_at)
+    '{"kind": "operator"}', null, 'ending.replayed', null, agent_api_note_replayed_event.event_id,
+    jsonb_build_object('recorded_at', agent_api_note_replayed_event.recorded_at)
   );
-  return json_build_object('event_id', note_replayed_event.event_id);
+  return json_build_object('event_id', agent_api_note_replayed_event.event_id);
 end
 $$;
-comment on function public.note_replayed_event(text, text) is
-  'Records that what an event of a record says was made again, so that find_lost_events leaves it '
-  'out for ever.';
+comment on function public.agent_api_note_replayed_event(text, text) is
+  'Records that what an event of a record says was made again, so that agent_api_find_lost_events '
+  'leaves it out for ever.';
 
 create function agents.next_erasable_name(after text) returns text
 language sql
@@ -104,7 +104,7 @@ $$;
 comment on function agents.next_erasable_name(text) is
   'The first agent after a name that anything names, events too, in byte order; null: none.';
 
-create function public.find_hashed_names(name_hash text, max_entries integer, after text default '')
+create function public.agent_api_find_hashed_names(name_hash text, max_entries integer, after text default '')
 returns json
 language plpgsql
 stable
@@ -112,11 +112,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  wanted constant bytea := decode(find_hashed_names.name_hash, 'hex');
-  name text := find_hashed_names.after;
+  wanted constant bytea := decode(agent_api_find_hashed_names.name_hash, 'hex');
+  name text := agent_api_find_hashed_names.after;
   found_names text[] := array[]::text[];
 begin
-  for step in 1..find_hashed_names.max_entries loop
+  for step in 1..agent_api_find_hashed_names.max_entries loop
     name := agents.next_erasable_name(name);
     exit when name is null;
     if agents.hash_of_name(name) = wanted then
@@ -126,11 +126,11 @@ begin
   return json_build_object('found', to_json(found_names), 'next', name);
 end
 $$;
-comment on function public.find_hashed_names(text, integer, text) is
+comment on function public.agent_api_find_hashed_names(text, integer, text) is
   'The names that have this keyed hash among the max_entries names after the given one: {found: '
   '[agent_id], next: where the next page begins | null}. For an erasure that a restore has undone.';
 
-create function public.keep_out_erased(name_hash text) returns json
+create function public.agent_api_keep_out_erased(name_hash text) returns json
 language plpgsql
 volatile
 security invoker
@@ -138,16 +138,20 @@ set search_path = ''
 as $$
 begin
   insert into agents.erased_names (name_hash)
-  values (decode(keep_out_erased.name_hash, 'hex'))
+  values (decode(agent_api_keep_out_erased.name_hash, 'hex'))
   on conflict do nothing;
   return json_build_object('kept_out', found);
 end
 $$;
-comment on function public.keep_out_erased(text) is
+comment on function public.agent_api_keep_out_erased(text) is
   'Keeps out an erased agent, by the keyed hash of its name, if a restore has lost that: '
   '{kept_out: whether it was not kept out before}.';
 
-create function public.replace_pubkey(agent_id text, pubkey text, endpoint text) returns json
+create function public.agent_api_replace_pubkey(
+  agent_id text,
+  pubkey text,
+  endpoint text
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -156,28 +160,28 @@ as $$
 declare
   peer mesh.peers;
 begin
-  select p.* into peer from mesh.peers p where p.agent_id = replace_pubkey.agent_id;
-  if not found or peer.pubkey = replace_pubkey.pubkey then
-    return json_build_object('agent_id', replace_pubkey.agent_id, 'replaced', false);
+  select p.* into peer from mesh.peers p where p.agent_id = agent_api_replace_pubkey.agent_id;
+  if not found or peer.pubkey = agent_api_replace_pubkey.pubkey then
+    return json_build_object('agent_id', agent_api_replace_pubkey.agent_id, 'replaced', false);
   end if;
-  perform public.register_peer(
+  perform public.agent_api_register_peer(
     caller => '{"kind": "operator"}',
-    agent_id => replace_pubkey.agent_id,
-    pubkey => replace_pubkey.pubkey,
-    endpoint => replace_pubkey.endpoint,
+    agent_id => agent_api_replace_pubkey.agent_id,
+    pubkey => agent_api_replace_pubkey.pubkey,
+    endpoint => agent_api_replace_pubkey.endpoint,
     -- It was checked when the host registered it.
     endpoint_ip => null,
     -- An event does not tell these.
     listen_port => peer.listen_port,
     further_endpoints => case
-      when replace_pubkey.endpoint = peer.endpoint then peer.further_endpoints::text[] else '{}'
+      when agent_api_replace_pubkey.endpoint = peer.endpoint then peer.further_endpoints::text[] else '{}'
     end,
     online_seconds => 0
   );
-  return json_build_object('agent_id', replace_pubkey.agent_id, 'replaced', true);
+  return json_build_object('agent_id', agent_api_replace_pubkey.agent_id, 'replaced', true);
 end
 $$;
-comment on function public.replace_pubkey(text, text, text) is
+comment on function public.agent_api_replace_pubkey(text, text, text) is
   'Gives a peer the public key and the endpoint that its host registered before a restore: '
   '{agent_id, replaced: false if there is no peer, or it has this public key}. Keeps the listen '
   'port, and the further endpoints if the first one is the same. Raises pubkey_in_use.';

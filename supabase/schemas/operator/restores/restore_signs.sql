@@ -1,7 +1,10 @@
--- Signs that this database was restored from a backup and after_restore was not called since, for
--- `deno task doctor`; and what `deno task after-restore` lists.
+-- Signs that this database was restored from a backup and agent_api_after_restore was not called
+-- since, for `deno task doctor`; and what `deno task after-restore` lists.
 
-create function public.find_restore_signs(rendering_revision integer, max_entries integer) returns json
+create function public.agent_api_find_restore_signs(
+  rendering_revision integer,
+  max_entries integer
+) returns json
 language sql
 stable
 security invoker
@@ -9,12 +12,12 @@ set search_path = ''
 as $$
   with ahead as (
     select l.agent_id, l.config_version_highest,
-      v.version + find_restore_signs.rendering_revision as config_version
+      v.version + agent_api_find_restore_signs.rendering_revision as config_version
     from mesh.liveness l
     join mesh.config_versions v on v.agent_id = l.agent_id
-    where l.config_version_highest > v.version + find_restore_signs.rendering_revision
+    where l.config_version_highest > v.version + agent_api_find_restore_signs.rendering_revision
     order by l.agent_id
-    limit find_restore_signs.max_entries
+    limit agent_api_find_restore_signs.max_entries
   ), found as (
     -- Only /commit stores sealed objects, and it writes the row first. Object names are random, so
     -- the first 2000 objects of a larger bucket are a sample.
@@ -31,10 +34,10 @@ as $$
   ), unknown as (
     select f.object_name, f.stored_at
     from found f
-    -- after_restore has already reported the objects from before the epoch began.
+    -- agent_api_after_restore has already reported the objects from before the epoch began.
     where f.stored_at > (select e.begun_at from agents.epochs e)
     order by f.object_name
-    limit find_restore_signs.max_entries
+    limit agent_api_find_restore_signs.max_entries
   )
   select json_build_object(
     'epoch', e.epoch,
@@ -79,14 +82,17 @@ as $$
   )
   from agents.epochs e
 $$;
-comment on function public.find_restore_signs(integer, integer) is
+comment on function public.agent_api_find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
   'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions in the '
   'future, peers_ahead: [{agent_id, config_version_highest, config_version}] of hosts that have '
   'reported a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
   'no artifact}, at most max_entries of each.';
 
-create function public.list_live_keys(max_entries integer, after text default '') returns json
+create function public.agent_api_list_live_keys(
+  max_entries integer,
+  after text default ''
+) returns json
 language sql
 stable
 security invoker
@@ -96,9 +102,9 @@ as $$
     select k.key_id, k.agent_id, k.label, k.created_at,
       k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) as is_live
     from agents.keys k
-    where k.key_id > list_live_keys.after
+    where k.key_id > agent_api_list_live_keys.after
     order by k.key_id
-    limit list_live_keys.max_entries
+    limit agent_api_list_live_keys.max_entries
   )
   select json_build_object(
     'found', coalesce(
@@ -118,10 +124,10 @@ as $$
       ) filter (where e.is_live),
       '[]'
     ),
-    'next', case when count(*) = list_live_keys.max_entries then max(e.key_id) end
+    'next', case when count(*) = agent_api_list_live_keys.max_entries then max(e.key_id) end
   )
   from examined e
 $$;
-comment on function public.list_live_keys(integer, text) is
+comment on function public.agent_api_list_live_keys(integer, text) is
   'The live agent keys among the max_entries keys after the given id: {found: [{key_id, agent_id, '
   'label | null, created_at, last_used_at | null}], next: where the next page begins | null}.';

@@ -1,6 +1,6 @@
 -- After a restore: the operator's `deno task after-restore` calls this before anything else.
 
-create function public.after_restore() returns json
+create function public.agent_api_after_restore() returns json
 language plpgsql
 volatile
 security invoker
@@ -57,7 +57,7 @@ begin
   );
 end
 $$;
-comment on function public.after_restore() is
+comment on function public.agent_api_after_restore() is
   'Begins another epoch, after the database was restored: every position that was handed out is '
   'now refused with position_expired, every config_version is raised beyond any that was ever '
   'handed out, and the transactions of rows from another cluster are now in the past. Returns '

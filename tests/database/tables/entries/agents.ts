@@ -26,7 +26,7 @@ export const AGENTS = {
   },
   "agents.erased_names": {
     size: "grows",
-    ends: { by: "change", function: "public.readmit_agent", why: NAME_STAYS },
+    ends: { by: "change", function: "public.agent_api_readmit_agent", why: NAME_STAYS },
     lives: "an erased agent",
   },
   "agents.key_uses": {
@@ -72,7 +72,7 @@ export const AGENTS = {
   },
   "agents.removed_agents": {
     size: "grows",
-    ends: { by: "change", function: "public.readmit_agent", why: NAME_STAYS },
+    ends: { by: "change", function: "public.agent_api_readmit_agent", why: NAME_STAYS },
     lives: "a removed agent",
     row: { agent_id: "{other}" },
     names: { agent_id: NAME },

@@ -51,7 +51,11 @@ export const ARTIFACTS = {
   },
   "artifacts.orphans": {
     size: "grows",
-    ends: { by: "change", function: "public.collect_dead_objects", why: "the sweep's next round" },
+    ends: {
+      by: "change",
+      function: "public.agent_api_collect_dead_objects",
+      why: "the sweep's next round",
+    },
     nameless: { object_name: "a place in the bucket" },
   },
   "artifacts.project_totals": {

@@ -105,7 +105,7 @@ export const MESH = {
   },
   "mesh.policies": {
     size: { bounded: "one row" },
-    ends: { by: "change", function: "public.apply_policy", why: "the next policy" },
+    ends: { by: "change", function: "public.agent_api_apply_policy", why: "the next policy" },
     lives: "nothing deletes one",
     row: { source: "{}", fingerprint: "of {hex}" },
     names: { source: { value: "// of {name}\n{}", stays: POLICY_STAYS } },
@@ -113,7 +113,7 @@ export const MESH = {
   },
   "mesh.policy_lines": {
     size: { bounded: "the operator's policy has at most 10,000 lines" },
-    ends: { by: "change", function: "public.apply_policy", why: "the next policy" },
+    ends: { by: "change", function: "public.agent_api_apply_policy", why: "the next policy" },
     row: { from_name: "tag:web", to_name: "tag:web", proto: "tcp", port: "1" },
     names: { from_name: { stays: POLICY_STAYS }, to_name: { stays: POLICY_STAYS } },
   },

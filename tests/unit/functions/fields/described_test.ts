@@ -24,10 +24,15 @@ const ANSWER_EXCEPTIONS: Readonly<Record<string, string>> = {
 };
 
 interface Property {
+  /** Such as `the request of /register: key`. */
   readonly where: string;
   readonly name: string;
   readonly schema: FieldSchema;
 }
+
+const DESCRIPTION = "lacks a description";
+const RULE =
+  "lacks a rule: a pattern, a format or a maxLength of a text, both a minimum and a maximum of a number";
 
 /** The properties of an object and of all objects inside it, those in lists included. */
 function propertiesOf(where: string, schema: FieldSchema): Property[] {
@@ -42,13 +47,15 @@ function propertiesOf(where: string, schema: FieldSchema): Property[] {
 
 /** Whether the schema refuses some values of its type, or the type has only a few values. */
 function hasRule(schema: FieldSchema): boolean {
-  const { type, pattern, format, minimum, maximum, anyOf, items } = schema;
+  const { type, pattern, format, minimum, maximum, maxLength, anyOf, items } = schema;
   if (schema.$ref || schema.properties || schema.enum || "const" in schema) return true;
   if (type === "boolean" || type === "null") return true;
   if (anyOf !== undefined) return anyOf.every(hasRule);
   if (items !== undefined) return hasRule(items);
-  if (type === "integer") return minimum !== undefined && maximum !== undefined;
-  return (pattern ?? format) !== undefined;
+  if (type === "integer" || type === "number") {
+    return minimum !== undefined && maximum !== undefined;
+  }
+  return (pattern ?? format ?? maxLength) !== undefined;
 }
 
 /** Whether the field has a description, or refers to a named schema, which has one. */
@@ -60,22 +67,37 @@ function isDescribed({ description, $ref, items }: FieldSchema): boolean {
 function requestProperties({ paths }: OpenApiDocument): Property[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.values(methods).flatMap(({ parameters = [], requestBody }) => [
-      ...parameters.map(({ name, schema }) => ({ where: `${path}: ${name}`, name, schema })),
-      ...propertiesOf(path, requestBody?.content["application/json"].schema ?? {}),
+      ...parameters.map(({ name, schema }) => ({
+        where: `the request of ${path}: ${name}`,
+        name,
+        schema,
+      })),
+      ...propertiesOf(
+        `the request of ${path}`,
+        requestBody?.content["application/json"].schema ?? {},
+      ),
     ])
   );
 }
 
 /** Every property of every answer, in named schemas and in inline ones. */
 function answerProperties({ paths, components }: OpenApiDocument): Property[] {
-  const named = Object.entries(components.schemas)
-    .flatMap(([name, schema]) => propertiesOf(name, schema));
-  const unnamed = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.values(methods).flatMap(({ responses }) =>
-      schemasOf(responses).flatMap((schema) => propertiesOf(`${path} answers`, schema))
-    )
+  const answers = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.values(methods).map(({ responses }) => ({ path, responses }))
+  );
+  const named = Object.entries(components.schemas).flatMap(([name, schema]) => {
+    const mentioning = answers.filter(({ responses }) => mentions(responses, name));
+    const paths = [...new Set(mentioning.map(({ path }) => path))].join(", ");
+    return propertiesOf(`the schema ${name} (${paths || "no answer by itself"})`, schema);
+  });
+  const unnamed = answers.flatMap(({ path, responses }) =>
+    schemasOf(responses).flatMap((schema) => propertiesOf(`the answer of ${path}`, schema))
   );
   return [...named, ...unnamed];
+}
+
+function mentions(described: object, schemaName: string): boolean {
+  return JSON.stringify(described).includes(`"#/components/schemas/${schemaName}"`);
 }
 
 /** The value of every member named `schema`, at any depth. */
@@ -89,28 +111,47 @@ function schemasOf(described: unknown): FieldSchema[] {
 for (const name of FUNCTIONS) {
   Deno.test(`every field of a request to ${name} → a description, and a rule that is checked by the schema alone`, async () => {
     const properties = requestProperties(await readOpenApi(name));
-    assert.ok(properties.length > 20);
-    assert.deepEqual(whatLacks(isDescribed, properties), []);
-    assert.deepEqual(
-      whatLacks(hasRule, properties.filter(({ name }) => !(name in REQUEST_EXCEPTIONS))),
-      [],
-    );
+    assert.ok(properties.length > 20, `only ${properties.length} fields were found`);
+    assert.deepEqual(flawsOf(properties, REQUEST_EXCEPTIONS), []);
   });
 
   Deno.test(`every field of an answer of ${name} → a description, and a rule`, async () => {
     const properties = answerProperties(await readOpenApi(name));
-    assert.ok(properties.length > 40);
-    assert.deepEqual(whatLacks(isDescribed, properties), []);
+    assert.ok(properties.length > 40, `only ${properties.length} fields were found`);
+    assert.deepEqual(flawsOf(properties, ANSWER_EXCEPTIONS), []);
+  });
+}
+
+for (
+  const [schema, flaws] of [
+    [{ type: "string" }, [DESCRIPTION, RULE]],
+    [{ type: "string", description: "A text." }, [RULE]],
+    [{ type: "string", description: "A text.", maxLength: 9 }, []],
+    [{ type: "string", description: "A text.", minLength: 9 }, [RULE]],
+    [{ type: "string", pattern: "^a" }, [DESCRIPTION]],
+    [{ type: "number", description: "A number.", minimum: 0, maximum: 1 }, []],
+    [{ type: "integer", description: "A number.", minimum: 0 }, [RULE]],
+    [{ type: "array", description: "Texts.", items: { type: "string", maxLength: 9 } }, []],
+    [{ type: "array", description: "Texts.", items: { type: "string" } }, [RULE]],
+  ] as [FieldSchema, string[]][]
+) {
+  const short = flaws.map((flaw) => flaw.split(":")[0]).join(", ") || "nothing is missing";
+  Deno.test(`flawsOf() of a field ${JSON.stringify(schema)} → ${short}`, () => {
+    const where = "the request of /register: key";
     assert.deepEqual(
-      whatLacks(hasRule, properties.filter(({ name }) => !(name in ANSWER_EXCEPTIONS))),
-      [],
+      flawsOf([{ where, name: "key", schema }], {}),
+      flaws.map((flaw) => `${where} ${flaw}`),
     );
   });
 }
 
-function whatLacks(
-  isThere: (schema: FieldSchema) => boolean,
+/** What the fields lack: a sentence for each. */
+function flawsOf(
   properties: readonly Property[],
+  exceptions: Readonly<Record<string, string>>,
 ): string[] {
-  return properties.filter(({ schema }) => !isThere(schema)).map(({ where }) => where);
+  return properties.flatMap(({ where, name, schema }) => [
+    ...isDescribed(schema) ? [] : [`${where} ${DESCRIPTION}`],
+    ...hasRule(schema) || name in exceptions ? [] : [`${where} ${RULE}`],
+  ]);
 }

@@ -163,7 +163,7 @@ Deno.test("every pattern of the documents → only what JavaScript, Python and R
     texts.matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g),
     ([, text]) => JSON.parse(text!) as string,
   );
-  assert.ok(patterns.length > 50);
+  assert.ok(patterns.length > 50, `only ${patterns.length} patterns were found`);
   for (const pattern of patterns) {
     assert.doesNotMatch(pattern, NOT_PORTABLE);
     new RegExp(pattern, "u");

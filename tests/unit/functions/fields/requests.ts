@@ -75,7 +75,7 @@ export async function readFields(name: FunctionName): Promise<Field[]> {
   const operations = await readOperations(name);
   // A link (GET) has no body.
   const listed = Object.entries(paths).filter(([, { post }]) => post?.requestBody !== undefined);
-  assert.ok(listed.length >= 9);
+  assert.ok(listed.length >= 9, `only ${listed.length} paths with a body were found`);
   return listed.flatMap(([path, { post }]) => {
     const { requestBody } = post!;
     const { shape } = operations.get(path)!.request as z.ZodObject;

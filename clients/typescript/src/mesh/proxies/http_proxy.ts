@@ -200,8 +200,8 @@ async function forward(
 }
 
 /**
- * If the client ends its side before it has the answer, Node ends the answer midway, like a complete
- * one.
+ * If the client ends its side before it has the answer, Node ends the answer midway, as if it were
+ * complete.
  */
 function breakOffAtEnd({ socket }: IncomingMessage, response: ServerResponse): void {
   const onEnd = () => breakOff(response);
