@@ -43,9 +43,9 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   }),
   // It counts up to max_agents agents of each enrolment.
   call("list_full_enrolments", { quota_bytes: 1e15 }, { bounds: { rows: 3_000, pages: 6_000 } }),
-  // It counts the agents of each enrolment.
+  // It counts every agent of each enrolment.
   call("count_use_of_enrolments", { enrolment_ids: `{${FLEET},${FLEET_TRUST}}` }, {
-    bounds: { rows: 3_000, pages: 6_000 },
+    bounds: { rows: 30_000, pages: 30_000 },
   }),
   call("set_agent_quota", { agent_id: OWNER, quota_bytes: 5 }),
   call("count_tag_losses", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
