@@ -15,7 +15,7 @@ import {
 } from "../conformance/enrolment/enrolments.ts";
 import { Issuer } from "../conformance/enrolment/issuer.ts";
 import { runTask } from "../stack/stack_process.ts";
-import { parseRows } from "./command.ts";
+import { parseRows } from "./run_report.ts";
 
 const AUDIENCE = "https://agents.example.com";
 
