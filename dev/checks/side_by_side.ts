@@ -1,10 +1,11 @@
 import { writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CommandError } from "../../packages/command/command_error.ts";
 import { runProgramTask } from "../../packages/command/run_task.ts";
+import { findUnansweredFields } from "./answered_fields.ts";
 import { addCounts, describeCounts, type TestCounts } from "./test_counts.ts";
 import { unitsOf, withTestFiles } from "./test_files.ts";
 import { writeQueue } from "./test_queue.ts";
@@ -25,6 +26,7 @@ const TEST = fileURLToPath(new URL("./test.ts", import.meta.url));
  *   --each              makes each file a unit
  *   --ignore=<folder>   leaves out the tests below a folder; may be given more than once
  *   --filter=<text>     as in `deno test`
+ *   --answered          fails if no test has had an answer with an optional field
  */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -35,6 +37,7 @@ async function main(): Promise<number> {
       each: { type: "boolean", default: false },
       ignore: { type: "string", multiple: true, default: [] },
       filter: { type: "string" },
+      answered: { type: "boolean", default: false },
     },
   });
   const stacks = Number(values.stacks);
@@ -46,6 +49,8 @@ async function main(): Promise<number> {
   try {
     const queue = join(directory, "queue");
     await writeQueue(queue, units);
+    const answers = join(directory, "answers");
+    await mkdir(answers);
     const options = values.filter === undefined ? [] : [`--filter=${values.filter}`];
     const count = Math.min(stacks, units.length);
     const runs = await Promise.all(
@@ -53,10 +58,18 @@ async function main(): Promise<number> {
         run([`--queue=${queue}`, ...options], {
           isLive: index === 0,
           share: `${index}/${count}`,
+          answers,
         })),
     );
-    console.log(describeCounts(addCounts(runs.map(({ counts }) => counts))));
-    return runs.find(({ code }) => code !== 0)?.code ?? 0;
+    const unanswered = values.answered && values.filter === undefined
+      ? await findUnansweredFields(answers)
+      : [];
+    for (const field of unanswered) {
+      console.log(`No answer of any test had ${field}: assert it in a test.`);
+    }
+    const counts = addCounts(runs.map(({ counts }) => counts));
+    console.log(describeCounts({ ...counts, failed: counts.failed + unanswered.length }));
+    return runs.find(({ code }) => code !== 0)?.code ?? Math.min(1, unanswered.length);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -65,11 +78,15 @@ async function main(): Promise<number> {
 /** Runs tests on one stack. The run ends by itself when this process does. */
 async function run(
   args: readonly string[],
-  { isLive, share }: { readonly isLive: boolean; readonly share: string },
+  { isLive, share, answers }: {
+    readonly isLive: boolean;
+    readonly share: string;
+    readonly answers: string;
+  },
 ) {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-all", TEST, ...args],
-    env: { PORT_SHARE: share },
+    env: { PORT_SHARE: share, ANSWERED_FIELDS: answers },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

@@ -3,19 +3,7 @@ import { UsageError } from "../../packages/command/usage_error.ts";
 import { runTask } from "../../packages/command/run_task.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { noteUnlessNamed } from "../reads/known_agent.ts";
-
-const UNITS = { "": 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
-
-/** `5G`, `500M`, `1000`; null for `none`. Throws UsageError. */
-function bytesOf(text: string): number | null {
-  if (text === "none") return null;
-  const [, number, unit] = /^(\d{1,12})([KMGT]?)$/.exec(text) ?? [];
-  const bytes = Number(number) * UNITS[(unit ?? "") as keyof typeof UNITS];
-  if (Number.isSafeInteger(bytes)) return bytes;
-  throw new UsageError(
-    "--quota takes a number of bytes, such as 500M or 5G; 0 for any number; or none.",
-  );
-}
+import { quotaOf } from "./quota.ts";
 
 await runTask({
   task: "agent:limit",
@@ -31,7 +19,7 @@ await runTask({
   },
   async run({ positionals: [agent_id], values }, output) {
     if (values.quota === undefined) throw new UsageError("Give --quota.");
-    const quota_bytes = bytesOf(values.quota);
+    const quota_bytes = quotaOf(values.quota);
     await noteUnlessNamed(agent_id!);
     const limited = await callAsOperator("set_agent_quota", { agent_id, quota_bytes });
     await output.value(

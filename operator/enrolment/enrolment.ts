@@ -16,6 +16,8 @@ export interface Enrolment {
   readonly uses_left: number | null;
   readonly max_agents: number;
   readonly max_instances: number;
+  /** Bytes; 0: any number; null: the default. Undefined: an older schema. */
+  readonly quota_bytes?: number | null;
   readonly created_at: string;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;

@@ -1,10 +1,12 @@
 import { UsageError } from "../../packages/command/usage_error.ts";
 import { note } from "../../packages/command/terminal/output.ts";
 import { runTask } from "../../packages/command/run_task.ts";
+import { quotaOf } from "../endings/quota.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { readExpiry } from "../key_requests.ts";
 import { readObject } from "./all_enrolments.ts";
 import type { Enrolment } from "./enrolment.ts";
+import { wholeNumber } from "./whole_number.ts";
 
 type Created = Enrolment & { readonly enrolment_key?: string };
 
@@ -67,6 +69,12 @@ await runTask({
       value: "N",
       help: "how many instances of one agent may run at a time; default: 1",
     },
+    quota: {
+      type: "string",
+      value: "BYTES",
+      help:
+        "how much its agents may hold together, such as 500G, or 0 for any number; default: ten times the project's quota for one agent",
+    },
   },
   async run({ positionals: [file], values }, output) {
     if (file !== undefined && Object.values(values).some((value) => value !== undefined)) {
@@ -89,6 +97,7 @@ await runTask({
         ...number("ephemeral-seconds", values["ephemeral-seconds"]),
         ...number("max-agents", values["max-agents"]),
         ...number("max-instances", values["max-instances"]),
+        ...(values.quota !== undefined && { quota_bytes: quotaOf(values.quota) }),
       }
       : { kind: "trust", ...await readObject(file) };
     const created = await callFunctionAsOperator(
@@ -106,10 +115,4 @@ await runTask({
 function number(option: string, text: string | undefined): Record<string, number> {
   if (text === undefined) return {};
   return { [option.replace("-", "_")]: wholeNumber(option, text) };
-}
-
-/** Throws UsageError. */
-function wholeNumber(option: string, text: string): number {
-  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new UsageError(`--${option} takes a whole number.`);
-  return Number(text);
 }

@@ -18,6 +18,7 @@ export const EVENT_TYPES: readonly string[] = [
   "ending.replayed",
   "enrolment.created",
   "enrolment.keys_replaced",
+  "enrolment.limited",
   "enrolment.refused",
   "enrolment.revoked",
   "epoch.begun",

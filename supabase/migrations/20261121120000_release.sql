@@ -1289,7 +1289,8 @@ comment on function agents.tags_of(text) is 'The tags of an agent, in byte order
 
 -- Enrolments. Each says which proof of origin gives an agent key, and to which agent. The operator
 -- creates them. An enrolment changes only in these ways: its uses are counted, the keys of its
--- issuer are replaced, it is revoked, or an erasure replaces a name in it.
+-- issuer are replaced, the operator changes how many agents or bytes it may have, it is revoked, or
+-- an erasure replaces a name in it.
 
 create table agents.enrolments (
   enrolment_id text collate "C" primary key,
@@ -1311,6 +1312,7 @@ create table agents.enrolments (
   max_token_age_seconds integer,
   max_agents integer not null default 1000,
   max_instances integer not null default 1,
+  quota_bytes bigint,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -1348,6 +1350,7 @@ create table agents.enrolments (
     max_agents between 1 and 100000
   ),
   constraint an_agent_has_up_to_a_hundred_instances check (max_instances between 1 and 100),
+  constraint quota_of_an_enrolment_is_not_negative check (quota_bytes >= 0),
   constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
 );
 comment on table agents.enrolments is
@@ -1370,6 +1373,9 @@ comment on column agents.enrolments.max_agents is
 comment on column agents.enrolments.max_instances is
   'How many instances of one agent may have live keys at a time. With 1, the newest key ends the '
   'others, whatever its instance is called.';
+comment on column agents.enrolments.quota_bytes is
+  'How many bytes its agents may hold together; 0: any number; null: a multiple of the project''s '
+  'quota for one agent.';
 
 create index live_trusts_by_issuer on agents.enrolments (issuer)
   where kind = 'trust' and revoked_at is null;
@@ -1480,6 +1486,7 @@ return jsonb_build_object(
   'max_token_age_seconds', enrolment.max_token_age_seconds,
   'max_agents', enrolment.max_agents,
   'max_instances', enrolment.max_instances,
+  'quota_bytes', enrolment.quota_bytes,
   'created_at', agents.iso_timestamp(enrolment.created_at),
   'expires_at', agents.iso_timestamp(enrolment.expires_at),
   'revoked_at', agents.iso_timestamp(enrolment.revoked_at)
@@ -2401,7 +2408,8 @@ create table artifacts.totals (
   committed_bytes bigint not null default 0,
   superseded_bytes bigint not null default 0,
   grants bigint not null default 0,
-  surplus_bytes bigint not null default 0
+  surplus_bytes bigint not null default 0,
+  enrolment_id text collate "C"
 )
 -- fillfactor leaves room for HOT updates: no index covers the columns that change.
 with (fillfactor = 50);
@@ -2410,6 +2418,9 @@ comment on table artifacts.totals is
   'registered bytes, until they are deleted or the sweep ends them; how many of its grants have a '
   'row, including those that ended in the last 30 days; and what it has uploaded beyond the '
   'registered size.';
+comment on column artifacts.totals.enrolment_id is
+  'For which enrolment the bytes count; empty: none; null until the transaction that adds the row '
+  'has looked (count_for_enrolment).';
 
 -- A separate type, because code that builds a row of artifacts.totals itself, by a cast or as a
 -- function's result, fails as soon as the table gets another column.
@@ -2491,6 +2502,163 @@ return case
 end;
 comment on function artifacts.shard() is 'The row of project_totals that this transaction adds to.';
 
+-- schemas/artifacts/enrolment_totals.sql
+
+-- What the agents of each enrolment hold together, updated with every change, so that enrolling many
+-- agents with one enrolment key does not multiply what its holder may store.
+
+create table artifacts.enrolment_totals (
+  enrolment_id text collate "C" not null,
+  by_sweep boolean not null,
+  bytes bigint not null,
+
+  constraint enrolment_totals_pkey primary key (enrolment_id, by_sweep)
+)
+with (fillfactor = 10);
+comment on table artifacts.enrolment_totals is
+  'The registered and surplus bytes of all agents of an enrolment: the sum of its two rows. Agents '
+  'that ended count until their files end: an enrolment key must not get room by leaving and '
+  'enrolling again.';
+comment on column artifacts.enrolment_totals.bytes is
+  'A part of the sum, so it may be negative.';
+comment on column artifacts.enrolment_totals.by_sweep is
+  'Operations that run one at a time (lock_sweep) change one agent''s totals after another, and '
+  'keep their row here locked meanwhile. So they have a separate row: no other transaction that '
+  'holds totals may wait for it.';
+
+create function artifacts.add_to_enrolment_totals(enrolment_id text, bytes bigint) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- A commit, for example, changes no sum: it does not wait for the enrolment's other agents.
+  if add_to_enrolment_totals.bytes = 0 then
+    return;
+  end if;
+  insert into artifacts.enrolment_totals as e (enrolment_id, by_sweep, bytes)
+  values (
+    add_to_enrolment_totals.enrolment_id,
+    coalesce(current_setting('artifacts.has_turn', true) = 'yes', false),
+    add_to_enrolment_totals.bytes
+  )
+  on conflict on constraint enrolment_totals_pkey do update set bytes = e.bytes + excluded.bytes;
+end
+$$;
+comment on function artifacts.add_to_enrolment_totals(text, bigint) is
+  'Adds bytes, which may be negative, to what the agents of an enrolment hold. From then on until '
+  'the transaction ends, registrations of that enrolment wait.';
+
+create function artifacts.count_for_enrolment(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  former text;
+  present text;
+  held_bytes bigint;
+begin
+  -- An agent that registers its first artifact, and the enrolment of that agent, may not see each
+  -- other. Whoever comes second waits here, then sees the other.
+  perform pg_advisory_xact_lock(
+    hashtextextended('enrolment of ' || count_for_enrolment.agent_id, 0)
+  );
+  present := coalesce(
+    (
+      select a.enrolment_id
+      from agents.enrolled_agents a
+      where a.agent_id = count_for_enrolment.agent_id
+    ),
+    ''
+  );
+  select t.enrolment_id,
+    t.pending_bytes + t.committed_bytes + t.superseded_bytes + t.surplus_bytes
+  into former, held_bytes
+  from artifacts.totals t
+  where t.agent_id = count_for_enrolment.agent_id
+  for no key update;
+  if not found or former = present then
+    return;
+  end if;
+  update artifacts.totals t
+  set enrolment_id = present
+  where t.agent_id = count_for_enrolment.agent_id;
+  -- The same order in every transaction prevents deadlocks.
+  if former < present and former <> '' then
+    perform artifacts.add_to_enrolment_totals(former, -held_bytes);
+  end if;
+  if present <> '' then
+    perform artifacts.add_to_enrolment_totals(present, held_bytes);
+  end if;
+  if former > present then
+    perform artifacts.add_to_enrolment_totals(former, -held_bytes);
+  end if;
+end
+$$;
+comment on function artifacts.count_for_enrolment(text) is
+  'Makes the bytes of an agent count for the enrolment by which it now comes, and for no other. '
+  'Call it after agents.enrolled_agents has changed.';
+
+create function artifacts.quota_of_enrolment(enrolment_quota bigint, agent_quota bigint) returns bigint
+language sql
+immutable
+return coalesce(enrolment_quota, 10 * agent_quota);
+comment on function artifacts.quota_of_enrolment(bigint, bigint) is
+  'How many bytes the agents of an enrolment may hold together; 0: any number. An enrolment without '
+  'a quota of its own has room for ten agents that use up the project''s quota. So the quota that '
+  'the operator has set also bounds an enrolment key that leaks, and ordinary fleets, whose agents '
+  'mostly hold little, have room. A project without a quota sets none here either.';
+
+create function artifacts.refuse_beyond_enrolment(
+  agent_id text,
+  size bigint,
+  agent_quota bigint
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  came_by constant text := (
+    select t.enrolment_id
+    from artifacts.totals t
+    where t.agent_id = refuse_beyond_enrolment.agent_id
+  );
+  quota bigint;
+  held_bytes bigint;
+begin
+  select artifacts.quota_of_enrolment(e.quota_bytes, refuse_beyond_enrolment.agent_quota)
+  into quota
+  from agents.enrolments e
+  where e.enrolment_id = came_by;
+  if quota is null or quota = 0 then
+    return;
+  end if;
+  select sum(t.bytes) into held_bytes
+  from artifacts.enrolment_totals t
+  where t.enrolment_id = came_by;
+  if held_bytes > quota then
+    raise sqlstate 'PT409' using
+      message = 'quota_exceeded',
+      detail = json_build_object(
+        'limit', 'bytes_of_enrolment',
+        'quota_bytes', quota,
+        'held_bytes', held_bytes - refuse_beyond_enrolment.size
+      );
+  end if;
+end
+$$;
+comment on function artifacts.refuse_beyond_enrolment(text, bigint, bigint) is
+  'Raises quota_exceeded if the artifact of this size that the transaction has just registered '
+  'takes the agents of the caller''s enrolment above what they may hold together. The registration '
+  'has locked their sum, so each sees those before it. Expired artifacts count until the sweep ends '
+  'them: subtracting them here would read those of all agents. agent_quota is the project''s.';
+
+-- schemas/artifacts/changes_of_totals.sql
+
+-- Triggers that update the totals of agents, enrolments and the project with every change.
+
 create function artifacts.add_shares(one artifacts.share, other artifacts.share) returns artifacts.share
 language sql
 immutable
@@ -2538,6 +2706,7 @@ set search_path = ''
 as $$
 declare
   net artifacts.share[] := changes;
+  changed record;
 begin
   -- Most changes are of one row, and aggregates cost more than the rest of this function. Not one
   -- `case`, because PostgreSQL would prepare all of it in every transaction.
@@ -2549,25 +2718,38 @@ begin
     -- deadlocks.
     net := artifacts.sum_shares(changes);
   end if;
-  insert into artifacts.totals as t (
-    agent_id, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
-    surplus_bytes
-  )
-  select n.*
-  from unnest(net) n
-  where (
-    n.pending, n.committed, n.superseded, n.pending_bytes, n.committed_bytes, n.superseded_bytes,
-    n.grants, n.surplus_bytes
-  ) <> (0, 0, 0, 0, 0, 0, 0, 0)
-  on conflict on constraint totals_pkey do update
-  set pending = t.pending + excluded.pending,
-      committed = t.committed + excluded.committed,
-      superseded = t.superseded + excluded.superseded,
-      pending_bytes = t.pending_bytes + excluded.pending_bytes,
-      committed_bytes = t.committed_bytes + excluded.committed_bytes,
-      superseded_bytes = t.superseded_bytes + excluded.superseded_bytes,
-      grants = t.grants + excluded.grants,
-      surplus_bytes = t.surplus_bytes + excluded.surplus_bytes;
+  for changed in
+    insert into artifacts.totals as t (
+      agent_id, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes,
+      grants, surplus_bytes
+    )
+    select n.*
+    from unnest(net) n
+    where (
+      n.pending, n.committed, n.superseded, n.pending_bytes, n.committed_bytes, n.superseded_bytes,
+      n.grants, n.surplus_bytes
+    ) <> (0, 0, 0, 0, 0, 0, 0, 0)
+    on conflict on constraint totals_pkey do update
+    set pending = t.pending + excluded.pending,
+        committed = t.committed + excluded.committed,
+        superseded = t.superseded + excluded.superseded,
+        pending_bytes = t.pending_bytes + excluded.pending_bytes,
+        committed_bytes = t.committed_bytes + excluded.committed_bytes,
+        superseded_bytes = t.superseded_bytes + excluded.superseded_bytes,
+        grants = t.grants + excluded.grants,
+        surplus_bytes = t.surplus_bytes + excluded.surplus_bytes
+    returning t.agent_id, t.enrolment_id
+  loop
+    if changed.enrolment_id is null then
+      perform artifacts.count_for_enrolment(changed.agent_id);
+    elsif changed.enrolment_id <> '' then
+      perform artifacts.add_to_enrolment_totals(changed.enrolment_id, (
+        select n.pending_bytes + n.committed_bytes + n.superseded_bytes + n.surplus_bytes
+        from unnest(net) n
+        where n.agent_id = changed.agent_id
+      ));
+    end if;
+  end loop;
   if not found then
     return;
   end if;
@@ -2598,7 +2780,8 @@ begin
 end
 $$;
 comment on function artifacts.add_to_totals(artifacts.share[]) is
-  'Adds these numbers, which may be negative, to the totals of their agents and of the project.';
+  'Adds these numbers, which may be negative, to the totals of their agents, of the enrolments by '
+  'which these came, and of the project.';
 
 create function artifacts.share_in_totals(artifact artifacts.artifacts, sign integer)
 returns artifacts.share
@@ -2804,7 +2987,7 @@ create function artifacts.refuse_beyond_limits(
   quota_bytes bigint,
   max_pending integer,
   max_artifacts integer
-) returns void
+) returns boolean
 language plpgsql
 volatile
 set search_path = ''
@@ -2868,11 +3051,13 @@ begin
         'limit', 'pending_artifacts', 'maximum', refuse_beyond_limits.max_pending
       );
   end if;
+  return held.enrolment_id is distinct from '';
 end
 $$;
 comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer, integer) is
   'Raises quota_exceeded or limit_exceeded if an agent may not register another artifact of this '
-  'size. max_artifacts limits committed and superseded ones, max_pending limits pending ones.';
+  'size. max_artifacts limits committed and superseded ones, max_pending limits pending ones. '
+  'Returns whether its bytes may count for an enrolment, too.';
 
 create function public.agent_api_register_artifact(
   caller jsonb,
@@ -2894,11 +3079,12 @@ as $$
 declare
   caller_agent text;
   registered artifacts.artifacts;
+  may_be_enrolled boolean;
 begin
   caller_agent := agents.admit(agent_api_register_artifact.caller);
   agent_api_register_artifact.agent_id := agents.require_self(caller_agent, agent_api_register_artifact.agent_id);
   perform agents.claim_for_operator(caller_agent, agent_api_register_artifact.agent_id);
-  perform artifacts.refuse_beyond_limits(
+  may_be_enrolled := artifacts.refuse_beyond_limits(
     agent_api_register_artifact.agent_id, agent_api_register_artifact.size,
     artifacts.quota_of(agent_api_register_artifact.agent_id, agent_api_register_artifact.quota_bytes),
     agent_api_register_artifact.max_pending, agent_api_register_artifact.max_artifacts
@@ -2914,6 +3100,11 @@ begin
     agent_api_register_artifact.ttl_days
   )
   returning * into registered;
+  if may_be_enrolled then
+    perform artifacts.refuse_beyond_enrolment(
+      registered.agent_id, registered.size_bytes, agent_api_register_artifact.quota_bytes
+    );
+  end if;
 
   perform agents.record_event(
     agent_api_register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id,
@@ -2928,7 +3119,7 @@ comment on function public.agent_api_register_artifact(
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
   'what the agent''s artifacts may hold together, including surplus uploads (0: no quota), unless '
-  'the agent has a quota of its own. Raises '
+  'the agent has a quota of its own. The agents of an enrolment have another one together. Raises '
   'forbidden, quota_exceeded, limit_exceeded.';
 
 create function public.agent_api_discard_registration(caller jsonb, artifact_id text) returns json
@@ -5907,6 +6098,7 @@ begin
     order by 1
   loop
     insert into artifacts.totals (agent_id) values (repaired_agent) on conflict do nothing;
+    perform artifacts.count_for_enrolment(repaired_agent);
     -- Any other transaction that changes this agent's artifacts waits for this lock before it
     -- commits. So the next statement counts exactly the rows that the totals include.
     select t.* into kept from artifacts.totals t where t.agent_id = repaired_agent for update;
@@ -5954,6 +6146,28 @@ $$;
 comment on function artifacts.missing_in_project_totals() is
   'The sum over all agents minus the totals of the project. It reads one row per agent: for fsck.';
 
+create function artifacts.missing_in_enrolment_totals()
+returns table (enrolment_id text, bytes bigint)
+language sql
+stable
+set search_path = ''
+as $$
+  select s.enrolment_id, sum(s.bytes)::bigint
+  from (
+    select t.enrolment_id,
+      t.pending_bytes + t.committed_bytes + t.superseded_bytes + t.surplus_bytes as bytes
+    from artifacts.totals t
+    where t.enrolment_id <> ''
+    union all
+    select e.enrolment_id, -e.bytes from artifacts.enrolment_totals e
+  ) s
+  group by s.enrolment_id
+  having sum(s.bytes) <> 0
+$$;
+comment on function artifacts.missing_in_enrolment_totals() is
+  'The sum over the agents of each enrolment minus its total, where they differ. It reads one row '
+  'per agent: for fsck.';
+
 create function public.agent_api_check_project_totals() returns json
 language sql
 stable
@@ -5961,11 +6175,17 @@ security invoker
 set search_path = ''
 as $$
   select coalesce(json_object_agg(d.name, d.number) filter (where d.number <> '0'), '{}')
-  from jsonb_each(to_jsonb(artifacts.missing_in_project_totals()) - 'agent_id') as d (name, number)
+  from (
+    select j.key as name, j.value as number
+    from jsonb_each(to_jsonb(artifacts.missing_in_project_totals()) - 'agent_id') j
+    union all
+    select 'bytes of ' || m.enrolment_id, to_jsonb(m.bytes)
+    from artifacts.missing_in_enrolment_totals() m
+  ) d
 $$;
 comment on function public.agent_api_check_project_totals() is
-  'The sum over all agents minus the totals of the project, by name and without zeros; {} if they '
-  'agree.';
+  'The sum over all agents minus the totals of the project, by name and without zeros, and the same '
+  'for the bytes of each enrolment; {} if they agree.';
 
 create function public.agent_api_repair_project_totals() returns json
 language plpgsql
@@ -5979,7 +6199,10 @@ begin
   perform artifacts.lock_sweep();
   -- The same order of locks as in every other transaction. These locks do not block reads.
   lock table artifacts.totals in share row exclusive mode;
+  lock table artifacts.enrolment_totals in share row exclusive mode;
   lock table artifacts.project_totals in share row exclusive mode;
+  perform artifacts.add_to_enrolment_totals(m.enrolment_id, m.bytes)
+  from artifacts.missing_in_enrolment_totals() m;
   missing := artifacts.missing_in_project_totals();
   insert into artifacts.project_totals as p (
     shard, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
@@ -6002,7 +6225,7 @@ begin
 end
 $$;
 comment on function public.agent_api_repair_project_totals() is
-  'Sets the totals of the project to the sum over all agents. Returns {}.';
+  'Sets the totals of the project, and of each enrolment, to the sum over all agents. Returns {}.';
 
 -- schemas/artifacts/deletion.sql
 
@@ -13656,7 +13879,11 @@ begin
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
   delete from agents.former_holders f where f.agent_id = name;
+  perform artifacts.count_for_enrolment(name);
   delete from agents.names n where n.agent_id = name;
+  delete from artifacts.enrolment_totals t
+  where t.enrolment_id = any (locked_ids)
+    and t.enrolment_id in (select e.enrolment_id from agents.enrolments e where e.agent_id = name);
   -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name and e.enrolment_id = any (locked_ids);
   update agents.enrolments e
@@ -13878,6 +14105,7 @@ begin
   delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
   delete from agents.enrolled_agents a where a.agent_id = forget_holder.agent_id;
   delete from agents.former_holders f where f.agent_id = forget_holder.agent_id;
+  perform artifacts.count_for_enrolment(forget_holder.agent_id);
 end
 $$;
 comment on function agents.forget_holder(text) is
@@ -14028,17 +14256,21 @@ comment on function public.agent_api_take_over_agent(text, integer) is
 
 create table agents.structure (
   part text collate "C" primary key,
+  relation text not null,
   statement text not null
 );
 comment on table agents.structure is
-  'What the newest migration left in the schemas agents, artifacts and mesh. Its last statement '
+  'What the migrations made in the schemas agents, artifacts and mesh. The last statement of each '
   'calls record_structure.';
 comment on column agents.structure.part is
   'The name of the part in words, such as "index agents.events_by_agent".';
+comment on column agents.structure.relation is
+  'The table of the part, as regclass prints it with an empty search_path.';
 comment on column agents.structure.statement is
   'The statement that creates the part again if it is missing or was changed.';
 
-create function agents.present_structure() returns table (part text, statement text)
+create function agents.present_structure()
+returns table (part text, relation text, statement text, object text, is_sound boolean)
 language sql
 stable
 -- With an empty search_path, names in the definitions include their schemas.
@@ -14054,86 +14286,84 @@ as $$
     from pg_catalog.pg_class c
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p')
+  ), columns as (
+    select t.oid, t.name, a.attnum, a.attname, a.attnotnull, a.attidentity, a.attgenerated
+    from tables t
+    join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
   )
-  select 'row level security of ' || t.name, format('alter table %s enable row level security;', t.name)
+  select 'row level security of ' || t.name, t.name,
+    format('alter table %s enable row level security;', t.name), 'security ' || t.oid, true
   from tables t
   where t.relrowsecurity
   union all
-  select 'enabled triggers of ' || t.name, format('alter table %s enable trigger user;', t.name)
+  select 'enabled triggers of ' || t.name, t.name, format('alter table %s enable trigger user;', t.name),
+    'enabled triggers ' || t.oid, true
   from tables t
   where not exists (
     select from pg_catalog.pg_trigger g
     where g.tgrelid = t.oid and not g.tgisinternal and g.tgenabled not in ('O', 'A')
   )
   union all
-  select format('trigger %s of %s', g.tgname, t.name),
-    format('drop trigger if exists %I on %s; %s;', g.tgname, t.name, pg_get_triggerdef(g.oid))
+  select format('trigger %s of %s', g.tgname, t.name), t.name,
+    format('drop trigger if exists %I on %s; %s;', g.tgname, t.name, pg_get_triggerdef(g.oid)),
+    'trigger ' || g.oid, true
   from tables t
   join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
+  -- Our triggers call only our functions, and others also make triggers while a migration runs:
+  -- an event trigger can give each new table one.
+  join pg_catalog.pg_proc f on f.oid = g.tgfoid
+  join pg_catalog.pg_namespace n on n.oid = f.pronamespace and n.nspname = any (agents.own_schemas())
   union all
-  select format('constraint %s of %s', k.conname, t.name),
+  select format('constraint %s of %s', k.conname, t.name), t.name,
     -- A constraint that was changed or never validated must go first.
     format(
       'alter table %1$s drop constraint if exists %2$I, add constraint %2$I %3$s;',
       t.name, k.conname, pg_get_constraintdef(k.oid)
-    )
+    ),
+    'constraint ' || k.oid, k.convalidated
   from tables t
   join pg_catalog.pg_constraint k on k.conrelid = t.oid
   -- Not-null constraints are read from pg_attribute: not every PostgreSQL release has them here.
-  where k.contype in ('p', 'u', 'f', 'c', 'x') and k.convalidated
+  where k.contype in ('p', 'u', 'f', 'c', 'x')
   union all
-  select format('not null of %s.%I', t.name, a.attname),
-    format('alter table %s alter column %I set not null;', t.name, a.attname)
-  from tables t
-  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
-  where a.attnotnull
+  select format('not null of %s.%I', c.name, c.attname), c.name,
+    format('alter table %s alter column %I set not null;', c.name, c.attname),
+    format('not null %s.%s', c.oid, c.attnum), true
+  from columns c
+  where c.attnotnull
   union all
-  select format('default of %s.%I', t.name, a.attname), format(
-      'alter table %s alter column %I set default %s;', t.name, a.attname, pg_get_expr(d.adbin, d.adrelid)
-    )
-  from tables t
-  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
-  join pg_catalog.pg_attrdef d on d.adrelid = t.oid and d.adnum = a.attnum
-  where a.attgenerated = ''
+  select format('default of %s.%I', c.name, c.attname), c.name, format(
+      'alter table %s alter column %I set default %s;', c.name, c.attname, pg_get_expr(d.adbin, d.adrelid)
+    ),
+    format('default %s.%s', c.oid, c.attnum), true
+  from columns c
+  join pg_catalog.pg_attrdef d on d.adrelid = c.oid and d.adnum = c.attnum
+  where c.attgenerated = ''
   union all
-  select format('identity of %s.%I', t.name, a.attname), format(
-      'alter table %s alter column %I add generated %s as identity;', t.name, a.attname,
-      case a.attidentity when 'a' then 'always' else 'by default' end
-    )
-  from tables t
-  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
-  where a.attidentity <> ''
+  select format('identity of %s.%I', c.name, c.attname), c.name, format(
+      'alter table %s alter column %I add generated %s as identity;', c.name, c.attname,
+      case c.attidentity when 'a' then 'always' else 'by default' end
+    ),
+    format('identity %s.%s', c.oid, c.attnum), true
+  from columns c
+  where c.attidentity <> ''
   union all
-  select 'index ' || i.indexrelid::regclass,
+  select 'index ' || i.indexrelid::regclass, t.name,
     -- An index that was changed or is not valid has the name.
-    format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid))
+    format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid)),
+    'index ' || i.indexrelid, i.indisvalid
   from tables t
-  join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
+  join pg_catalog.pg_index i on i.indrelid = t.oid
   where not exists (
     select from pg_catalog.pg_constraint k
     where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x')
   )
 $$;
 comment on function agents.present_structure() is
-  'What agents.structure would record now. A disabled trigger, an index that is not valid, and '
-  'a constraint that was not validated count as missing.';
-
-create function agents.record_structure() returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  delete from agents.structure s where s.part <> all (array(select p.part from agents.present_structure() p));
-  insert into agents.structure as s (part, statement)
-  select p.part, p.statement
-  from agents.present_structure() p
-  on conflict on constraint structure_pkey do update set statement = excluded.statement;
-end
-$$;
-comment on function agents.record_structure() is
-  'Replaces the rows of agents.structure with the present structure. Only migrations call it, as '
-  'their last statement.';
+  'The parts of our tables now: {part, relation, statement: as in agents.structure, object: tells '
+  'it from others even if its table or column is renamed, is_sound: false for an index that is not '
+  'valid and a constraint that was not validated, which count as missing}. Leaves out triggers '
+  'that call functions of others.';
 
 create function agents.missing_structure() returns json
 language sql
@@ -14149,7 +14379,7 @@ as $$
     '[]'
   )
   from agents.structure s
-  left join agents.present_structure() p on p.part = s.part
+  left join agents.present_structure() p on p.part = s.part and p.is_sound
   where p.part is null
     -- An identity of the other kind also numbers our rows, and its statement would fail.
     or p.statement <> s.statement and s.part not like 'identity of %'
@@ -14157,6 +14387,85 @@ $$;
 comment on function agents.missing_structure() is
   'The recorded parts that no longer exist under the same name, or are different (is_changed): '
   '[{part, statement that creates it again, is_changed}].';
+
+-- schemas/operator/deployment/recording.sql
+
+-- Which parts of our tables the migrations made. Every migration but the first calls
+-- begin_migration first, and every migration calls record_structure last. What others made or
+-- changed before a migration does not count as made by it.
+
+create table agents.structure_before (
+  part text collate "C" primary key,
+  object text not null,
+  statement text not null
+);
+comment on table agents.structure_before is
+  'What our tables had when the migration began that runs now. Empty between migrations.';
+comment on column agents.structure_before.part is 'As in agents.structure.';
+comment on column agents.structure_before.object is 'As present_structure returns it.';
+comment on column agents.structure_before.statement is
+  'The statement that would have created the part then.';
+
+create function agents.begin_migration() returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- If a migration ran without a transaction and failed halfway, what it has made is its own.
+  if exists (select from agents.structure_before) then
+    return;
+  end if;
+  insert into agents.structure_before (part, object, statement)
+  select p.part, p.object, p.statement
+  from agents.present_structure() p;
+end
+$$;
+comment on function agents.begin_migration() is
+  'Notes what our tables have, so that record_structure can tell what the migration made. Only '
+  'migrations call it, as their first statement.';
+
+create function agents.record_structure() returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  if exists (select from agents.structure) and not exists (select from agents.structure_before) then
+    raise exception 'the migration did not begin with agents.begin_migration()';
+  end if;
+
+  insert into agents.structure as s (part, relation, statement)
+  select p.part, p.relation, p.statement
+  from agents.present_structure() p
+  where p.is_sound
+    -- What was there before must be recorded: otherwise others made it.
+    and not exists (
+      select from agents.structure_before b
+      where (b.object = p.object or b.part = p.part)
+        and b.part not in (select o.part from agents.structure o)
+    )
+    -- What is as it was before stays as recorded: if it differs, others changed it.
+    and not exists (
+      select from agents.structure_before b
+      where b.part = p.part and b.statement = p.statement
+    )
+  on conflict on constraint structure_pkey do update
+    set relation = excluded.relation, statement = excluded.statement;
+
+  -- What the migration dropped or renamed. If a part was missing before, others dropped it.
+  delete from agents.structure s
+  where s.part not in (select p.part from agents.present_structure() p)
+    and (
+      s.part in (select b.part from agents.structure_before b)
+      or to_regclass(s.relation) is null
+    );
+  delete from agents.structure_before b where b.part is not null;
+end
+$$;
+comment on function agents.record_structure() is
+  'Records in agents.structure what the migration made, changed and dropped. Only migrations call '
+  'it, as their last statement.';
 
 -- schemas/operator/deployment/exposure.sql
 
@@ -15106,7 +15415,7 @@ begin
   insert into agents.enrolments (
     enrolment_id, kind, label, key_hash, issuer, audience, jwks, conditions, agent_id,
     agent_template, agent_prefix, tags, uses_left, session_seconds, ephemeral_seconds,
-    single_use_tokens, max_token_age_seconds, max_agents, max_instances, expires_at
+    single_use_tokens, max_token_age_seconds, max_agents, max_instances, quota_bytes, expires_at
   )
   select
     'enr_' || replace(gen_random_uuid()::text, '-', ''),
@@ -15128,6 +15437,7 @@ begin
     e.max_token_age_seconds,
     coalesce(e.max_agents, 1000),
     coalesce(e.max_instances, 1),
+    e.quota_bytes,
     e.expires_at
   from jsonb_to_record(agent_api_put_enrolment.enrolment) as e (
     kind text,
@@ -15147,6 +15457,7 @@ begin
     max_token_age_seconds integer,
     max_agents integer,
     max_instances integer,
+    quota_bytes bigint,
     expires_at timestamptz
   )
   returning * into made;
@@ -15966,6 +16277,10 @@ begin
   ) then
     perform mesh.rest_addresses(array[made.agent_id]);
   end if;
+  if known.enrolment_id is distinct from made.enrolment_id then
+    -- Last, because registrations with both enrolments wait from here on.
+    perform artifacts.count_for_enrolment(made.agent_id);
+  end if;
 
   return json_build_object(
     'agent_id', made.agent_id,
@@ -16120,6 +16435,123 @@ $$;
 comment on function public.agent_api_note_first_use(jsonb) is
   'Records that the calling key from an enrolment was used, and ends the keys of earlier '
   'generations of this instance; or that a user was the first to use a name. Idempotent.';
+
+-- schemas/enrolment/limits.sql
+
+-- The operator changes how many agents and bytes an enrolment may have, and sees which are near.
+
+create function public.agent_api_set_enrolment_limits(
+  caller jsonb,
+  enrolment_id text,
+  limits jsonb
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  limited agents.enrolments;
+begin
+  perform agents.authenticate_operator(agent_api_set_enrolment_limits.caller);
+  -- Waits for running enrolments, which go by the former limits.
+  perform pg_advisory_xact_lock(agents.enrolment_lock(agent_api_set_enrolment_limits.enrolment_id));
+  if coalesce((agent_api_set_enrolment_limits.limits ->> 'max_agents')::bigint, 1) not between 1 and 100000 then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "max_agents", "message": "Must be a whole number from 1 to 100000."}]}';
+  end if;
+  if (agent_api_set_enrolment_limits.limits ->> 'quota_bytes')::bigint < 0 then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "quota_bytes", "message": "Must be a number of bytes, at least 0."}]}';
+  end if;
+  update agents.enrolments e
+  set max_agents = coalesce((agent_api_set_enrolment_limits.limits ->> 'max_agents')::integer, e.max_agents),
+    quota_bytes = case
+      when agent_api_set_enrolment_limits.limits ? 'quota_bytes'
+        then (agent_api_set_enrolment_limits.limits ->> 'quota_bytes')::bigint
+      else e.quota_bytes
+    end
+  where e.enrolment_id = agent_api_set_enrolment_limits.enrolment_id
+  returning * into limited;
+  if not found then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "enrolment_id", "message": "There is no such enrolment."}]}';
+  end if;
+  perform agents.record_event(
+    agent_api_set_enrolment_limits.caller, null, 'enrolment.limited', null, limited.enrolment_id,
+    jsonb_build_object('max_agents', limited.max_agents, 'quota_bytes', limited.quota_bytes)
+  );
+  return agents.enrolment_json(limited);
+end
+$$;
+comment on function public.agent_api_set_enrolment_limits(jsonb, text, jsonb) is
+  'Changes limits of an enrolment: {max_agents, quota_bytes: bytes | 0 (any number) | null (the '
+  'default again)}; what is left out stays. Nothing ends: agents and files beyond a lower limit '
+  'stay, and only new ones are refused. Returns the enrolment. Raises invalid_request, and '
+  'forbidden for an agent.';
+
+create function public.agent_api_list_full_enrolments(quota_bytes bigint, max_entries integer default 1000)
+returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(
+      json_agg(json_build_object(
+        'enrolment_id', f.enrolment_id,
+        'label', f.label,
+        'agents', f.agents,
+        'max_agents', f.max_agents,
+        'held_bytes', f.held_bytes,
+        'quota_bytes', f.quota
+      ) order by f.created_at, f.enrolment_id),
+      '[]'
+    )
+    from (
+      select e.enrolment_id, e.label, e.agent_id, e.max_agents, e.created_at, live.agents,
+        held.bytes as held_bytes,
+        artifacts.quota_of_enrolment(e.quota_bytes, agent_api_list_full_enrolments.quota_bytes) as quota
+      from (
+        select *
+        from agents.enrolments i
+        where not agents.has_ended(i)
+        order by i.created_at, i.enrolment_id
+        limit agent_api_list_full_enrolments.max_entries
+      ) e
+      cross join lateral (
+        select count(*) as agents
+        from (
+          select
+          from agents.enrolled_agents a
+          where a.enrolment_id = e.enrolment_id and a.cut = 0 and a.ended_at is null
+          order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
+          -- No more than decide; after the maximum was lowered, there may be very many.
+          limit e.max_agents
+        ) l
+      ) live
+      cross join lateral (
+        select coalesce(sum(t.bytes), 0) as bytes
+        from artifacts.enrolment_totals t
+        where t.enrolment_id = e.enrolment_id
+      ) held
+    ) f
+    -- An enrolment for one agent needs no second place.
+    where f.agent_id is null and f.agents * 10 >= f.max_agents * 9
+      or f.quota > 0 and f.held_bytes * 10 >= f.quota * 9
+  );
+end
+$$;
+comment on function public.agent_api_list_full_enrolments(bigint, integer) is
+  'The live enrolments whose agents are at least nine tenths of max_agents, or whose bytes are nine '
+  'tenths of the quota, oldest first, among the max_entries oldest: [{enrolment_id, label | null, '
+  'agents, max_agents, held_bytes, quota_bytes (0: none)}]. quota_bytes is the project''s quota for '
+  'one agent.';
 
 -- schemas/enrolment/ends.sql
 
@@ -16751,6 +17183,7 @@ grant select, insert, update, delete on artifacts.grants to service_role;
 grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
+grant select, insert, update, delete on artifacts.enrolment_totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
 grant select, insert, update, delete on artifacts.orphans to service_role;
@@ -16784,6 +17217,7 @@ alter table agents.used_tokens enable row level security;
 alter table agents.enrolment_refusals enable row level security;
 alter table agents.events enable row level security;
 alter table agents.structure enable row level security;
+alter table agents.structure_before enable row level security;
 alter table agents.reads enable row level security;
 alter table agents.repeated_changes enable row level security;
 alter table agents.changed_things enable row level security;
@@ -16798,6 +17232,7 @@ alter table artifacts.grants enable row level security;
 alter table artifacts.grant_downloads enable row level security;
 alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
+alter table artifacts.enrolment_totals enable row level security;
 alter table artifacts.project_totals enable row level security;
 alter table artifacts.walks enable row level security;
 alter table artifacts.orphans enable row level security;
@@ -16935,6 +17370,7 @@ declare
     'public.agent_api_find_hashed_names',
     'public.agent_api_list_live_keys',
     'public.agent_api_list_enrolments',
+    'public.agent_api_list_full_enrolments',
     'public.agent_api_list_trusts',
     'public.agent_api_enrol_with_key',
     'public.agent_api_enrol_with_token',
@@ -16960,6 +17396,7 @@ declare
     'public.agent_api_schedule_sweep',
     'public.agent_api_reencrypt_psks',
     'public.agent_api_set_agent_quota',
+    'public.agent_api_set_enrolment_limits',
     'public.agent_api_set_agent_tags',
     'public.agent_api_count_tag_losses',
     'public.agent_api_apply_policy',

@@ -1,6 +1,7 @@
 /** The service under test, known only by a URL and keys, as its callers know it. */
 import assert from "node:assert/strict";
 import { DescribedFunction } from "./described_answers.ts";
+import { writeAtEnd } from "./fields/answered_fields.ts";
 
 /** Origin of the project under test. */
 export const SUPABASE_URL = required("SUPABASE_URL").replace(/\/$/, "");
@@ -107,7 +108,11 @@ function describedFunction(name: string): Promise<DescribedFunction | null> {
 
 async function fetchDescription(name: string): Promise<DescribedFunction | null> {
   const response = await fetch(functionUrl(`/${name}/openapi.json`));
-  if (response.status === 200) return new DescribedFunction(await response.json());
+  if (response.status === 200) {
+    const described = new DescribedFunction(await response.json());
+    writeAtEnd(name, described.fields);
+    return described;
+  }
   await response.body?.cancel();
   return null;
 }

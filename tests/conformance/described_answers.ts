@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Ajv2020, type AnySchemaObject } from "ajv/2020";
 import addFormats from "ajv-formats";
+import { AnsweredFields } from "./fields/answered_fields.ts";
 
 /** An answer as it was received. */
 export interface ReceivedAnswer {
@@ -64,7 +65,10 @@ const ERROR_SCHEMA = "#/components/schemas/Error";
 export class DescribedFunction {
   readonly #ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
 
+  readonly fields: AnsweredFields;
+
   constructor(readonly document: OpenApiDocument) {
+    this.fields = new AnsweredFields(document);
     addFormats.default(this.#ajv);
     this.#ajv.addVocabulary(["components", "paths"]);
     const { paths, components } = document;
@@ -157,6 +161,7 @@ export class DescribedFunction {
       validate(body),
       `${request}: ${this.#ajv.errorsText(validate.errors)} in ${JSON.stringify(body)}`,
     );
+    this.fields.note(pointer, body);
   }
 
   /**

@@ -209,6 +209,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "schedule_sweep",
     "set_agent_quota",
     "set_agent_tags",
+    "set_enrolment_limits",
     "settle_changes",
     "settle_reads",
     "share_agent",

@@ -1,6 +1,14 @@
 /** The doctor's findings about enrolments. */
 import assert from "node:assert/strict";
-import { endMadeEnrolments, put, revokeAll } from "../conformance/enrolment/enrolments.ts";
+import { tryRegister } from "../conformance/artifacts.ts";
+import {
+  agentOf,
+  endMadeEnrolments,
+  enrol,
+  newName,
+  put,
+  revokeAll,
+} from "../conformance/enrolment/enrolments.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { runTask } from "../stack/stack_process.ts";
 
@@ -43,4 +51,27 @@ Deno.test("an enrolment key of before, for several uses and any name → a note 
   assert.deepEqual([found!.level, others], ["note", []]);
   assert.match(found!.message, new RegExp(`${enrolment_id} \\(of before\\).*every name`));
   assert.ok(found!.paste!.text.includes(`task enrolment:revoke ${enrolment_id}`));
+});
+
+Deno.test("an enrolment with nine tenths of its agents, or of its quota → a note that says which, and a command that allows more; with fewer → none", async () => {
+  const { enrolment_id, enrolment_key } = await put({
+    ...{ uses_left: null, max_agents: 2, quota_bytes: 100, label: "builders" },
+  });
+  const agent = agentOf(await enrol({ enrolment_key, agent_name: newName("vm") }));
+  const register = (size: number) =>
+    tryRegister(agent, { key: "k", mime: "text/plain", size, ttl_days: 1 });
+  assert.equal((await register(80)).status, 200);
+  assert.deepEqual((await findings()).map(({ level }) => level), ["ok"]);
+
+  assert.equal((await register(10)).status, 200);
+  await enrol({ enrolment_key, agent_name: newName("vm") });
+  const [agents, bytes, ...others] = await findings();
+  assert.deepEqual([agents!.level, bytes!.level, others], ["note", "note", []]);
+  assert.match(
+    agents!.message,
+    new RegExp(`${enrolment_id} \\(builders\\) has 2 of at most 2 agents`),
+  );
+  assert.ok(agents!.paste!.text.includes(`task enrolment:limit ${enrolment_id} --max-agents 4`));
+  assert.match(bytes!.message, /hold 90 B of at most 100 B together/);
+  assert.ok(bytes!.paste!.text.includes(`task enrolment:limit ${enrolment_id} --quota 200`));
 });

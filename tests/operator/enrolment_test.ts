@@ -8,6 +8,7 @@ import {
   agentOf,
   endMadeEnrolments,
   enrol,
+  eventsOf,
   newName,
   revokeAll,
   tryEnrol,
@@ -24,7 +25,7 @@ Deno.test.afterEach(async () => {
   await endCreatedAgents();
 });
 
-function task(name: "create" | "keys" | "list" | "revoke" | "try", ...args: string[]) {
+function task(name: "create" | "keys" | "limit" | "list" | "revoke" | "try", ...args: string[]) {
   return runTask(`operator/enrolment/enrolment_${name}.ts`, { args });
 }
 
@@ -81,7 +82,7 @@ Deno.test("enrolment:create with every option → as they say", async () => {
     ...["--label", "builders in eu", "--agent-id", newName("vm"), "--uses", "any"],
     ...["--tag", "tag:eu", "--tag", "tag:builder", "--expires-at", expires],
     ...["--session-seconds", "600", "--ephemeral-seconds", "300"],
-    ...["--max-agents", "20", "--max-instances", "3"],
+    ...["--max-agents", "20", "--max-instances", "3", "--quota", "5M"],
   );
   assert.deepEqual(
     [made.label, made.tags, made.uses_left, made.expires_at, made.session_seconds],
@@ -89,6 +90,7 @@ Deno.test("enrolment:create with every option → as they say", async () => {
   );
   assert.equal(made.ephemeral_seconds, 300);
   assert.deepEqual([made.max_agents, made.max_instances], [20, 3]);
+  assert.equal(made.quota_bytes, 5 * 1024 ** 2);
   const endless = await create("--uses", "20", "--prefix", "new-", "--expires-at", "never");
   assert.deepEqual([endless.uses_left, endless.expires_at], [20, null]);
   const { output } = await task("list");
@@ -235,3 +237,41 @@ Deno.test("enrolment:keys → tokens of the new keys enrol the same agents, thos
     const second = await enrol({ token: await tokenOf(other) });
     assert.deepEqual([second.agent_id, second.generation], [sub, 2]);
   }));
+
+Deno.test("enrolment:limit → more agents and bytes, or fewer; what is left out stays; an event; wrong numbers, or an unknown enrolment → refused, and nothing has changed", async () => {
+  const { enrolment_id } = await create("--uses", "any", "--prefix", "new-");
+  const limitsNow = async () => {
+    const [one] = (await listed()).filter((each) => each.enrolment_id === enrolment_id);
+    const { max_agents, quota_bytes } = one as unknown as Record<string, number | null>;
+    return [max_agents, quota_bytes];
+  };
+  assert.deepEqual(await limitsNow(), [1000, null]);
+  assert.equal(
+    (await task("limit", enrolment_id, "--max-agents", "5000")).output,
+    `${enrolment_id} may have 5000 agents, which may hold ten times the project's quota for one agent together.`,
+  );
+  assert.match(
+    (await task("limit", enrolment_id, "--quota", "5G")).output,
+    /5000 agents, which may hold 5\.0 GiB together\.$/,
+  );
+  await task("limit", enrolment_id, "--max-agents", "7");
+  assert.deepEqual(await limitsNow(), [7, 5 * 1024 ** 3]);
+  const told = (await eventsOf("enrolment.limited"))
+    .filter((event) => event["enrolment_id"] === enrolment_id);
+  assert.equal(told.length, 3);
+  for (
+    const [code, ...args] of [
+      [2, enrolment_id],
+      [2, enrolment_id, "--quota", "5X"],
+      [2, enrolment_id, "--max-agents", "0"],
+      [1, enrolment_id, "--max-agents", "100001"],
+      [1, `enr_${"0".repeat(32)}`, "--max-agents", "5"],
+    ] as const
+  ) {
+    assert.equal((await task("limit", ...args)).code, code, args.join(" "));
+  }
+  assert.deepEqual(await limitsNow(), [7, 5 * 1024 ** 3]);
+  await task("limit", enrolment_id, "--quota", "none");
+  assert.deepEqual(await limitsNow(), [7, null]);
+  await revokeAll(enrolment_id);
+});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { artifactTest, grant, open, publish } from "../conformance/artifacts.ts";
+import { succeed } from "../conformance/client.ts";
 import { eventsOf, known, nextEvents } from "../conformance/changes/feed.ts";
 import { callAsService, withStackDatabase } from "../database/connection.ts";
 import { signIn } from "./signed_in.ts";
@@ -38,6 +39,21 @@ artifactTest(
     });
     // The operator sees the same events as the agent that it names.
     assert.deepEqual(ofOperator.events.map(({ user_id }) => user_id), [user.sub, user.sub]);
+  },
+);
+
+artifactTest(
+  "what a user does in the mesh → events that name the user to the agent, and not to the other side",
+  async ({ planner, builder }) => {
+    const user = await signIn(planner);
+    const after = (await eventsOf("agent-mesh", planner)).latest;
+    const rule = { from_agent: planner.id, to_agent: builder.id, port: 443, proto: "tcp" };
+    await succeed("/agent-mesh/acl/put", { as: user, body: rule });
+    const requested = { type: "rule.requested", actor_kind: "user", actor: planner.id };
+    for (const [as, told] of [[planner, { user_id: user.sub }], [builder, {}]] as const) {
+      const { events } = await nextEvents("agent-mesh", as, { after, count: 1 });
+      assert.deepEqual(known(events), [{ ...requested, agent_id: planner.id, ...rule, ...told }]);
+    }
   },
 );
 

@@ -95,6 +95,8 @@ export interface Facts {
   readonly relay: RelayFacts;
   /** POST /enrolment/list: the first thousand enrolments. */
   readonly enrolments: Reply;
+  /** The answer of `list_full_enrolments`. */
+  readonly fullEnrolments: Reply;
   /** The answer of `read_policy`. */
   readonly policy: Reply;
   /** The answer of `list_psks_to_reencrypt`; null if the functions have no encryption key. */
@@ -161,6 +163,9 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
       }),
     ),
     enrolments,
+    fullEnrolments: await callDatabase(connection, "list_full_enrolments", {
+      quota_bytes: settingsOf({ functions }).ARTIFACTS_QUOTA_BYTES ?? 0,
+    }),
     policy,
     oldPsks: newest_key_id === undefined
       ? null
@@ -209,7 +214,9 @@ export function refusesSecretKey(facts: Facts): boolean {
 }
 
 /** The settings of both functions, by the names of their variables; empty if they tell none. */
-export function settingsOf({ functions }: Facts): Readonly<Record<string, number>> {
+export function settingsOf(
+  { functions }: Pick<Facts, "functions">,
+): Readonly<Record<string, number>> {
   return Object.assign({}, ...functions.map(({ health }) => fieldOf(health, "settings") ?? {}));
 }
 

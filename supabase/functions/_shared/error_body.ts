@@ -52,9 +52,19 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   misconfigured: "The service is not fully configured.",
 };
 
+/** The same, if the limit in `details` is one that all agents of an enrolment share. */
+const MESSAGES_OF_ENROLMENT: Partial<Readonly<Record<ErrorCode, string>>> = {
+  quota_exceeded:
+    "All agents of this agent's enrolment share a quota, which has no room for this artifact. Delete files, or ask the operator for more (`deno task enrolment:limit`).",
+  rate_limited:
+    "Too many requests by all agents of this agent's enrolment together, which share a rate; see `details`. Wait, then send the same request again.",
+};
+
 /** The sentence of an error. */
-export function messageOf({ code, ownMessage }: ServiceError): string {
-  return ownMessage ?? MESSAGES[code];
+export function messageOf({ code, ownMessage, details }: ServiceError): string {
+  const { limit } = Object(details) as { limit?: unknown };
+  const isOfEnrolment = typeof limit === "string" && limit.endsWith("_of_enrolment");
+  return ownMessage ?? (isOfEnrolment ? MESSAGES_OF_ENROLMENT[code] : undefined) ?? MESSAGES[code];
 }
 
 /** The error envelope of the wire contract. */

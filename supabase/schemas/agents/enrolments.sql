@@ -1,6 +1,7 @@
 -- Enrolments. Each says which proof of origin gives an agent key, and to which agent. The operator
 -- creates them. An enrolment changes only in these ways: its uses are counted, the keys of its
--- issuer are replaced, it is revoked, or an erasure replaces a name in it.
+-- issuer are replaced, the operator changes how many agents or bytes it may have, it is revoked, or
+-- an erasure replaces a name in it.
 
 create table agents.enrolments (
   enrolment_id text collate "C" primary key,
@@ -22,6 +23,7 @@ create table agents.enrolments (
   max_token_age_seconds integer,
   max_agents integer not null default 1000,
   max_instances integer not null default 1,
+  quota_bytes bigint,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -59,6 +61,7 @@ create table agents.enrolments (
     max_agents between 1 and 100000
   ),
   constraint an_agent_has_up_to_a_hundred_instances check (max_instances between 1 and 100),
+  constraint quota_of_an_enrolment_is_not_negative check (quota_bytes >= 0),
   constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
 );
 comment on table agents.enrolments is
@@ -81,6 +84,9 @@ comment on column agents.enrolments.max_agents is
 comment on column agents.enrolments.max_instances is
   'How many instances of one agent may have live keys at a time. With 1, the newest key ends the '
   'others, whatever its instance is called.';
+comment on column agents.enrolments.quota_bytes is
+  'How many bytes its agents may hold together; 0: any number; null: a multiple of the project''s '
+  'quota for one agent.';
 
 create index live_trusts_by_issuer on agents.enrolments (issuer)
   where kind = 'trust' and revoked_at is null;
@@ -191,6 +197,7 @@ return jsonb_build_object(
   'max_token_age_seconds', enrolment.max_token_age_seconds,
   'max_agents', enrolment.max_agents,
   'max_instances', enrolment.max_instances,
+  'quota_bytes', enrolment.quota_bytes,
   'created_at', agents.iso_timestamp(enrolment.created_at),
   'expires_at', agents.iso_timestamp(enrolment.expires_at),
   'revoked_at', agents.iso_timestamp(enrolment.revoked_at)

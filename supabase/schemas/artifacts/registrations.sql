@@ -12,7 +12,7 @@ create function artifacts.refuse_beyond_limits(
   quota_bytes bigint,
   max_pending integer,
   max_artifacts integer
-) returns void
+) returns boolean
 language plpgsql
 volatile
 set search_path = ''
@@ -76,11 +76,13 @@ begin
         'limit', 'pending_artifacts', 'maximum', refuse_beyond_limits.max_pending
       );
   end if;
+  return held.enrolment_id is distinct from '';
 end
 $$;
 comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer, integer) is
   'Raises quota_exceeded or limit_exceeded if an agent may not register another artifact of this '
-  'size. max_artifacts limits committed and superseded ones, max_pending limits pending ones.';
+  'size. max_artifacts limits committed and superseded ones, max_pending limits pending ones. '
+  'Returns whether its bytes may count for an enrolment, too.';
 
 create function public.agent_api_register_artifact(
   caller jsonb,
@@ -102,11 +104,12 @@ as $$
 declare
   caller_agent text;
   registered artifacts.artifacts;
+  may_be_enrolled boolean;
 begin
   caller_agent := agents.admit(agent_api_register_artifact.caller);
   agent_api_register_artifact.agent_id := agents.require_self(caller_agent, agent_api_register_artifact.agent_id);
   perform agents.claim_for_operator(caller_agent, agent_api_register_artifact.agent_id);
-  perform artifacts.refuse_beyond_limits(
+  may_be_enrolled := artifacts.refuse_beyond_limits(
     agent_api_register_artifact.agent_id, agent_api_register_artifact.size,
     artifacts.quota_of(agent_api_register_artifact.agent_id, agent_api_register_artifact.quota_bytes),
     agent_api_register_artifact.max_pending, agent_api_register_artifact.max_artifacts
@@ -122,6 +125,11 @@ begin
     agent_api_register_artifact.ttl_days
   )
   returning * into registered;
+  if may_be_enrolled then
+    perform artifacts.refuse_beyond_enrolment(
+      registered.agent_id, registered.size_bytes, agent_api_register_artifact.quota_bytes
+    );
+  end if;
 
   perform agents.record_event(
     agent_api_register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id,
@@ -136,7 +144,7 @@ comment on function public.agent_api_register_artifact(
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
   'what the agent''s artifacts may hold together, including surplus uploads (0: no quota), unless '
-  'the agent has a quota of its own. Raises '
+  'the agent has a quota of its own. The agents of an enrolment have another one together. Raises '
   'forbidden, quota_exceeded, limit_exceeded.';
 
 create function public.agent_api_discard_registration(caller jsonb, artifact_id text) returns json

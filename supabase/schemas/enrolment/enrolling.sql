@@ -172,6 +172,10 @@ begin
   ) then
     perform mesh.rest_addresses(array[made.agent_id]);
   end if;
+  if known.enrolment_id is distinct from made.enrolment_id then
+    -- Last, because registrations with both enrolments wait from here on.
+    perform artifacts.count_for_enrolment(made.agent_id);
+  end if;
 
   return json_build_object(
     'agent_id', made.agent_id,

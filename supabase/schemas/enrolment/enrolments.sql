@@ -63,7 +63,7 @@ begin
   insert into agents.enrolments (
     enrolment_id, kind, label, key_hash, issuer, audience, jwks, conditions, agent_id,
     agent_template, agent_prefix, tags, uses_left, session_seconds, ephemeral_seconds,
-    single_use_tokens, max_token_age_seconds, max_agents, max_instances, expires_at
+    single_use_tokens, max_token_age_seconds, max_agents, max_instances, quota_bytes, expires_at
   )
   select
     'enr_' || replace(gen_random_uuid()::text, '-', ''),
@@ -85,6 +85,7 @@ begin
     e.max_token_age_seconds,
     coalesce(e.max_agents, 1000),
     coalesce(e.max_instances, 1),
+    e.quota_bytes,
     e.expires_at
   from jsonb_to_record(agent_api_put_enrolment.enrolment) as e (
     kind text,
@@ -104,6 +105,7 @@ begin
     max_token_age_seconds integer,
     max_agents integer,
     max_instances integer,
+    quota_bytes bigint,
     expires_at timestamptz
   )
   returning * into made;

@@ -9,6 +9,7 @@ import {
   redeem,
 } from "../../conformance/artifacts.ts";
 import { type Agent, type Answer, operatorRpc } from "../../conformance/client.ts";
+import { eventsOf, nextEvents } from "../../conformance/changes/feed.ts";
 import { callAsService, withStackDatabase } from "../connection.ts";
 
 const OPERATOR = { kind: "operator", request_id: "settling" };
@@ -96,6 +97,7 @@ artifactTest(
     const artifact = await publish(planner);
     const { artifact_id } = artifact;
     await grant(planner, artifact, { to: builder });
+    const { latest } = await eventsOf("agent-artifacts", planner);
     await openTimes(3, builder, artifact);
     await settle();
     assert.deepEqual(await readsOf(artifact_id), [1]);
@@ -114,6 +116,13 @@ artifactTest(
       request_id: null,
       details: { key: artifact.key, reads: 2 },
     });
+    const { events } = await nextEvents("agent-artifacts", planner, {
+      ...{ after: latest, count: 2, types: ["artifact.opened"] },
+    });
+    assert.deepEqual(
+      events.map(({ reads, last_read_at }) => [reads, last_read_at]),
+      [[1, undefined], [2, last_read_at]],
+    );
     assert.equal(await countsLeft(artifact_id), 0);
     await openTimes(1, builder, artifact);
     assert.deepEqual(await readsOf(artifact_id), [1, 2, 1]);

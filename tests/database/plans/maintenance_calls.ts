@@ -35,6 +35,13 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 60_000, pages: 20_000 },
     readsAll: ["agents.events"],
   }),
+  call("set_enrolment_limits", {
+    caller: OPERATOR,
+    enrolment_id: FLEET,
+    limits: { max_agents: 5000, quota_bytes: 1e15 },
+  }),
+  // It counts up to max_agents agents of each enrolment.
+  call("list_full_enrolments", { quota_bytes: 1e15 }, { bounds: { rows: 3_000, pages: 6_000 } }),
   call("set_agent_quota", { agent_id: OWNER, quota_bytes: 5 }),
   call("count_tag_losses", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
   call("set_agent_tags", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),

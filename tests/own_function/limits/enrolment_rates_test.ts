@@ -1,6 +1,6 @@
 /** The rate limit that all agents of one enrolment share. */
 import assert from "node:assert/strict";
-import { artifactTest } from "../../conformance/artifacts.ts";
+import { artifactTest, listed, tryRegister } from "../../conformance/artifacts.ts";
 import { assertError, SUPABASE_URL } from "../../conformance/client.ts";
 import {
   agentOf,
@@ -39,6 +39,35 @@ artifactTest(
       limit: "requests_per_minute_of_enrolment",
       maximum: 8,
     });
+    assert.match(
+      (refused.body as unknown as { error: { message: string } }).error.message,
+      /all agents of this agent's enrolment/,
+    );
     assert.equal((await list(planner)).status, 200);
+  },
+);
+
+artifactTest(
+  "/register beyond the quota that the agents of an enrolment share → 409 quota_exceeded, which says so",
+  async () => {
+    await using _end = { [Symbol.asyncDispose]: endMadeEnrolments };
+    const { enrolment_key } = await put({ uses_left: null, quota_bytes: 100 });
+    const [first, second] = [
+      agentOf(await enrol({ enrolment_key, agent_name: newName("vm") })),
+      agentOf(await enrol({ enrolment_key, agent_name: newName("vm") })),
+    ];
+    const register = (as: typeof first, size: number) =>
+      tryRegister(as, { key: "k", mime: "text/plain", size, ttl_days: 1 });
+    assert.equal((await register(first, 60)).status, 200);
+    const refused = await register(second, 60);
+    assert.deepEqual(assertError(refused, 409, "quota_exceeded"), {
+      ...{ limit: "bytes_of_enrolment", quota_bytes: 100, held_bytes: 60 },
+    });
+    assert.match(
+      (refused.body as unknown as { error: { message: string } }).error.message,
+      /All agents of this agent's enrolment share a quota/,
+    );
+    assert.deepEqual(await listed(second), []);
+    assert.equal((await register(second, 40)).status, 200);
   },
 );

@@ -9,7 +9,7 @@ import {
   SUPABASE_URL,
 } from "../../conformance/client.ts";
 import { meshTest, newPubkey, ruleBetween } from "../../conformance/mesh_cast.ts";
-import { withStackDatabase } from "../../database/connection.ts";
+import { readEveryTable } from "../../database/tables/every_table.ts";
 import { startOwnMeshFunction } from "../mesh_function.ts";
 import { startProxy } from "../proxy.ts";
 
@@ -75,7 +75,7 @@ meshTest(
     const searched = {
       "another response": otherAnswers.map((text) => Buffer.from(text)),
       "a call to the stack": proxy.passed.map((call) => Buffer.from(JSON.stringify(call))),
-      "a table": await everyTable(),
+      "a table": Array.from((await readEveryTable()).values(), (text) => Buffer.from(text)),
       "a log": await everyLog(),
     };
     for (const [place, texts] of Object.entries(searched)) {
@@ -99,27 +99,6 @@ function spellingsOf(psk: string): Buffer[] {
       Buffer.from(text)
     ),
   ];
-}
-
-/** All rows of all tables of the project and the platform, as text. bytea is in hex. */
-function everyTable(): Promise<Buffer[]> {
-  return withStackDatabase(async (sql) => {
-    const tables = await sql`
-      select format('%I.%I', n.nspname, c.relname) as name
-      from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind in ('r', 'p', 'm')
-        and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'`;
-    const names = tables.map((table) => String(table["name"]));
-    for (const expected of ["mesh.pairs", "mesh.peers", "agents.events", "storage.objects"]) {
-      assert.ok(names.includes(expected), expected);
-    }
-    const texts: Buffer[] = [];
-    for (const name of names) {
-      const rows = await sql.unsafe(`select t::text as text from ${name} t`);
-      texts.push(Buffer.from(rows.map((row) => String(row["text"])).join("\n")));
-    }
-    return texts;
-  });
 }
 
 async function everyLog(): Promise<Buffer[]> {

@@ -27,6 +27,8 @@ export class ServiceDoor implements AsyncDisposable {
   readonly heartbeats: { readonly paths?: readonly Path[] }[] = [];
   /** The `wait_seconds` of all requests so far that had it. */
   readonly waits: number[] = [];
+  /** All requests so far, each with its path, headers and body in one text. */
+  readonly texts: string[] = [];
   readonly #server: Deno.HttpServer;
   readonly #closing = new AbortController();
   #waitsAre: "kept" | "ignored" | "refused" = "kept";
@@ -49,6 +51,7 @@ export class ServiceDoor implements AsyncDisposable {
     this.#server = Deno.serve({ path: socket, onListen: () => {} }, async (request) => {
       this.paths.push(new URL(request.url).pathname);
       const body = await request.text();
+      this.texts.push(JSON.stringify([request.url, ...request.headers, body]));
       if (/\/(wait|heartbeat)$/.test(request.url)) this.heartbeats.push(JSON.parse(body));
       const wait = WAIT.exec(body)?.[1];
       if (wait !== undefined) this.waits.push(Number(wait));

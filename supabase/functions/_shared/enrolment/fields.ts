@@ -115,6 +115,11 @@ const RULES = {
     description: "How many instances of one agent may have live agent keys at a time.",
     examples: [1],
   }),
+  quota_bytes: z.int().min(0).meta({
+    description: "How many bytes its agents' files may have together; 0: any number. Null: ten " +
+      "times the project's quota for one agent.",
+    examples: [50_000_000_000],
+  }),
   uses: z.int().min(1).max(1_000_000).meta({
     description: "How many enrolments. Null: any number.",
     examples: [1],
@@ -149,6 +154,7 @@ export const newEnrolment = z.strictObject({
   max_token_age_seconds: RULES.max_token_age_seconds.nullable().default(null),
   max_agents: RULES.max_agents.default(1000),
   max_instances: RULES.max_instances.default(1),
+  quota_bytes: RULES.quota_bytes.nullable().default(null),
   expires_at: timestamp.nullable().optional().meta({
     description:
       "When it ends. Null: never. Default: for an enrolment key in an hour, otherwise never.",
@@ -177,6 +183,7 @@ export const sentEnrolment = z.object({
   max_token_age_seconds: RULES.max_token_age_seconds.nullable(),
   max_agents: RULES.max_agents,
   max_instances: RULES.max_instances,
+  quota_bytes: RULES.quota_bytes.nullable().optional(),
   created_at: sentTimestamp,
   expires_at: sentTimestamp.nullable(),
   revoked_at: sentTimestamp.nullable().meta({ examples: [null] }),

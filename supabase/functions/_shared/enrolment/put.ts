@@ -37,8 +37,9 @@ type PutEnrolment = z.output<typeof request>;
 export function createOperation(platform: Platform): Operation {
   return defineOperation({
     summary: "Create an enrolment: which proofs give an agent key, and to which agents.",
-    description: "An enrolment never changes, except that `enrolment_id` and `jwks` together " +
-      "replace the public keys of a trust that has `jwks`.",
+    description: "`enrolment_id` and `jwks` together replace the public keys of a trust that has " +
+      "`jwks`. `deno task enrolment:limit` changes how many agents and bytes an enrolment may " +
+      "have. Nothing else of an enrolment ever changes.",
     tag: "Enrolment",
     callers: "the operator",
     effect: "adds",

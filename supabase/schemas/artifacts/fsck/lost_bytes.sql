@@ -116,6 +116,7 @@ begin
     order by 1
   loop
     insert into artifacts.totals (agent_id) values (repaired_agent) on conflict do nothing;
+    perform artifacts.count_for_enrolment(repaired_agent);
     -- Any other transaction that changes this agent's artifacts waits for this lock before it
     -- commits. So the next statement counts exactly the rows that the totals include.
     select t.* into kept from artifacts.totals t where t.agent_id = repaired_agent for update;
@@ -163,6 +164,28 @@ $$;
 comment on function artifacts.missing_in_project_totals() is
   'The sum over all agents minus the totals of the project. It reads one row per agent: for fsck.';
 
+create function artifacts.missing_in_enrolment_totals()
+returns table (enrolment_id text, bytes bigint)
+language sql
+stable
+set search_path = ''
+as $$
+  select s.enrolment_id, sum(s.bytes)::bigint
+  from (
+    select t.enrolment_id,
+      t.pending_bytes + t.committed_bytes + t.superseded_bytes + t.surplus_bytes as bytes
+    from artifacts.totals t
+    where t.enrolment_id <> ''
+    union all
+    select e.enrolment_id, -e.bytes from artifacts.enrolment_totals e
+  ) s
+  group by s.enrolment_id
+  having sum(s.bytes) <> 0
+$$;
+comment on function artifacts.missing_in_enrolment_totals() is
+  'The sum over the agents of each enrolment minus its total, where they differ. It reads one row '
+  'per agent: for fsck.';
+
 create function public.agent_api_check_project_totals() returns json
 language sql
 stable
@@ -170,11 +193,17 @@ security invoker
 set search_path = ''
 as $$
   select coalesce(json_object_agg(d.name, d.number) filter (where d.number <> '0'), '{}')
-  from jsonb_each(to_jsonb(artifacts.missing_in_project_totals()) - 'agent_id') as d (name, number)
+  from (
+    select j.key as name, j.value as number
+    from jsonb_each(to_jsonb(artifacts.missing_in_project_totals()) - 'agent_id') j
+    union all
+    select 'bytes of ' || m.enrolment_id, to_jsonb(m.bytes)
+    from artifacts.missing_in_enrolment_totals() m
+  ) d
 $$;
 comment on function public.agent_api_check_project_totals() is
-  'The sum over all agents minus the totals of the project, by name and without zeros; {} if they '
-  'agree.';
+  'The sum over all agents minus the totals of the project, by name and without zeros, and the same '
+  'for the bytes of each enrolment; {} if they agree.';
 
 create function public.agent_api_repair_project_totals() returns json
 language plpgsql
@@ -188,7 +217,10 @@ begin
   perform artifacts.lock_sweep();
   -- The same order of locks as in every other transaction. These locks do not block reads.
   lock table artifacts.totals in share row exclusive mode;
+  lock table artifacts.enrolment_totals in share row exclusive mode;
   lock table artifacts.project_totals in share row exclusive mode;
+  perform artifacts.add_to_enrolment_totals(m.enrolment_id, m.bytes)
+  from artifacts.missing_in_enrolment_totals() m;
   missing := artifacts.missing_in_project_totals();
   insert into artifacts.project_totals as p (
     shard, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
@@ -211,4 +243,4 @@ begin
 end
 $$;
 comment on function public.agent_api_repair_project_totals() is
-  'Sets the totals of the project to the sum over all agents. Returns {}.';
+  'Sets the totals of the project, and of each enrolment, to the sum over all agents. Returns {}.';

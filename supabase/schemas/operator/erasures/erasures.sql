@@ -159,7 +159,11 @@ begin
   where k.label ~ agents.pattern_of_name(name);
   delete from agents.enrolled_agents a where a.agent_id = name;
   delete from agents.former_holders f where f.agent_id = name;
+  perform artifacts.count_for_enrolment(name);
   delete from agents.names n where n.agent_id = name;
+  delete from artifacts.enrolment_totals t
+  where t.enrolment_id = any (locked_ids)
+    and t.enrolment_id in (select e.enrolment_id from agents.enrolments e where e.agent_id = name);
   -- Such an enrolment is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name and e.enrolment_id = any (locked_ids);
   update agents.enrolments e

@@ -97,6 +97,7 @@ begin
   delete from mesh.declined_requests d where d.to_agent = forget_holder.agent_id;
   delete from agents.enrolled_agents a where a.agent_id = forget_holder.agent_id;
   delete from agents.former_holders f where f.agent_id = forget_holder.agent_id;
+  perform artifacts.count_for_enrolment(forget_holder.agent_id);
 end
 $$;
 comment on function agents.forget_holder(text) is

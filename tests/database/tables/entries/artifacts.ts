@@ -58,6 +58,15 @@ export const ARTIFACTS = {
     },
     nameless: { object_name: "a place in the bucket" },
   },
+  "artifacts.enrolment_totals": {
+    size: { bounded: "two rows per enrolment" },
+    ends: {
+      by: "change",
+      function: "agents.erase_few",
+      why: "it counts while its enrolment exists",
+    },
+    nameless: { enrolment_id: "an identifier of ours" },
+  },
   "artifacts.project_totals": {
     size: { bounded: "one row per shard" },
     ends: { by: "nothing", why: "counters" },
@@ -73,6 +82,7 @@ export const ARTIFACTS = {
     ends: { by: "change", function: "agents.forget_holder", why: COUNTERS_STAY },
     row: { agent_id: "{other}" },
     names: { agent_id: NAME },
+    nameless: { enrolment_id: "an identifier of ours" },
   },
   "artifacts.verifications": {
     size: "grows",

@@ -22,7 +22,12 @@ export const NAMELESS_DETAILS = {
   ...{ altered: A_NUMBER, first: A_NUMBER, last: A_NUMBER, reads: A_NUMBER, times: A_NUMBER },
   ...{ first_event_id: A_NUMBER, last_event_id: A_NUMBER, first_config_version: A_NUMBER },
   ...{ generation: A_NUMBER, max_downloads: A_NUMBER, port: A_NUMBER, psk_version: A_NUMBER },
-  ...{ quota_bytes: A_NUMBER, untold: A_NUMBER, keep_artifacts: "true or false" },
+  ...{
+    max_agents: A_NUMBER,
+    quota_bytes: A_NUMBER,
+    untold: A_NUMBER,
+    keep_artifacts: "true or false",
+  },
   ...{ expires_at: A_TIME, kept_since: A_TIME, last_at: A_TIME, last_read_at: A_TIME },
   recorded_at: A_TIME,
 };

@@ -29,5 +29,11 @@ export const REGISTER_PLANS: readonly PlannedCall[] = [
     ...registration,
     quota_bytes: 1,
   }, { circumstances: "beyond a quota, beside all that the agent holds", refused: true }),
+  call("register_artifact", {
+    caller: as("enrolled-1"),
+    agent_id: "enrolled-1",
+    ...registration,
+    quota_bytes: 1e9,
+  }, { circumstances: "by an agent of an enrolment with very many" }),
   call("discard_registration", { caller: as(REGISTRAR), artifact_id: pendingIdOf(3) }),
 ];

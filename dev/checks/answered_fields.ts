@@ -1,0 +1,18 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { SeenFields } from "../../tests/conformance/fields/answered_fields.ts";
+
+/**
+ * The optional fields of answers that no answer had, according to the files that test processes
+ * wrote to `folder`. An SQL function that forgets such a field passes every other test.
+ */
+export async function findUnansweredFields(folder: string): Promise<string[]> {
+  const optional = new Set<string>();
+  const answered = new Set<string>();
+  for (const file of await readdir(folder)) {
+    const seen = JSON.parse(await readFile(join(folder, file), "utf8")) as SeenFields;
+    for (const name of seen.optional) optional.add(name);
+    for (const name of seen.answered) answered.add(name);
+  }
+  return Array.from(optional.difference(answered)).sort();
+}
