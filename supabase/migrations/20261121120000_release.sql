@@ -14545,10 +14545,72 @@ comment on function agents.function_digests(text[]) is
   'The MD5 of the body of each of our functions, by its name with its schema. operations: the '
   'names of our functions in public, which may also have functions of others.';
 
--- schemas/operator/deployment/strangers.sql
+-- schemas/operator/deployment/open_objects.sql
 
--- What others made that opens our tables or stops our writes. The catalogue tells what an object
--- depends on; it does not tell what dynamic SQL in a function of others reads.
+-- What others made that opens our tables. The catalogue tells what views and SQL-standard bodies
+-- depend on. For other functions, only their text tells. Nothing tells what dynamic SQL reads.
+
+create function agents.without_comments(body text) returns text
+language sql
+immutable
+return regexp_replace(regexp_replace(without_comments.body, '/\*.*?\*/', ' ', 'g'), '--[^\n]*', ' ', 'g');
+comment on function agents.without_comments(text) is 'The text of an SQL function, for a search.';
+
+create function agents.text_names_our_tables(body text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select
+    from (select agents.without_comments(text_names_our_tables.body) as text) b
+    join (
+      select n.nspname as schema,
+        format(
+          '(?:%1$s|"%1$s")\s*\.\s*(?:%2$s)',
+          n.nspname,
+          string_agg(format('%1$s\M|"%1$s"', c.relname), '|')
+        ) as pattern
+      from pg_catalog.pg_class c
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p', 'v', 'm')
+      group by n.nspname
+    ) o on true
+    -- Where only a table can be named.
+    where b.text ~* format('\m(?:from|join|update|into|only|using|table|truncate|copy|lock)[\s(]+%s', o.pattern)
+      or b.text ~* format(
+        '\m(?:from|using)\M(?:(?!\m(?:select|set|on|where|group|order|returning)\M)[^;()])*,\s*%s', o.pattern
+      )
+      -- Elsewhere, agents.keys may also be the column keys of an app's own table agents. Then the
+      -- text also has the name agents alone.
+      or b.text ~* format('(?<![\w".])(?<!\.\s*)%s', o.pattern)
+        and b.text !~* format('\m%s\M(?!"?\s*\.)', o.schema)
+  )
+$$;
+comment on function agents.text_names_our_tables(text) is
+  'Whether the text of an SQL function names one of our tables with its schema, outside comments.';
+
+create function agents.path_leads_to_our_tables(settings text[], body text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select
+    from unnest(path_leads_to_our_tables.settings) s (setting)
+    cross join lateral regexp_split_to_table(substr(s.setting, length('search_path=') + 1), '\s*,\s*')
+      p (schema)
+    join pg_catalog.pg_namespace n
+      on n.nspname = trim(both '"' from p.schema) and n.nspname = any (agents.own_schemas())
+    join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm')
+    where starts_with(s.setting, 'search_path=')
+      and agents.without_comments(path_leads_to_our_tables.body)
+        ~* format('(?<!\.\s*"?)\m%s\M', c.relname)
+  )
+$$;
+comment on function agents.path_leads_to_our_tables(text[], text) is
+  'Whether the search_path among the settings of a function has one of our schemas, and the text '
+  'of the function has the name of one of its tables.';
 
 create function agents.open_objects() returns json
 language sql
@@ -14579,11 +14641,6 @@ as $$
       and d.refclassid = 'pg_catalog.pg_class'::regclass
       and d.classid = 'pg_catalog.pg_rewrite'::regclass
     join pg_catalog.pg_rewrite w on w.oid = d.objid
-  ), called as (
-    select string_agg(format('%s\s*\.\s*%s', n.nspname, o.relname), '|') as pattern
-    from pg_catalog.pg_class o
-    join pg_catalog.pg_namespace n on n.oid = o.relnamespace
-    where n.nspname = any (agents.own_schemas()) and o.relkind in ('r', 'p', 'v')
   ), found as (
     select distinct 'view' as kind, v.oid::regclass::text as object,
       format('revoke all on %s from public, anon, authenticated;', v.oid::regclass) as statement
@@ -14606,22 +14663,22 @@ as $$
     from pg_catalog.pg_proc p
     join pg_catalog.pg_namespace n on n.oid = p.pronamespace
     cross join outsiders r
-    cross join called
     where p.prosecdef
+      -- Nobody can call these, whatever their privileges.
+      and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
       and n.nspname <> all (agents.own_schemas())
       and has_schema_privilege(r.oid, p.pronamespace, 'usage')
       and has_function_privilege(r.oid, p.oid, 'execute')
       and (
-        p.prosrc ~* format('\m(%s)\M', called.pattern)
-        or exists (
-          select from unnest(p.proconfig) s (setting)
-          where s.setting ~ '^search_path=.*\m(agents|artifacts|mesh)\M'
-        )
+        -- Of a body that is text, the catalogue does not know what it uses.
+        agents.text_names_our_tables(p.prosrc)
+        or agents.path_leads_to_our_tables(p.proconfig, p.prosrc)
         or exists (
           select from pg_catalog.pg_depend d
-          where d.objid = p.oid
-            and d.classid = 'pg_catalog.pg_proc'::regclass
-            and d.refobjid in (select o.oid from ours o)
+          where d.classid = 'pg_catalog.pg_proc'::regclass
+            and d.objid = p.oid
+            and d.refclassid = 'pg_catalog.pg_class'::regclass
+            and d.refobjid in (select o.oid from ours o union select v.oid from readers v)
         )
       )
     union all
@@ -14673,6 +14730,11 @@ comment on function agents.open_objects() is
   'others, that runs as its owner and names our tables), own (a schema of ours with an open table '
   'or function), member (a role that was granted service_role). A function that builds its SQL '
   'from text without naming a table is not found.';
+
+-- schemas/operator/deployment/strangers.sql
+
+-- What others made on our tables that stops our writes, and which of our functions run as their
+-- owner.
 
 create function agents.strange_structure() returns json
 language sql

@@ -5,11 +5,13 @@
  * The conformance suite reads the cards too, and has only a URL and the secret key. So a card
  * imports nothing that needs a local stack.
  */
+import type postgres from "postgres";
 import type { Effect } from "../../supabase/functions/_shared/operations/operation.ts";
 import type { OPERATIONS as ARTIFACTS } from "../../supabase/functions/agent-artifacts/app.ts";
 import type { OPERATIONS as MESH } from "../../supabase/functions/agent-mesh/app.ts";
 import type { Agent, JsonObject, Sender } from "../conformance/client.ts";
 import type { withStackDatabase } from "../database/connection.ts";
+import type { MeshDatabase } from "../database/mesh/mesh_database.ts";
 import type { PlannedCall } from "../database/plans/planned_call.ts";
 import type { objectsOf } from "../database/sweep/sweeping.ts";
 import type { Arranged, Scenario } from "../faults/points/scenario.ts";
@@ -69,6 +71,25 @@ export interface FaultScenario
   readonly arrange: (on: OnStack) => Promise<Arranged>;
 }
 
+/** A database in which alice and bob have peers, a rule, a PSK, and an artifact each. */
+export interface LockedDatabase {
+  readonly mesh: MeshDatabase;
+  readonly artifactIdOf: (agent: string) => string;
+  readonly registerArtifact: (agent: string) => Promise<unknown>;
+  readonly deleteArtifact: (agent: string) => Promise<unknown>;
+}
+
+export interface LockWait {
+  /** The name of the lock. */
+  readonly held: string;
+  readonly hold: (sql: postgres.TransactionSql, on: LockedDatabase) => Promise<unknown>;
+  /** The SQL function that is refused meanwhile. */
+  readonly functionName: string;
+  readonly refused: (on: LockedDatabase) => Promise<unknown>;
+  /** What works meanwhile. */
+  readonly passes: (on: LockedDatabase) => Promise<unknown>;
+}
+
 /** A card of an operation whose function arranges the cast `Of`. */
 export interface Card<Of extends Cast = Cast> {
   /** Whether /openapi.json describes the operation. */
@@ -91,6 +112,8 @@ export interface Card<Of extends Cast = Cast> {
   readonly faults: readonly FaultScenario[];
   /** Calls of its SQL functions, with the rows and pages that each may read. */
   readonly plans: readonly PlannedCall[];
+  /** The locks that it may find held by another transaction. */
+  readonly lockWaits: readonly LockWait[];
 }
 
 export type ArtifactsCard = Card<ArtifactsCast>;

@@ -34,4 +34,22 @@ export const commit: ArtifactsCard = {
     },
   ],
   plans: COMMIT_PLANS,
+  lockWaits: [
+    {
+      held: "a key",
+      hold: (sql) =>
+        sql`select pg_advisory_xact_lock(hashtextextended('artifact key alice/file', 0))`,
+      functionName: "finish_commit",
+      refused: ({ mesh, artifactIdOf }) =>
+        mesh.call("finish_commit", {
+          caller: { kind: "operator", request_id: "test" },
+          artifact_id: artifactIdOf("alice"),
+          lease_token: crypto.randomUUID(),
+          expected_sha256: "0".repeat(64),
+          observed_size: 1,
+          observed_sha256: "0".repeat(64),
+        }),
+      passes: ({ deleteArtifact }) => deleteArtifact("bob"),
+    },
+  ],
 };

@@ -33,4 +33,14 @@ export const deleteArtifact: ArtifactsCard = {
   plans: [
     call("delete_artifact", { caller: as(HOARDER), artifact_id: artifactIdOf(POPULAR) }),
   ],
+  lockWaits: [
+    {
+      held: "an artifact",
+      hold: (sql, { artifactIdOf }) =>
+        sql`select artifacts.lock_owned_artifact('alice', ${artifactIdOf("alice")})`,
+      functionName: "delete_artifact",
+      refused: ({ deleteArtifact }) => deleteArtifact("alice"),
+      passes: ({ deleteArtifact }) => deleteArtifact("bob"),
+    },
+  ],
 };

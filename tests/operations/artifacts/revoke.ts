@@ -68,4 +68,5 @@ export const revoke: ArtifactsCard = {
       grant_id: null,
     }, { circumstances: "to a tag, beside grants of the same that ended" }),
   ],
+  lockWaits: [],
 };

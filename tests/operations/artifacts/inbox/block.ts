@@ -30,4 +30,5 @@ export const inboxBlock: ArtifactsCard = {
       max_blocked: 1000,
     }),
   ],
+  lockWaits: [],
 };

@@ -34,4 +34,19 @@ export const aclRevoke: MeshCard = {
       circumstances: "that declines a request",
     }),
   ],
+  lockWaits: [
+    {
+      held: "a config_version",
+      hold: (sql) => sql`select mesh.lock_config_versions(array['bob'])`,
+      functionName: "revoke_rule",
+      async refused({ mesh }) {
+        const rule = { from_agent: "alice", to_agent: "bob", port: 443, proto: "tcp" };
+        await mesh.call("revoke_rule", { caller: await mesh.callerOf("alice"), ...rule });
+      },
+      async passes({ mesh }) {
+        const heartbeat = { agent_id: "bob", config_version: 1 };
+        await mesh.call("record_heartbeat", { caller: await mesh.callerOf("bob"), ...heartbeat });
+      },
+    },
+  ],
 };

@@ -30,4 +30,13 @@ export const peerRemove: MeshCard = {
   plans: [
     call("remove_peer", MESH, { bounds: { rows: 300, pages: 1200 } }),
   ],
+  lockWaits: [
+    {
+      held: "a pair",
+      hold: (sql) => sql`select mesh.lock_pairs('alice')`,
+      functionName: "remove_peer",
+      refused: ({ mesh }) => mesh.remove("bob"),
+      passes: ({ mesh }) => mesh.put({ from_agent: "carol", to_agent: "dave" }),
+    },
+  ],
 };

@@ -31,4 +31,13 @@ export const pskRotate: MeshCard = {
   plans: [
     call("rotate_psk", { caller: as(PEER), a: PEER, b: NEIGHBOUR }),
   ],
+  lockWaits: [
+    {
+      held: "a pair",
+      hold: (sql) => sql`select mesh.lock_pairs('alice')`,
+      functionName: "rotate_psk",
+      refused: ({ mesh }) => mesh.rotate("alice", "bob"),
+      passes: ({ mesh }) => mesh.configuration("alice"),
+    },
+  ],
 };
