@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { diagnose } from "../../../operator/doctor/diagnose.ts";
-import { arrangeEndings, assertEnded, task } from "./endings.ts";
+import { arrangeEndings, assertEnded } from "./endings.ts";
+import { task } from "./requests.ts";
 import { RestorableStack } from "./restorable_stack.ts";
 
 Deno.test("after-restore --record of everything that can end → each has ended again, the doctor is silent about the restore; again → changes nothing", async () => {
