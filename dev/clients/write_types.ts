@@ -1,24 +1,30 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../local/project.ts";
 import { runTask } from "../../packages/command/run_task.ts";
+import { PAGES, writePage } from "../documents/page.ts";
 import { CONTRACTS, contractTypes } from "./contract.ts";
 import { SHARED_SOURCES, sharedSource } from "./shared_sources.ts";
 import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 
 /**
- * Writes what the TypeScript client has from the functions: the types of the contract, and copies
- * of some files. A test checks that they are up to date.
+ * Writes what is made from the functions: the TypeScript client's types of the contract and its
+ * copies of some files, and parts of docs/. Tests check that it is up to date:
+ * `tests/clients/contract_test.ts`, `tests/unit/documents/written_pages_test.ts`.
  */
 await runTask({
   task: "client:types",
-  summary:
-    "Write the TypeScript client's types of the contract, and its copies of the functions' files.",
+  summary: "Write what the TypeScript client and docs/ have from the functions.",
   example: "deno task client:types",
   run: async () => {
     for (const { name, file } of CONTRACTS) {
       await writeFile(join(PROJECT, file), await contractTypes(await readDocument(name)));
       console.log(file);
+    }
+    for (const page of PAGES) {
+      const file = join(PROJECT, page.file);
+      await writeFile(file, await writePage(await readFile(file, "utf8"), page));
+      console.log(page.file);
     }
     for (const { from, file } of SHARED_SOURCES) {
       await writeFile(join(PROJECT, file), await sharedSource(from));

@@ -10796,14 +10796,15 @@ return jsonb_strip_nulls(jsonb_build_object(
   'removed', event.details -> 'removed',
   'keep_artifacts', event.details -> 'keep_artifacts',
   'fingerprint', event.details -> 'fingerprint',
+  'max_agents', event.details -> 'max_agents',
   'origin', event.details -> 'origin',
   'name_hash', event.details -> 'name_hash',
   'replayed', case when event.action = 'ending.replayed' then event.object_id end,
   'recorded_at', event.details -> 'recorded_at'
 ))
-  -- Null is a value here: the project's quota applies.
+  -- Null is a value here: the project's quota, or the default of enrolments, applies.
   || case
-    when event.action = 'agent.limited'
+    when event.action in ('agent.limited', 'enrolment.limited')
     then jsonb_build_object('quota_bytes', event.details -> 'quota_bytes')
     else '{}'
   end;
@@ -14256,17 +14257,21 @@ comment on function public.agent_api_take_over_agent(text, integer) is
 
 create table agents.structure (
   part text collate "C" primary key,
+  relation text not null,
   statement text not null
 );
 comment on table agents.structure is
-  'What the newest migration left in the schemas agents, artifacts and mesh. Its last statement '
+  'What the migrations made in the schemas agents, artifacts and mesh. The last statement of each '
   'calls record_structure.';
 comment on column agents.structure.part is
   'The name of the part in words, such as "index agents.events_by_agent".';
+comment on column agents.structure.relation is
+  'The table of the part, as regclass prints it with an empty search_path.';
 comment on column agents.structure.statement is
   'The statement that creates the part again if it is missing or was changed.';
 
-create function agents.present_structure() returns table (part text, statement text)
+create function agents.present_structure()
+returns table (part text, relation text, statement text, object text, is_sound boolean)
 language sql
 stable
 -- With an empty search_path, names in the definitions include their schemas.
@@ -14282,86 +14287,84 @@ as $$
     from pg_catalog.pg_class c
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p')
+  ), columns as (
+    select t.oid, t.name, a.attnum, a.attname, a.attnotnull, a.attidentity, a.attgenerated
+    from tables t
+    join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
   )
-  select 'row level security of ' || t.name, format('alter table %s enable row level security;', t.name)
+  select 'row level security of ' || t.name, t.name,
+    format('alter table %s enable row level security;', t.name), 'security ' || t.oid, true
   from tables t
   where t.relrowsecurity
   union all
-  select 'enabled triggers of ' || t.name, format('alter table %s enable trigger user;', t.name)
+  select 'enabled triggers of ' || t.name, t.name, format('alter table %s enable trigger user;', t.name),
+    'enabled triggers ' || t.oid, true
   from tables t
   where not exists (
     select from pg_catalog.pg_trigger g
     where g.tgrelid = t.oid and not g.tgisinternal and g.tgenabled not in ('O', 'A')
   )
   union all
-  select format('trigger %s of %s', g.tgname, t.name),
-    format('drop trigger if exists %I on %s; %s;', g.tgname, t.name, pg_get_triggerdef(g.oid))
+  select format('trigger %s of %s', g.tgname, t.name), t.name,
+    format('drop trigger if exists %I on %s; %s;', g.tgname, t.name, pg_get_triggerdef(g.oid)),
+    'trigger ' || g.oid, true
   from tables t
   join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
+  -- Our triggers call only our functions, and others also make triggers while a migration runs:
+  -- an event trigger can give each new table one.
+  join pg_catalog.pg_proc f on f.oid = g.tgfoid
+  join pg_catalog.pg_namespace n on n.oid = f.pronamespace and n.nspname = any (agents.own_schemas())
   union all
-  select format('constraint %s of %s', k.conname, t.name),
+  select format('constraint %s of %s', k.conname, t.name), t.name,
     -- A constraint that was changed or never validated must go first.
     format(
       'alter table %1$s drop constraint if exists %2$I, add constraint %2$I %3$s;',
       t.name, k.conname, pg_get_constraintdef(k.oid)
-    )
+    ),
+    'constraint ' || k.oid, k.convalidated
   from tables t
   join pg_catalog.pg_constraint k on k.conrelid = t.oid
   -- Not-null constraints are read from pg_attribute: not every PostgreSQL release has them here.
-  where k.contype in ('p', 'u', 'f', 'c', 'x') and k.convalidated
+  where k.contype in ('p', 'u', 'f', 'c', 'x')
   union all
-  select format('not null of %s.%I', t.name, a.attname),
-    format('alter table %s alter column %I set not null;', t.name, a.attname)
-  from tables t
-  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
-  where a.attnotnull
+  select format('not null of %s.%I', c.name, c.attname), c.name,
+    format('alter table %s alter column %I set not null;', c.name, c.attname),
+    format('not null %s.%s', c.oid, c.attnum), true
+  from columns c
+  where c.attnotnull
   union all
-  select format('default of %s.%I', t.name, a.attname), format(
-      'alter table %s alter column %I set default %s;', t.name, a.attname, pg_get_expr(d.adbin, d.adrelid)
-    )
-  from tables t
-  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
-  join pg_catalog.pg_attrdef d on d.adrelid = t.oid and d.adnum = a.attnum
-  where a.attgenerated = ''
+  select format('default of %s.%I', c.name, c.attname), c.name, format(
+      'alter table %s alter column %I set default %s;', c.name, c.attname, pg_get_expr(d.adbin, d.adrelid)
+    ),
+    format('default %s.%s', c.oid, c.attnum), true
+  from columns c
+  join pg_catalog.pg_attrdef d on d.adrelid = c.oid and d.adnum = c.attnum
+  where c.attgenerated = ''
   union all
-  select format('identity of %s.%I', t.name, a.attname), format(
-      'alter table %s alter column %I add generated %s as identity;', t.name, a.attname,
-      case a.attidentity when 'a' then 'always' else 'by default' end
-    )
-  from tables t
-  join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
-  where a.attidentity <> ''
+  select format('identity of %s.%I', c.name, c.attname), c.name, format(
+      'alter table %s alter column %I add generated %s as identity;', c.name, c.attname,
+      case c.attidentity when 'a' then 'always' else 'by default' end
+    ),
+    format('identity %s.%s', c.oid, c.attnum), true
+  from columns c
+  where c.attidentity <> ''
   union all
-  select 'index ' || i.indexrelid::regclass,
+  select 'index ' || i.indexrelid::regclass, t.name,
     -- An index that was changed or is not valid has the name.
-    format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid))
+    format('drop index if exists %s; %s;', i.indexrelid::regclass, pg_get_indexdef(i.indexrelid)),
+    'index ' || i.indexrelid, i.indisvalid
   from tables t
-  join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
+  join pg_catalog.pg_index i on i.indrelid = t.oid
   where not exists (
     select from pg_catalog.pg_constraint k
     where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x')
   )
 $$;
 comment on function agents.present_structure() is
-  'What agents.structure would record now. A disabled trigger, an index that is not valid, and '
-  'a constraint that was not validated count as missing.';
-
-create function agents.record_structure() returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  delete from agents.structure s where s.part <> all (array(select p.part from agents.present_structure() p));
-  insert into agents.structure as s (part, statement)
-  select p.part, p.statement
-  from agents.present_structure() p
-  on conflict on constraint structure_pkey do update set statement = excluded.statement;
-end
-$$;
-comment on function agents.record_structure() is
-  'Replaces the rows of agents.structure with the present structure. Only migrations call it, as '
-  'their last statement.';
+  'The parts of our tables now: {part, relation, statement: as in agents.structure, object: tells '
+  'it from others even if its table or column is renamed, is_sound: false for an index that is not '
+  'valid and a constraint that was not validated, which count as missing}. Leaves out triggers '
+  'that call functions of others.';
 
 create function agents.missing_structure() returns json
 language sql
@@ -14377,7 +14380,7 @@ as $$
     '[]'
   )
   from agents.structure s
-  left join agents.present_structure() p on p.part = s.part
+  left join agents.present_structure() p on p.part = s.part and p.is_sound
   where p.part is null
     -- An identity of the other kind also numbers our rows, and its statement would fail.
     or p.statement <> s.statement and s.part not like 'identity of %'
@@ -14385,6 +14388,85 @@ $$;
 comment on function agents.missing_structure() is
   'The recorded parts that no longer exist under the same name, or are different (is_changed): '
   '[{part, statement that creates it again, is_changed}].';
+
+-- schemas/operator/deployment/recording.sql
+
+-- Which parts of our tables the migrations made. Every migration but the first calls
+-- begin_migration first, and every migration calls record_structure last. What others made or
+-- changed before a migration does not count as made by it.
+
+create table agents.structure_before (
+  part text collate "C" primary key,
+  object text not null,
+  statement text not null
+);
+comment on table agents.structure_before is
+  'What our tables had when the migration began that runs now. Empty between migrations.';
+comment on column agents.structure_before.part is 'As in agents.structure.';
+comment on column agents.structure_before.object is 'As present_structure returns it.';
+comment on column agents.structure_before.statement is
+  'The statement that would have created the part then.';
+
+create function agents.begin_migration() returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- If a migration ran without a transaction and failed halfway, what it has made is its own.
+  if exists (select from agents.structure_before) then
+    return;
+  end if;
+  insert into agents.structure_before (part, object, statement)
+  select p.part, p.object, p.statement
+  from agents.present_structure() p;
+end
+$$;
+comment on function agents.begin_migration() is
+  'Notes what our tables have, so that record_structure can tell what the migration made. Only '
+  'migrations call it, as their first statement.';
+
+create function agents.record_structure() returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  if exists (select from agents.structure) and not exists (select from agents.structure_before) then
+    raise exception 'the migration did not begin with agents.begin_migration()';
+  end if;
+
+  insert into agents.structure as s (part, relation, statement)
+  select p.part, p.relation, p.statement
+  from agents.present_structure() p
+  where p.is_sound
+    -- What was there before must be recorded: otherwise others made it.
+    and not exists (
+      select from agents.structure_before b
+      where (b.object = p.object or b.part = p.part)
+        and b.part not in (select o.part from agents.structure o)
+    )
+    -- What is as it was before stays as recorded: if it differs, others changed it.
+    and not exists (
+      select from agents.structure_before b
+      where b.part = p.part and b.statement = p.statement
+    )
+  on conflict on constraint structure_pkey do update
+    set relation = excluded.relation, statement = excluded.statement;
+
+  -- What the migration dropped or renamed. If a part was missing before, others dropped it.
+  delete from agents.structure s
+  where s.part not in (select p.part from agents.present_structure() p)
+    and (
+      s.part in (select b.part from agents.structure_before b)
+      or to_regclass(s.relation) is null
+    );
+  delete from agents.structure_before b where b.part is not null;
+end
+$$;
+comment on function agents.record_structure() is
+  'Records in agents.structure what the migration made, changed and dropped. Only migrations call '
+  'it, as their last statement.';
 
 -- schemas/operator/deployment/exposure.sql
 
@@ -14464,10 +14546,72 @@ comment on function agents.function_digests(text[]) is
   'The MD5 of the body of each of our functions, by its name with its schema. operations: the '
   'names of our functions in public, which may also have functions of others.';
 
--- schemas/operator/deployment/strangers.sql
+-- schemas/operator/deployment/open_objects.sql
 
--- What others made that opens our tables or stops our writes. The catalogue tells what an object
--- depends on; it does not tell what dynamic SQL in a function of others reads.
+-- What others made that opens our tables. The catalogue tells what views and SQL-standard bodies
+-- depend on. For other functions, only their text tells. Nothing tells what dynamic SQL reads.
+
+create function agents.without_comments(body text) returns text
+language sql
+immutable
+return regexp_replace(regexp_replace(without_comments.body, '/\*.*?\*/', ' ', 'g'), '--[^\n]*', ' ', 'g');
+comment on function agents.without_comments(text) is 'The text of an SQL function, for a search.';
+
+create function agents.text_names_our_tables(body text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select
+    from (select agents.without_comments(text_names_our_tables.body) as text) b
+    join (
+      select n.nspname as schema,
+        format(
+          '(?:%1$s|"%1$s")\s*\.\s*(?:%2$s)',
+          n.nspname,
+          string_agg(format('%1$s\M|"%1$s"', c.relname), '|')
+        ) as pattern
+      from pg_catalog.pg_class c
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p', 'v', 'm')
+      group by n.nspname
+    ) o on true
+    -- Where only a table can be named.
+    where b.text ~* format('\m(?:from|join|update|into|only|using|table|truncate|copy|lock)[\s(]+%s', o.pattern)
+      or b.text ~* format(
+        '\m(?:from|using)\M(?:(?!\m(?:select|set|on|where|group|order|returning)\M)[^;()])*,\s*%s', o.pattern
+      )
+      -- Elsewhere, agents.keys may also be the column keys of an app's own table agents. Then the
+      -- text also has the name agents alone.
+      or b.text ~* format('(?<![\w".])(?<!\.\s*)%s', o.pattern)
+        and b.text !~* format('\m%s\M(?!"?\s*\.)', o.schema)
+  )
+$$;
+comment on function agents.text_names_our_tables(text) is
+  'Whether the text of an SQL function names one of our tables with its schema, outside comments.';
+
+create function agents.path_leads_to_our_tables(settings text[], body text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select
+    from unnest(path_leads_to_our_tables.settings) s (setting)
+    cross join lateral regexp_split_to_table(substr(s.setting, length('search_path=') + 1), '\s*,\s*')
+      p (schema)
+    join pg_catalog.pg_namespace n
+      on n.nspname = trim(both '"' from p.schema) and n.nspname = any (agents.own_schemas())
+    join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm')
+    where starts_with(s.setting, 'search_path=')
+      and agents.without_comments(path_leads_to_our_tables.body)
+        ~* format('(?<!\.\s*"?)\m%s\M', c.relname)
+  )
+$$;
+comment on function agents.path_leads_to_our_tables(text[], text) is
+  'Whether the search_path among the settings of a function has one of our schemas, and the text '
+  'of the function has the name of one of its tables.';
 
 create function agents.open_objects() returns json
 language sql
@@ -14498,11 +14642,6 @@ as $$
       and d.refclassid = 'pg_catalog.pg_class'::regclass
       and d.classid = 'pg_catalog.pg_rewrite'::regclass
     join pg_catalog.pg_rewrite w on w.oid = d.objid
-  ), called as (
-    select string_agg(format('%s\s*\.\s*%s', n.nspname, o.relname), '|') as pattern
-    from pg_catalog.pg_class o
-    join pg_catalog.pg_namespace n on n.oid = o.relnamespace
-    where n.nspname = any (agents.own_schemas()) and o.relkind in ('r', 'p', 'v')
   ), found as (
     select distinct 'view' as kind, v.oid::regclass::text as object,
       format('revoke all on %s from public, anon, authenticated;', v.oid::regclass) as statement
@@ -14525,22 +14664,22 @@ as $$
     from pg_catalog.pg_proc p
     join pg_catalog.pg_namespace n on n.oid = p.pronamespace
     cross join outsiders r
-    cross join called
     where p.prosecdef
+      -- Nobody can call these, whatever their privileges.
+      and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
       and n.nspname <> all (agents.own_schemas())
       and has_schema_privilege(r.oid, p.pronamespace, 'usage')
       and has_function_privilege(r.oid, p.oid, 'execute')
       and (
-        p.prosrc ~* format('\m(%s)\M', called.pattern)
-        or exists (
-          select from unnest(p.proconfig) s (setting)
-          where s.setting ~ '^search_path=.*\m(agents|artifacts|mesh)\M'
-        )
+        -- Of a body that is text, the catalogue does not know what it uses.
+        agents.text_names_our_tables(p.prosrc)
+        or agents.path_leads_to_our_tables(p.proconfig, p.prosrc)
         or exists (
           select from pg_catalog.pg_depend d
-          where d.objid = p.oid
-            and d.classid = 'pg_catalog.pg_proc'::regclass
-            and d.refobjid in (select o.oid from ours o)
+          where d.classid = 'pg_catalog.pg_proc'::regclass
+            and d.objid = p.oid
+            and d.refclassid = 'pg_catalog.pg_class'::regclass
+            and d.refobjid in (select o.oid from ours o union select v.oid from readers v)
         )
       )
     union all
@@ -14592,6 +14731,11 @@ comment on function agents.open_objects() is
   'others, that runs as its owner and names our tables), own (a schema of ours with an open table '
   'or function), member (a role that was granted service_role). A function that builds its SQL '
   'from text without naming a table is not found.';
+
+-- schemas/operator/deployment/strangers.sql
+
+-- What others made on our tables that stops our writes, and which of our functions run as their
+-- owner.
 
 create function agents.strange_structure() returns json
 language sql
@@ -16412,6 +16556,55 @@ comment on function public.agent_api_set_enrolment_limits(jsonb, text, jsonb) is
   'stay, and only new ones are refused. Returns the enrolment. Raises invalid_request, and '
   'forbidden for an agent.';
 
+create function agents.count_live_agents(enrolment_id text, most integer) returns bigint
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (
+    select count(*)
+    from (
+      select
+      from agents.enrolled_agents a
+      where a.enrolment_id = count_live_agents.enrolment_id and a.cut = 0 and a.ended_at is null
+      order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
+      limit count_live_agents.most
+    ) live
+  );
+end
+$$;
+comment on function agents.count_live_agents(text, integer) is
+  'How many agents of an enrolment have not ended, up to a number: after max_agents was lowered, '
+  'there may be very many.';
+
+create function public.agent_api_count_use_of_enrolments(enrolment_ids text[]) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(
+      json_object_agg(i.enrolment_id, json_build_object(
+        'agents', agents.count_live_agents(i.enrolment_id, 100000),
+        'held_bytes', (
+          select coalesce(sum(t.bytes), 0)
+          from artifacts.enrolment_totals t
+          where t.enrolment_id = i.enrolment_id
+        )
+      )),
+      '{}'
+    )
+    from unnest(agent_api_count_use_of_enrolments.enrolment_ids) as i (enrolment_id)
+  );
+end
+$$;
+comment on function public.agent_api_count_use_of_enrolments(text[]) is
+  'How many agents these enrolments have, up to 100,000 each, and how many bytes these hold '
+  'together: {enrolment_id: {agents, held_bytes}}.';
+
 create function public.agent_api_list_full_enrolments(quota_bytes bigint, max_entries integer default 1000)
 returns json
 language plpgsql
@@ -16433,7 +16626,9 @@ begin
       '[]'
     )
     from (
-      select e.enrolment_id, e.label, e.agent_id, e.max_agents, e.created_at, live.agents,
+      select e.enrolment_id, e.label, e.agent_id, e.max_agents, e.created_at,
+        -- No more than decide.
+        agents.count_live_agents(e.enrolment_id, e.max_agents) as agents,
         held.bytes as held_bytes,
         artifacts.quota_of_enrolment(e.quota_bytes, agent_api_list_full_enrolments.quota_bytes) as quota
       from (
@@ -16443,17 +16638,6 @@ begin
         order by i.created_at, i.enrolment_id
         limit agent_api_list_full_enrolments.max_entries
       ) e
-      cross join lateral (
-        select count(*) as agents
-        from (
-          select
-          from agents.enrolled_agents a
-          where a.enrolment_id = e.enrolment_id and a.cut = 0 and a.ended_at is null
-          order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
-          -- No more than decide; after the maximum was lowered, there may be very many.
-          limit e.max_agents
-        ) l
-      ) live
       cross join lateral (
         select coalesce(sum(t.bytes), 0) as bytes
         from artifacts.enrolment_totals t
@@ -17136,6 +17320,7 @@ alter table agents.used_tokens enable row level security;
 alter table agents.enrolment_refusals enable row level security;
 alter table agents.events enable row level security;
 alter table agents.structure enable row level security;
+alter table agents.structure_before enable row level security;
 alter table agents.reads enable row level security;
 alter table agents.repeated_changes enable row level security;
 alter table agents.changed_things enable row level security;
@@ -17289,6 +17474,7 @@ declare
     'public.agent_api_list_live_keys',
     'public.agent_api_list_enrolments',
     'public.agent_api_list_full_enrolments',
+    'public.agent_api_count_use_of_enrolments',
     'public.agent_api_list_trusts',
     'public.agent_api_enrol_with_key',
     'public.agent_api_enrol_with_token',

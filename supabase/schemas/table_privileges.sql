@@ -70,6 +70,7 @@ alter table agents.used_tokens enable row level security;
 alter table agents.enrolment_refusals enable row level security;
 alter table agents.events enable row level security;
 alter table agents.structure enable row level security;
+alter table agents.structure_before enable row level security;
 alter table agents.reads enable row level security;
 alter table agents.repeated_changes enable row level security;
 alter table agents.changed_things enable row level security;

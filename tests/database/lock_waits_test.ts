@@ -1,131 +1,38 @@
 /** How long requests wait for locks, and how they end. */
 import assert from "node:assert/strict";
-import type postgres from "postgres";
 import { createHash, randomUUID } from "node:crypto";
+import type { LockedDatabase } from "../operations/card.ts";
+import { ALL_CARDS } from "../operations/cards.ts";
 import { meshDatabaseForThisFile, randomPubkey, Refusal } from "./mesh/mesh_database.ts";
 
 const file = meshDatabaseForThisFile();
 const OPERATOR = { kind: "operator", request_id: "test" };
-const DIGEST = "0".repeat(64);
-
-interface Wait {
-  /** The name of the lock that another transaction holds. */
-  readonly held: string;
-  readonly hold: (sql: postgres.TransactionSql) => Promise<unknown>;
-  readonly operation: string;
-  readonly refused: () => Promise<unknown>;
-  /** An operation that works meanwhile. */
-  readonly passes: () => Promise<unknown>;
-}
 
 const rule = { from_agent: "alice", to_agent: "bob", port: 1 };
 const agentAs = (agent: string) => file.mesh.callerOf(agent);
 
-const WAITS: readonly Wait[] = [
-  {
-    held: "an agent",
-    hold: (sql) => sql`select mesh.lock_agents(array['bob'])`,
-    operation: "put_rule",
-    refused: async () => file.mesh.put(rule, await agentAs("alice")),
-    passes: async () => file.mesh.put({ ...rule, to_agent: "carol" }, await agentAs("alice")),
-  },
-  {
-    held: "a config_version",
-    hold: (sql) => sql`select mesh.lock_config_versions(array['bob'])`,
-    operation: "revoke_rule",
-    refused: async () =>
-      file.mesh.call("revoke_rule", {
-        caller: await agentAs("alice"),
-        from_agent: "alice",
-        to_agent: "bob",
-        port: 443,
-        proto: "tcp",
-      }),
-    passes: async () =>
-      file.mesh.call("record_heartbeat", {
-        caller: await agentAs("bob"),
-        agent_id: "bob",
-        config_version: 1,
-      }),
-  },
-  {
-    held: "the addresses",
-    hold: (sql) => sql`select mesh.lock_addresses()`,
-    operation: "register_peer",
-    refused: () => file.mesh.register("newcomer"),
-    passes: () => file.mesh.register("alice", { pubkey: randomPubkey() }),
-  },
-  {
-    held: "a pair",
-    hold: (sql) => sql`select mesh.lock_pairs('alice')`,
-    operation: "rotate_psk",
-    refused: () => file.mesh.rotate("alice", "bob"),
-    passes: () => file.mesh.configuration("alice"),
-  },
-  {
-    held: "a pair",
-    hold: (sql) => sql`select mesh.lock_pairs('alice')`,
-    operation: "remove_peer",
-    refused: () => file.mesh.remove("bob"),
-    passes: () => file.mesh.put({ from_agent: "carol", to_agent: "dave" }),
-  },
-  {
-    held: "the registrations of an agent",
-    hold: (sql) =>
-      sql`
-      select pg_advisory_xact_lock(hashtextextended('artifacts of alice', 0))`,
-    operation: "register_artifact",
-    refused: () => registerArtifact("alice"),
-    passes: () => registerArtifact("bob"),
-  },
-  {
-    held: "the totals of an agent",
-    hold: (sql) => sql`select from artifacts.totals where agent_id = 'alice' for update`,
-    operation: "register_artifact",
-    refused: () => registerArtifact("alice"),
-    passes: () => registerArtifact("bob"),
-  },
-  {
-    held: "a key",
-    hold: (sql) =>
-      sql`
-      select pg_advisory_xact_lock(hashtextextended('artifact key alice/file', 0))`,
-    operation: "finish_commit",
-    refused: () =>
-      file.mesh.call("finish_commit", {
-        caller: OPERATOR,
-        artifact_id: artifactIdOf("alice"),
-        lease_token: randomUUID(),
-        expected_sha256: DIGEST,
-        observed_size: 1,
-        observed_sha256: DIGEST,
-      }),
-    passes: () => deleteArtifact("bob"),
-  },
-  {
-    held: "an artifact",
-    hold: (sql) => sql`select artifacts.lock_owned_artifact('alice', ${artifactIdOf("alice")})`,
-    operation: "delete_artifact",
-    refused: () => deleteArtifact("alice"),
-    passes: () => deleteArtifact("bob"),
-  },
-];
+const WAITS = Array.from(ALL_CARDS, ({ lockWaits }) => lockWaits).flat();
 
-for (const { held, hold, operation, refused, passes } of WAITS) {
-  Deno.test(`${operation} while somebody holds ${held} → lock_not_available, nothing changes, others go on`, async () => {
+function lockedDatabase(): LockedDatabase {
+  return { mesh: file.mesh, artifactIdOf, registerArtifact, deleteArtifact };
+}
+
+for (const { held, hold, functionName, refused, passes } of WAITS) {
+  Deno.test(`${functionName} while somebody holds ${held} → lock_not_available, nothing changes, others go on`, async () => {
     await arrange();
+    const on = lockedDatabase();
     await file.mesh.owner.begin(async (sql) => {
-      await hold(sql);
-      await passes();
+      await hold(sql, on);
+      await passes(on);
       const before = await everything();
-      await assert.rejects(refused(), (error) => {
+      await assert.rejects(refused(on), (error) => {
         assert.ok(error instanceof Refusal);
         assert.equal(error.sqlstate, "55P03", error.message);
         return true;
       });
       assert.deepEqual(await everything(), before);
     });
-    await refused().catch((error: unknown) => {
+    await refused(on).catch((error: unknown) => {
       // Without the lock, the operation works, except for the commit: its lease is invented.
       assert.equal((error as Refusal).message, "commit_in_progress");
     });

@@ -5,11 +5,14 @@
  * The conformance suite reads the cards too, and has only a URL and the secret key. So a card
  * imports nothing that needs a local stack.
  */
+import type postgres from "postgres";
+import type { AgentFiles } from "../../clients/typescript/src/index.ts";
 import type { Effect } from "../../supabase/functions/_shared/operations/operation.ts";
 import type { OPERATIONS as ARTIFACTS } from "../../supabase/functions/agent-artifacts/app.ts";
 import type { OPERATIONS as MESH } from "../../supabase/functions/agent-mesh/app.ts";
 import type { Agent, JsonObject, Sender } from "../conformance/client.ts";
 import type { withStackDatabase } from "../database/connection.ts";
+import type { MeshDatabase } from "../database/mesh/mesh_database.ts";
 import type { PlannedCall } from "../database/plans/planned_call.ts";
 import type { objectsOf } from "../database/sweep/sweeping.ts";
 import type { Arranged, Scenario } from "../faults/points/scenario.ts";
@@ -69,6 +72,47 @@ export interface FaultScenario
   readonly arrange: (on: OnStack) => Promise<Arranged>;
 }
 
+/** A database in which alice and bob have peers, a rule, a PSK, and an artifact each. */
+export interface LockedDatabase {
+  readonly mesh: MeshDatabase;
+  readonly artifactIdOf: (agent: string) => string;
+  readonly registerArtifact: (agent: string) => Promise<unknown>;
+  readonly deleteArtifact: (agent: string) => Promise<unknown>;
+}
+
+export interface LockWait {
+  /** The name of the lock. */
+  readonly held: string;
+  readonly hold: (sql: postgres.TransactionSql, on: LockedDatabase) => Promise<unknown>;
+  /** The SQL function that is refused meanwhile. */
+  readonly functionName: string;
+  readonly refused: (on: LockedDatabase) => Promise<unknown>;
+  /** What works meanwhile. */
+  readonly passes: (on: LockedDatabase) => Promise<unknown>;
+}
+
+/** A stack before its backup, with peers alpha and beta and a rule that lets beta reach alpha. */
+export interface Restorable {
+  /** Sends a request as the operator, or with an agent key. Fails unless it is answered with 200. */
+  // deno-lint-ignore no-explicit-any
+  readonly ask: (path: string, body: object, key?: string) => Promise<any>;
+  readonly post: (path: string, body: object, key?: string) => Promise<{ readonly status: number }>;
+  /** Agent keys. */
+  readonly planner: string;
+  readonly reader: string;
+  /** The planner's. */
+  readonly files: AgentFiles;
+}
+
+/** A change after the backup. */
+export interface LostChange {
+  readonly make: () => Promise<unknown>;
+  /** What `after-restore` prints about the change, after the time. */
+  readonly told: string;
+  /** Whether the database contains the change. */
+  readonly isThere: () => Promise<boolean>;
+}
+
 /** A card of an operation whose function arranges the cast `Of`. */
 export interface Card<Of extends Cast = Cast> {
   /** Whether /openapi.json describes the operation. */
@@ -84,13 +128,20 @@ export interface Card<Of extends Cast = Cast> {
   readonly tool: Tool | "none: for programs" | "none: for the operator";
   /**
    * Whether `after-restore` lists a request whose change a restore loses. It lists none that only
-   * reads, that agents and timers repeat by themselves, or that counts.
+   * reads, that agents and timers repeat by themselves, or that counts. A function arranges a listed
+   * change, for the exercise of a restore.
    */
-  readonly afterRestore: "listed" | "not listed: reads" | "not listed: is repeated, or counts";
+  readonly afterRestore:
+    | "listed"
+    | ((on: Restorable) => Promise<LostChange>)
+    | "not listed: reads"
+    | "not listed: is repeated, or counts";
   /** Requests on which every fault is tried, at each of their upstream calls. */
   readonly faults: readonly FaultScenario[];
   /** Calls of its SQL functions, with the rows and pages that each may read. */
   readonly plans: readonly PlannedCall[];
+  /** The locks that it may find held by another transaction. */
+  readonly lockWaits: readonly LockWait[];
 }
 
 export type ArtifactsCard = Card<ArtifactsCast>;

@@ -86,3 +86,8 @@ type AnyCard = Omit<Card, "valid">;
 export function cardsOf(name: FunctionName): [path: string, card: AnyCard][] {
   return Object.entries(name === "agent-artifacts" ? ARTIFACTS_CARDS : MESH_CARDS);
 }
+
+/** The cards of both functions, each once: they share some. */
+export const ALL_CARDS: ReadonlySet<AnyCard> = new Set(
+  FUNCTIONS.flatMap((name) => cardsOf(name)).map(([, card]) => card),
+);

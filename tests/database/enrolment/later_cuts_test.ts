@@ -1,7 +1,7 @@
 /**
  * What is recorded of an ended agent lives as long as anything that it leads to: years later, a cut
- * still cuts, who was kept out stays out, and a new holder of a name inherits nothing. `../tables/` says for
- * each table with a time which of these situations shows it.
+ * still cuts, who was kept out stays out, and a new holder of a name inherits nothing. `../tables/`
+ * says for each table with a time which of these situations shows it.
  */
 import { endCreatedAgents } from "../../conformance/client.ts";
 import { endMadeEnrolments } from "../../conformance/enrolment/enrolments.ts";

@@ -1,16 +1,13 @@
 /** Calls of each SQL function of the service, on a filled database, and what they may read. */
 import { grantTokenOf, HOARDER, LIMITED, OWNER, sha256 } from "../../bench/fill/cast.ts";
-import { cardsOf, FUNCTIONS } from "../../operations/cards.ts";
+import { ALL_CARDS } from "../../operations/cards.ts";
 import { MAINTENANCE_CALLS } from "./maintenance_calls.ts";
 import { OPERATOR_CALLS } from "./operator_calls.ts";
 import { as, asUser, call, NEIGHBOUR, OPERATOR, PEER, type PlannedCall } from "./planned_call.ts";
 
-/** Both functions have the same card of some operations. */
-const CARDS = new Set(FUNCTIONS.flatMap((name) => cardsOf(name)).map(([, card]) => card));
-
 /** Every SQL function of the service, except those that the test names. */
 export const CALLS: readonly PlannedCall[] = [
-  ...Array.from(CARDS, ({ plans }) => plans).flat(),
+  ...Array.from(ALL_CARDS, ({ plans }) => plans).flat(),
   call("check_health", {}),
   call("check_bucket", {}),
   // Reads rows of the catalogue, and one row per migration.

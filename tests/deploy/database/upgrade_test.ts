@@ -72,9 +72,11 @@ if (newestRelease !== undefined) {
 
 /** Adds a column, and thereby changes the existing rows. */
 const SECOND_MIGRATION = `
+select agents.begin_migration();
 alter table agents.keys add column noted text not null default 'here before';
 alter table agents.keys alter column noted drop default;
 alter table agents.keys alter column noted drop not null;
+select agents.record_structure();
 `;
 
 /** The rendering revision of the functions in a folder. */

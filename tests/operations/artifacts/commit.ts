@@ -10,7 +10,18 @@ export const commit: ArtifactsCard = {
     { as: agent, body: { artifact_id, sha256: sha256("hello") } },
   ],
   tool: { requiresOthers: true, effect: "replaces" },
-  afterRestore: "listed",
+  afterRestore: async ({ files, ask, planner }) => {
+    const { artifact_id } = await files.put("replaced.txt", "older");
+    return {
+      make: () => files.put("replaced.txt", "newer"),
+      told: "/commit by planner: .*artifact_id art_",
+      async isThere() {
+        const body = { prefix: "replaced.txt" };
+        const { artifacts } = await ask("/agent-artifacts/list", body, planner);
+        return artifacts[0]?.artifact_id !== artifact_id;
+      },
+    };
+  },
   faults: [
     {
       settled: ["200"],
@@ -34,4 +45,22 @@ export const commit: ArtifactsCard = {
     },
   ],
   plans: COMMIT_PLANS,
+  lockWaits: [
+    {
+      held: "a key",
+      hold: (sql) =>
+        sql`select pg_advisory_xact_lock(hashtextextended('artifact key alice/file', 0))`,
+      functionName: "finish_commit",
+      refused: ({ mesh, artifactIdOf }) =>
+        mesh.call("finish_commit", {
+          caller: { kind: "operator", request_id: "test" },
+          artifact_id: artifactIdOf("alice"),
+          lease_token: crypto.randomUUID(),
+          expected_sha256: "0".repeat(64),
+          observed_size: 1,
+          observed_sha256: "0".repeat(64),
+        }),
+      passes: ({ deleteArtifact }) => deleteArtifact("bob"),
+    },
+  ],
 };

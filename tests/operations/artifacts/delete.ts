@@ -13,7 +13,21 @@ export const deleteArtifact: ArtifactsCard = {
   ],
   isLast: true,
   tool: { effect: "replaces" },
-  afterRestore: "listed",
+  afterRestore: async ({ files, ask, planner }) => {
+    const { artifact_id } = await files.put("deleted.txt", "deleted");
+    return {
+      make: () => files.remove("deleted.txt"),
+      told: `/delete by planner: .*artifact_id ${artifact_id}`,
+      async isThere() {
+        const { artifacts } = await ask(
+          "/agent-artifacts/list",
+          { prefix: "deleted.txt" },
+          planner,
+        );
+        return artifacts.length === 0;
+      },
+    };
+  },
   faults: [
     {
       settled: ["200"],
@@ -32,5 +46,15 @@ export const deleteArtifact: ArtifactsCard = {
   ],
   plans: [
     call("delete_artifact", { caller: as(HOARDER), artifact_id: artifactIdOf(POPULAR) }),
+  ],
+  lockWaits: [
+    {
+      held: "an artifact",
+      hold: (sql, { artifactIdOf }) =>
+        sql`select artifacts.lock_owned_artifact('alice', ${artifactIdOf("alice")})`,
+      functionName: "delete_artifact",
+      refused: ({ deleteArtifact }) => deleteArtifact("alice"),
+      passes: ({ deleteArtifact }) => deleteArtifact("bob"),
+    },
   ],
 };

@@ -44,4 +44,5 @@ export const fetchGrant: ArtifactsCard = {
     }, { circumstances: "of a grant with a limit" }),
     call("return_download", { grant_id: liveGrantIdOf(LIMITED) }),
   ],
+  lockWaits: [],
 };

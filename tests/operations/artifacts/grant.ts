@@ -29,4 +29,5 @@ export const grant: ArtifactsCard = {
     },
   ],
   plans: GRANT_PLANS,
+  lockWaits: [],
 };

@@ -48,4 +48,5 @@ export const grants: ArtifactsCard = {
       cursor: null,
     }, { circumstances: "to a tag beside its grants that ended" }),
   ],
+  lockWaits: [],
 };

@@ -39,4 +39,5 @@ export const list: ArtifactsCard = {
       after_key: null,
     }, { circumstances: "behind keys that ended" }),
   ],
+  lockWaits: [],
 };

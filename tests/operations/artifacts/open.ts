@@ -38,4 +38,5 @@ export const openArtifact: ArtifactsCard = {
     },
   ],
   plans: OPEN_PLANS,
+  lockWaits: [],
 };

@@ -25,4 +25,20 @@ export const register: ArtifactsCard = {
     },
   ],
   plans: REGISTER_PLANS,
+  lockWaits: [
+    {
+      held: "the registrations of an agent",
+      hold: (sql) => sql`select pg_advisory_xact_lock(hashtextextended('artifacts of alice', 0))`,
+      functionName: "register_artifact",
+      refused: ({ registerArtifact }) => registerArtifact("alice"),
+      passes: ({ registerArtifact }) => registerArtifact("bob"),
+    },
+    {
+      held: "the totals of an agent",
+      hold: (sql) => sql`select from artifacts.totals where agent_id = 'alice' for update`,
+      functionName: "register_artifact",
+      refused: ({ registerArtifact }) => registerArtifact("alice"),
+      passes: ({ registerArtifact }) => registerArtifact("bob"),
+    },
+  ],
 };

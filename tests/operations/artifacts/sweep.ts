@@ -44,4 +44,5 @@ export const sweep: ArtifactsCard = {
     },
   ],
   plans: SWEEP_PLANS,
+  lockWaits: [],
 };

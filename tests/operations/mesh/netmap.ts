@@ -28,4 +28,5 @@ export const netmap: MeshCard = {
       bounds: { rows: 30_000, pages: 40_000 },
     }),
   ],
+  lockWaits: [],
 };

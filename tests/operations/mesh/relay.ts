@@ -31,4 +31,5 @@ export const relay: MeshCard = {
       circumstances: "of the operator",
     }),
   ],
+  lockWaits: [],
 };

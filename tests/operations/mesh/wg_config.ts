@@ -28,4 +28,5 @@ export const wgConfig: MeshCard = {
     },
   ],
   plans: WG_CONFIG_PLANS,
+  lockWaits: [],
 };

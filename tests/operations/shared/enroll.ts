@@ -46,4 +46,5 @@ export const enroll: Card = {
     },
   ],
   plans: ENROLL_PLANS,
+  lockWaits: [],
 };

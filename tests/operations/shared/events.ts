@@ -26,4 +26,5 @@ export const events: Card = {
     },
   ],
   plans: EVENTS_PLANS,
+  lockWaits: [],
 };

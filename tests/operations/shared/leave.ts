@@ -32,4 +32,5 @@ export const leave: Card = {
   plans: [
     call("leave", { caller: OPERATOR, agent_id: "enrolled-1" }),
   ],
+  lockWaits: [],
 };

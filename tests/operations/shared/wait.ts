@@ -35,4 +35,5 @@ export const wait: Card = {
     },
   ],
   plans: WAIT_PLANS,
+  lockWaits: [],
 };

@@ -10,11 +10,11 @@ import {
 } from "../../conformance/client.ts";
 import { meshTest, newPubkey, ruleBetween } from "../../conformance/mesh_cast.ts";
 import { readEveryTable } from "../../database/tables/every_table.ts";
-import { startOwnMeshFunction } from "../mesh_function.ts";
+import { stackEncryptionKeys, startOwnMeshFunction } from "../mesh_function.ts";
 import { startProxy } from "../proxy.ts";
 
 meshTest(
-  "a PSK → in the two /wg_config answers alone: no table, log, other response, call to the stack",
+  "a PSK → in the two /wg_config answers alone; an encryption key → nowhere: no table, log, other response, call to the stack",
   async ({ alice, bob, carol }) => {
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnMeshFunction(proxy.url);
@@ -78,10 +78,11 @@ meshTest(
       "a table": Array.from((await readEveryTable()).values(), (text) => Buffer.from(text)),
       "a log": await everyLog(),
     };
+    const secrets = [...psks, ...(await stackEncryptionKeys()).split(",")];
     for (const [place, texts] of Object.entries(searched)) {
       assert.ok(texts.length > 0, `there is ${place} to search`);
-      for (const psk of psks) {
-        for (const spelling of spellingsOf(psk)) {
+      for (const secret of secrets) {
+        for (const spelling of spellingsOf(secret)) {
           assert.equal(texts.filter((text) => text.includes(spelling)).length, 0, place);
         }
       }
@@ -90,12 +91,12 @@ meshTest(
 );
 
 /** The bytes themselves, and as base64 (without padding), base64url, and hex in either case. */
-function spellingsOf(psk: string): Buffer[] {
-  const bytes = Buffer.from(psk, "base64");
+function spellingsOf(secret: string): Buffer[] {
+  const bytes = Buffer.from(secret, "base64");
   const hex = bytes.toString("hex");
   return [
     bytes,
-    ...[psk.slice(0, -1), bytes.toString("base64url"), hex, hex.toUpperCase()].map((text) =>
+    ...[secret.slice(0, -1), bytes.toString("base64url"), hex, hex.toUpperCase()].map((text) =>
       Buffer.from(text)
     ),
   ];

@@ -85,7 +85,18 @@ export const AGENTS = {
   "agents.structure": {
     size: { bounded: "one row per index, constraint and trigger" },
     ends: { by: "change", function: "agents.record_structure", why: "the next migration" },
-    nameless: { part: "parts of the schema", statement: "parts of the schema" },
+    nameless: {
+      ...{ part: "parts of the schema", relation: "a table" },
+      statement: "parts of the schema",
+    },
+  },
+  "agents.structure_before": {
+    size: { bounded: "rows while a migration runs" },
+    ends: { by: "change", function: "agents.record_structure", why: "the end of the migration" },
+    nameless: {
+      ...{ part: "parts of the schema", object: "a word of the code and numbers" },
+      statement: "parts of the schema",
+    },
   },
   "agents.usage": {
     size: "grows",

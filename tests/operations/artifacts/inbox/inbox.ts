@@ -20,4 +20,5 @@ export const inbox: ArtifactsCard = {
     },
   ],
   plans: INBOX_PLANS,
+  lockWaits: [],
 };

@@ -27,4 +27,5 @@ export const inboxUnblock: ArtifactsCard = {
   plans: [
     call("unblock_sender", { caller: as(GRANTEE), agent_id: null, from_agent: HOARDER }),
   ],
+  lockWaits: [],
 };

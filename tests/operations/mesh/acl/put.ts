@@ -58,4 +58,19 @@ export const aclPut: MeshCard = {
       circumstances: "that was declined",
     }),
   ],
+  lockWaits: [
+    {
+      held: "an agent",
+      hold: (sql) => sql`select mesh.lock_agents(array['bob'])`,
+      functionName: "put_rule",
+      async refused({ mesh }) {
+        const rule = { from_agent: "alice", to_agent: "bob", port: 1 };
+        await mesh.put(rule, await mesh.callerOf("alice"));
+      },
+      async passes({ mesh }) {
+        const rule = { from_agent: "alice", to_agent: "carol", port: 1 };
+        await mesh.put(rule, await mesh.callerOf("alice"));
+      },
+    },
+  ],
 };

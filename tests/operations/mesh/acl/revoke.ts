@@ -13,7 +13,18 @@ export const aclRevoke: MeshCard = {
     { as: agent, body: { ...ruleBetween(agent, other, { port: 8443 }) } },
   ],
   tool: { effect: "replaces" },
-  afterRestore: "listed",
+  afterRestore: async ({ ask }) => {
+    const rule = { from_agent: "beta", to_agent: "alpha", proto: "tcp", port: 8443 };
+    await ask("/agent-mesh/acl/put", rule);
+    return {
+      make: () => ask("/agent-mesh/acl/revoke", rule),
+      told: "/acl/revoke by operator: from_agent beta, to_agent alpha",
+      async isThere() {
+        const { acls } = await ask("/agent-mesh/netmap", { agent_id: "alpha" });
+        return !acls.some(({ port }: { port: number }) => port === rule.port);
+      },
+    };
+  },
   faults: [
     {
       settled: ["200"],
@@ -33,5 +44,20 @@ export const aclRevoke: MeshCard = {
     call("revoke_rule", { caller: as(PEER), ...rule, from_agent: ASKER, to_agent: PEER }, {
       circumstances: "that declines a request",
     }),
+  ],
+  lockWaits: [
+    {
+      held: "a config_version",
+      hold: (sql) => sql`select mesh.lock_config_versions(array['bob'])`,
+      functionName: "revoke_rule",
+      async refused({ mesh }) {
+        const rule = { from_agent: "alice", to_agent: "bob", port: 443, proto: "tcp" };
+        await mesh.call("revoke_rule", { caller: await mesh.callerOf("alice"), ...rule });
+      },
+      async passes({ mesh }) {
+        const heartbeat = { agent_id: "bob", config_version: 1 };
+        await mesh.call("record_heartbeat", { caller: await mesh.callerOf("bob"), ...heartbeat });
+      },
+    },
   ],
 };

@@ -58,4 +58,5 @@ export const peerHeartbeat: MeshCard = {
     },
   ],
   plans: HEARTBEAT_PLANS,
+  lockWaits: [],
 };

@@ -55,4 +55,13 @@ export const peerRegister: MeshCard = {
       circumstances: "of a new peer",
     }),
   ],
+  lockWaits: [
+    {
+      held: "the addresses",
+      hold: (sql) => sql`select mesh.lock_addresses()`,
+      functionName: "register_peer",
+      refused: ({ mesh }) => mesh.register("newcomer"),
+      passes: ({ mesh }) => mesh.register("alice", { pubkey: newPubkey() }),
+    },
+  ],
 };

@@ -19,4 +19,5 @@ export const pskKeys: MeshCard = {
   plans: [
     call("check_operator", { caller: as(HOARDER) }, { refused: true }),
   ],
+  lockWaits: [],
 };

@@ -18,4 +18,5 @@ export const enrolmentList: Card = {
   plans: [
     call("list_enrolments", { caller: OPERATOR, max_entries: 100 }),
   ],
+  lockWaits: [],
 };

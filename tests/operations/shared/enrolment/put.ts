@@ -47,4 +47,5 @@ export const enrolmentPut: Card = {
       enrolment: { kind: "key", uses_left: 1, session_seconds: 60 },
     }),
   ],
+  lockWaits: [],
 };

@@ -43,4 +43,5 @@ export const enrolmentRevoke: Card = {
     }),
     call("end_enrolled_agent", { caller: OPERATOR, enrolment_id: FLEET, agent_id: "enrolled-1" }),
   ],
+  lockWaits: [],
 };

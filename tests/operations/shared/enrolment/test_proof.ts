@@ -21,4 +21,5 @@ export const enrolmentTest: Card = {
   ],
   // It calls what /enroll calls.
   plans: [],
+  lockWaits: [],
 };

@@ -1,0 +1,16 @@
+import type { KeptPromise } from "../kept_promise.ts";
+
+export default {
+  page: "docs/command-line.md",
+  sentence: "A stored agent key is only ever sent to the address it was stored for.",
+  tests: [
+    {
+      file: "tests/clients/command_line_test.ts",
+      name: "agentfiles login → a file of mode 600",
+    },
+    {
+      file: "tests/clients/faults_test.ts",
+      name: "an address that answers with a redirect → refused",
+    },
+  ],
+} satisfies KeptPromise;
