@@ -10796,14 +10796,15 @@ return jsonb_strip_nulls(jsonb_build_object(
   'removed', event.details -> 'removed',
   'keep_artifacts', event.details -> 'keep_artifacts',
   'fingerprint', event.details -> 'fingerprint',
+  'max_agents', event.details -> 'max_agents',
   'origin', event.details -> 'origin',
   'name_hash', event.details -> 'name_hash',
   'replayed', case when event.action = 'ending.replayed' then event.object_id end,
   'recorded_at', event.details -> 'recorded_at'
 ))
-  -- Null is a value here: the project's quota applies.
+  -- Null is a value here: the project's quota, or the default of enrolments, applies.
   || case
-    when event.action = 'agent.limited'
+    when event.action in ('agent.limited', 'enrolment.limited')
     then jsonb_build_object('quota_bytes', event.details -> 'quota_bytes')
     else '{}'
   end;
@@ -14545,10 +14546,72 @@ comment on function agents.function_digests(text[]) is
   'The MD5 of the body of each of our functions, by its name with its schema. operations: the '
   'names of our functions in public, which may also have functions of others.';
 
--- schemas/operator/deployment/strangers.sql
+-- schemas/operator/deployment/open_objects.sql
 
--- What others made that opens our tables or stops our writes. The catalogue tells what an object
--- depends on; it does not tell what dynamic SQL in a function of others reads.
+-- What others made that opens our tables. The catalogue tells what views and SQL-standard bodies
+-- depend on. For other functions, only their text tells. Nothing tells what dynamic SQL reads.
+
+create function agents.without_comments(body text) returns text
+language sql
+immutable
+return regexp_replace(regexp_replace(without_comments.body, '/\*.*?\*/', ' ', 'g'), '--[^\n]*', ' ', 'g');
+comment on function agents.without_comments(text) is 'The text of an SQL function, for a search.';
+
+create function agents.text_names_our_tables(body text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select
+    from (select agents.without_comments(text_names_our_tables.body) as text) b
+    join (
+      select n.nspname as schema,
+        format(
+          '(?:%1$s|"%1$s")\s*\.\s*(?:%2$s)',
+          n.nspname,
+          string_agg(format('%1$s\M|"%1$s"', c.relname), '|')
+        ) as pattern
+      from pg_catalog.pg_class c
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p', 'v', 'm')
+      group by n.nspname
+    ) o on true
+    -- Where only a table can be named.
+    where b.text ~* format('\m(?:from|join|update|into|only|using|table|truncate|copy|lock)[\s(]+%s', o.pattern)
+      or b.text ~* format(
+        '\m(?:from|using)\M(?:(?!\m(?:select|set|on|where|group|order|returning)\M)[^;()])*,\s*%s', o.pattern
+      )
+      -- Elsewhere, agents.keys may also be the column keys of an app's own table agents. Then the
+      -- text also has the name agents alone.
+      or b.text ~* format('(?<![\w".])(?<!\.\s*)%s', o.pattern)
+        and b.text !~* format('\m%s\M(?!"?\s*\.)', o.schema)
+  )
+$$;
+comment on function agents.text_names_our_tables(text) is
+  'Whether the text of an SQL function names one of our tables with its schema, outside comments.';
+
+create function agents.path_leads_to_our_tables(settings text[], body text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select
+    from unnest(path_leads_to_our_tables.settings) s (setting)
+    cross join lateral regexp_split_to_table(substr(s.setting, length('search_path=') + 1), '\s*,\s*')
+      p (schema)
+    join pg_catalog.pg_namespace n
+      on n.nspname = trim(both '"' from p.schema) and n.nspname = any (agents.own_schemas())
+    join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm')
+    where starts_with(s.setting, 'search_path=')
+      and agents.without_comments(path_leads_to_our_tables.body)
+        ~* format('(?<!\.\s*"?)\m%s\M', c.relname)
+  )
+$$;
+comment on function agents.path_leads_to_our_tables(text[], text) is
+  'Whether the search_path among the settings of a function has one of our schemas, and the text '
+  'of the function has the name of one of its tables.';
 
 create function agents.open_objects() returns json
 language sql
@@ -14579,11 +14642,6 @@ as $$
       and d.refclassid = 'pg_catalog.pg_class'::regclass
       and d.classid = 'pg_catalog.pg_rewrite'::regclass
     join pg_catalog.pg_rewrite w on w.oid = d.objid
-  ), called as (
-    select string_agg(format('%s\s*\.\s*%s', n.nspname, o.relname), '|') as pattern
-    from pg_catalog.pg_class o
-    join pg_catalog.pg_namespace n on n.oid = o.relnamespace
-    where n.nspname = any (agents.own_schemas()) and o.relkind in ('r', 'p', 'v')
   ), found as (
     select distinct 'view' as kind, v.oid::regclass::text as object,
       format('revoke all on %s from public, anon, authenticated;', v.oid::regclass) as statement
@@ -14606,22 +14664,22 @@ as $$
     from pg_catalog.pg_proc p
     join pg_catalog.pg_namespace n on n.oid = p.pronamespace
     cross join outsiders r
-    cross join called
     where p.prosecdef
+      -- Nobody can call these, whatever their privileges.
+      and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
       and n.nspname <> all (agents.own_schemas())
       and has_schema_privilege(r.oid, p.pronamespace, 'usage')
       and has_function_privilege(r.oid, p.oid, 'execute')
       and (
-        p.prosrc ~* format('\m(%s)\M', called.pattern)
-        or exists (
-          select from unnest(p.proconfig) s (setting)
-          where s.setting ~ '^search_path=.*\m(agents|artifacts|mesh)\M'
-        )
+        -- Of a body that is text, the catalogue does not know what it uses.
+        agents.text_names_our_tables(p.prosrc)
+        or agents.path_leads_to_our_tables(p.proconfig, p.prosrc)
         or exists (
           select from pg_catalog.pg_depend d
-          where d.objid = p.oid
-            and d.classid = 'pg_catalog.pg_proc'::regclass
-            and d.refobjid in (select o.oid from ours o)
+          where d.classid = 'pg_catalog.pg_proc'::regclass
+            and d.objid = p.oid
+            and d.refclassid = 'pg_catalog.pg_class'::regclass
+            and d.refobjid in (select o.oid from ours o union select v.oid from readers v)
         )
       )
     union all
@@ -14673,6 +14731,11 @@ comment on function agents.open_objects() is
   'others, that runs as its owner and names our tables), own (a schema of ours with an open table '
   'or function), member (a role that was granted service_role). A function that builds its SQL '
   'from text without naming a table is not found.';
+
+-- schemas/operator/deployment/strangers.sql
+
+-- What others made on our tables that stops our writes, and which of our functions run as their
+-- owner.
 
 create function agents.strange_structure() returns json
 language sql
@@ -16493,6 +16556,55 @@ comment on function public.agent_api_set_enrolment_limits(jsonb, text, jsonb) is
   'stay, and only new ones are refused. Returns the enrolment. Raises invalid_request, and '
   'forbidden for an agent.';
 
+create function agents.count_live_agents(enrolment_id text, most integer) returns bigint
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (
+    select count(*)
+    from (
+      select
+      from agents.enrolled_agents a
+      where a.enrolment_id = count_live_agents.enrolment_id and a.cut = 0 and a.ended_at is null
+      order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
+      limit count_live_agents.most
+    ) live
+  );
+end
+$$;
+comment on function agents.count_live_agents(text, integer) is
+  'How many agents of an enrolment have not ended, up to a number: after max_agents was lowered, '
+  'there may be very many.';
+
+create function public.agent_api_count_use_of_enrolments(enrolment_ids text[]) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(
+      json_object_agg(i.enrolment_id, json_build_object(
+        'agents', agents.count_live_agents(i.enrolment_id, 100000),
+        'held_bytes', (
+          select coalesce(sum(t.bytes), 0)
+          from artifacts.enrolment_totals t
+          where t.enrolment_id = i.enrolment_id
+        )
+      )),
+      '{}'
+    )
+    from unnest(agent_api_count_use_of_enrolments.enrolment_ids) as i (enrolment_id)
+  );
+end
+$$;
+comment on function public.agent_api_count_use_of_enrolments(text[]) is
+  'How many agents these enrolments have, up to 100,000 each, and how many bytes these hold '
+  'together: {enrolment_id: {agents, held_bytes}}.';
+
 create function public.agent_api_list_full_enrolments(quota_bytes bigint, max_entries integer default 1000)
 returns json
 language plpgsql
@@ -16514,7 +16626,9 @@ begin
       '[]'
     )
     from (
-      select e.enrolment_id, e.label, e.agent_id, e.max_agents, e.created_at, live.agents,
+      select e.enrolment_id, e.label, e.agent_id, e.max_agents, e.created_at,
+        -- No more than decide.
+        agents.count_live_agents(e.enrolment_id, e.max_agents) as agents,
         held.bytes as held_bytes,
         artifacts.quota_of_enrolment(e.quota_bytes, agent_api_list_full_enrolments.quota_bytes) as quota
       from (
@@ -16524,17 +16638,6 @@ begin
         order by i.created_at, i.enrolment_id
         limit agent_api_list_full_enrolments.max_entries
       ) e
-      cross join lateral (
-        select count(*) as agents
-        from (
-          select
-          from agents.enrolled_agents a
-          where a.enrolment_id = e.enrolment_id and a.cut = 0 and a.ended_at is null
-          order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
-          -- No more than decide; after the maximum was lowered, there may be very many.
-          limit e.max_agents
-        ) l
-      ) live
       cross join lateral (
         select coalesce(sum(t.bytes), 0) as bytes
         from artifacts.enrolment_totals t
@@ -17371,6 +17474,7 @@ declare
     'public.agent_api_list_live_keys',
     'public.agent_api_list_enrolments',
     'public.agent_api_list_full_enrolments',
+    'public.agent_api_count_use_of_enrolments',
     'public.agent_api_list_trusts',
     'public.agent_api_enrol_with_key',
     'public.agent_api_enrol_with_token',
