@@ -1,7 +1,9 @@
 import { runTask } from "../../packages/command/run_task.ts";
-import { instantCell } from "../output/cells.ts";
+import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
+import { readLimits } from "../reads/settings.ts";
 import { allEnrolments } from "./all_enrolments.ts";
 import { endOf } from "./enrolment.ts";
+import { withUse } from "./use.ts";
 
 await runTask({
   task: "enrolment:list",
@@ -11,17 +13,20 @@ await runTask({
     ended: { type: "boolean", help: "also those that have ended" },
   },
   async run({ values }, output) {
-    async function* rows() {
+    // An enrolment without a quota of its own has ten times that of one agent.
+    const usualQuota = 10 * (await readLimits()).quota_bytes;
+    async function* enrolments() {
       for await (const enrolment of allEnrolments()) {
         if (values.ended === true || endOf(enrolment) === null) yield enrolment;
       }
     }
-    await output.rows(rows(), {
+    await output.rows(withUse(enrolments()), {
       heads: [
         "ENROLMENT",
         "BY",
         "USES LEFT",
         "AGENTS",
+        "HELD",
         "INSTANCES",
         "ENDS",
         "AGENT",
@@ -32,7 +37,8 @@ await runTask({
         enrolment.enrolment_id,
         enrolment.issuer ?? "enrolment key",
         enrolment.uses_left === null ? "any" : String(enrolment.uses_left),
-        `up to ${enrolment.max_agents}`,
+        ofLimit(enrolment.agents, enrolment.max_agents),
+        bytesOfLimit(enrolment.held_bytes, enrolment.quota_bytes ?? usualQuota),
         String(enrolment.max_instances),
         endOf(enrolment) ?? (instantCell(enrolment.expires_at) || "never"),
         enrolment.agent_id ?? enrolment.agent_template ??

@@ -73,6 +73,23 @@ const replaceKeysOfTrust: Replay = async (event) => {
     : replayed(`replaced the public keys of ${enrolment_id}`);
 };
 
+/** A limit that was lowered stays low; enrolments that the backup lacks are lost with it. */
+const limitEnrolment: Replay = async (event) => {
+  const enrolment_id = named(event, "enrolment_id");
+  const { max_agents, quota_bytes } = event;
+  if (typeof max_agents !== "number" || quota_bytes !== null && typeof quota_bytes !== "number") {
+    throw new UnusableLine("enrolment.limited without max_agents or quota_bytes");
+  }
+  if (await findEnrolment(enrolment_id) === null) return nothing(`${enrolment_id} does not exist`);
+  const limits = { max_agents, quota_bytes };
+  await callAsOperator("set_enrolment_limits", { caller: OPERATOR, enrolment_id, limits });
+  return replayed(
+    `limits of ${enrolment_id}: ${max_agents} agents, ${
+      quota_bytes ?? "the default number of"
+    } bytes`,
+  );
+};
+
 /** The last policy of the record is put into force; its tests may name what is lost. */
 const applyPolicy: Replay = async (event, later) => {
   if (!later.isLast(event)) return nothing("a later policy replaced this one");
@@ -110,6 +127,7 @@ export const ACCESS_ENDINGS: Readonly<Record<string, Replay>> = {
   "artifact.deleted": deleteArtifact,
   "enrolment.revoked": endEnrolment,
   "enrolment.keys_replaced": replaceKeysOfTrust,
+  "enrolment.limited": limitEnrolment,
   "policy.applied": applyPolicy,
   "sender.blocked": blockSender,
   "sender.unblocked": unblockSender,

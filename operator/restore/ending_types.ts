@@ -17,6 +17,7 @@ export const ENDING_TYPES: readonly string[] = [
   // Decisions of the operator and of recipients, which the backup has in an older form.
   ...[
     "agent.limited",
+    "enrolment.limited",
     "agent.tagged",
     "agent.shared",
     "policy.applied",

@@ -112,6 +112,7 @@ declare
     'public.agent_api_list_live_keys',
     'public.agent_api_list_enrolments',
     'public.agent_api_list_full_enrolments',
+    'public.agent_api_count_use_of_enrolments',
     'public.agent_api_list_trusts',
     'public.agent_api_enrol_with_key',
     'public.agent_api_enrol_with_token',

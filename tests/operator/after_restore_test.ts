@@ -61,6 +61,7 @@ Deno.test("after_restore --record with lines of every earlier form and lines tha
       lost("agent.erased", { agent_id: pseudonym }),
       // Exports of before did not say the quota.
       lost("agent.limited", { agent_id: "planner" }),
+      lost("enrolment.limited", { enrolment_id: kept, quota_bytes: 5 }),
       lost("policy.applied", { agent_id: null }),
       lost("rule.revoked", { from_agent: "a", to_agent: "b", proto: "tcp" }),
       lost("agent.tagged", { agent_id: "planner", added: "tag:x" }),
@@ -78,6 +79,10 @@ Deno.test("after_restore --record with lines of every earlier form and lines tha
       lost("key.created", { agent_id: "planner", key_id: inUse }),
       lost("agent.limited", { agent_id: "planner", quota_bytes: null }),
       lost("agent.limited", { agent_id: "planner", quota_bytes: 7000 }),
+      lost("enrolment.limited", { enrolment_id: kept, max_agents: 7, quota_bytes: null }),
+      lost("enrolment.limited", {
+        ...{ enrolment_id: `enr_${"0".repeat(32)}`, max_agents: 7, quota_bytes: 7 },
+      }),
     ];
     const middle = 4;
     const lines = [
@@ -113,6 +118,9 @@ Deno.test("after_restore --record with lines of every earlier form and lines tha
       assert.deepEqual(live.map(({ id }) => id).sort(), [inUse, kept].sort());
       const quotas = await sql`select quota_bytes::int from artifacts.agent_limits`;
       assert.deepEqual([...quotas], [{ quota_bytes: 7000 }]);
+      const limits = await sql`
+        select max_agents, quota_bytes from agents.enrolments where enrolment_id = ${kept}`;
+      assert.deepEqual([...limits], [{ max_agents: 7, quota_bytes: null }]);
 
       // What the operator decides after the restore counts more than the record.
       await sql`select public.agent_api_set_agent_quota('planner', 9000)`;
@@ -168,7 +176,7 @@ Deno.test("after_restore --record of erasures → each name is erased again, lin
     const [step] = await sql`select public.agent_api_erase_agent('half', null, 1) as erased`;
     const { pseudonym: half, remaining } = step!["erased"];
     assert.equal(remaining, true);
-    const exported = await runTask("operator/commands/events.ts", {
+    const exported = await runTask("operator/reports/events.ts", {
       args: ["--endings", "--all", "--json"],
       environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
     });
@@ -219,7 +227,7 @@ Deno.test("after_restore --record of events that the database has → replays no
     await sql`select public.agent_api_readmit_agent('planner')`;
     await sql`select public.agent_api_create_agent_key('planner')`;
     await withFolder(async (folder) => {
-      const exported = await runTask("operator/commands/events.ts", {
+      const exported = await runTask("operator/reports/events.ts", {
         args: ["--endings", "--all", "--json"],
         environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
       });

@@ -5,7 +5,7 @@ import { createAgent, endCreatedAgents } from "../conformance/client.ts";
 import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
 import { runTask } from "../stack/stack_process.ts";
 import { newTag, setTags } from "../conformance/tags/tagged.ts";
-import { printed, rows, run } from "./command.ts";
+import { printed, rows, run } from "./run_report.ts";
 
 /** Every task of the operator that accepts `--help`, by its file. */
 async function readTasks(): Promise<Map<string, string>> {
@@ -178,7 +178,7 @@ Deno.test("agent:list where the function tells its settings → these limits, no
     );
   });
   try {
-    const { code, output, errors } = await runTask("operator/commands/agent_list.ts", {
+    const { code, output, errors } = await runTask("operator/reports/agent_list.ts", {
       environment: {
         SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,
         SUPABASE_SECRET_KEY: "sb_secret_x",
@@ -222,7 +222,7 @@ Deno.test("events --follow → what was there, then what comes, until it is ende
   const watched = await createAgent("watched");
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--allow-all", "operator/commands/events.ts"],
+      ...["run", "--allow-all", "operator/reports/events.ts"],
       ...["--agent", watched.id, "--follow", "--json"],
     ],
     stdin: "null",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { grant, inbox, publish } from "../conformance/artifacts.ts";
-import { createAgent, endCreatedAgents } from "../conformance/client.ts";
+import { createAgent, endCreatedAgents, post } from "../conformance/client.ts";
 import {
   agentOf,
   endMadeEnrolments,
@@ -16,7 +16,7 @@ import {
 } from "../conformance/enrolment/enrolments.ts";
 import { Issuer } from "../conformance/enrolment/issuer.ts";
 import { runTask } from "../stack/stack_process.ts";
-import { parseRows } from "./command.ts";
+import { parseRows } from "./run_report.ts";
 
 const AUDIENCE = "https://agents.example.com";
 
@@ -94,7 +94,10 @@ Deno.test("enrolment:create with every option → as they say", async () => {
   const endless = await create("--uses", "20", "--prefix", "new-", "--expires-at", "never");
   assert.deepEqual([endless.uses_left, endless.expires_at], [20, null]);
   const { output } = await task("list");
-  assert.match(output, new RegExp(`^${made.enrolment_id}\t.*\tup to 20\t3\t`, "m"));
+  assert.match(
+    output,
+    new RegExp(`^${made.enrolment_id}\t.*\t0 of 20\t0 B of 5\\.0 MiB\t3\t`, "m"),
+  );
   for (const { enrolment_id, enrolment_key } of [made, endless]) {
     assert.match(output, new RegExp(`${enrolment_id}\tenrolment key\t`));
     assert.ok(!output.includes(enrolment_key), "the key is shown once");
@@ -237,6 +240,25 @@ Deno.test("enrolment:keys → tokens of the new keys enrol the same agents, thos
     const second = await enrol({ token: await tokenOf(other) });
     assert.deepEqual([second.agent_id, second.generation], [sub, 2]);
   }));
+
+Deno.test("enrolment:list → how many agents and bytes of its limits each enrolment uses; an agent that has left counts no more, its file does", async () => {
+  const { enrolment_id, enrolment_key } = await create(
+    ...["--uses", "any", "--prefix", "new-", "--max-agents", "5", "--quota", "2K"],
+  );
+  const rowOf = async () =>
+    (await task("list")).output.split("\n").find((line) => line.startsWith(enrolment_id));
+  const agent = agentOf(await enrol({ enrolment_key, agent_name: newName("new") }));
+  await enrol({ enrolment_key, agent_name: newName("new") });
+  await publish(agent, { content: "x".repeat(1024) });
+  assert.match((await rowOf())!, /\t2 of 5\t1\.0 KiB of 2\.0 KiB\t/);
+  await post("/agent-mesh/leave", { as: agent });
+  const [one] = (await listed()).filter((each) => each.enrolment_id === enrolment_id);
+  const { agents, held_bytes } = one as unknown as Record<string, number>;
+  assert.deepEqual([agents, held_bytes], [1, 1024]);
+  await task("limit", enrolment_id, "--quota", "0");
+  assert.match((await rowOf())!, /\t1 of 5\t1\.0 KiB\t/);
+  await revokeAll(enrolment_id);
+});
 
 Deno.test("enrolment:limit → more agents and bytes, or fewer; what is left out stays; an event; wrong numbers, or an unknown enrolment → refused, and nothing has changed", async () => {
   const { enrolment_id } = await create("--uses", "any", "--prefix", "new-");

@@ -4,7 +4,7 @@ import { createAgent, endCreatedAgents, operatorRpc, SUPABASE_URL } from "../con
 import { withPolicyRules } from "../conformance/policy/in_force.ts";
 import { inboxIds, newTag, setTags } from "../conformance/tags/tagged.ts";
 import { runTask } from "../stack/stack_process.ts";
-import { parseRows, printed, run } from "./command.ts";
+import { parseRows, printed, run } from "./run_report.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 

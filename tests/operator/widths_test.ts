@@ -5,7 +5,7 @@ import { endMadeEnrolments, put } from "../conformance/enrolment/enrolments.ts";
 import { join } from "../conformance/mesh_cast.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { linesInTerminal } from "./terminal.ts";
-import { parseRows, run } from "./command.ts";
+import { parseRows, run } from "./run_report.ts";
 import { runTask } from "../stack/stack_process.ts";
 
 /** A long agent id, and a file's name of a length that is common. */

@@ -68,14 +68,15 @@ return jsonb_strip_nulls(jsonb_build_object(
   'removed', event.details -> 'removed',
   'keep_artifacts', event.details -> 'keep_artifacts',
   'fingerprint', event.details -> 'fingerprint',
+  'max_agents', event.details -> 'max_agents',
   'origin', event.details -> 'origin',
   'name_hash', event.details -> 'name_hash',
   'replayed', case when event.action = 'ending.replayed' then event.object_id end,
   'recorded_at', event.details -> 'recorded_at'
 ))
-  -- Null is a value here: the project's quota applies.
+  -- Null is a value here: the project's quota, or the default of enrolments, applies.
   || case
-    when event.action = 'agent.limited'
+    when event.action in ('agent.limited', 'enrolment.limited')
     then jsonb_build_object('quota_bytes', event.details -> 'quota_bytes')
     else '{}'
   end;

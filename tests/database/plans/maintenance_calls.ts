@@ -4,6 +4,7 @@ import {
   agentKeyOf,
   artifactIdOf,
   FLEET,
+  FLEET_TRUST,
   GRANTEE,
   HOARDER,
   liveGrantIdOf,
@@ -42,6 +43,10 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   }),
   // It counts up to max_agents agents of each enrolment.
   call("list_full_enrolments", { quota_bytes: 1e15 }, { bounds: { rows: 3_000, pages: 6_000 } }),
+  // It counts the agents of each enrolment.
+  call("count_use_of_enrolments", { enrolment_ids: `{${FLEET},${FLEET_TRUST}}` }, {
+    bounds: { rows: 3_000, pages: 6_000 },
+  }),
   call("set_agent_quota", { agent_id: OWNER, quota_bytes: 5 }),
   call("count_tag_losses", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
   call("set_agent_tags", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),

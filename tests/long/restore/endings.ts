@@ -1,61 +1,24 @@
 /** Everything that an operator, or an agent, can end, before and after a backup. */
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
-import { AgentFiles } from "../../../clients/typescript/src/index.ts";
-import { runTask } from "../../stack/stack_process.ts";
 import { registerPeer } from "./lost_changes.ts";
+import {
+  agentWithKey,
+  configOf,
+  FILES,
+  linkOf,
+  MESH,
+  newPubkey,
+  rpc,
+  statusOfLink,
+  task,
+} from "./requests.ts";
 import type { RestorableStack } from "./restorable_stack.ts";
-
-const MESH = "/functions/v1/agent-mesh";
-const FILES = "/functions/v1/agent-artifacts";
 
 interface Ending {
   readonly name: string;
   readonly make: () => Promise<unknown>;
   /** Whether it has ended. */
   readonly hasEnded: () => Promise<boolean>;
-}
-
-export function newPubkey(): string {
-  const pubkey = createHash("sha256").update(randomBytes(32)).digest();
-  pubkey[31]! &= 127;
-  return pubkey.toString("base64");
-}
-
-/** Calls an SQL function as the dashboard and the tasks do. */
-function rpc(exercise: RestorableStack, name: string, body: object) {
-  return exercise.ask(`/rest/v1/rpc/agent_api_${name}`, body);
-}
-
-async function agentWithKey(exercise: RestorableStack, agent_id: string) {
-  return await rpc(exercise, "create_agent_key", { agent_id }) as { key: string; key_id: string };
-}
-
-/** Runs a task against the exercise's stack, as an operator would. */
-export async function task(exercise: RestorableStack, program: string, ...args: string[]) {
-  const { url, secretKey } = exercise.stack;
-  return await runTask(program, {
-    args,
-    environment: { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey },
-  });
-}
-
-async function linkOf(exercise: RestorableStack, key: string, name: string) {
-  const files = new AgentFiles({ url: exercise.stack.url, key });
-  const { artifact_id } = await files.put(name, `bytes of ${name}`);
-  const { token, grant_id } = await exercise.ask(`${FILES}/grant`, {
-    artifact_id,
-    expires_at: new Date(Date.now() + 3_600_000).toISOString(),
-  }, key);
-  return { artifact_id, token, grant_id };
-}
-
-async function statusOfLink(exercise: RestorableStack, token: string): Promise<number> {
-  return (await exercise.post(`${FILES}/fetch`, { grant_token: token }, "nobody")).status;
-}
-
-async function configOf(exercise: RestorableStack, agent_id: string): Promise<string> {
-  return (await exercise.ask(`${MESH}/wg_config`, { agent_id })).config;
 }
 
 const policyAt = (...ports: number[]) =>
@@ -116,7 +79,9 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
     await agentWithKey(exercise, "many"),
   ];
 
-  const enrolment = await exercise.ask(`${FILES}/enrolment/put`, { kind: "key", uses_left: 1 });
+  const enrolment = await exercise.ask(`${FILES}/enrolment/put`, {
+    ...{ kind: "key", uses_left: 1, quota_bytes: 5_000 },
+  });
   const enrolled = await exercise.ask(
     `${FILES}/enroll`,
     { enrolment_key: enrolment.enrolment_key, agent_name: "ci" },
@@ -128,6 +93,14 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
     { enrolment_key: leaving.enrolment_key, agent_name: "leaving" },
     "nobody",
   );
+
+  const limitsOf = async ({ enrolment_id }: { readonly enrolment_id: string }) => {
+    const { enrolments } = await exercise.ask(`${FILES}/enrolment/list`, {});
+    const { max_agents, quota_bytes } = enrolments.find((one: { enrolment_id: string }) =>
+      one.enrolment_id === enrolment_id
+    );
+    return [max_agents, quota_bytes];
+  };
 
   for (const port of [80, 81, 82]) await exercise.ask(`${MESH}/acl/put`, rule("spoke", port));
   const hasRule = async (from: string, port: number) => {
@@ -260,6 +233,26 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
       name: "set_agent_quota back to the project's",
       make: call("set_agent_quota", { agent_id: "reader", quota_bytes: null }),
       hasEnded: async () => (await described("reader")).quota_bytes === null,
+    },
+    {
+      name: "set_enrolment_limits, twice",
+      async make() {
+        for (const limits of [{ max_agents: 7 }, { max_agents: 5, quota_bytes: 3_000 }]) {
+          await rpc(exercise, "set_enrolment_limits", {
+            ...{ caller: { kind: "operator" }, enrolment_id: leaving.enrolment_id },
+            limits,
+          });
+        }
+      },
+      hasEnded: async () => (await limitsOf(leaving)).join() === "5,3000",
+    },
+    {
+      name: "set_enrolment_limits back to the default quota",
+      make: call("set_enrolment_limits", {
+        ...{ caller: { kind: "operator" }, enrolment_id: enrolment.enrolment_id },
+        limits: { quota_bytes: null },
+      }),
+      hasEnded: async () => (await limitsOf(enrolment))[1] === null,
     },
     {
       name: "set_agent_tags",

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { diagnose } from "../../../operator/doctor/diagnose.ts";
-import { arrangeEndings, assertEnded, task } from "./endings.ts";
+import { arrangeEndings, assertEnded } from "./endings.ts";
+import { task } from "./requests.ts";
 import { RestorableStack } from "./restorable_stack.ts";
 
 Deno.test("after-restore --record of everything that can end → each has ended again, the doctor is silent about the restore; again → changes nothing", async () => {
@@ -14,7 +15,7 @@ Deno.test("after-restore --record of everything that can end → each has ended 
   for (const { make } of endings) await make();
   await assertEnded(endings, true);
   const exported = await task(
-    ...[exercise, "operator/commands/events.ts", "--endings", "--since", "1h", "--all"] as const,
+    ...[exercise, "operator/reports/events.ts", "--endings", "--since", "1h", "--all"] as const,
     "--json",
   );
   assert.equal(exported.code, 0, exported.errors);

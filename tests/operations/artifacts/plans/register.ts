@@ -30,8 +30,9 @@ export const REGISTER_PLANS: readonly PlannedCall[] = [
     quota_bytes: 1,
   }, { circumstances: "beyond a quota, beside all that the agent holds", refused: true }),
   call("register_artifact", {
-    caller: as("enrolled-1"),
-    agent_id: "enrolled-1",
+    // Its agent key is valid for hours: the keys of the first ones expire after seconds.
+    caller: as("enrolled-9999"),
+    agent_id: "enrolled-9999",
     ...registration,
     quota_bytes: 1e9,
   }, { circumstances: "by an agent of an enrolment with very many" }),
