@@ -10822,14 +10822,15 @@ return jsonb_strip_nulls(jsonb_build_object(
   'removed', event.details -> 'removed',
   'keep_artifacts', event.details -> 'keep_artifacts',
   'fingerprint', event.details -> 'fingerprint',
+  'max_agents', event.details -> 'max_agents',
   'origin', event.details -> 'origin',
   'name_hash', event.details -> 'name_hash',
   'replayed', case when event.action = 'ending.replayed' then event.object_id end,
   'recorded_at', event.details -> 'recorded_at'
 ))
-  -- Null is a value here: the project's quota applies.
+  -- Null is a value here: the project's quota, or the default of enrolments, applies.
   || case
-    when event.action = 'agent.limited'
+    when event.action in ('agent.limited', 'enrolment.limited')
     then jsonb_build_object('quota_bytes', event.details -> 'quota_bytes')
     else '{}'
   end;
@@ -16589,6 +16590,55 @@ comment on function public.agent_api_set_enrolment_limits(jsonb, text, jsonb) is
   'stay, and only new ones are refused. Returns the enrolment. Raises invalid_request, and '
   'forbidden for an agent.';
 
+create function agents.count_live_agents(enrolment_id text, most integer) returns bigint
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (
+    select count(*)
+    from (
+      select
+      from agents.enrolled_agents a
+      where a.enrolment_id = count_live_agents.enrolment_id and a.cut = 0 and a.ended_at is null
+      order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
+      limit count_live_agents.most
+    ) live
+  );
+end
+$$;
+comment on function agents.count_live_agents(text, integer) is
+  'How many agents of an enrolment have not ended, up to a number: after max_agents was lowered, '
+  'there may be very many.';
+
+create function public.agent_api_count_use_of_enrolments(enrolment_ids text[]) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(
+      json_object_agg(i.enrolment_id, json_build_object(
+        'agents', agents.count_live_agents(i.enrolment_id, 100000),
+        'held_bytes', (
+          select coalesce(sum(t.bytes), 0)
+          from artifacts.enrolment_totals t
+          where t.enrolment_id = i.enrolment_id
+        )
+      )),
+      '{}'
+    )
+    from unnest(agent_api_count_use_of_enrolments.enrolment_ids) as i (enrolment_id)
+  );
+end
+$$;
+comment on function public.agent_api_count_use_of_enrolments(text[]) is
+  'How many agents these enrolments have, up to 100,000 each, and how many bytes these hold '
+  'together: {enrolment_id: {agents, held_bytes}}.';
+
 create function public.agent_api_list_full_enrolments(quota_bytes bigint, max_entries integer default 1000)
 returns json
 language plpgsql
@@ -16610,7 +16660,9 @@ begin
       '[]'
     )
     from (
-      select e.enrolment_id, e.label, e.agent_id, e.max_agents, e.created_at, live.agents,
+      select e.enrolment_id, e.label, e.agent_id, e.max_agents, e.created_at,
+        -- No more than decide.
+        agents.count_live_agents(e.enrolment_id, e.max_agents) as agents,
         held.bytes as held_bytes,
         artifacts.quota_of_enrolment(e.quota_bytes, agent_api_list_full_enrolments.quota_bytes) as quota
       from (
@@ -16620,17 +16672,6 @@ begin
         order by i.created_at, i.enrolment_id
         limit agent_api_list_full_enrolments.max_entries
       ) e
-      cross join lateral (
-        select count(*) as agents
-        from (
-          select
-          from agents.enrolled_agents a
-          where a.enrolment_id = e.enrolment_id and a.cut = 0 and a.ended_at is null
-          order by a.enrolment_id, a.cut, a.ended_at, a.agent_id
-          -- No more than decide; after the maximum was lowered, there may be very many.
-          limit e.max_agents
-        ) l
-      ) live
       cross join lateral (
         select coalesce(sum(t.bytes), 0) as bytes
         from artifacts.enrolment_totals t
@@ -17467,6 +17508,7 @@ declare
     'public.agent_api_list_live_keys',
     'public.agent_api_list_enrolments',
     'public.agent_api_list_full_enrolments',
+    'public.agent_api_count_use_of_enrolments',
     'public.agent_api_list_trusts',
     'public.agent_api_enrol_with_key',
     'public.agent_api_enrol_with_token',
