@@ -9,6 +9,12 @@ export interface Exception {
 
 export const BLOCK_EXCEPTIONS: readonly Exception[] = [
   {
+    what: "AGENTS.md, Commands, 1",
+    begins: "npx -y deno@2.9.6 task start",
+    reason:
+      "The first command is run for the README. The others run the tests, or write files here.",
+  },
+  {
     what: "CONTRIBUTING.md, Working on this, 1",
     begins: "npx -y deno@2.9.6 task start",
     reason: "The first command is run for the README. The other two run the tests, this one too.",
