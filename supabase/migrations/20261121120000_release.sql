@@ -2504,8 +2504,8 @@ comment on function artifacts.shard() is 'The row of project_totals that this tr
 
 -- schemas/artifacts/enrolment_totals.sql
 
--- What the agents of each enrolment hold together, updated with every change, so that enrolling many
--- agents with one enrolment key does not multiply what its holder may store.
+-- What the agents of each enrolment hold together, updated with every change, so that enrolling
+-- many agents with one enrolment key does not multiply what its holder may store.
 
 create table artifacts.enrolment_totals (
   enrolment_id text collate "C" not null,
