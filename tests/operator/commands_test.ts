@@ -46,7 +46,7 @@ Deno.test("a task with an option that it does not have → exit code 2, the near
   assert.match((await run("agent_show")).errors, /^deno task agent:show: Name one agent\. See: /);
 });
 
-Deno.test("agent:show of an agent that nothing names → refused, and what shows those that are there", async () => {
+Deno.test("agent:show of an unknown agent → refused, and the command that shows the agents", async () => {
   assert.deepEqual(await run("agent_show", "nobody-at-all"), {
     code: 1,
     output: "",

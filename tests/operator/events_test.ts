@@ -193,7 +193,7 @@ for (const type of ["artifact.open", "opened", "key.rotated"]) {
 }
 
 for (const option of [[], ["--follow"], ["--refusals"], ["--since", "1h"], ["--all"]]) {
-  Deno.test(`events ${option.join(" ")} --agent of one that nothing names → refused, and what shows those that there are`, async () => {
+  Deno.test(`events ${option.join(" ")} --agent of an unknown agent → refused, and the command that shows the agents`, async () => {
     assert.deepEqual(await run("events", ...option, "--agent", "nobody-at-all"), {
       code: 1,
       output: "",
