@@ -83,13 +83,13 @@ for (
 
 for (
   const [program, ...args] of [
-    ["commands/grants", "--of", "nobody-at-all"],
-    ["commands/grants", "--to", "nobody-at-all"],
-    ["commands/usage", "--agent", "nobody-at-all"],
-    ["commands/mesh", "--agent", "nobody-at-all"],
-    ["commands/mesh", "--rules", "--agent", "nobody-at-all"],
-    ["commands/mesh", "--paths", "--agent", "nobody-at-all"],
-    ["commands/mesh", "--mermaid", "--agent", "nobody-at-all"],
+    ["reports/grants", "--of", "nobody-at-all"],
+    ["reports/grants", "--to", "nobody-at-all"],
+    ["reports/usage", "--agent", "nobody-at-all"],
+    ["reports/mesh", "--agent", "nobody-at-all"],
+    ["reports/mesh", "--rules", "--agent", "nobody-at-all"],
+    ["reports/mesh", "--paths", "--agent", "nobody-at-all"],
+    ["reports/mesh", "--mermaid", "--agent", "nobody-at-all"],
     ["endings/grants_revoke", "--by", "nobody-at-all", "--yes"],
     ["endings/grants_revoke", "--by", "nobody-at-all", "--dry-run"],
     ["endings/psk_rotate", "nobody-at-all"],
