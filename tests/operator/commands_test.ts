@@ -13,7 +13,7 @@ async function readTasks(): Promise<Map<string, string>> {
     tasks: Record<string, string>;
   };
   const named = Object.entries(tasks).flatMap(([task, command]): [string, string][] => {
-    const [, file] = / (operator\/(?:commands\/|endings\/|agent_)\w+\.ts)$/.exec(command) ?? [];
+    const [, file] = / (operator\/(?:reports\/|endings\/|agent_)\w+\.ts)$/.exec(command) ?? [];
     return file === undefined ? [] : [[task, file]];
   });
   return new Map(named);
