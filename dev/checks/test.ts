@@ -19,8 +19,8 @@ const POSTGRES = "--postgres=";
 /**
  * Runs `deno test` with this program's arguments against its own stack. A folder means the test
  * files below it. With `--queue=<folder>`, runs units from that queue until all are taken (see
- * side_by_side.ts). With `--postgres=18`, this stack and those that tests start run that PostgreSQL.
- * Resolves to the exit code.
+ * side_by_side.ts). With `--postgres=18`, this stack and those that tests start run that
+ * PostgreSQL. Resolves to the exit code.
  */
 async function main(): Promise<number> {
   const stopRequested = stopRequest();

@@ -93,7 +93,7 @@ export interface LockWait {
 
 /** A stack before its backup, with peers alpha and beta and a rule that lets beta reach alpha. */
 export interface Restorable {
-  /** Sends a request as the operator, or with an agent key. Fails unless it is answered with 200. */
+  /** Sends a request as the operator, or with an agent key. Fails unless the answer is 200. */
   // deno-lint-ignore no-explicit-any
   readonly ask: (path: string, body: object, key?: string) => Promise<any>;
   readonly post: (path: string, body: object, key?: string) => Promise<{ readonly status: number }>;
@@ -128,8 +128,8 @@ export interface Card<Of extends Cast = Cast> {
   readonly tool: Tool | "none: for programs" | "none: for the operator";
   /**
    * Whether `after-restore` lists a request whose change a restore loses. It lists none that only
-   * reads, that agents and timers repeat by themselves, or that counts. A function arranges a listed
-   * change, for the exercise of a restore.
+   * reads, that agents and timers repeat by themselves, or that counts. A function arranges a
+   * listed change, for the exercise of a restore.
    */
   readonly afterRestore:
     | "listed"
