@@ -177,6 +177,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
 /** Commands within sentences that are neither a task nor one of the Supabase CLI. */
 export const COMMAND_EXCEPTIONS: readonly Omit<Exception, "begins">[] = [
   {
+    what: "deno install",
+    reason: "It pins packages again, from the registry. A test would pin what is newest by then.",
+  },
+  {
     what: "nft delete table inet agent_mesh_<interface>",
     reason: "It stands for an interface of the reader's. Tests remove such a table by nft, too.",
   },
