@@ -1,6 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { SeenFields } from "../../tests/conformance/fields/answered_fields.ts";
+
+/** What a test process writes: `seen` of tests/conformance/fields/answered_fields.ts. */
+interface SeenFields {
+  readonly optional: readonly string[];
+  readonly answered: readonly string[];
+}
 
 /**
  * The optional fields of answers that no answer had, according to the files that test processes

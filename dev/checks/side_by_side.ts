@@ -26,6 +26,7 @@ const TEST = fileURLToPath(new URL("./test.ts", import.meta.url));
  *   --each              makes each file a unit
  *   --ignore=<folder>   leaves out the tests below a folder; may be given more than once
  *   --filter=<text>     as in `deno test`
+ *   --postgres=<major>  as in test.ts
  *   --answered          fails if no test has had an answer with an optional field
  */
 async function main(): Promise<number> {
@@ -37,6 +38,7 @@ async function main(): Promise<number> {
       each: { type: "boolean", default: false },
       ignore: { type: "string", multiple: true, default: [] },
       filter: { type: "string" },
+      postgres: { type: "string" },
       answered: { type: "boolean", default: false },
     },
   });
@@ -51,7 +53,10 @@ async function main(): Promise<number> {
     await writeQueue(queue, units);
     const answers = join(directory, "answers");
     await mkdir(answers);
-    const options = values.filter === undefined ? [] : [`--filter=${values.filter}`];
+    const options = [
+      ...(values.filter === undefined ? [] : [`--filter=${values.filter}`]),
+      ...(values.postgres === undefined ? [] : [`--postgres=${values.postgres}`]),
+    ];
     const count = Math.min(stacks, units.length);
     const runs = await Promise.all(
       Array.from({ length: count }, (_, index) =>

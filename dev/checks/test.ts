@@ -8,16 +8,19 @@ import { stateFiles } from "../../local/state/state_files.ts";
 import { THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, stackEnvironment, startStack } from "../../local/stack/stack.ts";
 import { runProgramTask } from "../../packages/command/run_task.ts";
+import { installPostgres, readServerVersion, requireMajor } from "../postgres/other_version.ts";
 import { addCounts, countTests, describeCounts, type TestCounts } from "./test_counts.ts";
 import { withTestFiles } from "./test_files.ts";
 import { takeUnits } from "./test_queue.ts";
 
 const QUEUE = "--queue=";
+const POSTGRES = "--postgres=";
 
 /**
  * Runs `deno test` with this program's arguments against its own stack. A folder means the test
  * files below it. With `--queue=<folder>`, runs units from that queue until all are taken (see
- * side_by_side.ts). Resolves to the exit code.
+ * side_by_side.ts). With `--postgres=18`, this stack and those that tests start run that
+ * PostgreSQL. Resolves to the exit code.
  */
 async function main(): Promise<number> {
   const stopRequested = stopRequest();
@@ -25,8 +28,8 @@ async function main(): Promise<number> {
   try {
     // Open to other users, because PostgreSQL runs as another user if this process is root.
     await chmod(stateDir, 0o711);
-    const stack = await startStack({ ...THROW_AWAY, stateDir });
-    const { code, counts } = await runAll(stack, stopRequested);
+    const { stack, environment } = await startTestStack(stateDir, valueOf(POSTGRES));
+    const { code, counts } = await runAll(stack, { environment, stopRequested });
     await stack.stop();
     const complaints = [
       ...(await findLeftovers(stack)).map((leftover) => `Left behind: ${leftover}`),
@@ -41,21 +44,50 @@ async function main(): Promise<number> {
   }
 }
 
+/** The value of an option of this program. Undefined: it is not among the arguments. */
+function valueOf(option: string): string | undefined {
+  return Deno.args.find((argument) => argument.startsWith(option))?.slice(option.length);
+}
+
+/** Starts the stack, and prints its versions. `environment`: what its tests need of it. */
+async function startTestStack(stateDir: string, major: string | undefined) {
+  const postgresDirectory = major === undefined ? null : await installPostgres(stateDir, major);
+  const stack = await startStack({ ...THROW_AWAY, stateDir, postgresDirectory });
+  try {
+    const version = await readServerVersion(stack.databaseUrl);
+    console.log(`PostgreSQL ${version}`);
+    if (major !== undefined) requireMajor(version, major);
+  } catch (cause) {
+    await stack.stop();
+    throw cause;
+  }
+  const ofOwnStacks = postgresDirectory === null ? {} : { TEST_POSTGRES: postgresDirectory };
+  return { stack, environment: { ...stackEnvironment(stack), ...ofOwnStacks } };
+}
+
 interface Result {
   readonly code: number;
   readonly counts: TestCounts;
 }
 
-async function runAll(stack: Stack, stopRequested: Promise<string>): Promise<Result> {
-  const queue = Deno.args.find((argument) => argument.startsWith(QUEUE));
-  const args = Deno.args.filter((argument) => argument !== queue);
-  if (queue === undefined) return await runTests(stack, { args, stopRequested });
+interface RunOptions {
+  /** Of the tests. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly stopRequested: Promise<string>;
+}
+
+async function runAll(stack: Stack, options: RunOptions): Promise<Result> {
+  const queue = valueOf(QUEUE);
+  const args = Deno.args.filter((argument) =>
+    ![QUEUE, POSTGRES].some((option) => argument.startsWith(option))
+  );
+  if (queue === undefined) return await runTests(stack, { ...options, args });
   const results: Result[] = [];
   let isStopping = false;
-  stopRequested.then(() => isStopping = true);
-  for await (const unit of takeUnits(queue.slice(QUEUE.length))) {
+  options.stopRequested.then(() => isStopping = true);
+  for await (const unit of takeUnits(queue)) {
     if (isStopping) break;
-    results.push(await runTests(stack, { args: [...args, ...unit], stopRequested }));
+    results.push(await runTests(stack, { ...options, args: [...args, ...unit] }));
   }
   return {
     code: results.find(({ code }) => code !== 0)?.code ?? 0,
@@ -65,10 +97,7 @@ async function runAll(stack: Stack, stopRequested: Promise<string>): Promise<Res
 
 async function runTests(
   stack: Stack,
-  { args, stopRequested }: {
-    readonly args: readonly string[];
-    readonly stopRequested: Promise<string>;
-  },
+  { args, environment, stopRequested }: RunOptions & { readonly args: readonly string[] },
 ): Promise<Result> {
   const { testReport } = stateFiles(stack.stateDir);
   await rm(testReport, { force: true });
@@ -81,7 +110,7 @@ async function runTests(
       `--junit-path=${testReport}`,
       ...await withTestFiles(args),
     ],
-    env: { ...stackEnvironment(stack), STATE_DIR: stack.stateDir },
+    env: { ...environment, STATE_DIR: stack.stateDir },
   }).spawn();
   stopRequested.then(() => tests.kill("SIGTERM")).catch(() => {});
   const { code } = await tests.status;

@@ -120,6 +120,9 @@ export async function readCatalogue(
       )
     from pg_constraint k
     join own_schemas n on n.oid = k.connamespace
+    -- Columns and domains say whether they are not null. PostgreSQL 18 has constraints for that,
+    -- which keep a column's former name.
+    where k.contype <> 'n'
     union all
     select format('function %I.%I(%s)', p.pronamespace::regnamespace, p.proname, pg_get_function_identity_arguments(p.oid)),
       concat_ws(

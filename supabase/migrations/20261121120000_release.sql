@@ -2504,8 +2504,8 @@ comment on function artifacts.shard() is 'The row of project_totals that this tr
 
 -- schemas/artifacts/enrolment_totals.sql
 
--- What the agents of each enrolment hold together, updated with every change, so that enrolling many
--- agents with one enrolment key does not multiply what its holder may store.
+-- What the agents of each enrolment hold together, updated with every change, so that enrolling
+-- many agents with one enrolment key does not multiply what its holder may store.
 
 create table artifacts.enrolment_totals (
   enrolment_id text collate "C" not null,
@@ -6967,6 +6967,7 @@ create table mesh.liveness (
   last_seen timestamptz,
   config_version_applied bigint,
   config_version_highest bigint,
+  rendering_revision_highest integer,
   waits_until timestamptz,
   paths_reported_at timestamptz,
 
@@ -6984,6 +6985,9 @@ comment on column mesh.liveness.config_version_highest is
   'The highest config_version that the agent ever reported, until agent_api_after_restore. If it '
   'is higher than the current one, the database was restored: a host applies the older '
   'configuration within seconds, and then reports that.';
+comment on column mesh.liveness.rendering_revision_highest is
+  'The highest rendering_revision of the functions that received the heartbeats. Older functions '
+  'have a lower one: after a rollback, hosts have run a higher config_version without any restore.';
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.waits_until is
@@ -7567,13 +7571,17 @@ create trigger deleted_psks_count after delete on mesh.pairs
 
 create table mesh.config_versions (
   agent_id agents.agent_id primary key,
-  version bigint not null default 0
+  version bigint not null default 0,
+  has_false_reports boolean not null default false
 )
 with (fillfactor = 50);
 
 comment on table mesh.config_versions is
   'A number per agent. Each change of its configuration raises it by one. A row outlives its peer, '
   'so that a version never decreases; agent_api_after_restore raises all of them.';
+comment on column mesh.config_versions.has_false_reports is
+  'The operator says that the agent reports versions that it never received, so its reports are no '
+  'sign of a restore. Here, because a peer that registers again must not remove it.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql
@@ -9759,7 +9767,11 @@ comment on function mesh.lags(mesh.liveness, bigint, integer) is
   'the rendering_revision of the functions.';
 
 create function mesh.note_sign_of_life(
-  agent_id text, config_version bigint, wait_seconds integer, paths_reported_at timestamptz
+  agent_id text,
+  config_version bigint,
+  rendering_revision integer,
+  wait_seconds integer,
+  paths_reported_at timestamptz
 ) returns json
 language plpgsql
 volatile
@@ -9774,8 +9786,19 @@ begin
   set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
       paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
       config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
-      -- Ignores nulls.
-      config_version_highest = greatest(note_sign_of_life.config_version, l.config_version_highest),
+      config_version_highest = greatest(
+        l.config_version_highest,
+        -- agent_api_after_restore begins at the time in units of 10 microseconds, and versions rise
+        -- more slowly. So a higher one was never handed out.
+        case
+          when note_sign_of_life.config_version <= extract(epoch from clock_timestamp()) * 100000
+            then note_sign_of_life.config_version
+        end
+      ),
+      -- greatest ignores nulls.
+      rendering_revision_highest = greatest(
+        l.rendering_revision_highest, note_sign_of_life.rendering_revision
+      ),
       waits_until = case
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
@@ -9793,8 +9816,9 @@ begin
   );
 end
 $$;
-comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
-  'Records that an agent is alive, which configuration it runs if it says so, how long it will '
+comment on function mesh.note_sign_of_life(text, bigint, integer, integer, timestamptz) is
+  'Records that an agent is alive, which configuration it runs if it says so, the '
+  'rendering_revision of the functions that it asked (null: not known), how long it will '
   'wait for the answer, and when it reported its paths if it did. Returns what '
   'agent_api_record_heartbeat returns, or null without a peer.';
 
@@ -9803,7 +9827,8 @@ create function public.agent_api_record_heartbeat(
   agent_id text,
   config_version bigint,
   wait_seconds integer default 0,
-  paths jsonb default null
+  paths jsonb default null,
+  rendering_revision integer default null
 ) returns json
 language plpgsql
 volatile
@@ -9820,7 +9845,8 @@ begin
     paths_reported_at := mesh.note_paths(subject, agent_api_record_heartbeat.paths);
   end if;
   answer := mesh.note_sign_of_life(
-    subject, agent_api_record_heartbeat.config_version, agent_api_record_heartbeat.wait_seconds,
+    subject, agent_api_record_heartbeat.config_version,
+    agent_api_record_heartbeat.rendering_revision, agent_api_record_heartbeat.wait_seconds,
     paths_reported_at
   );
   if answer is null then
@@ -9829,7 +9855,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb) is
+comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
   'wait for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns '
   'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
@@ -11447,7 +11473,8 @@ create function public.agent_api_begin_wait(
   inbox_after text,
   events_after text,
   wait_seconds integer,
-  paths jsonb default null
+  paths jsonb default null,
+  rendering_revision integer default null
 ) returns json
 language plpgsql
 volatile
@@ -11465,13 +11492,14 @@ begin
     paths_reported_at := mesh.note_paths(subject, agent_api_begin_wait.paths);
   end if;
   heartbeat := mesh.note_sign_of_life(
-    subject, agent_api_begin_wait.config_version, agent_api_begin_wait.wait_seconds, paths_reported_at
+    subject, agent_api_begin_wait.config_version, agent_api_begin_wait.rendering_revision,
+    agent_api_begin_wait.wait_seconds, paths_reported_at
   );
   return jsonb_build_object('config_version', heartbeat -> 'config_version')
     || agents.find_news(subject, agent_api_begin_wait.inbox_after, agent_api_begin_wait.events_after);
 end
 $$;
-comment on function public.agent_api_begin_wait(jsonb, text, bigint, text, text, integer, jsonb) is
+comment on function public.agent_api_begin_wait(jsonb, text, bigint, text, text, integer, jsonb, integer) is
   'Records the heartbeat of an agent that has a peer, as agent_api_record_heartbeat does, and '
   'returns what is new after each position that is given: {config_version | null, inbox?: {latest, '
   'changed}, events?: {latest, changed}}. Without a peer, config_version is null. Raises '
@@ -15065,8 +15093,9 @@ begin
   where v.version < begun.first_config_version;
   -- Otherwise, a host that once reported a version it never received would stay a sign.
   update mesh.liveness l
-  set config_version_highest = null
-  where l.config_version_highest is not null;
+  set config_version_highest = null,
+      rendering_revision_highest = null
+  where l.config_version_highest is not null or l.rendering_revision_highest is not null;
 
   perform agents.record_event(
     '{"kind": "operator"}', null, 'epoch.begun', null, null,
@@ -15099,12 +15128,17 @@ stable
 security invoker
 set search_path = ''
 as $$
-  with ahead as (
+  with revision as (
+    -- After a rollback of the functions, hosts have received higher versions than now.
+    select greatest(agent_api_find_restore_signs.rendering_revision, max(l.rendering_revision_highest)) as highest
+    from mesh.liveness l
+  ), ahead as (
     select l.agent_id, l.config_version_highest,
       v.version + agent_api_find_restore_signs.rendering_revision as config_version
     from mesh.liveness l
     join mesh.config_versions v on v.agent_id = l.agent_id
-    where l.config_version_highest > v.version + agent_api_find_restore_signs.rendering_revision
+    cross join revision r
+    where l.config_version_highest > v.version + r.highest and not v.has_false_reports
     order by l.agent_id
     limit agent_api_find_restore_signs.max_entries
   ), found as (
@@ -15175,8 +15209,8 @@ comment on function public.agent_api_find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
   'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions in the '
   'future, peers_ahead: [{agent_id, config_version_highest, config_version}] of hosts that have '
-  'reported a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
-  'no artifact}, at most max_entries of each.';
+  'reported a later configuration than the current one, except those with has_false_reports, '
+  'unknown_objects: [{path, stored_at}] that belong to no artifact}, at most max_entries of each.';
 
 create function public.agent_api_list_live_keys(
   max_entries integer,

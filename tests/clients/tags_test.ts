@@ -35,7 +35,7 @@ Deno.test("put() with toTags, share() and unshare() of a tag → every agent tha
   assert.equal((await collect(builder!.files.inbox())).length, 1);
 });
 
-Deno.test("put() to what cannot be a tag → invalid_request, and nothing is registered", async () => {
+Deno.test("put() to an invalid tag → invalid_request, and nothing is registered", async () => {
   const { agent, files } = await agentFiles("planner");
   for (const tag of ["builder", "tag:", "tag:Builder", "tag:-a", `tag:${"a".repeat(64)}`]) {
     await assert.rejects(files.put("plan", "how", { to: ["builder"], toTags: [tag] }), {

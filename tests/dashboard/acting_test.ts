@@ -195,7 +195,7 @@ artifactTest(
 );
 
 artifactTest(
-  "what cannot be done → 409 with the reason in place of a form",
+  "an action that is not possible → 409 with the reason in place of a form",
   async ({ planner, builder }) => {
     await withForms(async (forms) => {
       const rule = { from_agent: planner.id, to_agent: builder.id, port: "22", proto: "tcp" };
@@ -224,33 +224,36 @@ artifactTest(
   },
 );
 
-artifactTest("what was undone → is as before", async ({ planner, builder }) => {
-  const agents = [planner, builder];
-  await withForms(async (forms) => {
-    await agree(ruleBetween(planner, builder));
-    const rule = { from_agent: planner.id, to_agent: builder.id, port: "443", proto: "tcp" };
-    const block = { agent_id: builder.id, from_agent: planner.id };
-    for (
-      const [action, undo, target] of [
-        ["rule.end", "rule.put", rule],
-        ["sender.block", "sender.unblock", block],
-      ] as const
-    ) {
-      const before = await everythingOf(agents);
-      const text = await forms.act(action, target);
-      assert.notDeepEqual(await everythingOf(agents), before);
-      const [, form] = new RegExp(`action="../act/${undo}"[^>]*>([^]*?)</form>`).exec(text)!;
-      const values = Object.fromEntries(
-        Array.from(form!.matchAll(/name="([^"]+)" value="([^"]*)"/g), ([, name, value]) => [
-          name!,
-          value!,
-        ]),
-      );
-      assert.equal((await forms.send(undo, values)).status, 303);
-      assert.deepEqual(await everythingOf(agents), before);
-    }
-  });
-});
+artifactTest(
+  "an action that was undone → everything is as before",
+  async ({ planner, builder }) => {
+    const agents = [planner, builder];
+    await withForms(async (forms) => {
+      await agree(ruleBetween(planner, builder));
+      const rule = { from_agent: planner.id, to_agent: builder.id, port: "443", proto: "tcp" };
+      const block = { agent_id: builder.id, from_agent: planner.id };
+      for (
+        const [action, undo, target] of [
+          ["rule.end", "rule.put", rule],
+          ["sender.block", "sender.unblock", block],
+        ] as const
+      ) {
+        const before = await everythingOf(agents);
+        const text = await forms.act(action, target);
+        assert.notDeepEqual(await everythingOf(agents), before);
+        const [, form] = new RegExp(`action="../act/${undo}"[^>]*>([^]*?)</form>`).exec(text)!;
+        const values = Object.fromEntries(
+          Array.from(form!.matchAll(/name="([^"]+)" value="([^"]*)"/g), ([, name, value]) => [
+            name!,
+            value!,
+          ]),
+        );
+        assert.equal((await forms.send(undo, values)).status, 303);
+        assert.deepEqual(await everythingOf(agents), before);
+      }
+    });
+  },
+);
 
 Deno.test("a token → ends after ten minutes, and when a thousand newer ones were issued", () => {
   let now = 0;

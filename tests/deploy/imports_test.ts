@@ -55,7 +55,7 @@ Deno.test("the pins of deno.json → npm packages of one exact version each", as
   assert.deepEqual(Object.values(imports).filter((specifier) => !exact.test(specifier)), []);
 });
 
-Deno.test("what the functions import late → named by a literal, or it would not be deployed with them", async () => {
+Deno.test("every late import of the functions → named by a literal, or the file would not be deployed", async () => {
   const entries = await readdir(FUNCTIONS, { recursive: true, withFileTypes: true });
   const sources = entries.filter(({ name }) => name.endsWith(".ts"));
   const lateImports = (await Promise.all(

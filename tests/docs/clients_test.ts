@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../local/project.ts";
 import { EXIT } from "../../clients/typescript/src/cli/exit_codes.ts";
-import { COMMANDS } from "../../clients/typescript/src/cli/commands.ts";
+import { COMMANDS } from "../../clients/typescript/src/cli/verbs.ts";
 import { createAgent } from "../conformance/client.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";

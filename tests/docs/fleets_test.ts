@@ -160,6 +160,23 @@ Deno.test("docs/fleets.md, Changing an enrolment → tokens of the new keys are 
   assert.deepEqual([status, body.agent_id, body.generation], [200, sub, 2]);
 });
 
+Deno.test("docs/fleets.md, How many agents → the enrolment has both limits, and its agent goes on", async () => {
+  const { enrolment_id, enrolment_key } = await put({ uses_left: null });
+  const enrolled = (await tryEnrol({ enrolment_key, agent_name: newName("vm") })).body;
+  await using terminal = await Terminal.open({ environment: { ENROLMENT_ID: enrolment_id } });
+  const printed = await terminal.paste(
+    await documentedBlock("docs/fleets.md, How many agents, 1"),
+  );
+  assert.match(
+    printed,
+    new RegExp(
+      `^${enrolment_id} may have 5000 agents, which may hold 500\\.0 GiB together\\.$`,
+      "m",
+    ),
+  );
+  assert.equal((await whoami(enrolled)).status, 200);
+});
+
 Deno.test("docs/fleets.md, OAuth tools → an access token that is an agent key", async () => {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   await put({

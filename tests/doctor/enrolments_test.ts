@@ -42,7 +42,7 @@ Deno.test("an enrolment key for ever and for everybody → a note that says whic
   assert.deepEqual((await findings()).map(({ level }) => level), ["ok"]);
 });
 
-Deno.test("an enrolment key of before, for several uses and any name → a note that says which, and ends it", async () => {
+Deno.test("an enrolment key from an earlier release, for several uses and any name → a note that names it, and the command that ends it", async () => {
   const { enrolment_id } = await put({ uses_left: null, label: "of before" });
   await withStackDatabase((sql) =>
     sql`update agents.enrolments set agent_prefix = null where enrolment_id = ${enrolment_id}`

@@ -67,7 +67,7 @@ Deno.test("a session keeps a transaction open that has written something → onc
   await held[Symbol.asyncDispose]();
 });
 
-Deno.test("what holds the log is a session of the app, a prepared transaction, or nothing that may be seen → its name, and what ends it", async () => {
+Deno.test("the log is held by a session of the app, a prepared transaction, or something that cannot be seen → its name, and what ends it", async () => {
   await using deployment = await Deployment.open();
   const findingOf = async (writer: object) => {
     const [complaint, ...others] = await deployment.complaintsThrough(async ({ path }, forward) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Deployment, remedyIn } from "./deployment.ts";
 
-Deno.test("doctor of a function with MAINTENANCE=true → a note that says so; of one whose document cannot be read → that it cannot, and not that it is of another checkout", async () => {
+Deno.test("doctor of a function with MAINTENANCE=true → a note that says so; of a function whose document cannot be read → that it cannot be read, not that it is of another checkout", async () => {
   await using deployment = await Deployment.open();
   for (const name of ["agent-artifacts", "agent-mesh"] as const) {
     const environment = { MAINTENANCE: "true" };

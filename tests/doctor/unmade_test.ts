@@ -4,7 +4,7 @@ import { Deployment } from "./deployment.ts";
 
 const TIMEOUT = { code: "57014", message: "canceling statement due to statement timeout" };
 
-Deno.test("each request of the doctor fails, one at a time → a fault that says so, whichever it is", async (test) => {
+Deno.test("each request of the doctor fails, one at a time → a fault that says so", async (test) => {
   await using deployment = await Deployment.open();
   const requests = new Set<string>();
   const nameOf = ({ method, path, headers }: { method: string; path: string; headers: Headers }) =>

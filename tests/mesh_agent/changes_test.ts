@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { untilListening } from "../wireguard/hosts/host.ts";
 import {
   type Member,

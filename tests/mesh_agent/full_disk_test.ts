@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { eventually, run } from "../wireguard/hosts/command.ts";
+import { eventually, run } from "../wireguard/hosts/run_program.ts";
 import { untilListening } from "../wireguard/hosts/host.ts";
 import {
   bringUp,

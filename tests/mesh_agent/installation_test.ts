@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { eventually, run } from "../wireguard/hosts/command.ts";
+import { eventually, run } from "../wireguard/hosts/run_program.ts";
 import { hasInterface, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../wireguard/hosts/service_door.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { Mesh, putRule, TCP_80 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { listen, Pings, reaches } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";

@@ -1,7 +1,7 @@
 /** Hosts whose address changes, and neighbours that must find them again. */
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import {
   type Member,
   Mesh,

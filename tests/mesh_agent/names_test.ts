@@ -1,7 +1,7 @@
 /** The names of the peers in the host's hosts file. */
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import {
   type Member,
   Mesh,

@@ -1,6 +1,6 @@
 /** What the agent reports of each pair: whether its tunnel works, and by which path. */
 import assert from "node:assert/strict";
-import { eventually, run } from "../wireguard/hosts/command.ts";
+import { eventually, run } from "../wireguard/hosts/run_program.ts";
 import {
   type Member,
   Mesh,

@@ -1,7 +1,7 @@
 /** What mesh-agent changes in a running tunnel, with every awk that a host may have. */
 import assert from "node:assert/strict";
 import { isLeftOutWithout } from "../left_out.ts";
-import { run } from "../wireguard/hosts/command.ts";
+import { run } from "../wireguard/hosts/run_program.ts";
 import { Host } from "../wireguard/hosts/host.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { EXAMPLES } from "./agent_settings.ts";

@@ -1,4 +1,4 @@
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import type { Host } from "../wireguard/hosts/host.ts";
 import { type Member, type Mesh, putRule, TCP_443 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { untilPingAnswered } from "../wireguard/hosts/probes.ts";

@@ -1,7 +1,7 @@
 /** `mesh-agent.sh rotate`: another private key for the host. */
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
-import { eventually, run } from "../wireguard/hosts/command.ts";
+import { eventually, run } from "../wireguard/hosts/run_program.ts";
 import { type Member, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";

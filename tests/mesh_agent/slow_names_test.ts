@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { renderWgQuick } from "../../supabase/functions/agent-mesh/wireguard/wg_quick.ts";
 import { succeed } from "../conformance/client.ts";
 import { configurationOf, largeState } from "../unit/wireguard/inputs/states.ts";
-import { eventually, run } from "../wireguard/hosts/command.ts";
+import { eventually, run } from "../wireguard/hosts/run_program.ts";
 import {
   type Member,
   Mesh,

@@ -1,6 +1,6 @@
 /** Heartbeats that wait, and the agent's behaviour if the service does not let them wait. */
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import {
   hasInterface,
   type Member,

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { run } from "../wireguard/hosts/command.ts";
+import { run } from "../wireguard/hosts/run_program.ts";
 
 const PROGRAM = fileURLToPath(new URL("./idle_connection.ts", import.meta.url));
 

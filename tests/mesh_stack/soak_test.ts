@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { isLeftOutWithout } from "../left_out.ts";
-import { runAnyhow } from "../wireguard/hosts/command.ts";
+import { runAnyhow } from "../wireguard/hosts/run_program.ts";
 
 const SOAK = fileURLToPath(new URL("./soak/main.ts", import.meta.url));
 

@@ -6,6 +6,7 @@
  * imports nothing that needs a local stack.
  */
 import type postgres from "postgres";
+import type { AgentFiles } from "../../clients/typescript/src/index.ts";
 import type { Effect } from "../../supabase/functions/_shared/operations/operation.ts";
 import type { OPERATIONS as ARTIFACTS } from "../../supabase/functions/agent-artifacts/app.ts";
 import type { OPERATIONS as MESH } from "../../supabase/functions/agent-mesh/app.ts";
@@ -90,6 +91,28 @@ export interface LockWait {
   readonly passes: (on: LockedDatabase) => Promise<unknown>;
 }
 
+/** A stack before its backup, with peers alpha and beta and a rule that lets beta reach alpha. */
+export interface Restorable {
+  /** Sends a request as the operator, or with an agent key. Fails unless the answer is 200. */
+  // deno-lint-ignore no-explicit-any
+  readonly ask: (path: string, body: object, key?: string) => Promise<any>;
+  readonly post: (path: string, body: object, key?: string) => Promise<{ readonly status: number }>;
+  /** Agent keys. */
+  readonly planner: string;
+  readonly reader: string;
+  /** The planner's. */
+  readonly files: AgentFiles;
+}
+
+/** A change after the backup. */
+export interface LostChange {
+  readonly make: () => Promise<unknown>;
+  /** What `after-restore` prints about the change, after the time. */
+  readonly told: string;
+  /** Whether the database contains the change. */
+  readonly isThere: () => Promise<boolean>;
+}
+
 /** A card of an operation whose function arranges the cast `Of`. */
 export interface Card<Of extends Cast = Cast> {
   /** Whether /openapi.json describes the operation. */
@@ -105,9 +128,14 @@ export interface Card<Of extends Cast = Cast> {
   readonly tool: Tool | "none: for programs" | "none: for the operator";
   /**
    * Whether `after-restore` lists a request whose change a restore loses. It lists none that only
-   * reads, that agents and timers repeat by themselves, or that counts.
+   * reads, that agents and timers repeat by themselves, or that counts. A function arranges a
+   * listed change, for the exercise of a restore.
    */
-  readonly afterRestore: "listed" | "not listed: reads" | "not listed: is repeated, or counts";
+  readonly afterRestore:
+    | "listed"
+    | ((on: Restorable) => Promise<LostChange>)
+    | "not listed: reads"
+    | "not listed: is repeated, or counts";
   /** Requests on which every fault is tried, at each of their upstream calls. */
   readonly faults: readonly FaultScenario[];
   /** Calls of its SQL functions, with the rows and pages that each may read. */

@@ -176,7 +176,7 @@ Deno.test("after_restore --record of erasures → each name is erased again, lin
     const [step] = await sql`select public.agent_api_erase_agent('half', null, 1) as erased`;
     const { pseudonym: half, remaining } = step!["erased"];
     assert.equal(remaining, true);
-    const exported = await runTask("operator/commands/events.ts", {
+    const exported = await runTask("operator/reports/events.ts", {
       args: ["--endings", "--all", "--json"],
       environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
     });
@@ -227,7 +227,7 @@ Deno.test("after_restore --record of events that the database has → replays no
     await sql`select public.agent_api_readmit_agent('planner')`;
     await sql`select public.agent_api_create_agent_key('planner')`;
     await withFolder(async (folder) => {
-      const exported = await runTask("operator/commands/events.ts", {
+      const exported = await runTask("operator/reports/events.ts", {
         args: ["--endings", "--all", "--json"],
         environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
       });

@@ -5,7 +5,7 @@ import { createAgent, endCreatedAgents } from "../conformance/client.ts";
 import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
 import { runTask } from "../stack/stack_process.ts";
 import { newTag, setTags } from "../conformance/tags/tagged.ts";
-import { printed, rows, run } from "./command.ts";
+import { printed, rows, run } from "./run_report.ts";
 
 /** Every task of the operator that accepts `--help`, by its file. */
 async function readTasks(): Promise<Map<string, string>> {
@@ -13,7 +13,7 @@ async function readTasks(): Promise<Map<string, string>> {
     tasks: Record<string, string>;
   };
   const named = Object.entries(tasks).flatMap(([task, command]): [string, string][] => {
-    const [, file] = / (operator\/(?:commands\/|endings\/|agent_)\w+\.ts)$/.exec(command) ?? [];
+    const [, file] = / (operator\/(?:reports\/|endings\/|agent_)\w+\.ts)$/.exec(command) ?? [];
     return file === undefined ? [] : [[task, file]];
   });
   return new Map(named);
@@ -46,7 +46,7 @@ Deno.test("a task with an option that it does not have → exit code 2, the near
   assert.match((await run("agent_show")).errors, /^deno task agent:show: Name one agent\. See: /);
 });
 
-Deno.test("agent:show of an agent that nothing names → refused, and what shows those that are there", async () => {
+Deno.test("agent:show of an unknown agent → refused, and the command that shows the agents", async () => {
   assert.deepEqual(await run("agent_show", "nobody-at-all"), {
     code: 1,
     output: "",
@@ -83,13 +83,13 @@ for (
 
 for (
   const [program, ...args] of [
-    ["commands/grants", "--of", "nobody-at-all"],
-    ["commands/grants", "--to", "nobody-at-all"],
-    ["commands/usage", "--agent", "nobody-at-all"],
-    ["commands/mesh", "--agent", "nobody-at-all"],
-    ["commands/mesh", "--rules", "--agent", "nobody-at-all"],
-    ["commands/mesh", "--paths", "--agent", "nobody-at-all"],
-    ["commands/mesh", "--mermaid", "--agent", "nobody-at-all"],
+    ["reports/grants", "--of", "nobody-at-all"],
+    ["reports/grants", "--to", "nobody-at-all"],
+    ["reports/usage", "--agent", "nobody-at-all"],
+    ["reports/mesh", "--agent", "nobody-at-all"],
+    ["reports/mesh", "--rules", "--agent", "nobody-at-all"],
+    ["reports/mesh", "--paths", "--agent", "nobody-at-all"],
+    ["reports/mesh", "--mermaid", "--agent", "nobody-at-all"],
     ["endings/grants_revoke", "--by", "nobody-at-all", "--yes"],
     ["endings/grants_revoke", "--by", "nobody-at-all", "--dry-run"],
     ["endings/psk_rotate", "nobody-at-all"],
@@ -178,7 +178,7 @@ Deno.test("agent:list where the function tells its settings → these limits, no
     );
   });
   try {
-    const { code, output, errors } = await runTask("operator/commands/agent_list.ts", {
+    const { code, output, errors } = await runTask("operator/reports/agent_list.ts", {
       environment: {
         SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,
         SUPABASE_SECRET_KEY: "sb_secret_x",
@@ -222,7 +222,7 @@ Deno.test("events --follow → what was there, then what comes, until it is ende
   const watched = await createAgent("watched");
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--allow-all", "operator/commands/events.ts"],
+      ...["run", "--allow-all", "operator/reports/events.ts"],
       ...["--agent", watched.id, "--follow", "--json"],
     ],
     stdin: "null",

@@ -5,7 +5,7 @@ import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
 import { newTag } from "../conformance/tags/tagged.ts";
 import { runTask } from "../stack/stack_process.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import { parseRows, run } from "./command.ts";
+import { parseRows, run } from "./run_report.ts";
 
 artifactTest(
   "agent:remove without --yes and without a terminal → refused with the counts, exit code 2, nothing changed; --dry-run → the counts alone",

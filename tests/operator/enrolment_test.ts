@@ -16,7 +16,7 @@ import {
 } from "../conformance/enrolment/enrolments.ts";
 import { Issuer } from "../conformance/enrolment/issuer.ts";
 import { runTask } from "../stack/stack_process.ts";
-import { parseRows } from "./command.ts";
+import { parseRows } from "./run_report.ts";
 
 const AUDIENCE = "https://agents.example.com";
 
@@ -76,7 +76,7 @@ Deno.test("enrolment:create → the enrolment key alone on standard output, good
   await revokeAll(enrolment_id!);
 });
 
-Deno.test("enrolment:create with every option → as they say", async () => {
+Deno.test("enrolment:create with every option → the enrolment has them all", async () => {
   const expires = new Date(Date.now() + 86_400_000).toISOString();
   const made = await create(
     ...["--label", "builders in eu", "--agent-id", newName("vm"), "--uses", "any"],
@@ -105,7 +105,7 @@ Deno.test("enrolment:create with every option → as they say", async () => {
   }
 });
 
-Deno.test("enrolment:create of what is no number, no time, no tag, a file with options, a file that is no trust → refused by name, and nothing is made", async () => {
+Deno.test("enrolment:create with an invalid number, time or tag, a file with options, or a file that is not a trust → refused by name, and nothing is created", async () => {
   await inFolder(async (folder) => {
     const { file } = await trustFile(folder, { audience: null });
     const shared = await trustFile(folder).then(async ({ file }) => {
@@ -170,7 +170,7 @@ Deno.test("a trust from a file: enrolment:test of a token and of claims → who 
   });
 });
 
-Deno.test("enrolment:revoke → without --yes nothing; with it every agent's key, and with --undo-grants their grants; of no enrolment → refused", async () => {
+Deno.test("enrolment:revoke → without --yes nothing ends; with it every agent's key, and with --undo-grants their grants; of an unknown enrolment → refused", async () => {
   const { enrolment_id, enrolment_key } = await create("--uses", "any", "--prefix", "new-");
   const agents = await Promise.all(
     Array.from({ length: 3 }, () => enrol({ enrolment_key, agent_name: newName("vm") })),
@@ -204,7 +204,7 @@ Deno.test("enrolment:revoke → without --yes nothing; with it every agent's key
   assert.match(nobody.errors, /there is no enrolment of this enrolment_id/);
 });
 
-Deno.test("enrolment:keys → tokens of the new keys enrol the same agents, those of the old ones do not; without --yes, nothing is taken away; of what are no public keys → exit 1, and nothing changed", () =>
+Deno.test("enrolment:keys → tokens of the new keys enrol the same agents, those of the old ones do not; without --yes, nothing is taken away; with invalid public keys → exit 1, and nothing changed", () =>
   inFolder(async (folder) => {
     const { issuer, file } = await trustFile(folder);
     const { enrolment_id } = await create(file);

@@ -6,7 +6,7 @@ import { runTask } from "../stack/stack_process.ts";
 const CHECKS = {
   fsck: "operator/fsck.ts",
   doctor: "operator/doctor/main.ts",
-  "mesh:check": "operator/commands/mesh_check.ts",
+  "mesh:check": "operator/reports/mesh_check.ts",
 };
 
 Deno.test("every agent of a stack is erased → fsck, doctor and mesh:check complain of nothing more than before there was one", async () => {

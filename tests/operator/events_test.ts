@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Agent, createAgent, endCreatedAgents, operatorRpc } from "../conformance/client.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { runTask } from "../stack/stack_process.ts";
-import { parseRows, run } from "./command.ts";
+import { parseRows, run } from "./run_report.ts";
 
 interface Event {
   readonly type: string;
@@ -161,7 +161,7 @@ Deno.test("events --type with a type that never happened → no row; standard er
 
 Deno.test("events --type in a log without an end → an end, and on standard error how far it looked and what looks further", async () => {
   await withEndlessLog(async (environment, questions) => {
-    const { code, output, errors } = await runTask("operator/commands/events.ts", {
+    const { code, output, errors } = await runTask("operator/reports/events.ts", {
       args: ["--type", "key.created"],
       environment,
     });
@@ -193,7 +193,7 @@ for (const type of ["artifact.open", "opened", "key.rotated"]) {
 }
 
 for (const option of [[], ["--follow"], ["--refusals"], ["--since", "1h"], ["--all"]]) {
-  Deno.test(`events ${option.join(" ")} --agent of one that nothing names → refused, and what shows those that there are`, async () => {
+  Deno.test(`events ${option.join(" ")} --agent of an unknown agent → refused, and the command that shows the agents`, async () => {
     assert.deepEqual(await run("events", ...option, "--agent", "nobody-at-all"), {
       code: 1,
       output: "",

@@ -13,7 +13,7 @@ import { holdTransaction } from "../database/changes/held_transaction.ts";
 import { SUPERUSER_URL, withStackDatabase } from "../database/connection.ts";
 import { startDashboard } from "../../operator/dashboard/server.ts";
 import { runTask } from "../stack/stack_process.ts";
-import { parseRows, printed, rows, run } from "./command.ts";
+import { parseRows, printed, rows, run } from "./run_report.ts";
 
 const APPLICATION = "import of the app";
 const HOLDER = /session (\d+) \(import of the app, role \w+, database \w+, idle in transaction, /;
@@ -135,7 +135,7 @@ Deno.test("events --follow while a transaction is open, and after it has added i
     await using held = await holdTransaction(SUPERUSER_URL, write);
     const child = new Deno.Command(Deno.execPath(), {
       args: [
-        ...["run", "--allow-all", "operator/commands/events.ts", "--agent", agent.id],
+        ...["run", "--allow-all", "operator/reports/events.ts", "--agent", agent.id],
         ...["--type", "artifact.committed", "--type", "agent.tagged", "--follow", "--json"],
       ],
       stdin: "null",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { operatorRpc, succeed } from "../conformance/client.ts";
 import { runTask } from "../stack/stack_process.ts";
-import { parseRows } from "./command.ts";
+import { parseRows } from "./run_report.ts";
 
 interface Made {
   readonly agent_id: string;

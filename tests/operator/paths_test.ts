@@ -8,7 +8,7 @@ import {
   pairUp,
   ruleBetween,
 } from "../conformance/mesh_cast.ts";
-import { printed, rows, run } from "./command.ts";
+import { printed, rows, run } from "./run_report.ts";
 
 /** A heartbeat that reports an agent's path to another one. */
 async function report(agent: Agent, other: Agent, path: object): Promise<void> {

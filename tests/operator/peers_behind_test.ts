@@ -3,7 +3,7 @@ import { fetchDescribed, headersOf } from "../conformance/client.ts";
 import { configVersionOf, heartbeat, join, meshTest } from "../conformance/mesh_cast.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { RENDERING_REVISION } from "../../supabase/functions/_shared/waiting/config_version.ts";
-import { parseRows, run } from "./command.ts";
+import { parseRows, run } from "./run_report.ts";
 
 /** The number in /metrics after a new count of the peers. */
 async function peersBehind(): Promise<number> {

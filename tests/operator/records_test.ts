@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { withOwnStack } from "../database/own_stack.ts";
 import { afterRestore, exportedRecord, withFolder } from "./restoring.ts";
 
-Deno.test("after_restore with the same record long after the log has forgotten the first time → ends nothing of an agent that has come anew since", async () => {
+Deno.test("after_restore with the same record long after the log has forgotten the first time → ends nothing of an agent that was readmitted since", async () => {
   await withOwnStack(async (own) => {
     const { sql } = own;
     const line = JSON.stringify({

@@ -26,7 +26,7 @@ export async function withFolder(run: (folder: string) => Promise<void>): Promis
 
 /** The record of endings that the operator would have exported. */
 export async function exportedRecord({ stack }: OwnStack): Promise<string> {
-  const { output } = await runTask("operator/commands/events.ts", {
+  const { output } = await runTask("operator/reports/events.ts", {
     args: ["--endings", "--all", "--json"],
     environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
   });

@@ -13,7 +13,7 @@ import {
   ruleBetween,
 } from "../conformance/mesh_cast.ts";
 import { runTask } from "../stack/stack_process.ts";
-import { parseRows, printed, rows, run } from "./command.ts";
+import { parseRows, printed, rows, run } from "./run_report.ts";
 
 interface Event {
   readonly type: string;

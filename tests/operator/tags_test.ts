@@ -4,7 +4,7 @@ import { createAgent, endCreatedAgents, operatorRpc, SUPABASE_URL } from "../con
 import { withPolicyRules } from "../conformance/policy/in_force.ts";
 import { inboxIds, newTag, setTags } from "../conformance/tags/tagged.ts";
 import { runTask } from "../stack/stack_process.ts";
-import { parseRows, printed, run } from "./command.ts";
+import { parseRows, printed, run } from "./run_report.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 
@@ -31,7 +31,7 @@ Deno.test("agent:tag → sets these tags, shows them, takes them away; each is t
   ]);
 });
 
-Deno.test("agent:tag with what is no tag, with tags and --none, or for a name that nothing names → refused, and the tags stay", async () => {
+Deno.test("agent:tag with an invalid tag, with tags and --none, or for an unknown agent → refused, and the tags stay", async () => {
   const { id } = await createAgent("planner");
   await tag(id, "tag:eu");
   const wrong = await tag(id, "eu");

@@ -5,7 +5,7 @@ import { endMadeEnrolments, put } from "../conformance/enrolment/enrolments.ts";
 import { join } from "../conformance/mesh_cast.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { linesInTerminal } from "./terminal.ts";
-import { parseRows, run } from "./command.ts";
+import { parseRows, run } from "./run_report.ts";
 import { runTask } from "../stack/stack_process.ts";
 
 /** A long agent id, and a file's name of a length that is common. */
@@ -21,17 +21,17 @@ const SINCE = ["--since", "2d"];
 
 /** Every table of a task, by its file below operator/. */
 const TABLES: readonly (readonly [file: string, args: (names: Names) => readonly string[]])[] = [
-  ["commands/agent_list", () => ["--limit", "1000"]],
-  ["commands/events", ({ agent }) => ["--agent", agent]],
-  ["commands/events", ({ agent }) => ["--refusals", "--agent", agent, ...SINCE]],
-  ["commands/grants", ({ agent }) => ["--of", agent]],
-  ["commands/mesh", ({ agent }) => ["--agent", agent]],
-  ["commands/mesh", ({ agent }) => ["--rules", "--agent", agent]],
-  ["commands/mesh", ({ agent }) => ["--paths", "--agent", agent]],
-  ["commands/mesh_check", () => []],
-  ["commands/agent_show", ({ agent }) => [agent]],
-  ["commands/trace", ({ artifact }) => [artifact]],
-  ["commands/usage", ({ agent }) => ["--agent", agent, ...SINCE]],
+  ["reports/agent_list", () => ["--limit", "1000"]],
+  ["reports/events", ({ agent }) => ["--agent", agent]],
+  ["reports/events", ({ agent }) => ["--refusals", "--agent", agent, ...SINCE]],
+  ["reports/grants", ({ agent }) => ["--of", agent]],
+  ["reports/mesh", ({ agent }) => ["--agent", agent]],
+  ["reports/mesh", ({ agent }) => ["--rules", "--agent", agent]],
+  ["reports/mesh", ({ agent }) => ["--paths", "--agent", agent]],
+  ["reports/mesh_check", () => []],
+  ["reports/agent_show", ({ agent }) => [agent]],
+  ["reports/trace", ({ artifact }) => [artifact]],
+  ["reports/usage", ({ agent }) => ["--agent", agent, ...SINCE]],
   ["enrolment/enrolment_list", () => []],
 ];
 
@@ -67,7 +67,7 @@ Deno.test("every table of the operator in a terminal of 80 columns, with long na
         assert.ok(lines.length >= 1, file);
         assert.deepEqual(lines.filter((line) => line.length > 80), []);
         const text = lines.join("").replaceAll(/\s/g, "");
-        if (file === "commands/grants") {
+        if (file === "reports/grants") {
           for (const shown of [grant_id, artifact.artifact_id, agent.id, other.id, LONG_KEY]) {
             assert.ok(text.includes(shown), `${shown} in ${lines.join("\n")}`);
           }

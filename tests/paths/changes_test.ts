@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { Internet } from "../wireguard/hosts/internet.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { Introductions } from "./hosts/introductions.ts";

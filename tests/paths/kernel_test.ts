@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { KernelPeer } from "../tunnel/hosts/kernel_peer.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { Internet } from "../wireguard/hosts/internet.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { PathPeer } from "./hosts/path_peer.ts";

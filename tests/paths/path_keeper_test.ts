@@ -6,7 +6,7 @@ import type { PathKeeperOptions } from "../../clients/typescript/src/forwarding/
 import { PathKeeper } from "../../clients/typescript/src/forwarding/path_keeper.ts";
 import type { UdpOptions } from "../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
 import { message } from "../unit/forwarding/messages.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 
 const REGISTERED = "192.0.2.1:1000";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { joinWithAgents, ReferenceAgent } from "../mesh_agent/reference_agent.ts";
 import { Mesh, putRule, TCP_443 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { Pings, untilPingAnswered } from "../wireguard/hosts/probes.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
 import { joinedPair } from "../sandbox/hosts/kernel_host.ts";
-import type { Sent } from "../sandbox/hosts/commands.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import type { Sent } from "../sandbox/hosts/sandbox_protocol.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { SESSION_LIFE_SECONDS } from "./pair.ts";

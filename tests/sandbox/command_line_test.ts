@@ -4,7 +4,7 @@ import { copySources } from "../../dev/clients/client_sources.ts";
 import { type Agent, createAgent, succeed } from "../conformance/client.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
-import { eventually, run } from "../wireguard/hosts/command.ts";
+import { eventually, run } from "../wireguard/hosts/run_program.ts";
 import { type Host, untilListening } from "../wireguard/hosts/host.ts";
 import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";

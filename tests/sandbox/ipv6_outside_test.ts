@@ -1,6 +1,6 @@
 /** Peers whose packets leave over IPv6: the hosts have no outer IPv4 address. */
 import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { untilListening } from "../wireguard/hosts/host.ts";
 import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { untilPingAnswered } from "../wireguard/hosts/probes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Desk } from "../clients/desk.ts";
 import type { Site } from "../paths/hosts/sites.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import type { Runtime } from "./hosts/programs.ts";
 import { allow, type Sandbox } from "./hosts/sandbox.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { untilListening } from "../wireguard/hosts/host.ts";
 import { type Member, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { socatAddress, untilPingAnswered } from "../wireguard/hosts/probes.ts";

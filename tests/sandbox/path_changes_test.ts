@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
-import type { Sent } from "./hosts/commands.ts";
+import type { Sent } from "./hosts/sandbox_protocol.ts";
 import { allow, type Sandbox } from "./hosts/sandbox.ts";
 import { SitesMesh } from "./hosts/sites_mesh.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { operatorRpc, succeed } from "../conformance/client.ts";
 import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { untilListening } from "../wireguard/hosts/host.ts";
 import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
-import type { Sent } from "./hosts/commands.ts";
+import type { Sent } from "./hosts/sandbox_protocol.ts";
 import { allow, revokeAs, Sandbox, serveDigests } from "./hosts/sandbox.ts";
 
 tunnelTest(

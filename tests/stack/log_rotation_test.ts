@@ -3,7 +3,7 @@ import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startChild } from "../../local/processes/child_process.ts";
 import { rotateLogs } from "../../local/processes/log_rotation.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { openStateDirectory } from "./stack_process.ts";
 
 Deno.test("a log that is too long → its text is in .1, in place of what was there; others stay", async () => {

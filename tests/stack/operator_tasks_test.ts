@@ -63,7 +63,7 @@ Deno.test("agent:revoke without --yes and without a terminal → refused with th
   assert.equal((await revoke(agent)).output, '{"revoked":2}', "both were live");
 });
 
-Deno.test("agent:revoke of what nobody has → refused, and nobody's key ends", async () => {
+Deno.test("agent:revoke of an unknown key → refused, and no key ends", async () => {
   const agent = agentId("bystander-");
   const keyId = keyIdIn((await createKey(agent)).errors);
   const unknown = `key_${"0".repeat(32)}`;

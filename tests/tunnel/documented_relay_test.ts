@@ -6,7 +6,7 @@ import { join } from "../conformance/mesh_cast.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 import { askRelay } from "../own_function/relay/relays.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { ADDRESSES, deniedRanges, DocumentedServer } from "./relay/documented_server.ts";
 import type { RelaySight, RelayTask } from "./relay/relay_program.ts";

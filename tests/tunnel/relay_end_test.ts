@@ -13,7 +13,7 @@ import { openTurnUdp } from "../../clients/typescript/src/paths/turn/udp_transpo
 import { openNodeSocket } from "../../clients/typescript/src/wireguard/sockets/node_socket.ts";
 import { systemSurroundings } from "../../clients/typescript/src/wireguard/system_surroundings.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
-import { eventually, run } from "../wireguard/hosts/command.ts";
+import { eventually, run } from "../wireguard/hosts/run_program.ts";
 import { Coturn } from "./relay/coturn.ts";
 
 /** STUN's ORIGIN, which no client of the mesh sends. */

@@ -9,7 +9,7 @@ import {
 import { openTurnUdp } from "../../clients/typescript/src/paths/turn/udp_transport.ts";
 import { openNodeSocket } from "../../clients/typescript/src/wireguard/sockets/node_socket.ts";
 import { systemSurroundings } from "../../clients/typescript/src/wireguard/system_surroundings.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { ConnectProxy } from "./relay/connect_proxy.ts";
 import { Coturn } from "./relay/coturn.ts";
 

@@ -1,7 +1,7 @@
 /** TCP of the sandbox peer beside the kernel's, through real tunnels and emulated paths. */
 import assert from "node:assert/strict";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import type { Runtime } from "./hosts/bundled_program.ts";
 import type { PathOptions } from "./path/emulated_path.ts";
 import { Scene } from "./tcp/scene.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Internet } from "../wireguard/hosts/internet.ts";
-import { run } from "../wireguard/hosts/command.ts";
+import { run } from "../wireguard/hosts/run_program.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { KernelPeer } from "./hosts/kernel_peer.ts";
 import { type Runtime, SandboxPeer } from "./hosts/sandbox_peer.ts";

@@ -27,5 +27,5 @@ Deno.test("freePort() in programs side by side → no port that another one may 
 });
 
 Deno.test("side_by_side.ts → each of its stacks has a share of the ports", async () => {
-  assert.match(await Deno.readTextFile(SIDE_BY_SIDE), /env: \{ PORT_SHARE: share \}/);
+  assert.match(await Deno.readTextFile(SIDE_BY_SIDE), /env: \{ PORT_SHARE: share\b/);
 });

@@ -32,7 +32,7 @@ for (const [what, make] of Object.entries(SECRETS)) {
   });
 }
 
-Deno.test("findSecretsInLogs() of what may be logged → nothing", async () => {
+Deno.test("findSecretsInLogs() of lines that may be logged → nothing", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const harmless = [

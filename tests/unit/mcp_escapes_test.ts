@@ -49,7 +49,7 @@ Deno.test("escapedJson() of every code point → ASCII in place of what is hidde
   }
 });
 
-Deno.test("escapedJson() and visible() of what can be seen → as it is", () => {
+Deno.test("escapedJson() and visible() of visible characters → unchanged", () => {
   for (const text of ["das große Haus", "日本語", "שלום", "🏠", "e\u0301", "a b", "\"'/"]) {
     assert.equal(escapedJson(text), JSON.stringify(text));
     assert.equal(visible(text), text);

@@ -117,7 +117,7 @@ Deno.test("the functions, the framework for commands → import from no other ho
   }
 });
 
-Deno.test("a function → imports from itself and from what both share; that → from neither", async () => {
+Deno.test("a function → imports only from itself and from the shared code, which imports from neither", async () => {
   const FUNCTIONS = "supabase/functions/";
   const folderOf = (path: string) => path.slice(FUNCTIONS.length).split("/")[0]!;
   const wrong: string[] = [];

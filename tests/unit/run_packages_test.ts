@@ -49,7 +49,7 @@ async function packagesOf(program: string): Promise<string[]> {
     .filter((specifier) => !specifier.startsWith(".") && !specifier.includes(":"));
 }
 
-Deno.test("the configuration of what people run → the packages that it imports, in the versions of deno.json", async () => {
+Deno.test("the configuration of the tasks that people run → the packages that they import, in the versions of deno.json", async () => {
   const { imports } = await read(CONFIGURATION);
   const all = (await read("deno.json")).imports;
   const started = await programs();
@@ -72,7 +72,7 @@ Deno.test("the configuration of what people run → the packages that it imports
   for (const [name, specifier] of Object.entries(imports)) assert.equal(specifier, all[name], name);
 });
 
-Deno.test("the lock file of what people run → the versions of the one of everything, and none of its packages for tests", async () => {
+Deno.test("the lock file of the tasks that people run → the versions of the lock file of everything, and no package that only tests use", async () => {
   const lock = JSON.parse(await readFile(join(PROJECT, "dev/run/deno.lock"), "utf8"));
   const all = JSON.parse(await readFile(join(PROJECT, "dev/deno.lock"), "utf8"));
   const names = Object.keys(lock.npm);

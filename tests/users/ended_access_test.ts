@@ -49,7 +49,7 @@ Deno.test("remove_agent → its users are 401 everywhere, by old and new tokens,
   }
 });
 
-Deno.test("remove_agent and readmit_agent of an agent that is users alone → one event each, however often", async () => {
+Deno.test("remove_agent and readmit_agent of an agent that only users act as → one event each, however often they are called", async () => {
   const user = await signIn(newName("ada"));
   for (let time = 0; time < 2; time++) await operatorRpc("remove_agent", { agent_id: user.id });
   for (let time = 0; time < 2; time++) await operatorRpc("readmit_agent", { agent_id: user.id });

@@ -6,7 +6,7 @@ import { callAsService, withStackDatabase } from "../database/connection.ts";
 import { signIn } from "./signed_in.ts";
 
 artifactTest(
-  "what a user does → events with the agent as actor; which user it was, for the agent and the operator alone",
+  "a user's actions → events with the agent as actor; only the agent and the operator see which user it was",
   async ({ planner, builder }) => {
     const user = await signIn(planner);
     const { latest } = await eventsOf("agent-artifacts", planner);
@@ -43,7 +43,7 @@ artifactTest(
 );
 
 artifactTest(
-  "what a user does in the mesh → events that name the user to the agent, and not to the other side",
+  "a user's actions in the mesh → events that name the user to the agent, and not to the other side",
   async ({ planner, builder }) => {
     const user = await signIn(planner);
     const after = (await eventsOf("agent-mesh", planner)).latest;

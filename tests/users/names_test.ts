@@ -87,7 +87,7 @@ Deno.test("a user's first request is a change → the name is the users' at once
   assert.deepEqual(await byKey!.enter(user.id), TAKEN);
 });
 
-Deno.test("share_agent with what is no way in, or a name that is none → 422, and nothing changed", async () => {
+Deno.test("share_agent with an unknown way in, or an invalid name → 422, and nothing changed", async () => {
   const { id } = await createAgent("planner");
   const ended = await put();
   await revokeAll(ended.enrolment_id);

@@ -45,7 +45,7 @@ Deno.test("a client with redirect_uris that lead nowhere safe, or none, or contr
   assert.deepEqual([body.token_endpoint_auth_method, body.client_secret], ["none", undefined]);
 });
 
-Deno.test("/authorize of an unknown client or to another address → 400; what else is wrong → back to the client with the error", async () => {
+Deno.test("/authorize of an unknown client or to another address → 400; any other mistake → back to the client with the error", async () => {
   const client = await registerClient();
   const refused: [changes: Record<string, string>, code: string][] = [
     [{ client_id: crypto.randomUUID() }, "oauth_client_not_found"],
@@ -76,7 +76,7 @@ Deno.test("/authorize of an unknown client or to another address → 400; what e
   }
 });
 
-Deno.test("a request's details and consent, by whom or from where they may not come → refused, and the request still waits", async () => {
+Deno.test("a request's details and consent, by another user or from another origin → refused, and the request still waits", async () => {
   const client = await registerClient("none", { client_name: "A connector" });
   const id = await waiting(client, { scope: "openid profile" });
   const [ada, eve] = [await signIn(newName("ada")), await signIn(newName("eve"))];

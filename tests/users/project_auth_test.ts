@@ -69,7 +69,7 @@ Deno.test("fifty tokens with made-up key ids → 401, and the keys are fetched o
   assert.equal(callsOf(proxy, USER).length, 0);
 });
 
-Deno.test("tokens that would be refused whoever signed them → Auth is not asked", async () => {
+Deno.test("tokens that are refused for another reason than the signature → Auth is not asked", async () => {
   await using proxy = startProxy(SUPABASE_URL);
   await using own = await startOwnFunction({ supabaseUrl: proxy.url });
   const valid = claimsOf(newName("ada").id, proxy.url);
@@ -83,7 +83,7 @@ Deno.test("tokens that would be refused whoever signed them → Auth is not aske
   assert.deepEqual(proxy.passed.filter(({ path }) => path.startsWith("/auth/")), []);
 });
 
-Deno.test("a key that has left the JWKS → 401; what has come in its place, ES256 or RS256 → 200", async () => {
+Deno.test("a token of a key that has left the JWKS → 401; of the key in its place, ES256 or RS256 → 200", async () => {
   const ecKey = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const rsaKey = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const keys = [

@@ -59,7 +59,7 @@ Deno.test("a file by supabase-js alone: /register, uploadToSignedUrl, /commit �
   await operatorRpc("remove_agent", { agent_id: user.id });
 });
 
-Deno.test("functions.invoke by a user who is no agent → 401, which says what is missing", async () => {
+Deno.test("functions.invoke by a user who is not an agent → 401, which says what is missing", async () => {
   const client = await clientOf(await signIn({ id: "-not a name-" }));
   const { error } = await client.functions.invoke("agent-artifacts/list", { body: {} });
   const response: Response = (error as FunctionsHttpError).context;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { eventually } from "./hosts/command.ts";
+import { eventually } from "./hosts/run_program.ts";
 import { linkProgramsBut } from "./hosts/host.ts";
 import {
   bringUp,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { eventually } from "./hosts/command.ts";
+import { eventually } from "./hosts/run_program.ts";
 import type { Host } from "./hosts/host.ts";
 import { untilListening } from "./hosts/host.ts";
 import { type Quoted, sendForgedError } from "./hosts/icmp_errors.ts";

@@ -39,7 +39,7 @@ export type { PutFolder, PutFolderOptions } from "./folders/put_folder.ts";
 export type { LeftOut, PackedEntry, WalkOptions } from "./folders/packed.ts";
 export type { CallOptions, ConnectionOptions, EnrolOptions } from "./http/connection_options.ts";
 export type { ExpiringKey, Key } from "./http/credential.ts";
-export type { Enrol, Proof } from "./http/enrol.ts";
+export type { Enrol, Proof } from "./http/enrolment_proof.ts";
 export type { Retry } from "./http/retries.ts";
 export type { GetOptions, Got, GotArtifact } from "./transfer/get.ts";
 export type { Progress, PutArtifact, PutOptions } from "./transfer/put.ts";

@@ -1,6 +1,6 @@
 import type { Facts } from "../facts/facts.ts";
 import { unmadeByDatabase } from "./unmade.ts";
-import { fault, type Finding, orOk } from "../findings/finding.ts";
+import { fault, type Finding, orOk, sql } from "../findings/finding.ts";
 
 /** What `find_restore_signs` returns. */
 interface RestoreSigns {
@@ -36,7 +36,8 @@ export function checkRestore(facts: Facts): Finding[] {
     findings.push(fault(
       "restore",
       `${peers_ahead.length} hosts have run a later configuration than this database knows, such as ${peer.agent_id} (config_version ${peer.config_version_highest}, here ${peer.config_version}).`,
-      `${REMEDY} Otherwise the host reports a config_version that it never received.`,
+      `${REMEDY} Otherwise the hosts report a config_version that they never received. Only then, ignore what they report:`,
+      sql(ignoreReports(peers_ahead.map(({ agent_id }) => agent_id))),
     ));
   }
   const newest = unknown_objects.map(({ stored_at }) => stored_at).sort().at(-1);
@@ -48,4 +49,10 @@ export function checkRestore(facts: Facts): Finding[] {
     ));
   }
   return orOk(findings, "restore", "Nothing is newer than this database.");
+}
+
+/** Agent ids contain no character that needs quoting. */
+function ignoreReports(agentIds: readonly string[]): string {
+  const listed = agentIds.map((agentId) => `'${agentId}'`).join(", ");
+  return `update mesh.config_versions set has_false_reports = true where agent_id in (${listed});`;
 }

@@ -1,5 +1,5 @@
--- What the agents of each enrolment hold together, updated with every change, so that enrolling many
--- agents with one enrolment key does not multiply what its holder may store.
+-- What the agents of each enrolment hold together, updated with every change, so that enrolling
+-- many agents with one enrolment key does not multiply what its holder may store.
 
 create table artifacts.enrolment_totals (
   enrolment_id text collate "C" not null,

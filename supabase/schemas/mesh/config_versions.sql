@@ -16,13 +16,17 @@
 
 create table mesh.config_versions (
   agent_id agents.agent_id primary key,
-  version bigint not null default 0
+  version bigint not null default 0,
+  has_false_reports boolean not null default false
 )
 with (fillfactor = 50);
 
 comment on table mesh.config_versions is
   'A number per agent. Each change of its configuration raises it by one. A row outlives its peer, '
   'so that a version never decreases; agent_api_after_restore raises all of them.';
+comment on column mesh.config_versions.has_false_reports is
+  'The operator says that the agent reports versions that it never received, so its reports are no '
+  'sign of a restore. Here, because a peer that registers again must not remove it.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql

@@ -10,7 +10,11 @@ comment on function mesh.lags(mesh.liveness, bigint, integer) is
   'the rendering_revision of the functions.';
 
 create function mesh.note_sign_of_life(
-  agent_id text, config_version bigint, wait_seconds integer, paths_reported_at timestamptz
+  agent_id text,
+  config_version bigint,
+  rendering_revision integer,
+  wait_seconds integer,
+  paths_reported_at timestamptz
 ) returns json
 language plpgsql
 volatile
@@ -25,8 +29,19 @@ begin
   set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
       paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
       config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
-      -- Ignores nulls.
-      config_version_highest = greatest(note_sign_of_life.config_version, l.config_version_highest),
+      config_version_highest = greatest(
+        l.config_version_highest,
+        -- agent_api_after_restore begins at the time in units of 10 microseconds, and versions rise
+        -- more slowly. So a higher one was never handed out.
+        case
+          when note_sign_of_life.config_version <= extract(epoch from clock_timestamp()) * 100000
+            then note_sign_of_life.config_version
+        end
+      ),
+      -- greatest ignores nulls.
+      rendering_revision_highest = greatest(
+        l.rendering_revision_highest, note_sign_of_life.rendering_revision
+      ),
       waits_until = case
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
@@ -44,8 +59,9 @@ begin
   );
 end
 $$;
-comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
-  'Records that an agent is alive, which configuration it runs if it says so, how long it will '
+comment on function mesh.note_sign_of_life(text, bigint, integer, integer, timestamptz) is
+  'Records that an agent is alive, which configuration it runs if it says so, the '
+  'rendering_revision of the functions that it asked (null: not known), how long it will '
   'wait for the answer, and when it reported its paths if it did. Returns what '
   'agent_api_record_heartbeat returns, or null without a peer.';
 
@@ -54,7 +70,8 @@ create function public.agent_api_record_heartbeat(
   agent_id text,
   config_version bigint,
   wait_seconds integer default 0,
-  paths jsonb default null
+  paths jsonb default null,
+  rendering_revision integer default null
 ) returns json
 language plpgsql
 volatile
@@ -71,7 +88,8 @@ begin
     paths_reported_at := mesh.note_paths(subject, agent_api_record_heartbeat.paths);
   end if;
   answer := mesh.note_sign_of_life(
-    subject, agent_api_record_heartbeat.config_version, agent_api_record_heartbeat.wait_seconds,
+    subject, agent_api_record_heartbeat.config_version,
+    agent_api_record_heartbeat.rendering_revision, agent_api_record_heartbeat.wait_seconds,
     paths_reported_at
   );
   if answer is null then
@@ -80,7 +98,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb) is
+comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
   'wait for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns '
   'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';

@@ -87,6 +87,7 @@ create table mesh.liveness (
   last_seen timestamptz,
   config_version_applied bigint,
   config_version_highest bigint,
+  rendering_revision_highest integer,
   waits_until timestamptz,
   paths_reported_at timestamptz,
 
@@ -104,6 +105,9 @@ comment on column mesh.liveness.config_version_highest is
   'The highest config_version that the agent ever reported, until agent_api_after_restore. If it '
   'is higher than the current one, the database was restored: a host applies the older '
   'configuration within seconds, and then reports that.';
+comment on column mesh.liveness.rendering_revision_highest is
+  'The highest rendering_revision of the functions that received the heartbeats. Older functions '
+  'have a lower one: after a rollback, hosts have run a higher config_version without any restore.';
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.waits_until is

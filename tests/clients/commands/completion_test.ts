@@ -1,7 +1,7 @@
 /** Completion in real shells: the line after Tab is pressed. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
-import { COMMANDS } from "../../../clients/typescript/src/cli/commands.ts";
+import { COMMANDS } from "../../../clients/typescript/src/cli/verbs.ts";
 import { isLeftOutWithout } from "../../left_out.ts";
 import { Desk } from "../desk.ts";
 import { Pty } from "./terminal.ts";

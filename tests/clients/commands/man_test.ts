@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { COMMANDS } from "../../../clients/typescript/src/cli/commands.ts";
+import { COMMANDS } from "../../../clients/typescript/src/cli/verbs.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { isLeftOutWithout } from "../../left_out.ts";
 import { Desk } from "../desk.ts";

@@ -21,7 +21,7 @@ const WITHOUT_PROXY = Object.fromEntries(
 
 /** Together they call the database, the functions and Storage in every way that a task does. */
 const TASKS = [
-  ...["commands/agent_list", "enrolment/enrolment_list", "commands/mesh", "fsck", "doctor/main"],
+  ...["reports/agent_list", "enrolment/enrolment_list", "reports/mesh", "fsck", "doctor/main"],
 ].map((name) => `operator/${name}.ts`);
 
 /** Asserts what a client does with each form: whether it connects directly. */

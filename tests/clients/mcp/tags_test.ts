@@ -38,7 +38,7 @@ Deno.test("put_file and share with to_tags, unshare with from_tags → every age
   assert.deepEqual(await keysIn(builder), ["plan.txt"]);
 });
 
-Deno.test("put_file, share and unshare with what is no tag, or for nobody → an error, and nothing is put or granted", async () => {
+Deno.test("put_file, share and unshare with an invalid tag, or without a receiver → an error, and nothing is put or granted", async () => {
   await using planner = await AgentHost.of("planner");
   const { client } = planner;
   await writeFile(planner.path("plan.txt"), "1");

@@ -16,8 +16,8 @@ interface Schema {
   readonly allOf?: readonly Schema[];
 }
 
-/** What one process has seen, as it is written. */
-export interface SeenFields {
+/** What one process has seen, as dev/checks/answered_fields.ts reads it. */
+interface SeenFields {
   readonly optional: readonly string[];
   readonly answered: readonly string[];
 }

@@ -34,7 +34,7 @@ function rowsOf(grantId: string) {
 }
 
 artifactTest(
-  "/fetch of a grant without a limit → nothing is written to the grant; what the sweep settles stays counted",
+  "/fetch of a grant without a limit → nothing is written to the grant; downloads that the sweep settles stay counted",
   async ({ planner }) => {
     const { grant_id, token } = await grant(planner, await publish(planner), {});
     for (let times = 1; times <= 2; times++) {
@@ -50,7 +50,7 @@ artifactTest(
 );
 
 artifactTest(
-  "the sweep of reads of a grant with a limit → what was counted at once is not counted again",
+  "the sweep of reads of a grant with a limit → downloads that were counted immediately are not counted again",
   async ({ planner }) => {
     const { grant_id, token } = await grant(planner, await publish(planner), { max_downloads: 5 });
     for (let read = 0; read < 3; read++) assert.equal((await redeem(token)).status, 200);

@@ -1,4 +1,4 @@
-/** Enrolments, agents and registrations in a database of their own, by the operations' functions. */
+/** Enrolments, agents and registrations in a database of their own, by SQL functions. */
 import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { sha256 } from "../../bench/fill/cast.ts";

@@ -105,7 +105,7 @@ Deno.test("an agent with a quota of its own → the enrolment's holds, too, and 
   });
 });
 
-Deno.test("set_enrolment_limits → the new quota holds; lower than what is held: nothing ends; null: the default; what is left out stays", async () => {
+Deno.test("set_enrolment_limits → the new quota holds; lower than the current use: nothing ends; null: the default; limits that are left out stay", async () => {
   await withProjectDatabase({}, async (sql) => {
     const enrolment = await makeEnrolment(sql, { quota_bytes: 100, max_agents: 2 });
     const { enrolment_id } = enrolment;

@@ -102,7 +102,7 @@ castTest(
     assert.equal(fsck.output.includes(receipt.pseudonym) || fsck.output.includes(agent.id), false);
     const doctor = await runTask("operator/doctor/main.ts", { args: ["--json"] });
     assert.equal(doctor.output.includes(receipt.pseudonym), false, doctor.output);
-    const checked = await runTask("operator/commands/mesh_check.ts", { args: ["--json"] });
+    const checked = await runTask("operator/reports/mesh_check.ts", { args: ["--json"] });
     assert.equal(checked.output.includes(receipt.pseudonym), false, checked.output);
     const again = await erase(agent.id, "--confirm", agent.id);
     assert.equal(again.code, 1);

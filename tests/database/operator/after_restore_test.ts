@@ -76,7 +76,7 @@ Deno.test("after_restore() beside registrations and rules → no version stays b
   });
 });
 
-Deno.test("after_restore() → an event for the operator; who waits by an older position is told", async () => {
+Deno.test("after_restore() → an event for the operator; a request that waits from an older position is answered", async () => {
   await withProjectDatabase({}, async (sql) => {
     const inbox = await callAsService<{ latest: string }>(sql, "list_inbox", {
       caller: OPERATOR,

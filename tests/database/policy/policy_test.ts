@@ -111,7 +111,7 @@ Deno.test("plan, then apply → the versions of exactly the agents that the plan
   ]);
 });
 
-Deno.test("what a plan said → is what applying does, for each rule and each pair an event", async () => {
+Deno.test("a plan → applying it does exactly this, with an event for each rule and each pair", async () => {
   const { mesh } = file;
   await startOver(mesh);
   await Promise.all([mesh.register("a"), mesh.register("b")]);

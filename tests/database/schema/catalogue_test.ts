@@ -75,6 +75,20 @@ Deno.test("readCatalogue() sees a change of each kind", async () => {
   });
 });
 
+// PostgreSQL 18 names the not-null constraints of tables, after the column's first name.
+Deno.test("schema:diff of a column that is not null, made with another name and renamed → no difference", async () => {
+  await withProjectDatabase({}, async (sql) => {
+    let made: Catalogue | undefined;
+    await undone(sql, async (transaction) => {
+      await transaction`create table agents.things (a integer not null)`;
+      made = await readCatalogue(transaction);
+    });
+    const renamed = "create table agents.things (b integer not null);" +
+      "alter table agents.things rename column b to a";
+    assert.deepEqual(await differencesAfter(sql, renamed, made), []);
+  });
+});
+
 Deno.test("schema:diff of a column that one side has, or has with another default → a line, or two", async () => {
   await withProjectDatabase({}, async (sql) => {
     assert.deepEqual(

@@ -66,7 +66,7 @@ const OTHERS: readonly Stranger[] = [
   },
 ];
 
-Deno.test("what others made on our tables, then a migration that changes these → reported as before", async (test) => {
+Deno.test("changes by others to our tables, then a migration that changes these tables → reported as before", async (test) => {
   for (const { fault, put, meanwhile = "" } of OTHERS) {
     await test.step(fault, () =>
       withProjectDatabase({}, async (sql) => {

@@ -141,7 +141,7 @@ Deno.test("fsck beside grants to tags that are live, used up and revoked → not
 Deno.test("trace of a grant to a tag, of its file and of who has the tag → says the tag, and who opened it", async () => {
   const { grant_id, artifact, to_tag, leaver } = await shared();
   const trace = async (...args: string[]) => {
-    const { code, output, errors } = await runTask("operator/commands/trace.ts", { args });
+    const { code, output, errors } = await runTask("operator/reports/trace.ts", { args });
     assert.equal(code, 0, errors);
     return output;
   };

@@ -64,7 +64,7 @@ Deno.test("record_usage of two keys of an agent, twice → one row of the day wi
   });
 });
 
-Deno.test("record_usage of a key that is over → its agent's refusals, and no use of the key", async () => {
+Deno.test("record_usage of a key that has ended → refusals of its agent, and no use of the key", async () => {
   await withProjectDatabase({}, async (sql) => {
     const { id, hash } = await keyOf(sql, "planner");
     await callAsService(sql, "revoke_agent_key", { key_id: id });
@@ -76,7 +76,7 @@ Deno.test("record_usage of a key that is over → its agent's refusals, and no u
   });
 });
 
-Deno.test("record_usage of keys that never were → nothing is written, nobody is named", async () => {
+Deno.test("record_usage of keys that never existed → nothing is written, no agent is named", async () => {
   await withProjectDatabase({}, async (sql) => {
     const entries = Array.from({ length: 100 }, (_, key) => ({
       key_hash: String(key),
@@ -89,7 +89,7 @@ Deno.test("record_usage of keys that never were → nothing is written, nobody i
   });
 });
 
-Deno.test("record_usage of an agent without a key → its usage; of a key that the process does not know → whose it is", async () => {
+Deno.test("record_usage of an agent without a key → its usage; of a key that the process does not know → the usage of the key's agent", async () => {
   await withProjectDatabase({}, async (sql) => {
     const [known, unknown] = [await keyOf(sql, "planner"), await keyOf(sql, "builder")];
     const answer = await record(sql, [
@@ -108,7 +108,7 @@ Deno.test("record_usage of an agent without a key → its usage; of a key that t
   });
 });
 
-Deno.test("record_usage of what was a while ago → its hour and day; the last use never goes back; no more than a day", async () => {
+Deno.test("record_usage of earlier requests → counted in their hour and day; the last use never goes back; no more than a day", async () => {
   await withProjectDatabase({}, async (sql) => {
     const { hash } = await keyOf(sql, "planner");
     await record(sql, [{ key_hash: hash, seconds_ago: -5, refusals: { forbidden: 1 } }]);

@@ -19,7 +19,14 @@ export async function listPages(): Promise<string[]> {
     return files.filter((file) => file.endsWith(".md")).map((file) => join(folder, file));
   });
   const pages = (await Promise.all(folders)).flat();
-  return ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", ...pages.sort()];
+  return [
+    "README.md",
+    "AGENTS.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    ...pages.sort(),
+  ];
 }
 
 export function readPage(page: string): Promise<string> {

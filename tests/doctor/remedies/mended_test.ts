@@ -61,7 +61,7 @@ Deno.test("a bucket that keeps versions, with a file in it → the remedy says t
   assert.deepEqual(await rows(), before);
 });
 
-Deno.test("what the platform and an app have beside our tables → healthy", async () => {
+Deno.test("tables of the platform and of an app beside ours → healthy", async () => {
   await using deployment = await Deployment.open();
   await deployment.sql.unsafe(`
     set role postgres;
@@ -159,7 +159,7 @@ Deno.test("parts made again from their statements, as a restore makes them, in a
   assert.deepEqual(await deployment.complaints(), []);
 });
 
-Deno.test("what the migrations made → all of it is recorded", async () => {
+Deno.test("everything that the migrations made → recorded", async () => {
   await using deployment = await Deployment.open();
   const unrecorded = await deployment.sql`
     select p.part from agents.present_structure() p

@@ -15,7 +15,7 @@ Deno.test("after-restore --record of everything that can end → each has ended 
   for (const { make } of endings) await make();
   await assertEnded(endings, true);
   const exported = await task(
-    ...[exercise, "operator/commands/events.ts", "--endings", "--since", "1h", "--all"] as const,
+    ...[exercise, "operator/reports/events.ts", "--endings", "--since", "1h", "--all"] as const,
     "--json",
   );
   assert.equal(exported.code, 0, exported.errors);

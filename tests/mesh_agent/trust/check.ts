@@ -1,4 +1,4 @@
-import { run, runAnyhow } from "../../wireguard/hosts/command.ts";
+import { run, runAnyhow } from "../../wireguard/hosts/run_program.ts";
 
 const MESH_AGENT = new URL("../../../examples/mesh-agent/", import.meta.url).pathname;
 

@@ -144,7 +144,7 @@ Deno.test("check of a peer with further endpoints → they are passed over", asy
   assert.deepEqual([made.success, made.output], [true, output]);
 });
 
-Deno.test("check of what is no configuration → refused, nothing is printed", async () => {
+Deno.test("check of a file that is not a configuration → refused, nothing is printed", async () => {
   const cut = SERVED.slice(0, SERVED.indexOf("#nft   chain into_tunnel"));
   const withoutPeerKey = SERVED.replace(/^PresharedKey = .*\n/m, "");
   const sameAddress = SERVED.replace("10.213.0.3/32", "10.213.0.2/32");

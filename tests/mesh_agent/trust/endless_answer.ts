@@ -1,4 +1,4 @@
-import { run } from "../../wireguard/hosts/command.ts";
+import { run } from "../../wireguard/hosts/run_program.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
 
 const MIB = 2 ** 20;

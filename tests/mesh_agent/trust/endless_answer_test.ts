@@ -1,6 +1,6 @@
 /** A service whose answer never ends, as far as the agent can tell. */
 import assert from "node:assert/strict";
-import { eventually } from "../../wireguard/hosts/command.ts";
+import { eventually } from "../../wireguard/hosts/run_program.ts";
 import { Mesh, putRule, TCP_80 } from "../../wireguard/hosts/mesh_of_hosts.ts";
 import { untilPingAnswered } from "../../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { eventually } from "../../wireguard/hosts/command.ts";
+import { eventually } from "../../wireguard/hosts/run_program.ts";
 import { Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
 import { joinWithAgents } from "../reference_agent.ts";

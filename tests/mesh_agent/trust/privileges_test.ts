@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { assertError, createAgent, operatorRpc, post } from "../../conformance/client.ts";
-import { run } from "../../wireguard/hosts/command.ts";
+import { run } from "../../wireguard/hosts/run_program.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
 import { Internet } from "../../wireguard/hosts/internet.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";

@@ -1,6 +1,6 @@
 /** An agent whose service or neighbour is malicious or faulty. */
 import assert from "node:assert/strict";
-import { eventually } from "../../wireguard/hosts/command.ts";
+import { eventually } from "../../wireguard/hosts/run_program.ts";
 import { linkProgramsBut } from "../../wireguard/hosts/host.ts";
 import {
   hasInterface,

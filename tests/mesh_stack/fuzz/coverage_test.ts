@@ -1,7 +1,7 @@
 /** How many lines of the parsers of hostile bytes the tests with hostile bytes run. */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { run } from "../../wireguard/hosts/command.ts";
+import { run } from "../../wireguard/hosts/run_program.ts";
 
 const PROJECT = fileURLToPath(new URL("../../..", import.meta.url));
 const SOURCE = "clients/typescript/src";

@@ -8,7 +8,7 @@ import {
   readArchive,
   SOURCES,
 } from "../../../dev/mesh/lwip_source.ts";
-import { run } from "../../wireguard/hosts/command.ts";
+import { run } from "../../wireguard/hosts/run_program.ts";
 
 const REPLAY = fileURLToPath(new URL("./replay.c", import.meta.url));
 

@@ -10,7 +10,18 @@ export const commit: ArtifactsCard = {
     { as: agent, body: { artifact_id, sha256: sha256("hello") } },
   ],
   tool: { requiresOthers: true, effect: "replaces" },
-  afterRestore: "listed",
+  afterRestore: async ({ files, ask, planner }) => {
+    const { artifact_id } = await files.put("replaced.txt", "older");
+    return {
+      make: () => files.put("replaced.txt", "newer"),
+      told: "/commit by planner: .*artifact_id art_",
+      async isThere() {
+        const body = { prefix: "replaced.txt" };
+        const { artifacts } = await ask("/agent-artifacts/list", body, planner);
+        return artifacts[0]?.artifact_id !== artifact_id;
+      },
+    };
+  },
   faults: [
     {
       settled: ["200"],

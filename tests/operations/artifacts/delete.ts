@@ -13,7 +13,21 @@ export const deleteArtifact: ArtifactsCard = {
   ],
   isLast: true,
   tool: { effect: "replaces" },
-  afterRestore: "listed",
+  afterRestore: async ({ files, ask, planner }) => {
+    const { artifact_id } = await files.put("deleted.txt", "deleted");
+    return {
+      make: () => files.remove("deleted.txt"),
+      told: `/delete by planner: .*artifact_id ${artifact_id}`,
+      async isThere() {
+        const { artifacts } = await ask(
+          "/agent-artifacts/list",
+          { prefix: "deleted.txt" },
+          planner,
+        );
+        return artifacts.length === 0;
+      },
+    };
+  },
   faults: [
     {
       settled: ["200"],

@@ -27,7 +27,15 @@ export const revoke: ArtifactsCard = {
     { as: agent, body: { grant_id: grant_id.replace(/.$/, "0") } },
   ],
   tool: { hides: ["to_tag", "expires_at", "max_downloads", "token"], effect: "replaces" },
-  afterRestore: "listed",
+  afterRestore: async ({ files, post, reader }) => {
+    const { artifact_id } = await files.put("shared.txt", "shared", { to: ["reader"] });
+    return {
+      make: () => files.unshare("shared.txt", "reader"),
+      told: `/revoke by planner: .*artifact_id ${artifact_id}`,
+      isThere: async () =>
+        (await post("/agent-artifacts/open", { artifact_id }, reader)).status === 404,
+    };
+  },
   faults: [
     {
       settled: ["200"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createAgent, endCreatedAgents, operatorRpc } from "../../conformance/client.ts";
 import { runTask } from "../../stack/stack_process.ts";
-import { printed } from "../command.ts";
+import { printed } from "../run_report.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 

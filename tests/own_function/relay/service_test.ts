@@ -84,7 +84,7 @@ const USELESS: Readonly<Record<string, () => Response | Promise<Response>>> = {
 };
 
 meshTest(
-  "/relay where the service answers nothing of use → 503 to be repeated, which quotes none of it",
+  "/relay where the service's answer is useless → 503 to be repeated, which quotes none of it",
   async ({ alice }) => {
     await using service = startCredentialsService();
     const { environment } = service;

@@ -120,7 +120,7 @@ artifactTest(
 );
 
 artifactTest(
-  "a key that was revoked, one that never was, too many requests → the first is its agent's, the second nobody's, the third too",
+  "refusals of a revoked key, of a key that never existed, of too many requests → counted for the key's agent, for no agent, for the caller's agent",
   async ({ planner, builder }) => {
     await using own = await startOwnFunction({
       environment: { RATE_LIMIT_REQUESTS_PER_MINUTE: "2" },

@@ -21,7 +21,7 @@ async function waitForAll(own: OwnFunction, agent: Agent) {
 }
 
 artifactTest(
-  "/wait and /inbox of several agents → one query a second for all of them; who has news asks again, and nobody else",
+  "/wait and /inbox of several agents → one query a second for all of them; only the agents with news query again",
   async ({ planner, builder, stranger }) => {
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });

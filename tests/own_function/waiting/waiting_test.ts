@@ -85,7 +85,7 @@ artifactTest(
 );
 
 artifactTest(
-  "polls that fail for a while → who waits goes on waiting, and is told afterwards",
+  "polls that fail for a while → waiting requests go on waiting, and are answered afterwards",
   async ({ planner, builder }) => {
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });

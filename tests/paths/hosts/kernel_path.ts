@@ -4,7 +4,7 @@ import { copySources } from "../../../dev/clients/client_sources.ts";
 import { PROJECT } from "../../../local/project.ts";
 import { agentSettings, EXAMPLES } from "../../mesh_agent/agent_settings.ts";
 import { ReferenceAgent } from "../../mesh_agent/reference_agent.ts";
-import { eventually } from "../../wireguard/hosts/command.ts";
+import { eventually } from "../../wireguard/hosts/run_program.ts";
 import { type Member, type Mesh, peerField } from "../../wireguard/hosts/mesh_of_hosts.ts";
 import type { RelayHost } from "./relay_host.ts";
 import { addSite, type Site } from "./sites.ts";

@@ -1,10 +1,10 @@
 import type { PathPeer as Configuration } from "../../../clients/typescript/src/paths/paths.ts";
 import type { RelayAnswer } from "../../../clients/typescript/src/paths/paths.ts";
-import { eventually } from "../../wireguard/hosts/command.ts";
+import { eventually } from "../../wireguard/hosts/run_program.ts";
 import { type KeyPair, newKeyPair } from "../../tunnel/hosts/sandbox_peer.ts";
 import { BundledProgram, type Runtime } from "../../tunnel/hosts/bundled_program.ts";
 import { JsonProgram } from "../../tunnel/hosts/json_program.ts";
-import type { Command, PathState } from "./commands.ts";
+import type { Command, PathState } from "./path_peer_protocol.ts";
 import type { SiteHost } from "./sites.ts";
 
 let bundling: Promise<BundledProgram> | null = null;

@@ -10,7 +10,7 @@ import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
 import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
 import { Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { echoReply, echoRequest, replySequence } from "../../unit/tunnel/packets.ts";
-import type { Command, PathState } from "./commands.ts";
+import type { Command, PathState } from "./path_peer_protocol.ts";
 
 const [privateKey = "", inner = ""] = process.argv.slice(2);
 const surroundings = systemSurroundings();

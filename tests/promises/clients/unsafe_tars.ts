@@ -10,7 +10,7 @@ export default {
       name: "a tar with ${what} (${platform}) → archive_refused",
     },
     {
-      file: "tests/clients/folders/command_test.ts",
+      file: "tests/clients/folders/folder_verbs_test.ts",
       name: "get of a stranger's tar → the tar; with --extract",
     },
   ],

@@ -1,4 +1,4 @@
-import { run } from "../../wireguard/hosts/command.ts";
+import { run } from "../../wireguard/hosts/run_program.ts";
 
 const PROJECT = new URL("../../../", import.meta.url).pathname;
 const SOURCES = `${PROJECT}clients/typescript/src`;

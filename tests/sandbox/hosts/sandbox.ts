@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { type Agent, createAgent, succeed } from "../../conformance/client.ts";
-import { run } from "../../wireguard/hosts/command.ts";
+import { run } from "../../wireguard/hosts/run_program.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
 import type { Member, Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/hosts/service_door.ts";
-import type { Answer, Command, Joined, MeshPeer, Sent } from "./commands.ts";
+import type { Answer, Command, Joined, MeshPeer, Sent } from "./sandbox_protocol.ts";
 import { programCommand, type Runtime, UNPRIVILEGED } from "./programs.ts";
 
 /** The SHA-256 of "hello". */

@@ -7,7 +7,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 import { join, type Mesh } from "../../../clients/typescript/src/mesh/index.ts";
-import type { Command } from "./commands.ts";
+import type { Command } from "./sandbox_protocol.ts";
 import { readAll, Transfer } from "./transfer.ts";
 
 let mesh: Mesh | null = null;

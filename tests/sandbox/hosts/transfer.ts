@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
-import type { Sent } from "./commands.ts";
+import type { Sent } from "./sandbox_protocol.ts";
 
 const CHUNK_BYTES = 32_768;
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { run } from "../../wireguard/hosts/command.ts";
+import { run } from "../../wireguard/hosts/run_program.ts";
 
 const CONFIG = fileURLToPath(new URL("../../../deno.json", import.meta.url));
 

@@ -1,4 +1,4 @@
-import { eventually } from "../../wireguard/hosts/command.ts";
+import { eventually } from "../../wireguard/hosts/run_program.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
 import { type KeyPair, newKeyPair } from "./sandbox_peer.ts";
 

@@ -10,7 +10,7 @@ import { systemSurroundings } from "../../../clients/typescript/src/wireguard/sy
 import { type Endpoint, Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
 import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
 import { echoReply, echoRequest, replySequence } from "../../unit/tunnel/packets.ts";
-import type { Command, Counts } from "./commands.ts";
+import type { Command, Counts } from "./peer_protocol.ts";
 
 const [privateKey = "", inner = ""] = process.argv.slice(2);
 const system = systemSurroundings();

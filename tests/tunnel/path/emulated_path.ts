@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { run } from "../../wireguard/hosts/command.ts";
+import { run } from "../../wireguard/hosts/run_program.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
 import { JsonProgram } from "../hosts/json_program.ts";
 

@@ -1,4 +1,4 @@
-import { run } from "../../wireguard/hosts/command.ts";
+import { run } from "../../wireguard/hosts/run_program.ts";
 
 /** PEM files of a certificate and of the authority that signed it. */
 export interface Certificate {

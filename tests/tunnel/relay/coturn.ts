@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { connect } from "node:net";
-import { eventually, run } from "../../wireguard/hosts/command.ts";
+import { eventually, run } from "../../wireguard/hosts/run_program.ts";
 import { freePort } from "../../../local/processes/free_port.ts";
 
 const SECRET = "relay-secret-of-the-tests";

@@ -1,7 +1,7 @@
 /**
  * The server of docs/relay.md in a namespace: it runs the page's lines, and starts as on Debian.
  */
-import { eventually, run } from "../../wireguard/hosts/command.ts";
+import { eventually, run } from "../../wireguard/hosts/run_program.ts";
 import { Host } from "../../wireguard/hosts/host.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
 import { makeCertificate } from "./certificate.ts";

@@ -1,4 +1,4 @@
-import { type Exchange, type Exchanged, PORT, type Target } from "./commands.ts";
+import { type Exchange, type Exchanged, PORT, type Target } from "./tcp_protocol.ts";
 import { contentsOf, Digest, readWithTrailer, writeText } from "./contents.ts";
 import type { Network } from "./streams.ts";
 

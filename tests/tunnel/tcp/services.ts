@@ -1,4 +1,4 @@
-import type { ServiceRequest, State } from "./commands.ts";
+import type { ServiceRequest, State } from "./tcp_protocol.ts";
 import { contentsOf, Digest, readLine, writeText } from "./contents.ts";
 import type { Stream } from "./streams.ts";
 

@@ -4,7 +4,7 @@ import { JsonProgram } from "../hosts/json_program.ts";
 import type { KernelPeer } from "../hosts/kernel_peer.ts";
 import { type KeyPair, newKeyPair } from "../hosts/sandbox_peer.ts";
 import type { Channel } from "../path/emulated_path.ts";
-import type { Command, Exchange, Exchanged, State, Target } from "./commands.ts";
+import type { Command, Exchange, Exchanged, State, Target } from "./tcp_protocol.ts";
 
 const LWIP = new URL("../../../clients/typescript/src/ip/built/lwip.wasm", import.meta.url);
 

@@ -5,7 +5,7 @@
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
-import { type Command, PORT, type Target } from "./commands.ts";
+import { type Command, PORT, type Target } from "./tcp_protocol.ts";
 import { writeText } from "./contents.ts";
 import { RunningExchange } from "./exchanges.ts";
 import { Services } from "./services.ts";

@@ -43,7 +43,7 @@ Deno.test("progressLine() of any name in any number of columns → never as wide
   }
 });
 
-Deno.test("progressLine() in 40 columns → what matters most is left", () => {
+Deno.test("progressLine() in 40 columns → the most important part stays", () => {
   const line = progressLine({ ...HALF, columns: 40 });
   assert.match(line, /^uploading plan\.txt {2}[█░]{8,} {2}50%/);
 });

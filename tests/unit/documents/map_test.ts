@@ -17,7 +17,7 @@ const MAPPED = [
   "dev",
 ];
 
-Deno.test("the map of docs/architecture.md → names every folder of what it lists", async () => {
+Deno.test("the map of docs/architecture.md → names every folder below those that it lists", async () => {
   const page = await readFile(join(PROJECT, "docs/architecture.md"), "utf8");
   const map = page.split("\n## The map\n")[1]!.split("\n## ")[0]!;
   for (const folder of MAPPED) {

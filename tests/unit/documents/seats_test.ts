@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { SEATS, tableOf } from "../../long/seats/seats.ts";
 import { readPages, rowsUnder } from "./pages.ts";
 
-Deno.test("the table of what the clients are tested with → every seat of the test, no other", async () => {
+Deno.test("the table of programs with which the clients are tested → every seat of the test, no other", async () => {
   const rows = rowsUnder(/^Tested with$/, await readPages());
   assert.deepEqual(rows, SEATS.map(({ name, client }) => [name, client]));
 });

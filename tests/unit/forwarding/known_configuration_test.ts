@@ -61,7 +61,7 @@ Deno.test("another version → asked once; a peer without a way → ever more ra
   assert.equal(await refreshFor(22, { version: "2", wanting: "b=" }), 2);
 });
 
-Deno.test("a service that is away, or says nonsense → what was known stays; asked again until there is an answer", async () => {
+Deno.test("a service that is unreachable, or answers nonsense → the known configuration stays; asked again until there is an answer", async () => {
   const { known, said, refreshFor } = asking();
   await refreshFor(2, {});
   const nonsense: [() => unknown, RegExp][] = [

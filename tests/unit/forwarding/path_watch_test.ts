@@ -110,7 +110,7 @@ Deno.test("the tunnel restarts → the peer that was forwarded soon counts as br
   assert.equal(look("ab"), "ab");
 });
 
-Deno.test("a forwarded peer has another key → who is new in its place soon counts as broken, until that works", () => {
+Deno.test("a forwarded peer has another key → the peer in its place soon counts as broken, until its tunnel works", () => {
   const look = looking();
   look("AB", "a");
   look("B", "a");
@@ -160,7 +160,7 @@ Deno.test("a machine that sleeps while a peer is expected → as long as any oth
   assert.equal(isBroken(), true);
 });
 
-Deno.test("a peer that was not forwarded vanishes, or one that was for over a minute → who is new gets its time", () => {
+Deno.test("a peer that was not forwarded vanishes, or one that was for over a minute → the new peer gets its time", () => {
   const look = looking();
   look("AB", "a");
   look("A", "a");

@@ -22,7 +22,7 @@ Deno.test("an open peer is heard after it was seen at its own endpoint → retur
   assert.deepEqual(stepsOf(looks), ["set", "wait", "wait", "returned"]);
 });
 
-Deno.test("what was under way moves the kernel back → set again; time after time → failed", () => {
+Deno.test("packets that were under way move the kernel back → set again; repeatedly → failed", () => {
   const back = [[PORT, 9], [PORT, 100], [PLACE, 100], [PLACE, 200]] as [string, number][];
   assert.deepEqual(stepsOf(back), ["set", "set", "wait", "returned"]);
   const always = Array.from({ length: 6 }, (_, index): [string, number] => [PORT, index]);

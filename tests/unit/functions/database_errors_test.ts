@@ -43,7 +43,7 @@ Deno.test("serviceErrorOf() any other error with a hint → a message without it
   }
 });
 
-Deno.test("serviceErrorOf() what PostgREST or the gateway answers to a key that it does not take → tells of the key", () => {
+Deno.test("serviceErrorOf() of an answer of PostgREST or the gateway that refuses the key → says so", () => {
   const answers: [code: string, status: number][] = [
     ["PGRST301", 401],
     ["PGRST302", 401],
@@ -98,7 +98,7 @@ for (const [expected, answers] of Object.entries(MAPPED)) {
   });
 }
 
-Deno.test("serviceErrorOf() neither code nor message → upstream_unavailable, whatever the status", () => {
+Deno.test("serviceErrorOf() of an answer without code and message → upstream_unavailable, for every status", () => {
   for (const status of [0, 400, 401, 403, 404, 409, 500, 503]) {
     const error = serviceErrorOf(postgrestError("", { message: "" }), status);
     assert.equal(error.code, "upstream_unavailable", String(status));

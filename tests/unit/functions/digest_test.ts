@@ -44,7 +44,7 @@ const options: DigestOptions = {
 /** The time limit is exceeded after the first chunk. */
 const NO_TIME = { maxMillisecondsPerCall: -1 };
 
-Deno.test("digestObject() of what fits into one call → size and digest, read at once or in parts", async () => {
+Deno.test("digestObject() of an object that fits into one call → size and digest, read at once or in parts", async () => {
   const whole = { complete: true, size: BYTES.length, sha256: SHA256 };
   for (const isJustMoved of [true, false]) {
     assert.deepEqual(await digestObject(store, "p", { ...options, isJustMoved }), whole);

@@ -63,7 +63,7 @@ Deno.test("the page of an error → the style and the landmark of a file's page,
   );
 });
 
-Deno.test("whatever is put into the page → escaped", async () => {
+Deno.test("every value in the page → escaped", async () => {
   const text = await (await render("internal", '"><script>alert(1)</script>')).text();
   assert.equal(text.includes("<script"), false);
   assert.ok(text.includes("&lt;script&gt;"));

@@ -66,7 +66,7 @@ async function tokensOf(tool: ToolDefinition, operation: object, given: object):
   return encode(JSON.stringify(body)).length;
 }
 
-Deno.test(`netmap of ${PEERS} peers → at most ${MOST_TOKENS} tokens, whatever is asked`, async () => {
+Deno.test(`netmap of ${PEERS} peers → at most ${MOST_TOKENS} tokens, for every request`, async () => {
   assert.ok(encode(JSON.stringify(netmap)).length > MOST_TOKENS);
   for (const given of [{}, { limit: PEERS }, { with_agent: agents[7] }]) {
     const tokens = await tokensOf(netmapTool, netmap, given);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { inTurn } from "../../../supabase/functions/agent-mesh/turns.ts";
+import { inTurn } from "../../../supabase/functions/agent-mesh/change_turns.ts";
 
 const agent = { kind: "agent", key_hash: "a".repeat(64), request_id: "test" } as const;
 const other = { ...agent, key_hash: "b".repeat(64) };

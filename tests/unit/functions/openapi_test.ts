@@ -90,7 +90,7 @@ for (const [name, document] of Object.entries(DOCUMENTS)) {
     }
   });
 
-  Deno.test(`the OpenAPI document of ${name} → what it is about, and of every operation a name of its own, a tag that is explained, and who may call it`, () => {
+  Deno.test(`the OpenAPI document of ${name} → a description; for each operation a unique name, an explained tag, and who may call it`, () => {
     assert.ok(document.info.description.length > 50);
     const operations = operationsOf(document);
     const ids = operations.map(([, { operationId }]) => operationId);
@@ -105,7 +105,7 @@ for (const [name, document] of Object.entries(DOCUMENTS)) {
     }
   });
 
-  Deno.test(`the OpenAPI document of ${name} → an agent key, a user's token or the secret key for all but what anybody may call`, () => {
+  Deno.test(`the OpenAPI document of ${name} → an agent key, a user's token or the secret key for all operations except those that anybody may call`, () => {
     assert.deepEqual(document.security, [
       { agentKey: [] },
       { userToken: [] },

@@ -74,7 +74,7 @@ Deno.test("publicUrl() where SUPABASE_URL is a container's name → the origin t
   }
 });
 
-Deno.test("publicUrl() where nothing tells the origin, or what tells it is junk → SUPABASE_URL", () => {
+Deno.test("publicUrl() without an origin in the headers, or with an invalid one → SUPABASE_URL", () => {
   for (
     const headers of [{}, { "x-forwarded-host": "a b" }, {
       "x-forwarded-host": "h",

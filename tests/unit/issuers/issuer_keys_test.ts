@@ -108,7 +108,7 @@ Deno.test("an issuer that is down → its last keys for an hour, then none; aske
   assert.deepEqual(await kidsOf(server.issuer), ["a", "b"]);
 });
 
-Deno.test("what is not the issuer's document and keys → none, and nobody else is asked", async (t) => {
+Deno.test("an answer that is not the issuer's document or keys → no keys, and no other server is asked", async (t) => {
   await using elsewhere = new Server();
   const large = `{"keys":[{"kty":"RSA","kid":"${"k".repeat(300 * 1024)}"}]}`;
   const many = { keys: Array.from({ length: 101 }, (_, n) => ({ kty: "RSA", kid: `${n}` })) };
@@ -201,7 +201,7 @@ Deno.test("keys at an address with a query, and JSON after a byte order mark →
   assert.deepEqual(await keysByClock().kidsOf(issuer), ["a", "b"]);
 });
 
-Deno.test("keys that cannot be had → the operator is told which URL was asked, and what came", async (t) => {
+Deno.test("keys that cannot be fetched → the operator is told which URL was asked, and what was answered", async (t) => {
   const DOCUMENT = "/.well-known/openid-configuration";
   const many = { keys: Array.from({ length: 110 }, (_, n) => ({ kty: "RSA", kid: `${n}` })) };
   const cases: Record<string, [(server: Server) => Record<string, () => Answer>, RegExp]> = {

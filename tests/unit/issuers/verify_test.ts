@@ -134,7 +134,7 @@ Deno.test("claims or a header of thousands of nested lists → read like any oth
   });
 });
 
-Deno.test("claims named as what every object has, in its prototype → no claims", async () => {
+Deno.test("claims with the names of members of every object's prototype → no claims", async () => {
   const issuer = await Issuer.create(ISSUER);
   const text = JSON.stringify(issuer.claims({ aud: AUDIENCE }));
   const key = issuer.keys.RS256;

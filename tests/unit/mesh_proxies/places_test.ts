@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseExposure } from "../../../clients/typescript/src/mesh/proxies/expose.ts";
 import { listenAt, parsePlace } from "../../../clients/typescript/src/mesh/proxies/place.ts";
 
-Deno.test("parsePlace() → ports of this machine and paths; null for other machines and what is no port", () => {
+Deno.test("parsePlace() → ports of this machine and paths; null for other machines and invalid ports", () => {
   for (
     const [text, host, port] of [
       ["1080", "127.0.0.1", 1080],
@@ -26,7 +26,7 @@ Deno.test("parsePlace() → ports of this machine and paths; null for other mach
   ) assert.equal(parsePlace(text), null, text);
 });
 
-Deno.test("parseExposure() → a port, or a port and another one; null for what is none", () => {
+Deno.test("parseExposure() → a port, or a port and another one; null for anything else", () => {
   assert.deepEqual(parseExposure("8080"), { port: 8080, localPort: 8080 });
   assert.deepEqual(parseExposure("8080=3000"), { port: 8080, localPort: 3000 });
   for (const text of ["", "0", "8080=", "=3000", "8080=0", "65536", "8080=127.0.0.1:3000", "x"]) {

@@ -62,7 +62,7 @@ Deno.test("candidatesOf() in a private network → by a relay there, and not by 
   ]);
 });
 
-Deno.test("candidatesOf() with what no other host can be → left out", () => {
+Deno.test("candidatesOf() with addresses that no other host can have → left out", () => {
   const endpoints = ["127.0.0.1:1", "[::1]:1", "169.254.1.1:1", "0.0.0.0:1", "nonsense", "a:0"];
   assert.deepEqual(candidates({ endpoints, observed_endpoint: "[ff02::1]:1" }), []);
   const own = { endpoints: ["10.0.0.1:1", "10.0.0.1:2"] };

@@ -32,7 +32,7 @@ Deno.test("no variable of a relay → none is set", () => {
   assert.equal(readRelay(settings), null);
 });
 
-Deno.test("MESH_TURN_URLS with MESH_TURN_SECRET → a relay of one's own", async () => {
+Deno.test("MESH_TURN_URLS with MESH_TURN_SECRET → the project's own relay", async () => {
   const urls = [
     "turn:turn.example.com",
     "turn:203.0.113.7:3478?transport=udp",

@@ -31,7 +31,7 @@ Deno.test("parseEndpoint() → its canonical text", () => {
   for (const [text, expected] of Object.entries(canonical)) assert.equal(reformat(text), expected);
 });
 
-Deno.test("parseEndpoint() of what is not <host>:<port> → refused", () => {
+Deno.test("parseEndpoint() of a text that is not <host>:<port> → refused", () => {
   const port = /port from 1 to 65535/;
   for (const text of ["", "a", ":51820", "a:", "a:0", "a:65536", "a:00051", "a:+1", "a:1e3"]) {
     assert.match(reformat(text), port, text);

@@ -62,7 +62,7 @@ Deno.test("isWithin() of an address of the other family → false", () => {
   assert.equal(isWithin(address, network), false);
 });
 
-Deno.test("parseNetwork() of what is not a network → null", () => {
+Deno.test("parseNetwork() of a text that is not a network → null", () => {
   for (const text of ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/08", "fd00::/129", "/8", "a/8"]) {
     assert.equal(parseNetwork(text), null, text);
   }

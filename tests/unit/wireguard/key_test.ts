@@ -7,7 +7,7 @@ import {
 } from "../../../supabase/functions/agent-mesh/wireguard/key.ts";
 import { readVectors } from "./vectors.ts";
 
-Deno.test("parsePublicKey() of what `wg pubkey` made → the same text", () => {
+Deno.test("parsePublicKey() of the output of `wg pubkey` → the same text", () => {
   for (const key of readVectors("public_keys.txt")) {
     assert.deepEqual(parsePublicKey(key), { ok: true, value: key });
   }
@@ -25,7 +25,7 @@ Deno.test("parsePublicKey() of every number not below 2^255-19 → refused, with
   }
 });
 
-Deno.test("parsePublicKey() of what `wg` refuses as a key → refused", () => {
+Deno.test("parsePublicKey() of a text that `wg` refuses as a key → refused", () => {
   const key = readVectors("public_keys.txt")[0] ?? "";
   const other = [
     ["unused bits set", key.replace(/.=$/, (end) => end === "8=" ? "9=" : "B=")],

@@ -11,7 +11,7 @@ Deno.test("parsePrivateKeyFile() of a plain absolute path → itself", () => {
   }
 });
 
-Deno.test("parsePrivateKeyFile() of what a shell could take for something else → refused", () => {
+Deno.test("parsePrivateKeyFile() of a path that a shell could misread → refused", () => {
   const relative = ["", "key", "./key", "~/key", "/"];
   const shell = [
     "/a b",

@@ -1,4 +1,4 @@
-import { eventually, run, runAnyhow } from "./command.ts";
+import { eventually, run, runAnyhow } from "./run_program.ts";
 
 /** The folder where a host's programs keep the sockets through which wg talks to wireguard-go. */
 const SOCKETS = "/run/wireguard";

@@ -1,5 +1,5 @@
 import { type Agent, createAgent, succeed, SUPABASE_URL } from "../../conformance/client.ts";
-import { run } from "./command.ts";
+import { run } from "./run_program.ts";
 import type { Host } from "./host.ts";
 import { Internet } from "./internet.ts";
 

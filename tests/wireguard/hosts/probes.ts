@@ -1,4 +1,4 @@
-import { eventually } from "./command.ts";
+import { eventually } from "./run_program.ts";
 import { type Host, untilListening } from "./host.ts";
 
 export interface Target {

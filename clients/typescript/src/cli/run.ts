@@ -11,7 +11,7 @@ import {
   surviveClosedPipes,
 } from "../../../../packages/command/run.ts";
 import { UsageError } from "../../../../packages/command/usage_error.ts";
-import { COMMANDS } from "./commands.ts";
+import { COMMANDS } from "./verbs.ts";
 import { Context } from "./context.ts";
 import { errorJson } from "./error_json.ts";
 import { EXIT, exitCodeOf } from "./exit_codes.ts";

@@ -7,7 +7,7 @@ import {
   NO_CREDENTIAL,
 } from "./credential.ts";
 import { type CallerOptions, type CallOptions, originOf } from "./connection_options.ts";
-import { enroll } from "./enrol.ts";
+import { enroll } from "./enrolment_proof.ts";
 import { enrolledCredential } from "./enrolled_credential.ts";
 import { idleTimeout } from "./idle_timeout.ts";
 import { errorOfFetch, networkError } from "../errors/network_error.ts";

@@ -1,6 +1,6 @@
 import { invalidFields } from "../errors/agent_error.ts";
 import type { Key } from "./credential.ts";
-import type { Enrol } from "./enrol.ts";
+import type { Enrol } from "./enrolment_proof.ts";
 import type { Retry } from "./retries.ts";
 
 /** How requests are sent, for every kind of caller. */

@@ -7,7 +7,7 @@ import {
   type EnrolmentRequest,
   type Proof,
   requestOf,
-} from "./enrol.ts";
+} from "./enrolment_proof.ts";
 
 interface EnrolledCredentialOptions {
   readonly origin: string;

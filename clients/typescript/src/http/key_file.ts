@@ -7,7 +7,7 @@ import { nodeModule } from "../platform/node_module.ts";
 import { mayShareFiles } from "../platform/platform.ts";
 import { createSha256 } from "../platform/sha256.ts";
 import { renewalOf } from "./credential.ts";
-import type { Enrolled, EnrolmentRequest } from "./enrol.ts";
+import type { Enrolled, EnrolmentRequest } from "./enrolment_proof.ts";
 import { withLock } from "./lock.ts";
 
 /** What a key file contains. The Python client reads and writes the same. */

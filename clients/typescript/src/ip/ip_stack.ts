@@ -16,7 +16,7 @@ import { countingWatcher, type Watcher } from "./shares/watch.ts";
 import { type ConnectionFacts, TcpConnection } from "./tcp_connection.ts";
 import { errorOfNumber, TcpError } from "./tcp_error.ts";
 import { type Accept, accept, TcpListener } from "./tcp_listener.ts";
-import { atEndOfTurn, randomNumbers } from "./turns.ts";
+import { atEndOfTurn, randomNumbers } from "./platform_calls.ts";
 
 /** The tick of lwIP's clock, in milliseconds: TCP_TMR_INTERVAL in lwipopts.h. */
 const TICK_MS = 50;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { sentAgentId, sentTimestamp } from "../fields.ts";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
 import { sha256Hex } from "../secrets.ts";
-import { enrol } from "./enrol.ts";
+import { enrol } from "./agent_key_for_proof.ts";
 import { agentName, agentTag, enrolmentId, enrolmentKey, instance, issuerToken } from "./fields.ts";
 
 const request = z.strictObject({

@@ -1,4 +1,4 @@
-import { Turns } from "../upstream/turns.ts";
+import { Turns } from "../upstream/work_limit.ts";
 
 /**
  * How many enrolments by one proof of origin run at a time. A whole fleet may start at once, and

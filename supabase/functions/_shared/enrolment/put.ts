@@ -145,7 +145,7 @@ async function issuesOfTrust(input: PutEnrolment, platform: Platform): Promise<I
   if (required.length > 0) return required;
   const [{ checkTrust }, { allowsLoopback }] = await Promise.all([
     import("../issuers/check_trust.ts"),
-    import("./enrol_with_token.ts"),
+    import("./agent_key_for_token.ts"),
   ]);
   const allowLoopback = allowsLoopback(platform);
   return checkTrust({

@@ -46,7 +46,7 @@ export function createOperation(platform: Platform): Operation {
     errors: [],
     async handle({ input: { token, issuer, claims }, caller }) {
       await platform.callDatabase("check_operator", { caller });
-      const { testClaims, testToken } = await import("./test_proof.ts");
+      const { testClaims, testToken } = await import("./matching_enrolments.ts");
       return token === undefined
         ? await testClaims(platform, issuer!, claims!)
         : await testToken(platform, token);

@@ -7,7 +7,7 @@ import { runOperation } from "../operations/run_operation.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import type { McpDefinition } from "./definition.ts";
 import type { LoadOperations } from "./tools.ts";
-import { takeTurn } from "./turns.ts";
+import { takeTurn } from "./message_turns.ts";
 
 /** What the pipeline of a function passes on of a request to /mcp, and callbacks for its log. */
 export interface McpEndpoint {

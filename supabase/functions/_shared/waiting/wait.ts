@@ -2,7 +2,7 @@ import * as z from "zod";
 import { subject, waitSeconds } from "../fields.ts";
 import { noteOrdinary } from "../request_record.ts";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
-import { configVersion as sentVersion } from "./config_version.ts";
+import { configVersion as sentVersion, RENDERING_REVISION } from "./config_version.ts";
 import { paths, pathsParameter } from "./paths.ts";
 import {
   EVENTS_POSITION,
@@ -93,6 +93,7 @@ export function createOperation(platform: Platform): Operation {
           ...whose,
           ...positions,
           config_version: runs,
+          rendering_revision: RENDERING_REVISION,
           ...pathsParameter(input.paths),
           wait_seconds: input.wait_seconds,
         });

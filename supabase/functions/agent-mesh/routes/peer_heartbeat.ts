@@ -6,7 +6,7 @@ import {
   type Platform,
 } from "../../_shared/operations/operation.ts";
 import { noteOrdinary } from "../../_shared/request_record.ts";
-import { configVersion } from "../../_shared/waiting/config_version.ts";
+import { configVersion, RENDERING_REVISION } from "../../_shared/waiting/config_version.ts";
 import { paths, pathsParameter } from "../../_shared/waiting/paths.ts";
 import { sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
@@ -64,6 +64,7 @@ export function createOperation(platform: Platform<MeshSettings>): Operation {
         callDatabase<Recorded>("record_heartbeat", {
           ...whose,
           config_version: runs,
+          rendering_revision: RENDERING_REVISION,
           ...pathsParameter(input.paths),
           wait_seconds: input.wait_seconds,
         });

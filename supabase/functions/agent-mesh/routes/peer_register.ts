@@ -16,7 +16,7 @@ import {
   PUBKEY_PATTERN,
 } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
-import { inTurn } from "../turns.ts";
+import { inTurn } from "../change_turns.ts";
 
 const pubkey = parsedBy(parsePublicKey, {
   description: "The agent's WireGuard public key: 32 bytes in base64.",

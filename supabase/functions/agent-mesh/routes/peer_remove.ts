@@ -5,7 +5,7 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { inTurn } from "../turns.ts";
+import { inTurn } from "../change_turns.ts";
 
 const response = z.object({
   agent_id: sentSubject,

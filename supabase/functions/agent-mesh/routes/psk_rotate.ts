@@ -6,7 +6,7 @@ import {
   type Platform,
 } from "../../_shared/operations/operation.ts";
 import { sentPskVersion } from "../fields.ts";
-import { inTurn } from "../turns.ts";
+import { inTurn } from "../change_turns.ts";
 
 const A = { description: "One agent of the pair.", examples: ["planner"] };
 const B = { description: "The other agent of the pair.", examples: ["builder"] };

@@ -7,7 +7,7 @@ import {
 } from "../../_shared/operations/operation.ts";
 import { rule, ruleOfTwo } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
-import { inTurn } from "../turns.ts";
+import { inTurn } from "../change_turns.ts";
 
 const response = rule.extend({
   created: z.boolean().meta({

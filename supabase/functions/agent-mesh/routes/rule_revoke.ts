@@ -5,7 +5,7 @@ import {
   type Platform,
 } from "../../_shared/operations/operation.ts";
 import { rule, ruleOfTwo } from "../fields.ts";
-import { inTurn } from "../turns.ts";
+import { inTurn } from "../change_turns.ts";
 
 const response = rule.extend({
   revoked: z.boolean()

@@ -10,12 +10,17 @@ stable
 security invoker
 set search_path = ''
 as $$
-  with ahead as (
+  with revision as (
+    -- After a rollback of the functions, hosts have received higher versions than now.
+    select greatest(agent_api_find_restore_signs.rendering_revision, max(l.rendering_revision_highest)) as highest
+    from mesh.liveness l
+  ), ahead as (
     select l.agent_id, l.config_version_highest,
       v.version + agent_api_find_restore_signs.rendering_revision as config_version
     from mesh.liveness l
     join mesh.config_versions v on v.agent_id = l.agent_id
-    where l.config_version_highest > v.version + agent_api_find_restore_signs.rendering_revision
+    cross join revision r
+    where l.config_version_highest > v.version + r.highest and not v.has_false_reports
     order by l.agent_id
     limit agent_api_find_restore_signs.max_entries
   ), found as (
@@ -86,8 +91,8 @@ comment on function public.agent_api_find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
   'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions in the '
   'future, peers_ahead: [{agent_id, config_version_highest, config_version}] of hosts that have '
-  'reported a later configuration than the current one, unknown_objects: [{path, stored_at}] that belong to '
-  'no artifact}, at most max_entries of each.';
+  'reported a later configuration than the current one, except those with has_false_reports, '
+  'unknown_objects: [{path, stored_at}] that belong to no artifact}, at most max_entries of each.';
 
 create function public.agent_api_list_live_keys(
   max_entries integer,

@@ -43,8 +43,9 @@ begin
   where v.version < begun.first_config_version;
   -- Otherwise, a host that once reported a version it never received would stay a sign.
   update mesh.liveness l
-  set config_version_highest = null
-  where l.config_version_highest is not null;
+  set config_version_highest = null,
+      rendering_revision_highest = null
+  where l.config_version_highest is not null or l.rendering_revision_highest is not null;
 
   perform agents.record_event(
     '{"kind": "operator"}', null, 'epoch.begun', null, null,

@@ -12,7 +12,17 @@ export const inboxBlock: ArtifactsCard = {
     { as: reader, body: { agent_id: reader.id, from_agent: stranger.id } },
   ],
   tool: { effect: "sets" },
-  afterRestore: "listed",
+  afterRestore: async ({ files, ask, reader }) => {
+    await files.put("hidden.txt", "hidden", { to: ["reader"] });
+    return {
+      make: () => ask("/agent-artifacts/inbox/block", { from_agent: "planner" }, reader),
+      told: "/inbox/block by reader: .*from_agent planner",
+      async isThere() {
+        const { grants } = await ask("/agent-artifacts/inbox", {}, reader);
+        return !grants.some(({ key }: { key: string }) => key === "hidden.txt");
+      },
+    };
+  },
   faults: [
     {
       settled: ["200"],

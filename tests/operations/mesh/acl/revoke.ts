@@ -13,7 +13,18 @@ export const aclRevoke: MeshCard = {
     { as: agent, body: { ...ruleBetween(agent, other, { port: 8443 }) } },
   ],
   tool: { effect: "replaces" },
-  afterRestore: "listed",
+  afterRestore: async ({ ask }) => {
+    const rule = { from_agent: "beta", to_agent: "alpha", proto: "tcp", port: 8443 };
+    await ask("/agent-mesh/acl/put", rule);
+    return {
+      make: () => ask("/agent-mesh/acl/revoke", rule),
+      told: "/acl/revoke by operator: from_agent beta, to_agent alpha",
+      async isThere() {
+        const { acls } = await ask("/agent-mesh/netmap", { agent_id: "alpha" });
+        return !acls.some(({ port }: { port: number }) => port === rule.port);
+      },
+    };
+  },
   faults: [
     {
       settled: ["200"],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { idsIn, netmapOf } from "../../../conformance/mesh_cast.ts";
+import { idsIn, netmapOf, newPubkey } from "../../../conformance/mesh_cast.ts";
 import { as, call, PEER } from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
 import { newPair } from "../arrangements.ts";
@@ -14,7 +14,14 @@ export const peerRemove: MeshCard = {
   ],
   isLast: true,
   tool: { effect: "replaces" },
-  afterRestore: "listed",
+  afterRestore: async ({ ask, post }) => {
+    await ask("/agent-mesh/peer/register", { agent_id: "gamma", pubkey: newPubkey() });
+    return {
+      make: () => ask("/agent-mesh/peer/remove", { agent_id: "gamma" }),
+      told: "/peer/remove by operator: .*agent_id gamma",
+      isThere: async () => (await post("/agent-mesh/netmap", { agent_id: "gamma" })).status === 404,
+    };
+  },
   faults: [
     {
       settled: ["200"],

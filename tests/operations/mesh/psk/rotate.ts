@@ -11,7 +11,18 @@ export const pskRotate: MeshCard = {
     { as: agent, body: { a: agent.id, b: other.id } },
   ],
   tool: { effect: "renews" },
-  afterRestore: "listed",
+  afterRestore: async ({ ask }) => {
+    const pskWithBeta = async () => {
+      const { config } = await ask("/agent-mesh/wg_config", { agent_id: "alpha" });
+      return /^PresharedKey = (.+)$/m.exec(config)![1]!;
+    };
+    const psk = await pskWithBeta();
+    return {
+      make: () => ask("/agent-mesh/psk/rotate", { a: "alpha", b: "beta" }),
+      told: "/psk/rotate by operator: a alpha, b beta",
+      isThere: async () => await pskWithBeta() !== psk,
+    };
+  },
   faults: [
     {
       settled: ["200"],

@@ -3,7 +3,7 @@ import { AgentError } from "../../errors/agent_error.ts";
 import { Connection } from "../../http/connection.ts";
 import type { CommonOptions } from "../../http/connection_options.ts";
 import { type Key, NO_CREDENTIAL, renewalOf } from "../../http/credential.ts";
-import { enrollBy } from "../../http/enrol.ts";
+import { enrollBy } from "../../http/enrolment_proof.ts";
 import { withLock } from "../../http/lock.ts";
 import { type Login, loginFile, readLogin, type StoredProof, writeLogin } from "../login_file.ts";
 import { enrolOf } from "./proof.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { AgentError } from "../../errors/agent_error.ts";
-import type { Enrol, Proof } from "../../http/enrol.ts";
+import type { Enrol, Proof } from "../../http/enrolment_proof.ts";
 import type { StoredProof } from "../login_file.ts";
 
 /** How long GitHub may take to answer. */

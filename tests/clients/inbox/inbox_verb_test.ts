@@ -127,7 +127,7 @@ Deno.test("agentfiles inbox --download with a link where a sender's folder shoul
   assert.equal(await readFile(join(link, "deep/plan.txt"), "utf8"), "plan");
 });
 
-Deno.test("agentfiles inbox --download into what cannot be a folder → refused at once, with exit code 1", async () => {
+Deno.test("agentfiles inbox --download into a path that cannot be a folder → refused at once, with exit code 1", async () => {
   const planner = await agentFiles("planner");
   await using builder = await Desk.of("builder");
   for (const key of ["one", "two"]) await planner.files.put(key, key, { to: [builder.agent.id] });

@@ -14,7 +14,7 @@ export type Command =
 
 /** Runs a command, which may fail. */
 export function run(command: Command, ...args: string[]) {
-  return runTask(`operator/commands/${command}.ts`, { args });
+  return runTask(`operator/reports/${command}.ts`, { args });
 }
 
 /** The output of a command. An exit code other than 0 fails the test. */

@@ -34,7 +34,7 @@ export async function enrol(
     return enrolledOrRefused(await fleetTurns.take(enrolment_key_hash, enrolling));
   }
   // Loaded here, so that an enrolment by key does not wait for the code that verifies tokens.
-  const { enrolWithToken } = await import("./enrol_with_token.ts");
+  const { enrolWithToken } = await import("./agent_key_for_token.ts");
   return enrolledOrRefused(
     await enrolWithToken(platform, { ...proof, agentName, instance, caller }),
   );

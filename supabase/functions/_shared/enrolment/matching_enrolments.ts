@@ -1,5 +1,5 @@
 import type { Platform } from "../operations/operation.ts";
-import { contextOf, trustsOf } from "./enrol_with_token.ts";
+import { contextOf, trustsOf } from "./agent_key_for_token.ts";
 import { refusalOf } from "../issuers/claims.ts";
 import { verifyToken } from "../issuers/verify.ts";
 
