@@ -1,7 +1,7 @@
 import { inBytes } from "../../../packages/command/terminal/output.ts";
 import type { Facts } from "../facts/facts.ts";
 import { type Finding, note, ok } from "../findings/finding.ts";
-import { unmadeByFunction } from "./unmade.ts";
+import { unmadeByDatabase, unmadeByFunction } from "./unmade.ts";
 import { runOwnTask } from "../findings/remedies.ts";
 import { endOf, type Enrolment } from "../../enrolment/enrolment.ts";
 
@@ -37,7 +37,7 @@ export function checkEnrolments(facts: Facts): Finding[] {
   const { fullEnrolments } = facts;
   const full = fullEnrolments.status === 200
     ? (fullEnrolments.body as FullEnrolment[]).flatMap(describeFull)
-    : [];
+    : unmadeByDatabase("enrolments", fullEnrolments, facts);
   if (open.length + full.length === 0) return [];
   if (endless.length + anyName.length + full.length === 0) {
     return [ok("enrolments", `Open enrolments: ${open.length}; every enrolment key is limited.`)];
