@@ -5,8 +5,8 @@ import { PROJECT } from "../../local/project.ts";
 import { openStateDirectory } from "./stack_process.ts";
 
 /** The parts of the project that `deno task schema:diff` needs. */
-const PARTS = ["deno.json", "clients/typescript/src/cli", "dev", "local", "supabase/config.toml"]
-  .concat("supabase/migrations", "supabase/schemas");
+const PARTS = ["deno.json", "dev", "local", "packages"]
+  .concat("supabase/config.toml", "supabase/migrations", "supabase/schemas");
 
 /** The output lines of `deno task schema:diff` in a copy of the project, after `change`. */
 async function schemaDiff(change: (supabase: string) => Promise<void>) {
