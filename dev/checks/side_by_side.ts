@@ -63,7 +63,7 @@ async function main(): Promise<number> {
         run([`--queue=${queue}`, ...options], {
           isLive: index === 0,
           share: `${index}/${count}`,
-          answers,
+          answers: values.answered ? answers : null,
         })),
     );
     const unanswered = values.answered && values.filter === undefined
@@ -86,12 +86,13 @@ async function run(
   { isLive, share, answers }: {
     readonly isLive: boolean;
     readonly share: string;
-    readonly answers: string;
+    /** Where to write what answers had. Null: nowhere. */
+    readonly answers: string | null;
   },
 ) {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-all", TEST, ...args],
-    env: { PORT_SHARE: share, ANSWERED_FIELDS: answers },
+    env: { PORT_SHARE: share, ...(answers !== null && { ANSWERED_FIELDS: answers }) },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
