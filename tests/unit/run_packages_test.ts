@@ -1,6 +1,6 @@
 /**
- * What people run from a clone downloads what it needs, and nothing that only tests need: its tasks
- * have a configuration and a lock file of their own, since Deno downloads all of a lock file.
+ * What people run from a clone has a configuration and a lock file of its own, since Deno downloads
+ * all of a lock file: they name what these programs need, and nothing that only tests need.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

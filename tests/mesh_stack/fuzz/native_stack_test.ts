@@ -41,7 +41,9 @@ function isOutOfReach({ number }: Line): boolean {
 Deno.test("damaged packets of a peer, done again with sanitizers → nothing is found, and they run more than 90 % of the lines that read TCP", async () => {
   assert.equal(LWIP.version, VERSION, "Look through the lines that are out of reach.");
   await using native = await NativeStack.compile();
-  for (const [seed, isFiltered] of [[1, false], [2, false], [3, true], [4, false], [5, false]] as const) {
+  for (
+    const [seed, isFiltered] of [[1, false], [2, false], [3, true], [4, false], [5, false]] as const
+  ) {
     const recordTo = join(native.folder, `storm-${seed}`);
     await Storm.run({ seed, packets: PACKETS, isFiltered, recordTo });
     const calls = await native.replay(recordTo);
