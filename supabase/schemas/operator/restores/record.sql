@@ -10,7 +10,7 @@ create table agents.replayed_endings (
 );
 comment on table agents.replayed_endings is
   'The events of a record that were replayed after a restore. Rows stay for ever: otherwise, the '
-  'same record would later end what has come anew since. Only a restore adds rows.';
+  'same record would later end what was made since then. Only a restore adds rows.';
 
 create function public.agent_api_read_project() returns json
 language plpgsql

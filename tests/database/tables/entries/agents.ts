@@ -79,7 +79,7 @@ export const AGENTS = {
   },
   "agents.replayed_endings": {
     size: { bounded: "only a restore adds rows" },
-    ends: { by: "nothing", why: "the same record would end later what has come anew since" },
+    ends: { by: "nothing", why: "the same record would later end what was made since then" },
     nameless: { event_id: "a position in the log", recorded_at: "a time, as the record has it" },
   },
   "agents.structure": {
