@@ -1,6 +1,6 @@
 import type { Output } from "../packages/command/terminal/output.ts";
 import { CommandError } from "../packages/command/command_error.ts";
-import { runTask } from "../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "./command.ts";
 import { checkObjects } from "./fsck/objects.ts";
 import { checkTotals } from "./fsck/totals.ts";
 import { callAsOperator } from "./operator_call.ts";
@@ -81,18 +81,17 @@ async function listEnrolments(output: Output): Promise<void> {
   }
 }
 
-await runTask({
-  task: "after-restore",
+export const afterRestore: Operation = defineOperation({
   summary:
     "After the database was restored: expire positions, raise versions, end again what had ended, " +
     "list what may be lost and which agent keys and enrolments are valid, and check everything. " +
     "Exits with 1 if something needs you.",
-  example: "deno task after-restore --record record.jsonl",
+  example: "agentops restore after --record record.jsonl",
   options: {
     record: {
       type: "string",
       value: "FILE",
-      help: "what `deno task events --endings --json` printed: what came after the backup is " +
+      help: "what `agentops events --endings --json` printed: what came after the backup is " +
         "ended again",
     },
     "dry-run": {
@@ -154,7 +153,7 @@ await runTask({
       { step: "end", faults, unended },
       () =>
         `${unended === 0 ? "" : `${unended} lines of the record need you. `}` +
-        `fsck found ${faults} faults. Next: deno task fsck --bytes, then deno task doctor.`,
+        `fsck found ${faults} faults. Next: agentops fsck --bytes, then agentops doctor.`,
     );
     return faults + unended > 0 ? 1 : 0;
   },

@@ -1,7 +1,7 @@
 import { note, type Output } from "../packages/command/terminal/output.ts";
 import { UsageError } from "../packages/command/usage_error.ts";
 import { CommandError } from "../packages/command/command_error.ts";
-import { runTask } from "../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "./command.ts";
 import { type KeyRequest, readExpiry, readKeyRequests } from "./key_requests.ts";
 import { type MadeKey, makeKeys } from "./many_keys.ts";
 import { readWays, takeOver, waysInWords } from "./names/take_over.ts";
@@ -23,12 +23,11 @@ async function createAgentKey(
   ) as MadeKey;
   await output.value(created, ({ key }) => key);
   note(
-    `Key ${created.key_id} of ${request.agent_id}. It is not shown again; revoke it with: deno task agent:revoke ${created.key_id}`,
+    `Key ${created.key_id} of ${request.agent_id}. It is not shown again; revoke it with: agentops agent revoke ${created.key_id}`,
   );
 }
 
-await runTask({
-  task: "agent:create",
+export const agentCreate: Operation = defineOperation({
   summary: "Make an agent key, or one for each of many agents. Each is shown only once.",
   positionals: {
     usage: "[<agent_id>]",
@@ -36,7 +35,7 @@ await runTask({
     most: 1,
     wrong: "Name one agent, or a file of agents.",
   },
-  example: "deno task agent:create planner --label 'build server'",
+  example: "agentops agent create planner --label 'build server'",
   options: {
     file: {
       type: "string",

@@ -1,5 +1,5 @@
 import { UsageError } from "../packages/command/usage_error.ts";
-import { runTask } from "../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "./command.ts";
 import { confirm, DELETION_OPTIONS, inCounts } from "./endings/confirmation.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { noteUnlessNamed, nothingNames } from "./reads/known_agent.ts";
@@ -26,8 +26,7 @@ function inWords({ tags, rules, grants }: Losses, agentId: string): string {
   return `${lost} from ${agentId}: it loses ${inCounts({ rules, grants })}`;
 }
 
-await runTask({
-  task: "agent:tag",
+export const agentTag: Operation = defineOperation({
   summary: "Replace an agent's tags by these; without tags, show them.",
   positionals: {
     usage: "<agent_id> [<tag>…]",
@@ -35,7 +34,7 @@ await runTask({
     most: 33,
     wrong: "Name one agent, and at most 32 tags.",
   },
-  example: "deno task agent:tag planner tag:planner tag:eu",
+  example: "agentops agent tag planner tag:planner tag:eu",
   options: {
     none: { type: "boolean", help: "take all tags away" },
     ...DELETION_OPTIONS,

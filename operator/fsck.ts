@@ -1,6 +1,6 @@
 import process from "node:process";
 import { note } from "../packages/command/terminal/output.ts";
-import { runTask } from "../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "./command.ts";
 import { CommandError } from "../packages/command/command_error.ts";
 import { confirm } from "./endings/confirmation.ts";
 import { checkBytes } from "./fsck/bytes.ts";
@@ -15,12 +15,11 @@ const OBJECTS_PER_SECOND = 100;
 /** The exit code after Ctrl-C, as shells have it. */
 const INTERRUPTED = 130;
 
-await runTask({
-  task: "fsck",
+export const fsck: Operation = defineOperation({
   summary:
     "Look for artifacts without bytes, bytes without artifacts and wrong totals. Exits with " +
     "1 where something is wrong.",
-  example: "deno task fsck --bytes --digests 1%",
+  example: "agentops fsck --bytes --digests 1%",
   options: {
     bytes: {
       type: "boolean",

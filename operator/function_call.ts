@@ -1,17 +1,19 @@
 import { CommandError } from "../packages/command/command_error.ts";
-import { readConnection } from "./operator_call.ts";
-import { operatorFetch } from "./operator_fetch.ts";
+import { readConnection } from "./connection/connection.ts";
+import { assertFits } from "./connection/fit.ts";
+import { operatorFetch } from "./connection/operator_fetch.ts";
 
 /**
- * POSTs to an edge function as the operator, such as to `/agent-mesh/psk/keys`. The deployment is
- * the one that SUPABASE_URL and SUPABASE_SECRET_KEY name, else the local stack. Returns the
- * answer's body. Throws CommandError.
+ * POSTs to an edge function as the operator, such as to `/agent-mesh/psk/keys`. Returns the
+ * answer's body. Throws CommandError, also if the deployed schema is not that of this release.
  */
 export async function callFunctionAsOperator(
   path: string,
   body: Readonly<Record<string, unknown>> = {},
 ): Promise<unknown> {
-  const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey } = await readConnection();
+  const connection = await readConnection();
+  await assertFits(connection);
+  const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey } = connection;
   const fetch = await operatorFetch();
   let response: Response;
   try {

@@ -54,7 +54,7 @@ async function make(
     throw new CommandError(
       `${soFar(count, of)} Then: ${
         (cause as Error).message
-      } If the answer was lost, the lines ${first} to ${last} may have agent keys that nobody was shown. Find them with deno task events --type key.created, and revoke them with deno task agent:revoke <key_id>.`,
+      } If the answer was lost, the lines ${first} to ${last} may have agent keys that nobody was shown. Find them with agentops events --type key.created, and revoke them with agentops agent revoke <key_id>.`,
       { cause },
     );
   }

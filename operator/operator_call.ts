@@ -1,11 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { CommandError } from "../packages/command/command_error.ts";
-import { stateDirectory } from "../local/stack/options.ts";
-import { stateFiles } from "../local/state/state_files.ts";
-import { operatorFetch } from "./operator_fetch.ts";
-
-const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;
-type Connection = Record<(typeof CONNECTION)[number], string>;
+import { readConnection } from "./connection/connection.ts";
+import { assertFits } from "./connection/fit.ts";
+import { postRpc } from "./connection/rpc.ts";
 
 /**
  * The database refused a call. `code` is its code in the wire contract, else a message; `sqlState`
@@ -18,29 +14,25 @@ export class RefusedCall extends CommandError {
 }
 
 /**
- * Calls an SQL function, named without its prefix, as the operator. The deployment is the one that
- * SUPABASE_URL and SUPABASE_SECRET_KEY name, else the local stack. Returns what the function
- * returns. Throws CommandError, and RefusedCall if the function refuses.
+ * Calls an SQL function, named without its prefix, as the operator. Returns what the function
+ * returns. Throws CommandError, also if the deployed schema is not that of this release, and
+ * RefusedCall if the function refuses.
  */
 export async function callAsOperator(
   functionName: string,
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
-  const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey } = await readConnection();
-  const fetch = await operatorFetch();
+  const connection = await readConnection();
+  await assertFits(connection);
   let response: Response;
   try {
-    response = await fetch(new URL(`/rest/v1/rpc/agent_api_${functionName}`, url), {
-      method: "POST",
-      headers: {
-        apikey: secretKey,
-        "content-type": "application/json",
-        "content-profile": "public",
-      },
-      body: JSON.stringify(parameters),
-    });
+    response = await postRpc(connection, functionName, parameters);
   } catch (cause) {
-    throw new CommandError(`${url} does not answer: is the service running?`, { cause });
+    if (cause instanceof CommandError) throw cause;
+    throw new CommandError(
+      `${connection.SUPABASE_URL} does not answer: is the service running?`,
+      { cause },
+    );
   }
   const text = await response.text();
   if (!response.ok) {
@@ -51,31 +43,6 @@ export async function callAsOperator(
     );
   }
   return JSON.parse(text);
-}
-
-/**
- * The connection that the environment names, else the one in the local stack's `env` file. Throws
- * CommandError.
- */
-export async function readConnection(): Promise<Connection> {
-  const [url, secretKey] = CONNECTION.map((name) => Deno.env.get(name));
-  if (url && secretKey) return { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey };
-  if (url || secretKey) {
-    throw new CommandError("Set both SUPABASE_URL and SUPABASE_SECRET_KEY, or neither.");
-  }
-  const file = stateFiles(stateDirectory()).env;
-  const lines = await readFile(file, "utf8").catch(() => {
-    throw new CommandError(
-      `SUPABASE_URL and SUPABASE_SECRET_KEY are not set, and ${file} does not exist: start the service first.`,
-    );
-  });
-  const values = Object.fromEntries(
-    lines.split("\n").map((line): [string, string] => {
-      const equals = line.indexOf("=");
-      return [line.slice(0, equals), line.slice(equals + 1)];
-    }),
-  );
-  return values as Connection;
 }
 
 function reasonOfRefusal(body: string): string {

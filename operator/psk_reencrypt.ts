@@ -1,3 +1,4 @@
+import process from "node:process";
 import {
   decryptPresharedKey,
   encryptionKeyIdOf,
@@ -9,7 +10,7 @@ import {
   parseEncryptionKeys,
 } from "../supabase/functions/agent-mesh/wireguard/encryption_key.ts";
 import type { Output } from "../packages/command/terminal/output.ts";
-import { runTask } from "../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "./command.ts";
 import { callFunctionAsOperator } from "./function_call.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { CommandError } from "../packages/command/command_error.ts";
@@ -117,7 +118,7 @@ function obstacleOf({ encrypted_psk }: EncryptedPair, { reason }: PskDecryptionE
  * CommandError.
  */
 function readEncryptionKeys(): EncryptionKeys {
-  const secretText = Deno.env.get("PSK_ENCRYPTION_KEYS");
+  const secretText = process.env["PSK_ENCRYPTION_KEYS"];
   if (!secretText) {
     throw new CommandError(
       "Set PSK_ENCRYPTION_KEYS to what the functions have: the new encryption key, a comma, the old one.",
@@ -128,9 +129,8 @@ function readEncryptionKeys(): EncryptionKeys {
   return parsed.value;
 }
 
-await runTask({
-  task: "psk:reencrypt",
+export const pskReencrypt: Operation = defineOperation({
   summary: "Encrypt every PSK under the newest of PSK_ENCRYPTION_KEYS.",
-  example: "deno task psk:reencrypt",
+  example: "agentops psk reencrypt",
   run: (_, output) => reencryptPsks(output),
 });

@@ -4,7 +4,7 @@ import type { Output } from "../packages/command/terminal/output.ts";
 import { readSigningKey } from "../local/auth/signing_key.ts";
 import { DEFAULT_SECONDS, signUserToken } from "../local/auth/user_token.ts";
 import { CommandError } from "../packages/command/command_error.ts";
-import { runTask } from "../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "./command.ts";
 import { stateDirectory } from "../local/stack/options.ts";
 import { stateFiles } from "../local/state/state_files.ts";
 
@@ -64,11 +64,10 @@ function parseUser(agentId: string, options: UserOptions): {
   return { agentId, sub, seconds };
 }
 
-await runTask({
-  task: "user:token",
+export const userToken: Operation = defineOperation({
   summary: "Sign in a user of the local stack who is an agent, and print the access token.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
-  example: "deno task user:token ada --expires-in 3600",
+  example: "agentops user token ada --expires-in 3600",
   options: {
     sub: { type: "string", value: "UUID", help: "the user's identifier; default: a new one" },
     "expires-in": { type: "string", value: "SECONDS", help: "how long the token is valid" },

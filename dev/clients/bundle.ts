@@ -18,7 +18,7 @@ const COMMON = {
 } as const satisfies esbuild.BuildOptions;
 
 /** One of the packages that a bundle contains. */
-interface Bundled {
+export interface Bundled {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
@@ -73,7 +73,7 @@ export function readLwip() {
 };
 
 /** Some packages are CommonJS and load Node's modules with `require`. */
-const FOR_NODE = {
+export const FOR_NODE = {
   platform: "node",
   plugins: [WITHOUT_FORMS, WITH_LWIP],
   banner: {
@@ -131,14 +131,14 @@ export async function bundleCommandLine(sources: string, file: string): Promise<
   return licencesText(packages);
 }
 
-/** Resolves to the packages that the bundle contains. */
-async function bundle(sources: string, options: esbuild.BuildOptions): Promise<Bundled[]> {
+/** Resolves to the packages that the bundle contains. Throws CommandError. */
+export async function bundle(sources: string, options: esbuild.BuildOptions): Promise<Bundled[]> {
   try {
     const { metafile } = await esbuild.build({ ...COMMON, ...options, absWorkingDir: sources });
     const inputs = Object.keys(metafile?.inputs ?? {});
     return [...await packagesIn(sources, inputs), ...await lwipIn(sources, inputs)];
   } catch (error) {
-    throw new CommandError(`The client cannot be bundled: ${(error as Error).message}`);
+    throw new CommandError(`${options.entryPoints} cannot be bundled: ${(error as Error).message}`);
   } finally {
     await esbuild.stop();
   }
@@ -160,14 +160,14 @@ async function packagesIn(sources: string, files: readonly string[]): Promise<Bu
   );
 }
 
-function licencesText(packages: readonly Bundled[]): string {
+export function licencesText(packages: readonly Bundled[]): string {
   const byName = new Map(packages.map((bundled) => [bundled.name, bundled]));
   return Array.from(byName.values()).toSorted((one, other) => one.name < other.name ? -1 : 1)
     .map(({ name, version, licence }) => `${name} ${version}\n\n${licence.trim()}\n`)
     .join(`\n${"-".repeat(80)}\n\n`);
 }
 
-async function readLicence(folder: string): Promise<Bundled> {
+export async function readLicence(folder: string): Promise<Bundled> {
   const { name, version, license } = JSON.parse(
     await readFile(join(folder, "package.json"), "utf8"),
   );

@@ -28,7 +28,7 @@ interface Cut {
 /**
  * Who a token names, and which sessions have ended. Nothing else is kept: a user is whoever a token
  * names, and a session exists until it is ended here, since tokens are also made by
- * `deno task user:token`.
+ * `agentops user token`.
  */
 export class Sessions {
   readonly #ended = new Set<string>();

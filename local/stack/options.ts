@@ -1,4 +1,5 @@
 import { isAbsolute, resolve } from "node:path";
+import process from "node:process";
 import { CommandError } from "../../packages/command/command_error.ts";
 import { PROJECT } from "../project.ts";
 import type { FunctionOptions, RunningFunction } from "./functions.ts";
@@ -62,7 +63,7 @@ export const THROW_AWAY = {
   port: 0,
   durable: false,
   sweepSeconds: 24 * 3600,
-  postgresDirectory: Deno.env.get("TEST_POSTGRES") ?? null,
+  postgresDirectory: process.env["TEST_POSTGRES"] ?? null,
 } as const;
 
 const DEFAULT_PORT = 54321;
@@ -74,8 +75,16 @@ export function withDefaults(request: StackRequest): StackOptions {
 /** Environment variables by name. Only this file reads those of the local stack. */
 type Variables = Readonly<Record<string, string>>;
 
+function ownEnvironment(): Variables {
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value]]
+    ),
+  );
+}
+
 /** The operator's settings for the local stack. Throws CommandError. */
-export function readStackOptions(environment: Variables = Deno.env.toObject()): StackOptions {
+export function readStackOptions(environment: Variables = ownEnvironment()): StackOptions {
   const { PORT, SWEEP_SECONDS, STORAGE_FILE_SIZE_LIMIT, POSTGREST_BIN, ISSUER_HOSTS } = environment;
   return withDefaults({
     port: PORT ? portOf(PORT) : DEFAULT_PORT,
@@ -89,7 +98,7 @@ export function readStackOptions(environment: Variables = Deno.env.toObject()): 
 }
 
 /** The absolute path of the state directory: STATE_DIR, default `.local` in the project. */
-export function stateDirectory(environment: Variables = Deno.env.toObject()): string {
+export function stateDirectory(environment: Variables = ownEnvironment()): string {
   const named = environment["STATE_DIR"] || ".local";
   return isAbsolute(named) ? named : resolve(PROJECT, named);
 }

@@ -1,13 +1,12 @@
 import { CommandError } from "../../packages/command/command_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
-import { readConnection } from "../operator_call.ts";
+import { defineOperation, type Operation } from "../command.ts";
+import { readConnection } from "../connection/connection.ts";
 import { startDashboard } from "./server.ts";
 
-await runTask({
-  task: "dashboard",
+export const dashboard: Operation = defineOperation({
   summary:
     "Serve the dashboard, on which the operator sees and changes everything, until Ctrl-C. Prints its URL.",
-  example: "deno task dashboard --port 8000",
+  example: "agentops dashboard --port 8000",
   options: {
     port: {
       type: "string",
@@ -18,7 +17,7 @@ await runTask({
   async run({ values }, output) {
     const port = portOf(values.port);
     const { SUPABASE_URL: project } = await readConnection();
-    const { url } = startDashboard({ project, port });
+    const { url } = await startDashboard({ project, port });
     await output.value({ url }, () => url);
     console.error(
       `The agents of ${project}. Anyone who has this URL can see and change them until Ctrl-C.`,

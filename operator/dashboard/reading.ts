@@ -16,6 +16,7 @@ import { overview } from "./view/overview.ts";
 import { page, type PageOptions, section } from "./view/page.ts";
 import { panelFragment } from "./view/panels.ts";
 import { usageFragment } from "./view/usage.ts";
+import { collect } from "../reads/collections.ts";
 
 const NEWEST_EVENTS = 50;
 const BUSIEST_AGENTS = 100;
@@ -61,7 +62,7 @@ export function addReadingPages(app: Hono, show: Show): void {
     return await show(context, { title: "Peers", here: "peers", isLive: true, body });
   });
   app.get("/enrolments/", async (context) => {
-    const body = enrolmentsList((await Array.fromAsync(allEnrolments())).reverse());
+    const body = enrolmentsList((await collect(allEnrolments())).reverse());
     return await show(context, { title: "Enrolments", here: "enrolments", isLive: true, body });
   });
   app.get("/agents/:agent", async (context) => {

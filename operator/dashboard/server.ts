@@ -1,10 +1,15 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { reasonOf } from "../../packages/command/command_error.ts";
 import { addActingPages } from "./acting.ts";
-import { type Asset, ASSETS, readAsset } from "./assets.ts";
+import { type Asset, ASSETS } from "./assets.ts";
 import { guard } from "./guard.ts";
 import { NO_STORE, SECURE_HEADERS } from "./headers.ts";
 import { announceEvents } from "./live.ts";
+import { readAsset } from "./read_asset.ts";
 import { addReadingPages, shower } from "./reading.ts";
 
 export interface DashboardOptions {
@@ -20,17 +25,24 @@ export interface Dashboard {
   stop(): Promise<void>;
 }
 
-/** Serves the dashboard on loopback. */
-export function startDashboard({ project, port }: DashboardOptions): Dashboard {
+/** Serves the dashboard on loopback. Rejects if the port is in use. */
+export async function startDashboard({ project, port }: DashboardOptions): Promise<Dashboard> {
   const token = crypto.randomUUID().replaceAll("-", "");
   const ending = new AbortController();
-  const app = createApp({ project, token, port: () => server.addr.port, ended: ending.signal });
-  const server = Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, app.fetch);
+  const own = { port };
+  const app = createApp({ project, token, port: () => own.port, ended: ending.signal });
+  const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  own.port = (server.address() as AddressInfo).port;
   return {
-    url: `http://127.0.0.1:${server.addr.port}/${token}/`,
+    url: `http://127.0.0.1:${own.port}/${token}/`,
     async stop() {
       ending.abort();
-      await server.shutdown();
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
     },
   };
 }

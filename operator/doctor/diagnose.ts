@@ -12,7 +12,8 @@ import { checkRelay } from "./checks/mesh/relay.ts";
 import { checkRestore } from "./checks/restore.ts";
 import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
-import { type Connection, gatherFacts } from "./facts/facts.ts";
+import type { Connection } from "../connection/connection.ts";
+import { gatherFacts } from "./facts/facts.ts";
 import { fault, type Finding } from "./findings/finding.ts";
 import { reasonOf } from "../../packages/command/command_error.ts";
 

@@ -1,12 +1,11 @@
-import { runTask } from "../../packages/command/run_task.ts";
-import { readConnection } from "../operator_call.ts";
+import { defineOperation, type Operation } from "../command.ts";
+import { readConnection } from "../connection/connection.ts";
 import { diagnose } from "./diagnose.ts";
 import { describeFindings, isHealthy } from "./findings/finding.ts";
 
-await runTask({
-  task: "doctor",
+export const doctor: Operation = defineOperation({
   summary: "Show what is wrong with a deployment, and how to fix it. Exits with 1 at a fault.",
-  example: "deno task doctor",
+  example: "agentops doctor",
   async run(_parsed, output) {
     const findings = await diagnose(await readConnection());
     const healthy = isHealthy(findings);

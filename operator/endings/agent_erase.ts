@@ -1,7 +1,7 @@
 import { UsageError } from "../../packages/command/usage_error.ts";
 import { note } from "../../packages/command/terminal/output.ts";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { inCounts, namedDeployment } from "./confirmation.ts";
 import { countMentions, eraseAgent, type Receipt, sumOf } from "./erasing.ts";
 import { writerText } from "../reads/held_log.ts";
@@ -25,7 +25,7 @@ function receiptText(receipt: Receipt): string {
           inCounts(left)
         } left): a transaction that has written something is still open, so what it and later ones wrote cannot be erased yet. It belongs to ${
           writerText(held_by[0]!)
-        }. End it (deno task doctor says how), then run this again.`,
+        }. End it (agentops doctor says how), then run this again.`,
       ]
       : sumOf(left) > 0 || deciding_enrolments.length === 0
       ? [
@@ -44,14 +44,13 @@ function receiptText(receipt: Receipt): string {
 function stillDecided(enrolments: readonly string[]): string {
   return `The name is in the conditions for who enrols by ${
     enrolments.join(", ")
-  }, which are not altered. Revoke each (deno task enrolment:revoke), then run this again.`;
+  }, which are not altered. Revoke each (agentops enrolment revoke), then run this again.`;
 }
 
-await runTask({
-  task: "agent:erase",
+export const agentErase: Operation = defineOperation({
   summary: "End everything of an agent, and erase its name. This cannot be undone.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
-  example: "deno task agent:erase planner --confirm planner",
+  example: "agentops agent erase planner --confirm planner",
   options: {
     confirm: { type: "string", value: "AGENT", help: "the same name again" },
     "dry-run": { type: "boolean", help: "show what would be erased, and change nothing" },

@@ -1,15 +1,14 @@
 import { inBytes } from "../../packages/command/terminal/output.ts";
 import { UsageError } from "../../packages/command/usage_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { noteUnlessNamed } from "../reads/known_agent.ts";
 import { quotaOf } from "./quota.ts";
 
-await runTask({
-  task: "agent:limit",
+export const agentLimit: Operation = defineOperation({
   summary: "Give an agent its own quota, instead of the project's.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
-  example: "deno task agent:limit planner --quota 5G",
+  example: "agentops agent limit planner --quota 5G",
   options: {
     quota: {
       type: "string",

@@ -1,5 +1,5 @@
 import { CommandError } from "../../packages/command/command_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { confirm, DELETION_OPTIONS, inCounts } from "./confirmation.ts";
 import { countMentions } from "./erasing.ts";
 import { callAsOperator } from "../operator_call.ts";
@@ -41,11 +41,10 @@ async function removeAgent(
   return ended;
 }
 
-await runTask({
-  task: "agent:remove",
+export const agentRemove: Operation = defineOperation({
   summary: "End everything of an agent: agent keys, peer, rules, grants, uploads, artifacts.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
-  example: "deno task agent:remove planner --keep-artifacts",
+  example: "agentops agent remove planner --keep-artifacts",
   options: {
     "keep-artifacts": { type: "boolean", help: "keep its committed artifacts until they expire" },
     ...DELETION_OPTIONS,

@@ -1,5 +1,5 @@
 import { CommandError } from "../../packages/command/command_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { callAsOperator } from "../operator_call.ts";
 import type { DescribedAgent } from "../reads/rows.ts";
 import { confirm, DELETION_OPTIONS, inCounts } from "./confirmation.ts";
@@ -47,8 +47,7 @@ async function findDoomed(target: string): Promise<Doomed> {
   };
 }
 
-await runTask({
-  task: "agent:revoke",
+export const agentRevoke: Operation = defineOperation({
   summary: "End one agent key, or every agent key of an agent.",
   positionals: {
     usage: "<agent_id | key_id>",
@@ -56,7 +55,7 @@ await runTask({
     most: 1,
     wrong: "Name one agent, or the key_id of one agent key.",
   },
-  example: "deno task agent:revoke planner",
+  example: "agentops agent revoke planner",
   options: DELETION_OPTIONS,
   async run({ positionals: [target], values }, output) {
     const { agent_id, key_id, others, ...counts } = await findDoomed(target!);

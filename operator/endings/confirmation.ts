@@ -2,7 +2,7 @@ import process from "node:process";
 import { createInterface } from "node:readline/promises";
 import { UsageError } from "../../packages/command/usage_error.ts";
 import { note } from "../../packages/command/terminal/output.ts";
-import { readConnection } from "../operator_call.ts";
+import { nameDeployment } from "../connection/connection.ts";
 
 /** The options of every task that deletes something. */
 export const DELETION_OPTIONS = {
@@ -34,9 +34,9 @@ export async function confirm(
   }
 }
 
-/** `at https://abc.supabase.co`, for a question or a refusal. Throws CommandError. */
+/** `at staging (https://abc.supabase.co)`, for a question or a refusal. Throws CommandError. */
 export async function namedDeployment(): Promise<string> {
-  return `at ${(await readConnection()).SUPABASE_URL}`;
+  return `at ${await nameDeployment()}`;
 }
 
 /** `3 agent keys, 1 peer`: zero counts are left out. */

@@ -1,5 +1,5 @@
 import { UsageError } from "../../packages/command/usage_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { confirm, DELETION_OPTIONS } from "./confirmation.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { sinceOf } from "../output/since.ts";
@@ -9,10 +9,9 @@ import type { GrantRow } from "../reads/rows.ts";
 
 const OPERATOR = { kind: "operator" };
 
-await runTask({
-  task: "grants:revoke",
+export const grantsRevoke: Operation = defineOperation({
   summary: "End the live grants that an agent gave, all or those since a time.",
-  example: "deno task grants:revoke --by planner --since 2d",
+  example: "agentops grants revoke --by planner --since 2d",
   options: {
     by: { type: "string", value: "AGENT", help: "the agent that gave them" },
     to: { type: "string", value: "AGENT", help: "only those to this agent" },

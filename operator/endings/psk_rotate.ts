@@ -1,7 +1,7 @@
 import { UsageError } from "../../packages/command/usage_error.ts";
 import { note } from "../../packages/command/terminal/output.ts";
 import { reasonOf } from "../../packages/command/command_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { rowsOf } from "../pages.ts";
 import { assertAgentIsNamed } from "../reads/known_agent.ts";
@@ -20,11 +20,10 @@ async function findPairs(agent_id: string | null): Promise<Pair[]> {
   return Array.from(pairs.values());
 }
 
-await runTask({
-  task: "psk:rotate",
+export const pskRotate: Operation = defineOperation({
   summary: "Give pairs of agents new PSKs: all, those of one agent, or one pair.",
   positionals: { usage: "[<agent_id> [<agent_id>]]", least: 0, most: 2, wrong: "Name two agents." },
-  example: "deno task psk:rotate --all",
+  example: "agentops psk rotate --all",
   options: {
     all: { type: "boolean", help: "of every pair that shares an active rule" },
     "dry-run": { type: "boolean", help: "show how many, and change nothing" },

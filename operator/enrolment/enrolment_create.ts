@@ -1,6 +1,6 @@
 import { UsageError } from "../../packages/command/usage_error.ts";
 import { note } from "../../packages/command/terminal/output.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { quotaOf } from "../endings/quota.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { readExpiry } from "../key_requests.ts";
@@ -10,8 +10,7 @@ import { wholeNumber } from "./whole_number.ts";
 
 type Created = Enrolment & { readonly enrolment_key?: string };
 
-await runTask({
-  task: "enrolment:create",
+export const enrolmentCreate: Operation = defineOperation({
   summary: "Make an enrolment key and print it, or trust an issuer's tokens as a file says.",
   positionals: {
     usage: "[FILE]",
@@ -20,7 +19,7 @@ await runTask({
     wrong: "Name one file.",
     completes: "file",
   },
-  example: "deno task enrolment:create --label 'builders in eu' --prefix builder- --uses 20",
+  example: "agentops enrolment create --label 'builders in eu' --prefix builder- --uses 20",
   options: {
     label: { type: "string", value: "TEXT", help: "what it is for" },
     "agent-id": {
@@ -107,7 +106,7 @@ await runTask({
     const { enrolment_id, enrolment_key } = created;
     await output.value(created, () => enrolment_key ?? enrolment_id);
     const end =
-      `End it, and every agent that enrolled with it, with: deno task enrolment:revoke ${enrolment_id}`;
+      `End it, and every agent that enrolled with it, with: agentops enrolment revoke ${enrolment_id}`;
     note(enrolment_key === undefined ? end : `The key is not shown again. ${end}`);
   },
 });

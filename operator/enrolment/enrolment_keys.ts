@@ -1,5 +1,5 @@
 import { note } from "../../packages/command/terminal/output.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { confirm, DELETION_OPTIONS } from "../endings/confirmation.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { findEnrolment, readObject } from "./all_enrolments.ts";
@@ -22,8 +22,7 @@ async function countLosses(
   return { lost: lost.length, of: present.length };
 }
 
-await runTask({
-  task: "enrolment:keys",
+export const enrolmentKeys: Operation = defineOperation({
   summary: "Replace the public keys of an issuer whose keys the operator gave.",
   positionals: {
     usage: "<enrolment_id> <FILE>",
@@ -32,7 +31,7 @@ await runTask({
     wrong: "Name one enrolment, and the file with the public keys.",
     completes: "file",
   },
-  example: "deno task enrolment:keys enr_0123456789abcdef0123456789abcdef jwks.json",
+  example: "agentops enrolment keys enr_0123456789abcdef0123456789abcdef jwks.json",
   options: DELETION_OPTIONS,
   async run({ positionals, values }, output) {
     const [enrolment_id, file] = positionals as [string, string];

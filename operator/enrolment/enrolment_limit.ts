@@ -1,17 +1,15 @@
 import { inBytes } from "../../packages/command/terminal/output.ts";
 import { UsageError } from "../../packages/command/usage_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { quotaOf } from "../endings/quota.ts";
 import { callAsOperator } from "../operator_call.ts";
 import type { Enrolment } from "./enrolment.ts";
 import { wholeNumber } from "./whole_number.ts";
 
-await runTask({
-  task: "enrolment:limit",
+export const enrolmentLimit: Operation = defineOperation({
   summary: "Change how many agents and bytes an enrolment may have. Ends no agent and no file.",
   positionals: { usage: "<enrolment_id>", least: 1, most: 1, wrong: "Name one enrolment." },
-  example:
-    "deno task enrolment:limit enr_0123456789abcdef0123456789abcdef --max-agents 5000 --quota 500G",
+  example: "agentops enrolment limit enr_0123456789abcdef0123456789abcdef --quota 500G",
   options: {
     "max-agents": {
       type: "string",

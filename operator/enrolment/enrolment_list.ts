@@ -1,14 +1,13 @@
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
 import { readLimits } from "../reads/settings.ts";
 import { allEnrolments } from "./all_enrolments.ts";
 import { endOf } from "./enrolment.ts";
 import { withUse } from "./use.ts";
 
-await runTask({
-  task: "enrolment:list",
+export const enrolmentList: Operation = defineOperation({
   summary: "List the enrolments, oldest first: which proofs give agent keys.",
-  example: "deno task enrolment:list --ended",
+  example: "agentops enrolment list --ended",
   options: {
     ended: { type: "boolean", help: "also those that have ended" },
   },

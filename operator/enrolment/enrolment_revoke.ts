@@ -1,6 +1,6 @@
 import { note } from "../../packages/command/terminal/output.ts";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { confirm, DELETION_OPTIONS, inCounts } from "../endings/confirmation.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { findEnrolment } from "./all_enrolments.ts";
@@ -15,8 +15,7 @@ async function countEnrolled(enrolment_id: string): Promise<Enrolled> {
 
 type Enrolled = Readonly<Record<"agents" | "keys" | "peers" | "grants", number>>;
 
-await runTask({
-  task: "enrolment:revoke",
+export const enrolmentRevoke: Operation = defineOperation({
   summary: "End an enrolment, and the agent keys, peers and rules of the agents it enrolled.",
   positionals: {
     usage: "<enrolment_id>",
@@ -24,7 +23,7 @@ await runTask({
     most: 1,
     wrong: "Name one enrolment.",
   },
-  example: "deno task enrolment:revoke enr_0123456789abcdef0123456789abcdef",
+  example: "agentops enrolment revoke enr_0123456789abcdef0123456789abcdef",
   options: {
     "undo-grants": { type: "boolean", help: "also end the grants that these agents gave" },
     ...DELETION_OPTIONS,

@@ -1,5 +1,5 @@
 import { UsageError } from "../../packages/command/usage_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { readNamedFile } from "../reads/named_file.ts";
 import { readObject } from "./all_enrolments.ts";
@@ -14,8 +14,7 @@ interface Tried {
   }[];
 }
 
-await runTask({
-  task: "enrolment:test",
+export const enrolmentTry: Operation = defineOperation({
   summary: "Show which enrolments would accept a token, and why others would not. No agent enrols.",
   positionals: {
     usage: "[FILE]",
@@ -24,7 +23,7 @@ await runTask({
     wrong: "Name one file with a token; - is standard input.",
     completes: "file",
   },
-  example: "deno task enrolment:test --issuer https://gitlab.com --claims claims.json",
+  example: "agentops enrolment test --issuer https://gitlab.com --claims claims.json",
   options: {
     issuer: { type: "string", value: "URL", help: "with --claims: whose token it would be" },
     claims: {

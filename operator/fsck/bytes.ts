@@ -85,7 +85,7 @@ export async function checkBytes(output: Output, options: BytesOptions): Promise
   // Storage could read no object at all, so Storage itself fails: its disk may be missing.
   for (const artifact of undecided) await tellUnreadable(output, artifact);
   if (undecided.length > 0) {
-    note("Repair Storage. If its bytes are gone for good: deno task fsck --bucket-is-lost");
+    note("Repair Storage. If its bytes are gone for good: agentops fsck --bucket-is-lost");
   }
   return faults + undecided.length;
 }

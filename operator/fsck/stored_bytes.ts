@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { readConnection } from "../operator_call.ts";
-import { operatorFetch } from "../operator_fetch.ts";
+import { readConnection } from "../connection/connection.ts";
+import { operatorFetch } from "../connection/operator_fetch.ts";
 
 /** What Storage returns for an object. `unreadable`: it answers 500, every time. */
 export type StoredBytes =
@@ -67,7 +67,7 @@ async function tryOnce(path: string, whole: boolean): Promise<StoredBytes | stri
   if (!whole && response.status === 416) return { kind: "there", size: 0, sha256: null };
   if (body?.code === "NoSuchBucket") {
     throw new CommandError(
-      `Storage has no bucket ${BUCKET}. Make it first: deno task doctor prints how.`,
+      `Storage has no bucket ${BUCKET}. Make it first: agentops doctor prints how.`,
     );
   }
   if (body?.code === "NoSuchKey" || String(body?.statusCode) === "404") return { kind: "gone" };

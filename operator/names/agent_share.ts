@@ -1,13 +1,12 @@
 import { UsageError } from "../../packages/command/usage_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { waysInWords } from "./take_over.ts";
 
-await runTask({
-  task: "agent:share",
+export const agentShare: Operation = defineOperation({
   summary: "Let another way in become an agent, too, with everything that the agent has.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
-  example: "deno task agent:share planner --with users",
+  example: "agentops agent share planner --with users",
   options: {
     with: {
       type: "string",

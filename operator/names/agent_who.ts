@@ -1,6 +1,6 @@
 import { definedIn } from "../../packages/command/terminal/bands.ts";
 import { plain, widthOfTerminal } from "../../packages/command/terminal/output.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { instantCell } from "../output/cells.ts";
 import { readWays, type Ways, waysInWords } from "./take_over.ts";
 
@@ -41,11 +41,10 @@ function describe(who: Ways): string {
   return definedIn(facts, widthOfTerminal());
 }
 
-await runTask({
-  task: "agent:who",
+export const agentWho: Operation = defineOperation({
   summary: "Show who can become an agent: its owner, agent keys, enrolments, users, the policy.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
-  example: "deno task agent:who finance",
+  example: "agentops agent who finance",
   async run({ positionals: [agentId] }, output) {
     await output.value(await readWays(agentId!), describe);
   },

@@ -81,11 +81,11 @@ function artifactFacts(artifact: ArtifactRow): string {
 function earlierOf(trace: Trace): string {
   switch (trace.kind) {
     case "name":
-      return `deno task events --artifact ${trace.versions.at(-1)!.artifact_id} --all`;
+      return `agentops events --artifact ${trace.versions.at(-1)!.artifact_id} --all`;
     case "artifact":
     case "grant":
-      return `deno task events --artifact ${trace.artifact_id} --all`;
+      return `agentops events --artifact ${trace.artifact_id} --all`;
     default:
-      return `deno task events --agent ${trace.agent_id} --all`;
+      return `agentops events --agent ${trace.agent_id} --all`;
   }
 }

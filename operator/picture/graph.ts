@@ -1,5 +1,6 @@
 import type { PeerRow, RuleRow } from "../reads/rows.ts";
 import { countPaths, type KnownPaths, type PathCounts } from "./path_counts.ts";
+import { groupBy } from "../reads/collections.ts";
 
 /** An agent's state, at a glance. */
 export type State = "online" | "lags" | "offline" | "without peer";
@@ -92,7 +93,7 @@ function grouped(
       { agentIds, state: states.get(agentIds[0]!)! },
     ]),
   );
-  const edges = Map.groupBy(
+  const edges = groupBy(
     rules,
     ({ from_agent, to_agent }) => JSON.stringify([keyOf(from_agent), keyOf(to_agent)]),
   );

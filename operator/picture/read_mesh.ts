@@ -4,6 +4,7 @@ import type { Sides } from "../reads/paths.ts";
 import type { PeerRow, RuleRow } from "../reads/rows.ts";
 import { readMeshParameters } from "../reads/settings.ts";
 import { type KnownPaths, knownPaths } from "./path_counts.ts";
+import { collect } from "../reads/collections.ts";
 
 /** The most rows of each kind in one picture. */
 const MOST_ROWS = 5_000;
@@ -32,7 +33,7 @@ async function allOf<Row>(
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<Row[]> {
   // Ask for one more, which shows that there are too many.
-  const rows = await Array.fromAsync(
+  const rows = await collect(
     rowsOf<Row>(functionName, { parameters, limit: MOST_ROWS + 1 }),
   );
   if (rows.length > MOST_ROWS) {

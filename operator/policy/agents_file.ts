@@ -6,7 +6,7 @@ import type { TagsOfAgents } from "./policy_tests.ts";
 const agent = z.object({ agent_id: z.string(), tags: z.array(z.string()) });
 
 /**
- * The agents and their tags, as `deno task agent:list --all --json` prints them: one object per
+ * The agents and their tags, as `agentops agent list --all --json` prints them: one object per
  * line, or a list of them. Throws CommandError.
  */
 export async function readAgentsFile(file: string): Promise<TagsOfAgents> {
@@ -29,6 +29,6 @@ function parsed(text: string, file: string): unknown {
 
 function wrong(file: string): CommandError {
   return new CommandError(
-    `${file} is not what \`deno task agent:list --all --json\` prints: agents with their tags.`,
+    `${file} is not what \`agentops agent list --all --json\` prints: agents with their tags.`,
   );
 }

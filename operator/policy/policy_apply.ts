@@ -1,13 +1,12 @@
 import { UsageError } from "../../packages/command/usage_error.ts";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { confirm } from "../endings/confirmation.ts";
 import { applyWhole, planPolicy, summaryOf } from "./plan.ts";
 import { readPolicyFile } from "./policy_file.ts";
 import { refuseFailed } from "./policy_tests.ts";
 
-await runTask({
-  task: "policy:apply",
+export const policyApply: Operation = defineOperation({
   summary: "Put a policy into force, exactly as planned. If it stops, run it again to continue.",
   positionals: {
     usage: "FILE",
@@ -16,12 +15,12 @@ await runTask({
     wrong: "Name the policy's file.",
     completes: "file",
   },
-  example: "deno task policy:apply policy.jsonc --expect FINGERPRINT --yes",
+  example: "agentops policy apply policy.jsonc --expect FINGERPRINT --yes",
   options: {
     expect: {
       type: "string",
       value: "FINGERPRINT",
-      help: "the fingerprint that `deno task policy:plan` printed; required",
+      help: "the fingerprint that `agentops policy plan` printed; required",
     },
     yes: { type: "boolean", help: "do not ask" },
   },
@@ -29,7 +28,7 @@ await runTask({
     const { expect } = values;
     if (expect === undefined || !/^[0-9a-f]{64}$/.test(expect)) {
       throw new UsageError(
-        "Give --expect with the fingerprint that `deno task policy:plan` prints.",
+        "Give --expect with the fingerprint that `agentops policy plan` prints.",
       );
     }
     const policy = await readPolicyFile(file!);
@@ -39,7 +38,7 @@ await runTask({
     if (plan.fingerprint !== expect && plan.in_force?.fingerprint !== expect) {
       throw new CommandError(
         "policy_changed: nothing was changed. The file, the policy in force or the tags of agents " +
-          "have changed since that plan: run `deno task policy:plan` again.",
+          "have changed since that plan: run `agentops policy plan` again.",
       );
     }
     await confirm(summaryOf(plan), values);

@@ -1,11 +1,10 @@
 import { CommandError } from "../../packages/command/command_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { readAgentsFile } from "./agents_file.ts";
 import { readPolicyFile } from "./policy_file.ts";
 import { agentsInTests, refuseFailed, runTests } from "./policy_tests.ts";
 
-await runTask({
-  task: "policy:check",
+export const policyCheck: Operation = defineOperation({
   summary: "Check a policy's file and run its tests, without any deployment.",
   positionals: {
     usage: "FILE",
@@ -14,12 +13,12 @@ await runTask({
     wrong: "Name the policy's file.",
     completes: "file",
   },
-  example: "deno task policy:check policy.jsonc --agents agents.jsonl",
+  example: "agentops policy check policy.jsonc --agents agents.jsonl",
   options: {
     agents: {
       type: "string",
       value: "FILE",
-      help: "agents and their tags, from `deno task agent:list --all --json`",
+      help: "agents and their tags, from `agentops agent list --all --json`",
     },
   },
   async run({ positionals: [file], values }, output) {

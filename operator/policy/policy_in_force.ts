@@ -3,7 +3,7 @@ export interface PolicyInForce {
   readonly source: string;
   readonly fingerprint: string;
   readonly applied_at: string;
-  /** Null: `deno task policy:apply` has to be run again. */
+  /** Null: `agentops policy apply` has to be run again. */
   readonly finished_at: string | null;
   readonly rules: number;
 }

@@ -1,12 +1,11 @@
 import { UsageError } from "../../packages/command/usage_error.ts";
 import { note } from "../../packages/command/terminal/output.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { describePlan, planPolicy } from "./plan.ts";
 import { readPolicyFile } from "./policy_file.ts";
 import { refuseFailed } from "./policy_tests.ts";
 
-await runTask({
-  task: "policy:plan",
+export const policyPlan: Operation = defineOperation({
   summary: "Show what the project would gain and lose by a policy, run its tests, change nothing.",
   positionals: {
     usage: "FILE",
@@ -15,7 +14,7 @@ await runTask({
     wrong: "Name the policy's file.",
     completes: "file",
   },
-  example: "deno task policy:plan policy.jsonc",
+  example: "agentops policy plan policy.jsonc",
   options: {
     limit: {
       type: "string",
@@ -31,6 +30,6 @@ await runTask({
     const { plan, tests } = await planPolicy(await readPolicyFile(file!), Number(limit));
     refuseFailed(tests);
     await output.value({ ...plan, tests }, () => describePlan(plan, tests));
-    note(`Apply it with: deno task policy:apply ${file} --expect ${plan.fingerprint}`);
+    note(`Apply it with: agentops policy apply ${file} --expect ${plan.fingerprint}`);
   },
 });

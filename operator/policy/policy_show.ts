@@ -1,13 +1,12 @@
 import { note, write } from "../../packages/command/terminal/output.ts";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { callAsOperator } from "../operator_call.ts";
 import type { PolicyInForce } from "./policy_in_force.ts";
 
-await runTask({
-  task: "policy:show",
+export const policyShow: Operation = defineOperation({
   summary: "Print the file of the policy in force as it was written, with its comments.",
-  example: "deno task policy:show > policy.jsonc",
+  example: "agentops policy show > policy.jsonc",
   async run(_arguments, output) {
     const policy = await callAsOperator("read_policy", {}) as PolicyInForce | null;
     if (policy === null) throw new CommandError("No policy was ever applied.");
@@ -17,7 +16,7 @@ await runTask({
     if (policy.finished_at === null) {
       note(
         "Some of its rules are not made yet: " +
-          `deno task policy:show | deno task policy:apply - --expect ${policy.fingerprint} --yes`,
+          `agentops policy show | agentops policy apply - --expect ${policy.fingerprint} --yes`,
       );
     }
   },

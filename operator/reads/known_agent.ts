@@ -30,6 +30,6 @@ async function isNamed(agent_id: string): Promise<boolean> {
 
 export function nothingNames(agentId: string): CommandError {
   return new CommandError(
-    `Nothing names an agent ${plain(agentId)}. deno task agent:list shows those that are there.`,
+    `Nothing names an agent ${plain(agentId)}. agentops agent list shows those that are there.`,
   );
 }

@@ -1,5 +1,5 @@
-import { readConnection } from "../operator_call.ts";
-import { operatorFetch } from "../operator_fetch.ts";
+import { readConnection } from "../connection/connection.ts";
+import { operatorFetch } from "../connection/operator_fetch.ts";
 
 /** How long agent-mesh may take to answer. */
 const PATIENCE_MILLISECONDS = 5_000;

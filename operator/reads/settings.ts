@@ -1,3 +1,4 @@
+import process from "node:process";
 import { ARTIFACTS_VARIABLES } from "../../supabase/functions/agent-artifacts/settings.ts";
 import { RENDERING_REVISION } from "../../supabase/functions/_shared/waiting/config_version.ts";
 import { MESH_VARIABLES } from "../../supabase/functions/agent-mesh/settings.ts";
@@ -5,8 +6,11 @@ import {
   type Environment,
   readVariables,
 } from "../../supabase/functions/_shared/settings/variables.ts";
-import { readConnection } from "../operator_call.ts";
-import { operatorFetch } from "../operator_fetch.ts";
+import { readConnection } from "../connection/connection.ts";
+import { operatorFetch } from "../connection/operator_fetch.ts";
+
+/** This process's environment. */
+const OWN: Environment = { get: (name) => process.env[name] };
 
 /** How long a function may take to tell its settings. */
 const PATIENCE_MILLISECONDS = 5_000;
@@ -48,7 +52,7 @@ export async function readMeshParameters(): Promise<MeshParameters> {
 }
 
 /** The parameters in an environment. Throws SettingsError. */
-export function meshParameters(environment: Environment = Deno.env): MeshParameters {
+export function meshParameters(environment: Environment = OWN): MeshParameters {
   const { meshOnlineSeconds } = MESH_VARIABLES;
   const settings = readVariables({ meshOnlineSeconds }, environment);
   return { online_seconds: settings.meshOnlineSeconds, rendering_revision: RENDERING_REVISION };
@@ -57,7 +61,7 @@ export function meshParameters(environment: Environment = Deno.env): MeshParamet
 /** The settings of a function by the names of their variables. Throws CommandError. */
 async function settingsOf(functionName: string): Promise<Environment> {
   const told = await askForSettings(functionName);
-  return { get: (name) => told[name]?.toString() ?? Deno.env.get(name) };
+  return { get: (name) => told[name]?.toString() ?? OWN.get(name) };
 }
 
 /**

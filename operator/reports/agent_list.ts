@@ -1,13 +1,12 @@
 import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
 import { LIST_OPTIONS, showList } from "../output/list.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import type { AgentRow } from "../reads/rows.ts";
 import { readLimits } from "../reads/settings.ts";
 
-await runTask({
-  task: "agent:list",
+export const agentList: Operation = defineOperation({
   summary: "List the agents: agent keys, last use, artifacts, when their peers were last seen.",
-  example: "deno task agent:list --limit 20",
+  example: "agentops agent list --limit 20",
   options: {
     ended: { type: "boolean", help: "also agents that have nothing left" },
     tag: { type: "string", value: "TAG", help: "only the agents that have this tag" },

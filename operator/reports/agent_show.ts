@@ -2,7 +2,7 @@ import { definedIn } from "../../packages/command/terminal/bands.ts";
 import { plain, table, widthOfTerminal } from "../../packages/command/terminal/output.ts";
 import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
 import { eventCells } from "../output/event_cells.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { findEvents } from "../reads/find_events.ts";
 import { type HeldLog, heldText } from "../reads/held_log.ts";
 import { nothingNames } from "../reads/known_agent.ts";
@@ -10,6 +10,7 @@ import { callAsOperator } from "../operator_call.ts";
 import { rowsOf } from "../pages.ts";
 import type { DescribedAgent, EventRow, UsageRow } from "../reads/rows.ts";
 import { readLimits, readMeshParameters } from "../reads/settings.ts";
+import { collect } from "../reads/collections.ts";
 
 const USAGE_DAYS = 7;
 const NEWEST_EVENTS = 10;
@@ -36,7 +37,7 @@ async function readShown(agent_id: string): Promise<Shown> {
   }) as DescribedAgent | null;
   if (agent === null) throw nothingNames(agent_id);
   const since = new Date(Date.now() - USAGE_DAYS * 86_400_000).toISOString().slice(0, 10);
-  const usage = await Array.fromAsync(
+  const usage = await collect(
     rowsOf<UsageRow>("list_usage", { parameters: { agent_id, since } }),
   );
   const { events, held } = await findEvents({ agent_id, max_entries: NEWEST_EVENTS });
@@ -108,12 +109,11 @@ function section(heads: readonly string[], lines: readonly (readonly string[])[]
   return table(heads, lines.map((line) => line.map(plain)), widthOfTerminal());
 }
 
-await runTask({
-  task: "agent:show",
+export const agentShow: Operation = defineOperation({
   summary:
     "Show one agent: agent keys, what it holds, its peer, its usage by day and newest events.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
-  example: "deno task agent:show planner",
+  example: "agentops agent show planner",
   async run({ positionals: [agentId] }, output) {
     await output.value(await readShown(agentId!), describe);
   },

@@ -3,7 +3,7 @@ import { CommandError } from "../../packages/command/command_error.ts";
 import { instantCell } from "../output/cells.ts";
 import { eventCells } from "../output/event_cells.ts";
 import { limitOf, LIST_OPTIONS, showList } from "../output/list.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { sorted, sortingOf } from "../output/sorted.ts";
 import { sinceOf, untilOf } from "../output/since.ts";
 import { EVENT_TYPES } from "../reads/event_types.ts";
@@ -102,10 +102,9 @@ function howFar({ events, lookedAt, lookedBackTo }: NewestEvents): string {
   }. To look further: --since or --all.`;
 }
 
-await runTask({
-  task: "events",
+export const events: Operation = defineOperation({
   summary: "Show who did and read what, oldest first; without --since and --after, the newest.",
-  example: "deno task events --agent planner --type artifact.opened --since 7d",
+  example: "agentops events --agent planner --type artifact.opened --since 7d",
   options: {
     agent: { type: "string", value: "AGENT", help: "that concern this agent" },
     artifact: { type: "string", value: "ARTIFACT_ID", help: "about this artifact" },

@@ -1,17 +1,16 @@
 import { UsageError } from "../../packages/command/usage_error.ts";
 import { instantCell } from "../output/cells.ts";
 import { LIST_OPTIONS, showList } from "../output/list.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { GrantRow } from "../reads/rows.ts";
 
 /** The form of every artifact id. Any other text may name an agent, even `art_x`. */
 const ARTIFACT_ID = /^art_[0-9a-f]{32}$/;
 
-await runTask({
-  task: "grants",
+export const grants: Operation = defineOperation({
   summary: "List the live grants, the first to expire first: who may read which artifact.",
-  example: "deno task grants --of planner --to builder",
+  example: "agentops grants --of planner --to builder",
   options: {
     of: {
       type: "string",

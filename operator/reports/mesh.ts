@@ -2,7 +2,7 @@ import { note, type Output } from "../../packages/command/terminal/output.ts";
 import { CommandError } from "../../packages/command/command_error.ts";
 import { instantCell } from "../output/cells.ts";
 import { LIST_OPTIONS, type ListValues, showList } from "../output/list.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { graphOf, MOST_DRAWN_EDGES } from "../picture/graph.ts";
 import { renderMermaid } from "../picture/mermaid.ts";
 import { readMesh } from "../picture/read_mesh.ts";
@@ -89,11 +89,10 @@ async function draw(output: Output, agentId: string | null): Promise<void> {
   }
 }
 
-await runTask({
-  task: "mesh",
+export const mesh: Operation = defineOperation({
   summary:
     "Show the mesh: its peers, its rules and requests, its paths, or a picture of who may reach whom.",
-  example: "deno task mesh --mermaid --agent planner > mesh.mmd",
+  example: "agentops mesh --mermaid --agent planner > mesh.mmd",
   options: {
     agent: {
       type: "string",

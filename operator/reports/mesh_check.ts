@@ -1,6 +1,6 @@
 import { note } from "../../packages/command/terminal/output.ts";
 import { instantCell } from "../output/cells.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { type Columns, sorted, sortingOf } from "../output/sorted.ts";
 import { rowsOf } from "../pages.ts";
 import type { FaultRow } from "../reads/rows.ts";
@@ -38,10 +38,9 @@ function inWords({ fault, ...facts }: FaultRow): string {
   }
 }
 
-await runTask({
-  task: "mesh:check",
+export const meshCheck: Operation = defineOperation({
   summary: "Look for faults in the mesh. Exits with 1 if it finds one.",
-  example: "deno task mesh:check",
+  example: "agentops mesh check",
   options: { sort: { type: "string", value: "COLUMN", help: "by this column" } },
   async run({ values }, output) {
     const columns: Columns<FaultRow> = {

@@ -1,4 +1,4 @@
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { limitOf } from "../output/list.ts";
 import { traceText } from "../output/trace_text.ts";
 import { readTrace } from "../reads/traces.ts";
@@ -6,8 +6,7 @@ import { readTrace } from "../reads/traces.ts";
 /** As many events as fit on one screen together with the facts. */
 const EVENTS = "12";
 
-await runTask({
-  task: "trace",
+export const trace: Operation = defineOperation({
   summary: "Show the history of a file, agent, grant or agent key, even after it is deleted.",
   positionals: {
     usage: "<name | id | agent_id>",
@@ -15,7 +14,7 @@ await runTask({
     most: 1,
     wrong: "Name one file (by its name or artifact_id), agent, grant or agent key.",
   },
-  example: "deno task trace reports/july.pdf",
+  example: "agentops trace reports/july.pdf",
   options: {
     of: { type: "string", value: "AGENT", help: "files of this agent, by their name" },
     agent: { type: "boolean", help: "the agent of this name, even if a file has the same name" },

@@ -1,15 +1,14 @@
 import { bytesOfLimit } from "../output/cells.ts";
 import { LIST_OPTIONS, showList } from "../output/list.ts";
-import { runTask } from "../../packages/command/run_task.ts";
+import { defineOperation, type Operation } from "../command.ts";
 import { sinceOf } from "../output/since.ts";
 import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { UsageRow } from "../reads/rows.ts";
 import { readLimits } from "../reads/settings.ts";
 
-await runTask({
-  task: "usage",
+export const usage: Operation = defineOperation({
   summary: "Show what agents used on each day: requests, refusals, artifacts, bytes, grants.",
-  example: "deno task usage --agent planner --since 30d",
+  example: "agentops usage --agent planner --since 30d",
   options: {
     agent: { type: "string", value: "AGENT", help: "of this agent alone" },
     since: {

@@ -81,7 +81,7 @@ const eraseName: Replay = async (event) => {
   }
   const { pseudonym, complete } = await eraseAgent(agent_id);
   if (!complete) {
-    throw new CommandError(`the erasure is not complete: deno task agent:erase ${agent_id}`);
+    throw new CommandError(`the erasure is not complete: agentops agent erase ${agent_id}`);
   }
   return replayed(`erased an agent: records that had to stay name ${pseudonym}`);
 };

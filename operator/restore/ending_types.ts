@@ -1,6 +1,7 @@
 /**
- * The types of events that a record needs. After a restore, `after-restore --record` makes again
- * what they say. Separate from the replays, so that `events --endings` does not load these.
+ * The types of events that a record needs. After a restore, `agentops restore after --record`
+ * makes again what they say. Separate from the replays, so that `events --endings` does not load
+ * these.
  */
 export const ENDING_TYPES: readonly string[] = [
   // Access that ended.

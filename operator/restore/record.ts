@@ -29,7 +29,7 @@ const MOST_AT_ONCE = 1000;
 
 /**
  * The lines of a record, in the order in which their events happened, each event once. A line is an
- * event as `deno task events --json` prints it, or only the id of an agent key or an enrolment that
+ * event as `agentops events --json` prints it, or only the id of an agent key or an enrolment that
  * was revoked. Throws CommandError if the file cannot be read.
  */
 export async function readRecord(file: string): Promise<readonly RecordedLine[]> {

@@ -94,14 +94,14 @@ async function resultOf(
   if (type === "agent.erased" && pseudonyms.some((one) => erasures.halfDone.has(one))) {
     return {
       outcome: "unusable",
-      what: "the backup was made during this erasure: deno task agent:erase again",
+      what: "the backup was made during this erasure: agentops agent erase again",
     };
   }
   if (pseudonyms.some((one) => erasures.again.has(one))) {
     return nothing("the agent is erased again");
   }
   if (type === "agent.erased") {
-    return { outcome: "unusable", what: "it does not say whom: deno task agent:erase again" };
+    return { outcome: "unusable", what: "it does not say whom: agentops agent erase again" };
   }
   const replay = REPLAYS[event.type];
   // A record may have events of other types.

@@ -149,7 +149,7 @@ artifactTest(
 );
 
 Deno.test("a page of another origin that knows the URL → is refused everything", async () => {
-  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+  const dashboard = await startDashboard({ project: SUPABASE_URL, port: 0 });
   const evil = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     () =>

@@ -34,7 +34,7 @@ export async function withDashboard(
   run: (watched: Watched) => Promise<void>,
   { width = 1280, colorScheme = "light", javaScriptEnabled = true }: Look = {},
 ): Promise<void> {
-  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+  const dashboard = await startDashboard({ project: SUPABASE_URL, port: 0 });
   try {
     await withPage(async (page) => {
       const requestsElsewhere: string[] = [];

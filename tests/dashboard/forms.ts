@@ -60,7 +60,7 @@ export class Forms {
 }
 
 export async function withForms(run: (forms: Forms) => Promise<void>): Promise<void> {
-  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+  const dashboard = await startDashboard({ project: SUPABASE_URL, port: 0 });
   try {
     await run(new Forms(dashboard.url));
   } finally {

@@ -10,7 +10,7 @@ interface Answered {
 }
 
 async function withDashboard(run: (dashboard: Dashboard) => Promise<void>): Promise<void> {
-  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+  const dashboard = await startDashboard({ project: SUPABASE_URL, port: 0 });
   try {
     await run(dashboard);
   } finally {

@@ -9,7 +9,7 @@ const BUSY = "zz-busy-of-today";
 
 /** The part "Today" of the page. */
 async function readToday(): Promise<string> {
-  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+  const dashboard = await startDashboard({ project: SUPABASE_URL, port: 0 });
   try {
     const page = await (await fetch(`${dashboard.url}overview/`)).text();
     return page.slice(page.indexOf('data-fragment="usage"'));

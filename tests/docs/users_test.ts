@@ -185,6 +185,6 @@ Deno.test("docs/users.md, On the local stack → a token, and the list", async (
   await using terminal = await Terminal.open();
   const block = (await documentedBlock("docs/users.md, On the local stack, 1"))
     .replace("http://127.0.0.1:54321", SUPABASE_URL)
-    .replace("user:token ada", `user:token ${newName("ada").id}`);
+    .replace("user token ada", `user token ${newName("ada").id}`);
   assert.equal((await terminal.paste(block)).trim(), '{"artifacts":[],"next_cursor":null}');
 });

@@ -13,7 +13,7 @@ interface DatabaseFault {
   readonly remedy: RegExp;
 }
 
-const DOCTOR = "operator/doctor/main.ts";
+const DOCTOR = "agentops doctor";
 const RECORDS = "supabase_migrations.schema_migrations";
 
 const OTHER_SCHEMA = {
@@ -91,7 +91,7 @@ Deno.test("the doctor of a database with one fault after the other → each alon
   await using deployment = await Deployment.open();
   assert.deepEqual(await deployment.complaints(), []);
   await deployment.sql.unsafe(`create temporary table records_before as select * from ${RECORDS}`);
-  await test.step("deno task doctor → every check on a line, exit code 0; --json → the same", async () => {
+  await test.step("agentops doctor → every check on a line, exit code 0; --json → the same", async () => {
     const environment = { ...deployment.connection };
     const { code, output, errors } = await runTask(DOCTOR, { environment });
     assert.deepEqual([code, errors], [0, ""], output);

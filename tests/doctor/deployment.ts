@@ -4,7 +4,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { PROJECT } from "../../local/project.ts";
 import { diagnose } from "../../operator/doctor/diagnose.ts";
-import type { Connection } from "../../operator/doctor/facts/facts.ts";
+import type { Connection } from "../../operator/connection/connection.ts";
 import type { Finding } from "../../operator/doctor/findings/finding.ts";
 import { removePostgresHome } from "../../local/postgres/home.ts";
 import { type FunctionOptions, startFunction } from "../../local/stack/functions.ts";

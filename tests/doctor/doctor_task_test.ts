@@ -4,7 +4,7 @@ import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 import { freePort } from "../../local/processes/free_port.ts";
 import { runTask } from "../stack/stack_process.ts";
 
-const DOCTOR = "operator/doctor/main.ts";
+const DOCTOR = "agentops doctor";
 
 Deno.test("doctor where nobody listens → the faults with their remedies, exit code 1, no key", async () => {
   const environment = {
@@ -48,6 +48,6 @@ Deno.test("doctor with an option that it does not have → exit code 2, and wher
   assert.deepEqual(await runTask(DOCTOR, { args: ["--fix"] }), {
     code: 2,
     output: "",
-    errors: "deno task doctor: unknown option: --fix. See: deno task doctor --help",
+    errors: "agentops doctor: unknown option: --fix. See: agentops doctor --help",
   });
 });

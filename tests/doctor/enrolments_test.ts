@@ -22,7 +22,7 @@ interface Finding {
 }
 
 async function findings(): Promise<Finding[]> {
-  const { output } = await runTask("operator/doctor/main.ts", { args: ["--json"] });
+  const { output } = await runTask("agentops doctor", { args: ["--json"] });
   const all: Finding[] = JSON.parse(output).findings;
   return all.filter(({ check }) => check === "enrolments");
 }
@@ -37,7 +37,7 @@ Deno.test("an enrolment key for ever and for everybody → a note that says whic
   const [found, ...others] = await findings();
   assert.deepEqual([found!.level, others], ["note", []]);
   assert.match(found!.message, new RegExp(`${enrolment_id} \\(found\\)`));
-  assert.ok(found!.paste!.text.includes(`task enrolment:revoke ${enrolment_id}`));
+  assert.ok(found!.paste!.text.includes(`task agentops enrolment revoke ${enrolment_id}`));
   await revokeAll(enrolment_id);
   assert.deepEqual((await findings()).map(({ level }) => level), ["ok"]);
 });
@@ -50,7 +50,7 @@ Deno.test("an enrolment key from an earlier release, for several uses and any na
   const [found, ...others] = await findings();
   assert.deepEqual([found!.level, others], ["note", []]);
   assert.match(found!.message, new RegExp(`${enrolment_id} \\(of before\\).*every name`));
-  assert.ok(found!.paste!.text.includes(`task enrolment:revoke ${enrolment_id}`));
+  assert.ok(found!.paste!.text.includes(`task agentops enrolment revoke ${enrolment_id}`));
 });
 
 Deno.test("an enrolment with nine tenths of its agents, or of its quota → a note that says which, and a command that allows more; with fewer → none", async () => {
@@ -71,7 +71,11 @@ Deno.test("an enrolment with nine tenths of its agents, or of its quota → a no
     agents!.message,
     new RegExp(`${enrolment_id} \\(builders\\) has 2 of at most 2 agents`),
   );
-  assert.ok(agents!.paste!.text.includes(`task enrolment:limit ${enrolment_id} --max-agents 4`));
+  assert.ok(
+    agents!.paste!.text.includes(`task agentops enrolment limit ${enrolment_id} --max-agents 4`),
+  );
   assert.match(bytes!.message, /hold 90 B of at most 100 B together/);
-  assert.ok(bytes!.paste!.text.includes(`task enrolment:limit ${enrolment_id} --quota 200`));
+  assert.ok(
+    bytes!.paste!.text.includes(`task agentops enrolment limit ${enrolment_id} --quota 200`),
+  );
 });

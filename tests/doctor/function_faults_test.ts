@@ -138,7 +138,7 @@ Deno.test("the doctor of functions with one fault after the other → each alone
       check: "PSK keys",
       level: "note",
       message: /^1 PSKs or more are encrypted with the older encryption key \w+\.$/,
-      remedy: /^Encrypt them again, .* npx -y deno@[\d.]+ task psk:reencrypt$/,
+      remedy: /^Encrypt them again, .* npx -y deno@[\d.]+ task agentops psk reencrypt$/,
     });
   });
 

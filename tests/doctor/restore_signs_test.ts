@@ -32,7 +32,7 @@ Deno.test("doctor of a database that hosts and Storage are ahead of → says so 
     /^1 hosts have run a later configuration than this database knows, such as ahead \(config_version 99, /,
   );
   assert.match(complaints[1]!.message, /^Storage has 1 objects that belong to no artifact /);
-  for (const { remedy } of complaints) assert.match(remedy!, /deno task after-restore/);
+  for (const { remedy } of complaints) assert.match(remedy!, /agentops restore after/);
 
   await sql`select public.agent_api_after_restore()`;
   assert.deepEqual(await deployment.complaints(), []);

@@ -14,6 +14,8 @@ const RELEASED = [
   "agent-files-0.0.0.tgz",
   "agent_files-0.0.0-py3-none-any.whl",
   "agentfiles.mjs",
+  "agentops-0.0.0.tgz",
+  "agentops.mjs",
   "openapi",
 ];
 

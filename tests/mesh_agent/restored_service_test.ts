@@ -78,7 +78,7 @@ tunnelTest(
     assert.deepEqual(await reachable(), [80, 443], "nothing tells the hosts");
 
     const { url, secretKey } = project.stack;
-    const { code, output, errors } = await runTask("operator/after_restore.ts", {
+    const { code, output, errors } = await runTask("agentops restore after", {
       environment: { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey },
     });
     assert.equal(code, 0, output + errors);

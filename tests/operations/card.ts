@@ -107,7 +107,7 @@ export interface Restorable {
 /** A change after the backup. */
 export interface LostChange {
   readonly make: () => Promise<unknown>;
-  /** What `after-restore` prints about the change, after the time. */
+  /** What `agentops restore after` prints about the change, after the time. */
   readonly told: string;
   /** Whether the database contains the change. */
   readonly isThere: () => Promise<boolean>;
@@ -127,7 +127,7 @@ export interface Card<Of extends Cast = Cast> {
   readonly isLast?: true;
   readonly tool: Tool | "none: for programs" | "none: for the operator";
   /**
-   * Whether `after-restore` lists a request whose change a restore loses. It lists none that only
+   * Whether `agentops restore after` lists a request whose change a restore loses. It lists none that only
    * reads, that agents and timers repeat by themselves, or that counts. A function arranges a
    * listed change, for the exercise of a restore.
    */

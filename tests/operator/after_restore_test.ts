@@ -22,7 +22,7 @@ for (
 ) {
   Deno.test(`after_restore ${options.join(" ")} → one sentence, and the epoch goes on`, async () => {
     const before = await epoch();
-    const { code, output, errors } = await runTask("operator/after_restore.ts", { args: options });
+    const { code, output, errors } = await runTask("agentops restore after", { args: options });
     assert.deepEqual([code, output], [1, ""]);
     assert.match(errors, sentence);
     assert.equal(await epoch(), before);
@@ -176,7 +176,7 @@ Deno.test("after_restore --record of erasures → each name is erased again, lin
     const [step] = await sql`select public.agent_api_erase_agent('half', null, 1) as erased`;
     const { pseudonym: half, remaining } = step!["erased"];
     assert.equal(remaining, true);
-    const exported = await runTask("operator/reports/events.ts", {
+    const exported = await runTask("agentops events", {
       args: ["--endings", "--all", "--json"],
       environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
     });
@@ -227,7 +227,7 @@ Deno.test("after_restore --record of events that the database has → replays no
     await sql`select public.agent_api_readmit_agent('planner')`;
     await sql`select public.agent_api_create_agent_key('planner')`;
     await withFolder(async (folder) => {
-      const exported = await runTask("operator/reports/events.ts", {
+      const exported = await runTask("agentops events", {
         args: ["--endings", "--all", "--json"],
         environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
       });

@@ -2,13 +2,27 @@ import assert from "node:assert/strict";
 import { PROJECT } from "../../local/project.ts";
 import { createAgent, operatorRpc, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 import { withOwnStack } from "../database/own_stack.ts";
+import { programOf } from "../stack/stack_process.ts";
 
 /** Runs a task whose output nobody reads, or whose reader stops after the first line. */
-async function piped(reader: "true" | "head -1", args: readonly string[], environment = {}) {
+async function piped(
+  reader: "true" | "head -1",
+  [task, ...args]: readonly [string, ...string[]],
+  environment = {},
+) {
   // The pipe is closed before Deno has started, or while it writes.
   const script = `"$@" | ${reader} >/dev/null; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await new Deno.Command("bash", {
-    args: ["-c", script, "bash", Deno.execPath(), "run", "--allow-all", ...args],
+    args: [
+      "-c",
+      script,
+      "bash",
+      Deno.execPath(),
+      "run",
+      "--allow-all",
+      ...programOf(task),
+      ...args,
+    ],
     cwd: PROJECT,
     env: { SUPABASE_URL, SUPABASE_SECRET_KEY: SECRET_KEY, ...environment },
   }).output();
@@ -21,20 +35,20 @@ async function piped(reader: "true" | "head -1", args: readonly string[], enviro
 Deno.test("every task that reads, whose reader goes away → ends by itself, with no stack trace", async () => {
   const { id } = await createAgent("piped");
   try {
-    const tasks = [
-      ["operator/reports/events.ts", "--all", "--json"],
-      ["operator/reports/events.ts", "--since", "1h"],
-      ["operator/reports/events.ts", "--endings", "--all"],
-      ["operator/reports/agent_list.ts"],
-      ["operator/reports/agent_show.ts", id],
-      ["operator/reports/usage.ts"],
-      ["operator/reports/trace.ts", id, "--agent"],
-      ["operator/reports/grants.ts"],
-      ["operator/reports/mesh.ts"],
-      ["operator/reports/mesh.ts", "--mermaid"],
-      ["operator/enrolment/enrolment_list.ts"],
-      ["operator/fsck.ts", "--help"],
-      ["operator/endings/agent_revoke.ts", id, "--dry-run"],
+    const tasks: readonly [string, ...string[]][] = [
+      ["agentops events", "--all", "--json"],
+      ["agentops events", "--since", "1h"],
+      ["agentops events", "--endings", "--all"],
+      ["agentops agent list"],
+      ["agentops agent show", id],
+      ["agentops usage"],
+      ["agentops trace", id, "--agent"],
+      ["agentops grants"],
+      ["agentops mesh"],
+      ["agentops mesh", "--mermaid"],
+      ["agentops enrolment list"],
+      ["agentops fsck", "--help"],
+      ["agentops agent revoke", id, "--dry-run"],
     ];
     for (const args of tasks) {
       const { code, errors } = await piped("true", args);
@@ -61,7 +75,7 @@ Deno.test("after-restore whose reader goes away → does all of its work: the re
       await Deno.writeTextFile(record, ids.join("\n"));
       const { code, errors } = await piped(
         "true",
-        ["operator/after_restore.ts", "--record", record],
+        ["agentops restore after", "--record", record],
         { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
       );
       assert.deepEqual([code, errors], [0, ""]);

@@ -1,57 +1,31 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { artifactTest, grant, publish } from "../conformance/artifacts.ts";
 import { createAgent, endCreatedAgents } from "../conformance/client.ts";
 import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
-import { runTask } from "../stack/stack_process.ts";
+import { programOf, runTask } from "../stack/stack_process.ts";
 import { newTag, setTags } from "../conformance/tags/tagged.ts";
 import { printed, rows, run } from "./run_report.ts";
-
-/** Every task of the operator that accepts `--help`, by its file. */
-async function readTasks(): Promise<Map<string, string>> {
-  const { tasks } = JSON.parse(await readFile("deno.json", "utf8")) as {
-    tasks: Record<string, string>;
-  };
-  const named = Object.entries(tasks).flatMap(([task, command]): [string, string][] => {
-    const [, file] = / (operator\/(?:reports\/|endings\/|agent_)\w+\.ts)$/.exec(command) ?? [];
-    return file === undefined ? [] : [[task, file]];
-  });
-  return new Map(named);
-}
-
-Deno.test("every task of the operator with --help → what it does, its options, and an example of itself", async () => {
-  const tasks = await readTasks();
-  assert.ok(tasks.size >= 10, Array.from(tasks.keys()).join());
-  for (const [task, file] of tasks) {
-    const { code, output, errors } = await runTask(file, { args: ["--help"] });
-    assert.equal(code, 0, errors);
-    assert.match(output, new RegExp(`^.+\\.\\n\\nUsage: deno task ${task}\\b`), task);
-    assert.match(output, /^ {6}--json +print/m);
-    assert.match(output, new RegExp(`\\nExample:\\n {2}deno task ${task}\\b.*$`), task);
-  }
-});
 
 Deno.test("a task with an option that it does not have → exit code 2, the nearest one, where its help is", async () => {
   const { code, output, errors } = await run("agent_show", "planner", "--colour");
   assert.deepEqual([code, output, errors], [
     2,
     "",
-    "deno task agent:show: unknown option: --colour. See: deno task agent:show --help",
+    "agentops agent show: unknown option: --colour. See: agentops agent show --help",
   ]);
   const mistyped = await run("agent_list", "--limi", "1", "--json");
   assert.equal(mistyped.code, 2);
   assert.deepEqual(JSON.parse(mistyped.errors), {
     error: { code: "usage", message: "unknown option: --limi. Did you mean --limit?" },
   });
-  assert.match((await run("agent_show")).errors, /^deno task agent:show: Name one agent\. See: /);
+  assert.match((await run("agent_show")).errors, /^agentops agent show: Name one agent\. See: /);
 });
 
-Deno.test("agent:show of an unknown agent → refused, and the command that shows the agents", async () => {
+Deno.test("agent show of an unknown agent → refused, and the command that shows the agents", async () => {
   assert.deepEqual(await run("agent_show", "nobody-at-all"), {
     code: 1,
     output: "",
-    errors:
-      "Nothing names an agent nobody-at-all. deno task agent:list shows those that are there.",
+    errors: "Nothing names an agent nobody-at-all. agentops agent list shows those that are there.",
   });
 });
 
@@ -83,34 +57,34 @@ for (
 
 for (
   const [program, ...args] of [
-    ["reports/grants", "--of", "nobody-at-all"],
-    ["reports/grants", "--to", "nobody-at-all"],
-    ["reports/usage", "--agent", "nobody-at-all"],
-    ["reports/mesh", "--agent", "nobody-at-all"],
-    ["reports/mesh", "--rules", "--agent", "nobody-at-all"],
-    ["reports/mesh", "--paths", "--agent", "nobody-at-all"],
-    ["reports/mesh", "--mermaid", "--agent", "nobody-at-all"],
-    ["endings/grants_revoke", "--by", "nobody-at-all", "--yes"],
-    ["endings/grants_revoke", "--by", "nobody-at-all", "--dry-run"],
-    ["endings/psk_rotate", "nobody-at-all"],
-    ["endings/psk_rotate", "nobody-at-all", "--dry-run"],
+    ["grants", "--of", "nobody-at-all"],
+    ["grants", "--to", "nobody-at-all"],
+    ["usage", "--agent", "nobody-at-all"],
+    ["mesh", "--agent", "nobody-at-all"],
+    ["mesh", "--rules", "--agent", "nobody-at-all"],
+    ["mesh", "--paths", "--agent", "nobody-at-all"],
+    ["mesh", "--mermaid", "--agent", "nobody-at-all"],
+    ["grants revoke", "--by", "nobody-at-all", "--yes"],
+    ["grants revoke", "--by", "nobody-at-all", "--dry-run"],
+    ["psk rotate", "nobody-at-all"],
+    ["psk rotate", "nobody-at-all", "--dry-run"],
   ] as const
 ) {
   Deno.test(`${program} ${args.join(" ")} → refused: nothing names that agent`, async () => {
-    assert.deepEqual(await runTask(`operator/${program}.ts`, { args }), {
+    assert.deepEqual(await runTask(`agentops ${program}`, { args }), {
       code: 1,
       output: "",
       errors:
-        "Nothing names an agent nobody-at-all. deno task agent:list shows those that are there.",
+        "Nothing names an agent nobody-at-all. agentops agent list shows those that are there.",
     });
   });
 }
 
-Deno.test("agent:tag and agent:limit of an agent that is to come → done, and standard error says that nothing names it; once it is named, nothing", async () => {
+Deno.test("agent tag and agent limit of an agent that is to come → done, and standard error says that nothing names it; once it is named, nothing", async () => {
   const id = `to-come-${crypto.randomUUID().slice(0, 8)}`;
-  const tag = () => runTask("operator/agent_tag.ts", { args: [id, "tag:eu"] });
+  const tag = () => runTask("agentops agent tag", { args: [id, "tag:eu"] });
   const limit = (quota: string) =>
-    runTask("operator/endings/agent_limit.ts", { args: [id, "--quota", quota] });
+    runTask("agentops agent limit", { args: [id, "--quota", quota] });
   const first = await tag();
   assert.deepEqual([first.code, first.output], [0, `${id}: tag:eu`]);
   assert.match(
@@ -121,7 +95,7 @@ Deno.test("agent:tag and agent:limit of an agent that is to come → done, and s
   assert.equal((await limit("none")).errors, "");
 });
 
-Deno.test("agent:list --limit 2, then --after what it says → the next agents, and none twice", async () => {
+Deno.test("agent list --limit 2, then --after what it says → the next agents, and none twice", async () => {
   try {
     const name = `page-${crypto.randomUUID().slice(0, 8)}`;
     for (const number of ["1", "2", "3"]) await createAgent(`${name}-${number}`);
@@ -140,7 +114,7 @@ Deno.test("agent:list --limit 2, then --after what it says → the next agents, 
 });
 
 artifactTest(
-  "agent:list and agent:show of an agent with an artifact → what it holds beside its limits, and its keys",
+  "agent list and agent show of an agent with an artifact → what it holds beside its limits, and its keys",
   async ({ planner, builder }) => {
     const artifact = await publish(planner, { content: "hello" });
     await grant(planner, artifact, { to: builder });
@@ -157,7 +131,7 @@ artifactTest(
   },
 );
 
-Deno.test("agent:list where the function tells its settings → these limits, not those of the environment", async () => {
+Deno.test("agent list where the function tells its settings → these limits, not those of the environment", async () => {
   const agent = {
     agent_id: "planner",
     live_keys: 1,
@@ -178,7 +152,7 @@ Deno.test("agent:list where the function tells its settings → these limits, no
     );
   });
   try {
-    const { code, output, errors } = await runTask("operator/reports/agent_list.ts", {
+    const { code, output, errors } = await runTask("agentops agent list", {
       environment: {
         SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,
         SUPABASE_SECRET_KEY: "sb_secret_x",
@@ -189,6 +163,7 @@ Deno.test("agent:list where the function tells its settings → these limits, no
     assert.equal(output, "planner\t1\t0\t\t3 of 7\t512 B of 1.0 KiB");
     assert.deepEqual(asked, [
       "sb_secret_x /functions/v1/agent-artifacts/health",
+      "sb_secret_x /rest/v1/rpc/agent_api_describe_schema",
       "sb_secret_x /rest/v1/rpc/agent_api_list_agents",
     ]);
   } finally {
@@ -222,7 +197,7 @@ Deno.test("events --follow → what was there, then what comes, until it is ende
   const watched = await createAgent("watched");
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--allow-all", "operator/reports/events.ts"],
+      ...["run", "--allow-all", ...programOf("agentops events")],
       ...["--agent", watched.id, "--follow", "--json"],
     ],
     stdin: "null",

@@ -8,7 +8,7 @@ import { withStackDatabase } from "../database/connection.ts";
 import { parseRows, run } from "./run_report.ts";
 
 artifactTest(
-  "agent:remove without --yes and without a terminal → refused with the counts, exit code 2, nothing changed; --dry-run → the counts alone",
+  "agent remove without --yes and without a terminal → refused with the counts, exit code 2, nothing changed; --dry-run → the counts alone",
   async ({ planner, builder }) => {
     const artifact = await publish(planner);
     await grant(planner, artifact, { to: builder });
@@ -20,29 +20,29 @@ artifactTest(
           union all select r::text from agents.removed_agents r where agent_id = ${planner.id}`
       );
     const before = await everything();
-    const refused = await runTask("operator/endings/agent_remove.ts", { args: [planner.id] });
+    const refused = await runTask("agentops agent remove", { args: [planner.id] });
     assert.deepEqual([refused.code, refused.output], [2, ""]);
     assert.match(refused.errors, /This ends 1 agent keys, 1 grants, 1 files of .* pass --yes/);
-    const dry = await runTask("operator/endings/agent_remove.ts", {
+    const dry = await runTask("agentops agent remove", {
       args: [planner.id, "--dry-run"],
     });
     assert.deepEqual([dry.code, dry.errors], [0, ""]);
     assert.match(dry.output, /^Would end: 1 agent keys, 1 grants, 1 files of /);
     assert.deepEqual(await everything(), before);
-    const done = await runTask("operator/endings/agent_remove.ts", { args: [planner.id, "--yes"] });
+    const done = await runTask("agentops agent remove", { args: [planner.id, "--yes"] });
     assert.deepEqual(JSON.parse(done.output), { keys: 1, peer: false, grants: 1, artifacts: 1 });
   },
 );
 
 artifactTest(
-  "grants:revoke --by --since → those grants alone; without --yes → refused, and nothing changed",
+  "grants revoke --by --since → those grants alone; without --yes → refused, and nothing changed",
   async ({ planner, builder, stranger }) => {
     const artifact = await publish(planner);
     const older = await grant(planner, artifact, { to: builder });
     const since = new Date().toISOString();
     const newer = await grant(planner, artifact, { to: stranger });
     const task = (...args: string[]) =>
-      runTask("operator/endings/grants_revoke.ts", { args: ["--by", planner.id, ...args] });
+      runTask("agentops grants revoke", { args: ["--by", planner.id, ...args] });
     const live = async () =>
       parseRows<{ grant_id: string }>((await run("grants", "--of", planner.id, "--json")).output)
         .map(({ grant_id }) => grant_id).sort();
@@ -57,7 +57,7 @@ artifactTest(
     const done = await task("--since", since, "--yes", "--json");
     assert.deepEqual(JSON.parse(done.output), { revoked: 1 });
     assert.deepEqual(await live(), [older.grant_id]);
-    const nobody = await runTask("operator/endings/grants_revoke.ts", { args: ["--yes"] });
+    const nobody = await runTask("agentops grants revoke", { args: ["--yes"] });
     assert.equal(nobody.code, 2);
     // Grants to a tag are revoked too.
     const expires_at = older.expires_at;
@@ -70,7 +70,7 @@ artifactTest(
   },
 );
 
-meshTest("psk:rotate --all and of one pair → a new PSK of each pair", async ({ alice, bob }) => {
+meshTest("psk rotate --all and of one pair → a new PSK of each pair", async ({ alice, bob }) => {
   await pairUp(alice, bob);
   const version = async () => {
     const [pair] = await withStackDatabase((sql) =>
@@ -82,27 +82,27 @@ meshTest("psk:rotate --all and of one pair → a new PSK of each pair", async ({
   // The first configuration creates the pair's first PSK.
   await succeed("/agent-mesh/wg_config", { as: alice });
   const before = await version();
-  const dry = await runTask("operator/endings/psk_rotate.ts", { args: [alice.id, "--dry-run"] });
+  const dry = await runTask("agentops psk rotate", { args: [alice.id, "--dry-run"] });
   assert.match(dry.output, /^Would rotate 1 PSKs/);
   assert.equal(await version(), before);
-  const one = await runTask("operator/endings/psk_rotate.ts", {
+  const one = await runTask("agentops psk rotate", {
     args: [alice.id, bob.id, "--json"],
   });
   assert.deepEqual(JSON.parse(one.output), { rotated: 1, failed: 0 });
   assert.equal(await version(), before + 1);
   await succeed("/agent-mesh/wg_config", { as: bob });
-  await runTask("operator/endings/psk_rotate.ts", { args: ["--all"] });
+  await runTask("agentops psk rotate", { args: ["--all"] });
   assert.equal(await version(), before + 2);
   for (const args of [[], [alice.id, "--all"]]) {
-    assert.equal((await runTask("operator/endings/psk_rotate.ts", { args })).code, 2);
+    assert.equal((await runTask("agentops psk rotate", { args })).code, 2);
   }
 });
 
 artifactTest(
-  "agent:limit → the agent's own quota holds and shows; none → the project's again; a wrong one → refused",
+  "agent limit → the agent's own quota holds and shows; none → the project's again; a wrong one → refused",
   async ({ planner, builder }) => {
     const limit = (quota: string) =>
-      runTask("operator/endings/agent_limit.ts", { args: [planner.id, "--quota", quota] });
+      runTask("agentops agent limit", { args: [planner.id, "--quota", quota] });
     await publish(planner, { content: "x".repeat(900) });
     assert.equal((await limit("1K")).output, `${planner.id} may hold 1.0 KiB.`);
     const sized = (agent: typeof planner) =>

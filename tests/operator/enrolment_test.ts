@@ -26,7 +26,7 @@ Deno.test.afterEach(async () => {
 });
 
 function task(name: "create" | "keys" | "limit" | "list" | "revoke" | "try", ...args: string[]) {
-  return runTask(`operator/enrolment/enrolment_${name}.ts`, { args });
+  return runTask(`agentops enrolment ${name === "try" ? "test" : name}`, { args });
 }
 
 async function listed(...args: string[]): Promise<{ enrolment_id: string }[]> {
@@ -63,11 +63,11 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-Deno.test("enrolment:create → the enrolment key alone on standard output, good for one agent and an hour", async () => {
+Deno.test("enrolment create → the enrolment key alone on standard output, good for one agent and an hour", async () => {
   const { code, output, errors } = await task("create");
   assert.equal(code, 0, errors);
   assert.match(output, /^ek_[0-9a-f]{64}$/);
-  const [, enrolment_id] = /deno task enrolment:revoke (enr_[0-9a-f]{32})/.exec(errors)!;
+  const [, enrolment_id] = /agentops enrolment revoke (enr_[0-9a-f]{32})/.exec(errors)!;
   const agent_name = newName("vm");
   assert.equal((await enrol({ enrolment_key: output, agent_name })).agent_id, agent_name);
   assert.ok(!(await listed()).some((one) => one.enrolment_id === enrolment_id), "used up");
@@ -76,7 +76,7 @@ Deno.test("enrolment:create → the enrolment key alone on standard output, good
   await revokeAll(enrolment_id!);
 });
 
-Deno.test("enrolment:create with every option → the enrolment has them all", async () => {
+Deno.test("enrolment create with every option → the enrolment has them all", async () => {
   const expires = new Date(Date.now() + 86_400_000).toISOString();
   const made = await create(
     ...["--label", "builders in eu", "--agent-id", newName("vm"), "--uses", "any"],
@@ -105,7 +105,7 @@ Deno.test("enrolment:create with every option → the enrolment has them all", a
   }
 });
 
-Deno.test("enrolment:create with an invalid number, time or tag, a file with options, or a file that is not a trust → refused by name, and nothing is created", async () => {
+Deno.test("enrolment create with an invalid number, time or tag, a file with options, or a file that is not a trust → refused by name, and nothing is created", async () => {
   await inFolder(async (folder) => {
     const { file } = await trustFile(folder, { audience: null });
     const shared = await trustFile(folder).then(async ({ file }) => {
@@ -147,7 +147,7 @@ Deno.test("enrolment:create with an invalid number, time or tag, a file with opt
   });
 });
 
-Deno.test("a trust from a file: enrolment:test of a token and of claims → who takes it and why not, and nobody enrols", async () => {
+Deno.test("a trust from a file: enrolment test of a token and of claims → who takes it and why not, and nobody enrols", async () => {
   await inFolder(async (folder) => {
     const { issuer, file } = await trustFile(folder);
     const { code, output: enrolment_id, errors } = await task("create", file);
@@ -170,7 +170,7 @@ Deno.test("a trust from a file: enrolment:test of a token and of claims → who 
   });
 });
 
-Deno.test("enrolment:revoke → without --yes nothing ends; with it every agent's key, and with --undo-grants their grants; of an unknown enrolment → refused", async () => {
+Deno.test("enrolment revoke → without --yes nothing ends; with it every agent's key, and with --undo-grants their grants; of an unknown enrolment → refused", async () => {
   const { enrolment_id, enrolment_key } = await create("--uses", "any", "--prefix", "new-");
   const agents = await Promise.all(
     Array.from({ length: 3 }, () => enrol({ enrolment_key, agent_name: newName("vm") })),
@@ -204,7 +204,7 @@ Deno.test("enrolment:revoke → without --yes nothing ends; with it every agent'
   assert.match(nobody.errors, /there is no enrolment of this enrolment_id/);
 });
 
-Deno.test("enrolment:keys → tokens of the new keys enrol the same agents, those of the old ones do not; without --yes, nothing is taken away; with invalid public keys → exit 1, and nothing changed", () =>
+Deno.test("enrolment keys → tokens of the new keys enrol the same agents, those of the old ones do not; without --yes, nothing is taken away; with invalid public keys → exit 1, and nothing changed", () =>
   inFolder(async (folder) => {
     const { issuer, file } = await trustFile(folder);
     const { enrolment_id } = await create(file);
@@ -241,7 +241,7 @@ Deno.test("enrolment:keys → tokens of the new keys enrol the same agents, thos
     assert.deepEqual([second.agent_id, second.generation], [sub, 2]);
   }));
 
-Deno.test("enrolment:list → how many agents and bytes of its limits each enrolment uses; an agent that has left counts no more, its file does", async () => {
+Deno.test("enrolment list → how many agents and bytes of its limits each enrolment uses; an agent that has left counts no more, its file does", async () => {
   const { enrolment_id, enrolment_key } = await create(
     ...["--uses", "any", "--prefix", "new-", "--max-agents", "5", "--quota", "2K"],
   );
@@ -260,7 +260,7 @@ Deno.test("enrolment:list → how many agents and bytes of its limits each enrol
   await revokeAll(enrolment_id);
 });
 
-Deno.test("enrolment:limit → more agents and bytes, or fewer; what is left out stays; an event; wrong numbers, or an unknown enrolment → refused, and nothing has changed", async () => {
+Deno.test("enrolment limit → more agents and bytes, or fewer; what is left out stays; an event; wrong numbers, or an unknown enrolment → refused, and nothing has changed", async () => {
   const { enrolment_id } = await create("--uses", "any", "--prefix", "new-");
   const limitsNow = async () => {
     const [one] = (await listed()).filter((each) => each.enrolment_id === enrolment_id);

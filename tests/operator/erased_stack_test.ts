@@ -4,12 +4,12 @@ import { withOwnStack } from "../database/own_stack.ts";
 import { runTask } from "../stack/stack_process.ts";
 
 const CHECKS = {
-  fsck: "operator/fsck.ts",
-  doctor: "operator/doctor/main.ts",
-  "mesh:check": "operator/reports/mesh_check.ts",
+  fsck: "agentops fsck",
+  doctor: "agentops doctor",
+  "mesh check": "agentops mesh check",
 };
 
-Deno.test("every agent of a stack is erased → fsck, doctor and mesh:check complain of nothing more than before there was one", async () => {
+Deno.test("every agent of a stack is erased → fsck, doctor and mesh check complain of nothing more than before there was one", async () => {
   await withOwnStack(async ({ stack }) => {
     const environment = stackEnvironment(stack);
     const complaints = async () => {
@@ -26,7 +26,7 @@ Deno.test("every agent of a stack is erased → fsck, doctor and mesh:check comp
     assert.equal(lives.code, 0, lives.errors);
     assert.notDeepEqual(await complaints(), before, "peers that were never seen");
     for (const name of JSON.parse(lives.output) as string[]) {
-      const erased = await runTask("operator/endings/agent_erase.ts", {
+      const erased = await runTask("agentops agent erase", {
         args: [name, "--confirm", name],
         environment,
       });

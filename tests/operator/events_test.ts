@@ -35,6 +35,7 @@ async function withEndlessLog(
   const questions: { readonly before?: string }[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const question = await request.json();
+    if (request.url.endsWith("_describe_schema")) return Response.json({ migrations: null });
     questions.push(question);
     const day = new Date(Date.UTC(2026, 5, 30) - questions.length * 86_400_000).toISOString();
     return Response.json({
@@ -161,7 +162,7 @@ Deno.test("events --type with a type that never happened → no row; standard er
 
 Deno.test("events --type in a log without an end → an end, and on standard error how far it looked and what looks further", async () => {
   await withEndlessLog(async (environment, questions) => {
-    const { code, output, errors } = await runTask("operator/reports/events.ts", {
+    const { code, output, errors } = await runTask("agentops events", {
       args: ["--type", "key.created"],
       environment,
     });
@@ -198,7 +199,7 @@ for (const option of [[], ["--follow"], ["--refusals"], ["--since", "1h"], ["--a
       code: 1,
       output: "",
       errors:
-        "Nothing names an agent nobody-at-all. deno task agent:list shows those that are there.",
+        "Nothing names an agent nobody-at-all. agentops agent list shows those that are there.",
     });
   });
 }

@@ -1,15 +1,15 @@
-/** `deno task fsck` on a test's separate stack, and what callers get there. */
+/** `agentops fsck` on a test's separate stack, and what callers get there. */
 import { fileURLToPath } from "node:url";
 import type { OwnStack } from "../database/own_stack.ts";
 
-const FSCK = fileURLToPath(new URL("../../operator/fsck.ts", import.meta.url));
+const AGENTOPS = fileURLToPath(new URL("../../operator/agentops/main.ts", import.meta.url));
 
 export async function fsck(
   { stack }: OwnStack,
   ...args: string[]
 ): Promise<{ code: number; lines: string[]; errors: string }> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-env", "--allow-read", "--allow-net", FSCK, ...args],
+    args: ["run", "--allow-env", "--allow-read", "--allow-net", AGENTOPS, "fsck", ...args],
     env: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
   }).output();
   const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));

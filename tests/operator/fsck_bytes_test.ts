@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../local/project.ts";
+import { programOf } from "../stack/stack_process.ts";
 import { stateFiles } from "../../local/state/state_files.ts";
 import { publish } from "../database/own_artifacts.ts";
 import { type OwnStack, withOwnStack } from "../database/own_stack.ts";
@@ -173,7 +174,7 @@ Deno.test("fsck --bucket-is-lost where the bucket itself is missing → says how
     const before = await rows();
     const refused = await fsck(own, "--bucket-is-lost", "--yes");
     assert.equal(refused.code, 1);
-    assert.match(refused.errors, /no bucket agent-artifacts\. Make it first: deno task doctor/);
+    assert.match(refused.errors, /no bucket agent-artifacts\. Make it first: agentops doctor/);
     assert.deepEqual(await rows(), before);
     await sql`
       insert into storage.buckets (id, name, public)
@@ -236,7 +237,7 @@ Deno.test("fsck --bytes, Ctrl-C → the findings until then, where to go on, exi
     await sql`update storage.objects set name = 'elsewhere/' || name`;
     await using proxy = startProxy(stack.url);
     const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--allow-all", "operator/fsck.ts", "--bytes", "--rate", "4"],
+      args: ["run", "--allow-all", ...programOf("agentops fsck"), "--bytes", "--rate", "4"],
       cwd: PROJECT,
       env: { SUPABASE_URL: proxy.url, SUPABASE_SECRET_KEY: stack.secretKey },
       stdout: "piped",

@@ -45,7 +45,7 @@ async function check(pages: readonly (readonly Stored[])[], ...args: string[]) {
     return ANSWERS[artifact.stored]();
   });
   try {
-    const { code, output, errors } = await runTask("operator/fsck.ts", {
+    const { code, output, errors } = await runTask("agentops fsck", {
       // `--from` with `--bytes` checks only the bytes.
       args: ["--bytes", "--rate", "1000", "--from", "", ...args],
       environment: {

@@ -27,7 +27,7 @@ function remove({ stack }: OwnStack, path: string): Promise<Response> {
   });
 }
 
-Deno.test("a bucket that keeps versions → /sweep, agent:erase and fsck refuse as misconfigured and change nothing; fsck counts the archived versions with bytes, also once versions are off", async () => {
+Deno.test("a bucket that keeps versions → /sweep, agent erase and fsck refuse as misconfigured and change nothing; fsck counts the archived versions with bytes, also once versions are off", async () => {
   await withOwnStack(async (own) => {
     const { sql, stack } = own;
     await publish(own, "kept");
@@ -39,7 +39,7 @@ Deno.test("a bucket that keeps versions → /sweep, agent:erase and fsck refuse 
       where artifact_id = ${deleted}`;
     assert.deepEqual(await fsck(own), { code: 0, lines: [], errors: "" });
     const erase = (...args: string[]) =>
-      runTask("operator/endings/agent_erase.ts", {
+      runTask("agentops agent erase", {
         args: ["planner", ...args],
         environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
       });

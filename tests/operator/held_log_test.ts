@@ -12,7 +12,7 @@ import {
 import { holdTransaction } from "../database/changes/held_transaction.ts";
 import { SUPERUSER_URL, withStackDatabase } from "../database/connection.ts";
 import { startDashboard } from "../../operator/dashboard/server.ts";
-import { runTask } from "../stack/stack_process.ts";
+import { programOf, runTask } from "../stack/stack_process.ts";
 import { parseRows, printed, rows, run } from "./run_report.ts";
 
 const APPLICATION = "import of the app";
@@ -66,7 +66,7 @@ async function feedOf(agent: Agent, after?: string) {
   return body as { events: { event_id: string; type: string }[]; latest: string };
 }
 
-Deno.test("trace, events and agent:show while a transaction elsewhere is open → all that is committed, marked, and who holds the log; the agent's feed waits; after its end → the same, final", async () => {
+Deno.test("trace, events and agent show while a transaction elsewhere is open → all that is committed, marked, and who holds the log; the agent's feed waits; after its end → the same, final", async () => {
   await whileAnotherWrites(async ({ pid, end }) => {
     await withAgent(async (agent) => {
       const { artifact_id } = await publish(agent);
@@ -96,7 +96,7 @@ Deno.test("trace, events and agent:show while a transaction elsewhere is open �
         );
         assert.equal(HOLDER.exec(shown.errors)?.[1], String(pid), shown.errors);
       }
-      const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+      const dashboard = await startDashboard({ project: SUPABASE_URL, port: 0 });
       try {
         for (const page of ["overview/", `agents/${agent.id}`]) {
           const text = await (await fetch(dashboard.url + page)).text();
@@ -135,7 +135,7 @@ Deno.test("events --follow while a transaction is open, and after it has added i
     await using held = await holdTransaction(SUPERUSER_URL, write);
     const child = new Deno.Command(Deno.execPath(), {
       args: [
-        ...["run", "--allow-all", "operator/reports/events.ts", "--agent", agent.id],
+        ...["run", "--allow-all", ...programOf("agentops events"), "--agent", agent.id],
         ...["--type", "artifact.committed", "--type", "agent.tagged", "--follow", "--json"],
       ],
       stdin: "null",
@@ -178,12 +178,12 @@ Deno.test("events --follow while a transaction is open, and after it has added i
   });
 });
 
-Deno.test("agent:erase while a transaction elsewhere is open → not complete, and whose transaction that is; after its end → complete", async () => {
+Deno.test("agent erase while a transaction elsewhere is open → not complete, and whose transaction that is; after its end → complete", async () => {
   await whileAnotherWrites(async ({ pid, end }) => {
     const agent = await createAgent("held");
     await publish(agent);
     const erase = (...options: string[]) =>
-      runTask("operator/endings/agent_erase.ts", {
+      runTask("agentops agent erase", {
         args: [agent.id, "--confirm", agent.id, ...options],
       });
     const dry = await erase("--dry-run", "--json");

@@ -10,7 +10,7 @@ interface Made {
   readonly key: string;
 }
 
-/** Runs agent:create with a file of these lines, and removes the agents that it names. */
+/** Runs agent create with a file of these lines, and removes the agents that it names. */
 async function createFrom(
   lines: readonly string[],
   args: readonly string[],
@@ -22,7 +22,7 @@ async function createFrom(
   try {
     await writeFile(file, `${lines.join("\n")}\n`);
     const options = { args: ["--file", file, ...args] };
-    await check({ ...await runTask("operator/agent_create.ts", options), file });
+    await check({ ...await runTask("agentops agent create", options), file });
   } finally {
     await rm(file);
     for (const line of lines) {
@@ -42,7 +42,7 @@ async function liveKeysOf(agent_id: string): Promise<number> {
   return body?.live_keys ?? 0;
 }
 
-Deno.test("agent:create --file with 250 agents → a key for each, in the file's order, and each is let in", async () => {
+Deno.test("agent create --file with 250 agents → a key for each, in the file's order, and each is let in", async () => {
   const names = namesOf(250);
   const lines = ["# the build servers", "", ...names.map((name) => `${name} for a  build`)];
   await createFrom(lines, ["--json"], async ({ code, output, errors }) => {
@@ -64,7 +64,7 @@ Deno.test("agent:create --file with 250 agents → a key for each, in the file's
   });
 });
 
-Deno.test("agent:create --file for a program → agent, key id and key with tabs", async () => {
+Deno.test("agent create --file for a program → agent, key id and key with tabs", async () => {
   const [name] = namesOf(1) as [string];
   await createFrom([name], [], async ({ code, output }) => {
     assert.equal(code, 0);
@@ -73,7 +73,7 @@ Deno.test("agent:create --file for a program → agent, key id and key with tabs
   });
 });
 
-Deno.test("agent:create --file that is refused midway → the keys before it stay and are shown, and where to go on", async () => {
+Deno.test("agent create --file that is refused midway → the keys before it stay and are shown, and where to go on", async () => {
   const [first, full, last] = namesOf(3) as [string, string, string];
   const keys = Array.from({ length: 100 }, () => ({ agent_id: full }));
   assert.equal((await operatorRpc("create_agent_keys", { keys })).status, 200);
@@ -91,7 +91,7 @@ Deno.test("agent:create --file that is refused midway → the keys before it sta
   });
 });
 
-Deno.test("agent:create --file with a line that is no agent → refused before any key is made", async () => {
+Deno.test("agent create --file with a line that is no agent → refused before any key is made", async () => {
   const [name] = namesOf(1) as [string];
   await createFrom([name, "", "-wrong"], [], async ({ code, output, errors, file }) => {
     assert.deepEqual([code, output], [1, ""]);
@@ -100,12 +100,12 @@ Deno.test("agent:create --file with a line that is no agent → refused before a
   });
 });
 
-Deno.test("agent:create --file without a database that answers → says that nothing was shown, and how to look", async () => {
+Deno.test("agent create --file without a database that answers → says that nothing was shown, and how to look", async () => {
   const [name] = namesOf(1) as [string];
   const file = await Deno.makeTempFile();
   try {
     await writeFile(file, name);
-    const { code, output, errors } = await runTask("operator/agent_create.ts", {
+    const { code, output, errors } = await runTask("agentops agent create", {
       args: ["--file", file],
       environment: { SUPABASE_URL: "http://127.0.0.1:9", SUPABASE_SECRET_KEY: "sb_secret_x" },
     });
@@ -114,25 +114,25 @@ Deno.test("agent:create --file without a database that answers → says that not
       errors,
       /^0 of 1 agent keys were made, and shown above\. Then: .* does not answer/,
     );
-    assert.match(errors, /deno task events --type key\.created/);
+    assert.match(errors, /agentops events --type key\.created/);
   } finally {
     await rm(file);
   }
 });
 
 for (const args of [[], ["planner", "--file", "agents.txt"]]) {
-  Deno.test(`agent:create ${args.join(" ")} → asks for one of the two`, async () => {
-    assert.deepEqual(await runTask("operator/agent_create.ts", { args }), {
+  Deno.test(`agentops agent create ${args.join(" ")} → asks for one of the two`, async () => {
+    assert.deepEqual(await runTask("agentops agent create", { args }), {
       code: 2,
       output: "",
       errors:
-        "deno task agent:create: Name one agent, or a file of agents. See: deno task agent:create --help",
+        "agentops agent create: Name one agent, or a file of agents. See: agentops agent create --help",
     });
   });
 }
 
-Deno.test("agent:create --file of a file that is not there → one sentence", async () => {
-  const { code, errors } = await runTask("operator/agent_create.ts", {
+Deno.test("agent create --file of a file that is not there → one sentence", async () => {
+  const { code, errors } = await runTask("agentops agent create", {
     args: ["--file", "/nonexistent"],
   });
   assert.deepEqual([code, errors], [1, "/nonexistent cannot be read."]);

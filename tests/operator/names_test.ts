@@ -23,11 +23,11 @@ Deno.test.afterEach(async () => {
 });
 
 function create(...args: string[]) {
-  return runTask("operator/agent_create.ts", { args });
+  return runTask("agentops agent create", { args });
 }
 
 async function who(name: string): Promise<string> {
-  const { code, output, errors } = await runTask("operator/names/agent_who.ts", { args: [name] });
+  const { code, output, errors } = await runTask("agentops agent who", { args: [name] });
   assert.equal(code, 0, errors);
   return output.replaceAll(/\s+/g, " ");
 }
@@ -42,7 +42,7 @@ async function newStranger() {
   return { enrolment_id, enrolment_key, agent_name, enrolled };
 }
 
-Deno.test("agent:create of a name that an enrolment holds → refused with whose it is and what to do, and no key is made", async () => {
+Deno.test("agent create of a name that an enrolment holds → refused with whose it is and what to do, and no key is made", async () => {
   const { enrolment_id, agent_name, enrolled } = await newStranger();
   const refused = await create(agent_name);
   assert.deepEqual([refused.code, refused.output], [1, ""]);
@@ -59,7 +59,7 @@ Deno.test("agent:create of a name that an enrolment holds → refused with whose
   assert.equal((await whoami(enrolled)).status, 200);
 });
 
-Deno.test("agent:create --take-over --yes → the stranger is out, and the operator's key works", async () => {
+Deno.test("agent create --take-over --yes → the stranger is out, and the operator's key works", async () => {
   const { enrolment_key, agent_name, enrolled } = await newStranger();
   const { code, output, errors } = await create(agent_name, "--take-over", "--yes");
   assert.equal(code, 0, errors);
@@ -70,7 +70,7 @@ Deno.test("agent:create --take-over --yes → the stranger is out, and the opera
   await operatorRpc("remove_agent", { agent_id: agent_name });
 });
 
-Deno.test("agent:create --share, then agent:share --with users → all three are the agent, and agent:who says so", async () => {
+Deno.test("agent create --share, then agent share --with users → all three are the agent, and agent who says so", async () => {
   const { enrolment_id, agent_name, enrolled } = await newStranger();
   const free = await who(newName("nobody"));
   assert.match(free, /belongs to +nobody yet/);
@@ -78,7 +78,7 @@ Deno.test("agent:create --share, then agent:share --with users → all three are
   assert.equal(code, 0);
   assert.equal((await whoami(enrolled)).status, 200);
   assert.equal((await whoami({ id: agent_name, key: output, keyId: "" })).status, 200);
-  const shared = await runTask("operator/names/agent_share.ts", {
+  const shared = await runTask("agentops agent share", {
     args: [agent_name, "--with", "users"],
   });
   assert.equal(shared.code, 0, shared.errors);
@@ -94,11 +94,11 @@ Deno.test("agent:create --share, then agent:share --with users → all three are
   await operatorRpc("remove_agent", { agent_id: agent_name });
   assert.match(await who(agent_name), /kept out +removed/);
   for (const args of [[agent_name], [agent_name, "--with", "everybody"]]) {
-    assert.notEqual((await runTask("operator/names/agent_share.ts", { args })).code, 0);
+    assert.notEqual((await runTask("agentops agent share", { args })).code, 0);
   }
 });
 
-Deno.test("agent:who of a name whose enrolment was revoked, and that has left nothing → another enrolment can become the agent, as it then does; while a file is left, none can", async () => {
+Deno.test("agent who of a name whose enrolment was revoked, and that has left nothing → another enrolment can become the agent, as it then does; while a file is left, none can", async () => {
   for (const leaves of [false, true]) {
     const former = await put({ uses_left: null });
     const agent_name = newName("finance");

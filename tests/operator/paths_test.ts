@@ -27,7 +27,7 @@ async function report(agent: Agent, other: Agent, path: object): Promise<void> {
   });
 }
 
-/** The faults of these agents that mesh:check finds. */
+/** The faults of these agents that mesh check finds. */
 async function faultsOf(...agents: readonly Agent[]): Promise<readonly Record<string, unknown>[]> {
   const { output } = await run("mesh_check", "--json");
   const ids = new Set(agents.map(({ id }) => id));
@@ -37,7 +37,7 @@ async function faultsOf(...agents: readonly Agent[]): Promise<readonly Record<st
 }
 
 meshTest(
-  "mesh --paths and mesh:check, of two behind NAT whose hosts see no handshake → the reason; of a path that works → since when, and no fault",
+  "mesh --paths and mesh check, of two behind NAT whose hosts see no handshake → the reason; of a path that works → since when, and no fault",
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     const none = { via: "none", handshake_age_seconds: null };

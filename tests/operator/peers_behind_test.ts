@@ -22,7 +22,7 @@ async function peersThatLag(): Promise<string[]> {
 }
 
 meshTest(
-  "agent_mesh_peers_behind of GET /metrics and mesh:check, of one that is current and two that lag, one by the rendering revision → two, by both",
+  "agent_mesh_peers_behind of GET /metrics and mesh check, of one that is current and two that lag, one by the rendering revision → two, by both",
   async ({ alice, bob, carol }) => {
     // Peers of other tests may lag on this stack.
     const before = await peersThatLag();

@@ -1,4 +1,4 @@
-/** Which records `after-restore --record` takes, and what a record does that is given again. */
+/** Which records `agentops restore after` takes, and what one does that is given again. */
 import assert from "node:assert/strict";
 import { withOwnStack } from "../database/own_stack.ts";
 import { afterRestore, exportedRecord, withFolder } from "./restoring.ts";

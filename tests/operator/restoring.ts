@@ -1,10 +1,10 @@
-/** `after-restore` on a stack of a test's own. */
+/** `agentops restore after` on a stack of a test's own. */
 import type { OwnStack } from "../database/own_stack.ts";
 import { runTask } from "../stack/stack_process.ts";
 
 /** Runs the task on a test's own stack. */
 export async function afterRestore({ stack }: OwnStack, ...args: string[]) {
-  const { code, output, errors } = await runTask("operator/after_restore.ts", {
+  const { code, output, errors } = await runTask("agentops restore after", {
     args: [...args, "--json"],
     environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
   });
@@ -26,7 +26,7 @@ export async function withFolder(run: (folder: string) => Promise<void>): Promis
 
 /** The record of endings that the operator would have exported. */
 export async function exportedRecord({ stack }: OwnStack): Promise<string> {
-  const { output } = await runTask("operator/reports/events.ts", {
+  const { output } = await runTask("agentops events", {
     args: ["--endings", "--all", "--json"],
     environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
   });

@@ -12,9 +12,16 @@ export type Command =
   | "trace"
   | "usage";
 
+/** The commands whose words are not their file's name. */
+const WORDS: Partial<Record<Command, string>> = {
+  agent_list: "agent list",
+  agent_show: "agent show",
+  mesh_check: "mesh check",
+};
+
 /** Runs a command, which may fail. */
 export function run(command: Command, ...args: string[]) {
-  return runTask(`operator/reports/${command}.ts`, { args });
+  return runTask(`agentops ${WORDS[command] ?? command}`, { args });
 }
 
 /** The output of a command. An exit code other than 0 fails the test. */

@@ -56,7 +56,7 @@ artifactTest(
 );
 
 meshTest(
-  "which host runs an old configuration → mesh shows the version that it applied beside the one that is due, and mesh:check names it",
+  "which host runs an old configuration → mesh shows the version that it applied beside the one that is due, and mesh check names it",
   async ({ alice, bob, carol }) => {
     await pairUp(alice, bob);
     const old = await configVersionOf(bob);
@@ -115,14 +115,14 @@ artifactTest(
 );
 
 meshTest(
-  "an agent is offboarded by agent:remove → it is gone from the picture and from the list, and its neighbour stays",
+  "an agent is offboarded by agent remove → it is gone from the picture and from the list, and its neighbour stays",
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     const before = await printed("mesh", "--mermaid", "--agent", alice.id);
     assert.ok(before.includes(alice.id) && before.includes(bob.id), before);
     assert.ok((await namesOf(bob.id)).includes(bob.id));
 
-    const removed = await runTask("operator/endings/agent_remove.ts", { args: [bob.id, "--yes"] });
+    const removed = await runTask("agentops agent remove", { args: [bob.id, "--yes"] });
     assert.equal(removed.code, 0, removed.errors);
 
     const after = await printed("mesh", "--mermaid", "--agent", alice.id);
@@ -132,7 +132,7 @@ meshTest(
   },
 );
 
-/** The agent's id if agent:list lists it, otherwise nothing. */
+/** The agent's id if agent list lists it, otherwise nothing. */
 async function namesOf(agentId: string, ...options: string[]): Promise<string[]> {
   // Begin the list right before this name.
   const listed = await rows<{ agent_id: string }>(

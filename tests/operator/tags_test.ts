@@ -9,10 +9,10 @@ import { parseRows, printed, run } from "./run_report.ts";
 Deno.test.afterEach(endCreatedAgents);
 
 function tag(...args: string[]) {
-  return runTask("operator/agent_tag.ts", { args });
+  return runTask("agentops agent tag", { args });
 }
 
-Deno.test("agent:tag → sets these tags, shows them, takes them away; each is told by an event", async () => {
+Deno.test("agent tag → sets these tags, shows them, takes them away; each is told by an event", async () => {
   const { id } = await createAgent("planner");
   assert.equal((await tag(id)).output, `${id} has no tags.`);
   assert.equal((await tag(id, "tag:eu", "tag:builder")).output, `${id}: tag:builder, tag:eu`);
@@ -31,7 +31,7 @@ Deno.test("agent:tag → sets these tags, shows them, takes them away; each is t
   ]);
 });
 
-Deno.test("agent:tag with an invalid tag, with tags and --none, or for an unknown agent → refused, and the tags stay", async () => {
+Deno.test("agent tag with an invalid tag, with tags and --none, or for an unknown agent → refused, and the tags stay", async () => {
   const { id } = await createAgent("planner");
   await tag(id, "tag:eu");
   const wrong = await tag(id, "eu");
@@ -43,7 +43,7 @@ Deno.test("agent:tag with an invalid tag, with tags and --none, or for an unknow
   assert.equal((await tag(id)).output, `${id}: tag:eu`);
 });
 
-Deno.test("agent:tag that takes tags away, without --yes and without a terminal → refused with what the agent loses, exit code 2, and nothing changed; --dry-run → the same alone", async () => {
+Deno.test("agent tag that takes tags away, without --yes and without a terminal → refused with what the agent loses, exit code 2, and nothing changed; --dry-run → the same alone", async () => {
   const [planner, reader] = [await createAgent("planner"), await createAgent("reader")];
   const [kept, lost] = [newTag(), newTag()];
   await setTags(reader, kept, lost);
@@ -72,7 +72,7 @@ Deno.test("agent:tag that takes tags away, without --yes and without a terminal 
       code: 2,
       output: "",
       errors:
-        `deno task agent:tag: This takes ${what}. Nothing was changed: pass --yes to do it at ${SUPABASE_URL}. See: deno task agent:tag --help`,
+        `agentops agent tag: This takes ${what}. Nothing was changed: pass --yes to do it at ${SUPABASE_URL}. See: agentops agent tag --help`,
     });
     assert.equal((await tag(reader.id, "--none")).code, 2);
     assert.equal((await tag(reader.id)).output, before);
@@ -88,7 +88,7 @@ Deno.test("agent:tag that takes tags away, without --yes and without a terminal 
   });
 });
 
-Deno.test("agent:list --tag → the agents that have it, page by page, and no other", async () => {
+Deno.test("agent list --tag → the agents that have it, page by page, and no other", async () => {
   const name = `tag:t-${crypto.randomUUID().slice(0, 8)}`;
   const agents = await Promise.all(["a", "b", "c", "d"].map((letter) => createAgent(letter)));
   const tagged = agents.slice(0, 3).map(({ id }) => id).sort();

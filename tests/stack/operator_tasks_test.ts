@@ -3,11 +3,11 @@ import postgres from "postgres";
 import { runTask } from "./stack_process.ts";
 
 function createKey(...args: string[]) {
-  return runTask("operator/agent_create.ts", { args });
+  return runTask("agentops agent create", { args });
 }
 
 function revoke(target: string, ...args: string[]) {
-  return runTask("operator/endings/agent_revoke.ts", {
+  return runTask("agentops agent revoke", {
     args: [target, ...(args.length > 0 ? args : ["--yes"])],
   });
 }
@@ -17,7 +17,7 @@ function agentId(prefix: string): string {
   return prefix + crypto.randomUUID().slice(0, 13);
 }
 
-/** The id of the key that agent:create made, from its standard error. */
+/** The id of the key that agent create made, from its standard error. */
 function keyIdIn(errors: string): string {
   return /^Key (key_[0-9a-f]{32}) of /.exec(errors)![1]!;
 }
@@ -25,14 +25,14 @@ function keyIdIn(errors: string): string {
 const NO_KEY = "Nothing was revoked: no live agent key has this key_id.";
 const NO_AGENT = "Nothing was revoked: this agent has no live agent key.";
 
-Deno.test("agent:revoke of an agent whose name begins with key_ → its keys end; again → refused", async () => {
+Deno.test("agent revoke of an agent whose name begins with key_ → its keys end; again → refused", async () => {
   const agent = agentId("key_");
   assert.equal((await createKey(agent)).code, 0);
   assert.deepEqual(await revoke(agent), { code: 0, output: '{"revoked":1}', errors: "" });
   assert.deepEqual(await revoke(agent), { code: 1, output: "", errors: NO_AGENT });
 });
 
-Deno.test("agent:revoke of a key_id → that key alone ends; again → refused", async () => {
+Deno.test("agent revoke of a key_id → that key alone ends; again → refused", async () => {
   const agent = agentId("two-keys-");
   const keyId = keyIdIn((await createKey(agent)).errors);
   await createKey(agent);
@@ -41,7 +41,7 @@ Deno.test("agent:revoke of a key_id → that key alone ends; again → refused",
   assert.equal((await revoke(agent)).output, '{"revoked":1}', "the other key was live");
 });
 
-Deno.test("agent:revoke without --yes and without a terminal → refused with the counts, exit code 2; --dry-run → the counts alone; neither ends a key", async () => {
+Deno.test("agent revoke without --yes and without a terminal → refused with the counts, exit code 2; --dry-run → the counts alone; neither ends a key", async () => {
   const agent = agentId("asked-");
   const keyId = keyIdIn((await createKey(agent)).errors);
   await createKey(agent);
@@ -53,7 +53,7 @@ Deno.test("agent:revoke without --yes and without a terminal → refused with th
     assert.deepEqual(dry, { code: 0, output: told, errors: "" });
     const { output } = await revoke(target, "--dry-run", "--json");
     assert.equal(JSON.parse(output).would_end.live_agent_keys, count);
-    const refused = await runTask("operator/endings/agent_revoke.ts", { args: [target] });
+    const refused = await runTask("agentops agent revoke", { args: [target] });
     assert.deepEqual([refused.code, refused.output], [2, ""]);
     assert.ok(
       refused.errors.includes(`This ends ${what}. Nothing was changed: pass --yes`),
@@ -63,7 +63,7 @@ Deno.test("agent:revoke without --yes and without a terminal → refused with th
   assert.equal((await revoke(agent)).output, '{"revoked":2}', "both were live");
 });
 
-Deno.test("agent:revoke of an unknown key → refused, and no key ends", async () => {
+Deno.test("agent revoke of an unknown key → refused, and no key ends", async () => {
   const agent = agentId("bystander-");
   const keyId = keyIdIn((await createKey(agent)).errors);
   const unknown = `key_${"0".repeat(32)}`;
@@ -74,7 +74,7 @@ Deno.test("agent:revoke of an unknown key → refused, and no key ends", async (
   assert.equal((await revoke(keyId)).output, '{"revoked":1}', "the key was live");
 });
 
-Deno.test("agent:create that the database refuses → says what is wrong, and there is no key", async () => {
+Deno.test("agent create that the database refuses → says what is wrong, and there is no key", async () => {
   const agent = agentId("late-");
   assert.deepEqual(await createKey(agent, "--expires-at", "2020-01-01T00:00:00Z"), {
     code: 1,
@@ -102,7 +102,7 @@ for (
     "",
   ]
 ) {
-  Deno.test(`agent:create --expires-at "${text}" → one sentence, and there is no key`, async () => {
+  Deno.test(`agentops agent create --expires-at "${text}" → one sentence, and there is no key`, async () => {
     const agent = agentId("undated-");
     assert.deepEqual(await createKey(agent, "--expires-at", text), {
       code: 1,
@@ -114,7 +114,7 @@ for (
   });
 }
 
-Deno.test("agent:create --expires-at with an ISO 8601 timestamp in UTC → a key that ends then", async () => {
+Deno.test("agent create --expires-at with an ISO 8601 timestamp in UTC → a key that ends then", async () => {
   const agent = agentId("dated-");
   const created = await createKey(agent, "--expires-at", "2999-01-01T00:00:00.5+00:00");
   assert.equal(created.code, 0, created.errors);
@@ -128,10 +128,10 @@ Deno.test("agent:create --expires-at with an ISO 8601 timestamp in UTC → a key
 });
 
 for (const text of ["planner builder", "planner --expires", "planner --label"]) {
-  Deno.test(`agent:create with "${text}" → how it is called`, async () => {
+  Deno.test(`agentops agent create with "${text}" → how it is called`, async () => {
     const { code, errors } = await createKey(...text.split(" ").filter(Boolean));
     assert.equal(code, 2);
-    assert.match(errors, /^deno task agent:create: .*[.?] See: deno task agent:create --help$/);
+    assert.match(errors, /^agentops agent create: .*[.?] See: agentops agent create --help$/);
   });
 }
 
@@ -166,7 +166,7 @@ for (
     const respond = () => new Response(answer, { status: 400 });
     const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, respond);
     try {
-      const { code, errors } = await runTask("operator/agent_create.ts", {
+      const { code, errors } = await runTask("agentops agent create", {
         args: ["planner"],
         environment: {
           SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,

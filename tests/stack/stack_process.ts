@@ -53,14 +53,23 @@ export interface TaskOptions {
   readonly through?: readonly string[];
 }
 
-/** Runs a program to its end, as `deno task` does. */
+/**
+ * The program and the arguments of a task: `agentops agent list` is the operator's program with
+ * these arguments. Anything else is a program's path.
+ */
+export function programOf(task: string): string[] {
+  const [name, ...words] = task.split(" ");
+  return name === "agentops" ? ["operator/agentops/main.ts", ...words] : [task];
+}
+
+/** Runs a program, or a command such as `agentops agent list`, to its end. */
 export async function runTask(program: string, options: TaskOptions = {}) {
   const command = [
     ...(options.through ?? []),
     Deno.execPath(),
     "run",
     "--allow-all",
-    program,
+    ...programOf(program),
     ...(options.args ?? []),
   ];
   const { code, stdout, stderr } = await new Deno.Command(command[0]!, {

@@ -52,7 +52,7 @@ Deno.test({
 
     await test.step("UDP and TCP, and TLS with a certificate that it knows → healthy", async () => {
       await deployment.withFunction(relayOf([udp, tcp, tls], secret), async (url) => {
-        const { code, output } = await runTask("operator/doctor/main.ts", {
+        const { code, output } = await runTask("agentops doctor", {
           environment: {
             SUPABASE_URL: url,
             SUPABASE_SECRET_KEY: deployment.connection.SUPABASE_SECRET_KEY,

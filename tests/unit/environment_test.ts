@@ -10,7 +10,7 @@ const READERS: Readonly<Record<string, string>> = {
   "local/stack/postgrest.ts": "PATH",
   "local/processes/free_port.ts": "PORT_SHARE, of tests that run side by side",
   "local/processes/process_table.ts": "all, for ps",
-  "operator/operator_call.ts": "which project",
+  "operator/connection/connection.ts": "which project",
   "operator/psk_reencrypt.ts": "PSK_ENCRYPTION_KEYS",
   "operator/reads/named_file.ts": "INIT_CWD",
   "operator/reads/settings.ts": "settings that a function does not tell",

@@ -21,7 +21,7 @@ async function testFilesBelow(folder: string): Promise<string[]> {
 
 Deno.test("every test file of tests and packages → run once by all tasks together", async () => {
   const { tasks } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
-  const runs = await Promise.all(TASKS.map((name) => withTestFiles(namedBy(tasks[name]))));
+  const runs = await Promise.all(TASKS.map((name) => withTestFiles(namedBy(tasks[name].command))));
   const files = (await Promise.all(["packages", "tests"].map(testFilesBelow))).flat();
   assert.ok(files.length > 100);
   assert.deepEqual(runs.flat().sort(), files.sort());

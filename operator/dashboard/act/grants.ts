@@ -3,6 +3,7 @@ import { callFunctionAsOperator } from "../../function_call.ts";
 import { rowsOf } from "../../pages.ts";
 import type { GrantRow } from "../../reads/rows.ts";
 import { type Action, counted, type Offer } from "./action.ts";
+import { collect } from "../../reads/collections.ts";
 
 /** How many live grants of one artifact are searched for a given grant. */
 const MOST_GRANTS = 5_000;
@@ -100,7 +101,7 @@ async function findGrant(
   grantId: string,
   artifact_id: string,
 ): Promise<{ readonly grant: GrantRow; readonly others: number }> {
-  const grants = await Array.fromAsync(
+  const grants = await collect(
     rowsOf<GrantRow>("list_all_grants", { parameters: { artifact_id }, limit: MOST_GRANTS }),
   );
   const grant = grants.find(({ grant_id }) => grant_id === grantId);

@@ -4,6 +4,7 @@ import { rowsOf } from "../../pages.ts";
 import type { RuleRow } from "../../reads/rows.ts";
 import { type Action, type Plan, type Target } from "./action.ts";
 import { readAnyAgent } from "./agent.ts";
+import { collect } from "../../reads/collections.ts";
 
 /** How many rules of one agent are searched. */
 const MOST_RULES = 10_000;
@@ -61,7 +62,7 @@ export const endRule: Action = {
     if (rule === null) throw new CommandError(`There is no rule for ${what}.`);
     if (rule.origin === "policy") {
       throw new CommandError(
-        `The rule for ${what} comes from the policy: change the policy's file, then run \`deno task policy:plan\`.`,
+        `The rule for ${what} comes from the policy: change the policy's file, then run \`agentops policy plan\`.`,
       );
     }
     const others = await countRules(target) - 1;
@@ -138,7 +139,7 @@ async function countRules(target: Target): Promise<number> {
 
 /** The rules between the two agents, in either direction. */
 async function rulesBetween({ from_agent = "", to_agent = "" }: Target): Promise<RuleRow[]> {
-  const rules = await Array.fromAsync(
+  const rules = await collect(
     rowsOf<RuleRow>("list_mesh_rules", {
       parameters: { agent_id: from_agent },
       limit: MOST_RULES,

@@ -3,6 +3,7 @@ import { rowsOf } from "../../pages.ts";
 import type { GrantRow } from "../../reads/rows.ts";
 import { type Action, counted, type Target } from "./action.ts";
 import { readAnyAgent } from "./agent.ts";
+import { collect } from "../../reads/collections.ts";
 
 /** How many grants are counted. */
 const MOST_GRANTS = 1_000;
@@ -62,7 +63,7 @@ export const unblockSender: Action = {
 /** How many live grants the sender has given the agent, in words. Throws CommandError. */
 async function countGrants({ agent_id = "", from_agent = "" }: Target): Promise<string> {
   await Promise.all([readAnyAgent(agent_id), readAnyAgent(from_agent)]);
-  const grants = await Array.fromAsync(
+  const grants = await collect(
     rowsOf<GrantRow>("list_all_grants", {
       parameters: { from_agent, to_agent: agent_id },
       limit: MOST_GRANTS,

@@ -13,6 +13,7 @@ import type {
 import { readPaths, type Sides } from "../../reads/paths.ts";
 import { readRelayIsSet } from "../../reads/relay.ts";
 import { readMeshParameters } from "../../reads/settings.ts";
+import { collect, groupBy } from "../../reads/collections.ts";
 
 /** How many rows the page shows of each kind. */
 const SHOWN_ROWS = 100;
@@ -66,14 +67,14 @@ export async function readShownAgent(agent_id: string): Promise<ShownAgent | nul
         rows<GrantRow>("list_all_grants", { parameters: { from_agent: agent_id }, limit: 1000 }),
         rows<GrantRow>("list_all_grants", { parameters: { to_agent: agent_id, by_tags: true } }),
         rows<RuleRow>("list_mesh_rules", { parameters: { agent_id } }),
-        Array.fromAsync(readPaths({ agentId: agent_id, limit: SHOWN_ROWS })),
+        collect(readPaths({ agentId: agent_id, limit: SHOWN_ROWS })),
         readRelayIsSet(),
         rows<UsageRow>("list_usage", { parameters: { agent_id, since } }),
         firstOf<RefusalRow>("list_newest_refusals", { agent_id, max_entries: SHOWN_ROWS }),
         findEvents({ agent_id, max_entries: SHOWN_EVENTS }),
       ],
     );
-  const grantsOf = Map.groupBy(given, ({ artifact_id }) => artifact_id);
+  const grantsOf = groupBy(given, ({ artifact_id }) => artifact_id);
   return {
     described,
     artifacts,
@@ -102,5 +103,5 @@ async function readArtifacts(agent_id: string): Promise<readonly ArtifactRow[]> 
 }
 
 function rows<Row>(functionName: string, options: PagesOptions): Promise<Row[]> {
-  return Array.fromAsync(rowsOf<Row>(functionName, { limit: SHOWN_ROWS, ...options }));
+  return collect(rowsOf<Row>(functionName, { limit: SHOWN_ROWS, ...options }));
 }

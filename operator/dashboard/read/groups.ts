@@ -1,4 +1,5 @@
 import { stemOf } from "../../picture/graph.ts";
+import { groupBy } from "../../reads/collections.ts";
 
 /** With more names than this, a picture is unreadable. */
 const MOST_SEPARATE = 100;
@@ -31,7 +32,7 @@ function shared(names: readonly string[], least = 0): ReadonlyMap<string, string
   ];
   let chosen = new Map<string, string[]>();
   for (const way of ways) {
-    chosen = Map.groupBy(names, way);
+    chosen = groupBy(names, way);
     // Opening a group with a prefix no longer than `open` would show the same group again.
     const leadsOn = Array.from(chosen.keys()).every((prefix) => prefix.length > least);
     if (chosen.size <= MOST_GROUPS && leadsOn) break;

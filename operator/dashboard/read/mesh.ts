@@ -4,6 +4,7 @@ import type { Sides } from "../../reads/paths.ts";
 import type { PeerRow, RuleRow } from "../../reads/rows.ts";
 import { readMeshParameters } from "../../reads/settings.ts";
 import { prefixesOf } from "./groups.ts";
+import { collect, groupBy } from "../../reads/collections.ts";
 
 /** Reading more would take longer than a picture is worth. */
 const MOST_PEERS = 2_000;
@@ -60,12 +61,12 @@ export interface Part {
 export async function readMesh({ agentId, prefix }: Part): Promise<MeshPicture> {
   const parameters = { agent_id: agentId, ...await readMeshParameters() };
   const [peers, rules, pairs] = await Promise.all([
-    Array.fromAsync(rowsOf<PeerRow>("list_peers", { parameters, limit: MOST_PEERS + 1 })),
-    Array.fromAsync(rowsOf<RuleRow>("list_mesh_rules", {
+    collect(rowsOf<PeerRow>("list_peers", { parameters, limit: MOST_PEERS + 1 })),
+    collect(rowsOf<RuleRow>("list_mesh_rules", {
       parameters: { agent_id: agentId },
       limit: MOST_RULES + 1,
     })),
-    Array.fromAsync(rowsOf<Sides>("list_paths", { parameters, limit: MOST_RULES + 1 })),
+    collect(rowsOf<Sides>("list_paths", { parameters, limit: MOST_RULES + 1 })),
   ]);
   if (peers.length > MOST_PEERS || rules.length > MOST_RULES) {
     return {
@@ -103,7 +104,7 @@ export function drawn(
     const prefix = prefixes.get(agentId);
     return prefix === undefined ? agentId : `${prefix} *`;
   };
-  const members = Map.groupBy(states, ([agentId]) => idOf(agentId));
+  const members = groupBy(states, ([agentId]) => idOf(agentId));
   const all = countPaths(rules, paths);
   return {
     nodes: Array.from(members, ([id, ofNode]) => nodeOf(id, ofNode, prefixes)),
@@ -138,7 +139,7 @@ function edgesOf(
   idOf: (agentId: string) => string,
   paths: KnownPaths,
 ): MeshPicture["edges"] {
-  const byPair = Map.groupBy(
+  const byPair = groupBy(
     rules.map((rule) => ({ ...rule, from: idOf(rule.from_agent), to: idOf(rule.to_agent) }))
       .filter(({ from, to }) => from !== to),
     ({ from, to }) => JSON.stringify([from, to]),
@@ -151,7 +152,7 @@ function edgesOf(
 }
 
 function portsOf(rules: readonly RuleRow[]): string {
-  const byProtocol = Map.groupBy(rules, ({ proto }) => proto);
+  const byProtocol = groupBy(rules, ({ proto }) => proto);
   return Array.from(byProtocol, ([proto, ofProtocol]) => {
     const ports = Array.from(new Set(ofProtocol.map(({ port }) => port)));
     const shown = ports.slice(0, PORTS_SHOWN).join(", ");

@@ -1,6 +1,7 @@
 import type { Facts } from "../../doctor/facts/facts.ts";
 import type { Finding } from "../../doctor/findings/finding.ts";
-import { callAsOperator, readConnection } from "../../operator_call.ts";
+import { readConnection } from "../../connection/connection.ts";
+import { callAsOperator } from "../../operator_call.ts";
 
 /** What a panel is about, by its name in the URL. */
 export const PANELS = { doctor: "Doctor", sweep: "Sweep", storage: "Storage" } as const;

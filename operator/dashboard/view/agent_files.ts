@@ -129,6 +129,6 @@ function ending({ grant_id, artifact_id }: GrantRow, agent_id: string): Markup {
 
 function cut(shown: readonly unknown[], total: number): Markup | string {
   return total > shown.length
-    ? html`<p class="none">Only the first to expire; deno task grants lists all.</p>`
+    ? html`<p class="none">Only the first to expire; agentops grants lists all.</p>`
     : "";
 }

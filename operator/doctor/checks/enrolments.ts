@@ -2,7 +2,7 @@ import { inBytes } from "../../../packages/command/terminal/output.ts";
 import type { Facts } from "../facts/facts.ts";
 import { type Finding, note, ok } from "../findings/finding.ts";
 import { unmadeByDatabase, unmadeByFunction } from "./unmade.ts";
-import { runOwnTask } from "../findings/remedies.ts";
+import { runOwn } from "../findings/remedies.ts";
 import { endOf, type Enrolment } from "../../enrolment/enrolment.ts";
 
 /** An enrolment that is near a limit, as list_full_enrolments returns it. */
@@ -52,7 +52,7 @@ export function checkEnrolments(facts: Facts): Finding[] {
           nameOf({ enrolment_id, label })
         } can become an agent: it never expires, and can be used any number of times.`,
         "Give its agents another enrolment: one that expires, or one for an issuer's tokens (docs/fleets.md). Then revoke this one, which also ends every agent that enrolled with it:",
-        runOwnTask(`enrolment:revoke ${enrolment_id}`),
+        runOwn(`enrolment revoke ${enrolment_id}`),
       )
     ),
   ];
@@ -65,8 +65,8 @@ function describeAnyName({ enrolment_id, label }: Enrolment): Finding {
     `With the enrolment key of ${
       nameOf({ enrolment_id, label })
     }, an agent can take every name that is free, also one that you have in mind for another agent.`,
-    "Give its agents another enrolment, with a prefix (enrolment:create --prefix). Then revoke this one, which also ends every agent that enrolled with it:",
-    runOwnTask(`enrolment:revoke ${enrolment_id}`),
+    "Give its agents another enrolment, with a prefix (agentops enrolment create --prefix). Then revoke this one, which also ends every agent that enrolled with it:",
+    runOwn(`enrolment revoke ${enrolment_id}`),
   );
 }
 
@@ -80,9 +80,9 @@ function describeFull(full: FullEnrolment): Finding[] {
       `${
         nameOf(full)
       } has ${agents} of at most ${max_agents} agents. Beyond that, new agents are refused.`,
-      "If you know these agents (agent:list), allow more:",
-      runOwnTask(
-        `enrolment:limit ${enrolment_id} --max-agents ${Math.min(2 * max_agents, 100_000)}`,
+      "If you know these agents (agentops agent list), allow more:",
+      runOwn(
+        `enrolment limit ${enrolment_id} --max-agents ${Math.min(2 * max_agents, 100_000)}`,
       ),
     ));
   }
@@ -92,8 +92,8 @@ function describeFull(full: FullEnrolment): Finding[] {
       `The agents of ${nameOf(full)} hold ${inBytes(held_bytes)} of at most ${
         inBytes(quota_bytes)
       } together. Beyond that, new files are refused.`,
-      "If you know these files (agent:list), allow more:",
-      runOwnTask(`enrolment:limit ${enrolment_id} --quota ${doubled(quota_bytes)}`),
+      "If you know these files (agentops agent list), allow more:",
+      runOwn(`enrolment limit ${enrolment_id} --quota ${doubled(quota_bytes)}`),
     ));
   }
   return findings;

@@ -15,7 +15,7 @@ interface RestoreSigns {
 }
 
 const REMEDY =
-  "If the database was restored from a backup: deno task after-restore (docs/backup.md).";
+  "If the database was restored from a backup: agentops restore after (docs/backup.md).";
 
 /** Whether the database is older than what agents and Storage have seen. */
 export function checkRestore(facts: Facts): Finding[] {
@@ -28,7 +28,7 @@ export function checkRestore(facts: Facts): Finding[] {
     findings.push(fault(
       "restore",
       "The rows of this database come from another PostgreSQL server, with higher transaction numbers: agents get the same grants again and again, and no events.",
-      "Run deno task after-restore (docs/backup.md).",
+      "Run agentops restore after (docs/backup.md).",
     ));
   }
   const [peer] = peers_ahead;
@@ -45,7 +45,7 @@ export function checkRestore(facts: Facts): Finding[] {
     findings.push(fault(
       "restore",
       `Storage has ${unknown_objects.length} objects that belong to no artifact of this database; the newest is of ${newest}.`,
-      `${REMEDY} deno task fsck lists them.`,
+      `${REMEDY} agentops fsck lists them.`,
     ));
   }
   return orOk(findings, "restore", "Nothing is newer than this database.");

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { type ContractDocument, type FunctionName, readDocument } from "./openapi_document.ts";
-import type { readConnection } from "../../operator_call.ts";
+import type { Connection } from "../../connection/connection.ts";
 import { RENDERING_REVISION } from "../../../supabase/functions/_shared/waiting/config_version.ts";
 import type { HeldLog } from "../../reads/held_log.ts";
 import type { MigrationRecord } from "../../../local/postgres/migration_files.ts";
@@ -110,9 +110,6 @@ const FUNCTION_NAMES: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"
 const OLD_PSKS = 500;
 /** How many signs of a restore are read, of each kind. */
 const SIGNS = 100;
-
-/** The project's URL and secret key. */
-export type Connection = Awaited<ReturnType<typeof readConnection>>;
 
 /** Reads a deployment. Changes nothing there. */
 export async function gatherFacts(connection: Connection): Promise<Facts> {

@@ -1,5 +1,5 @@
 import { reasonOf } from "../../../packages/command/command_error.ts";
-import { operatorFetch } from "../../operator_fetch.ts";
+import { operatorFetch } from "../../connection/operator_fetch.ts";
 
 /** The outcome of one request. Times are this machine's, in milliseconds since 1970. */
 export interface Reply {

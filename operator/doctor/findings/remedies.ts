@@ -1,4 +1,6 @@
 /** The remedies for a deployment's faults, as docs/ gives them too. */
+import { basename } from "node:path";
+import process from "node:process";
 import { type Paste, shell, sql } from "./finding.ts";
 
 /** The Supabase CLI that the documentation and the remedies name, and that the tests run. */
@@ -47,15 +49,23 @@ export const ENTER_TURN_SECRET = shell(
     `  ${CLI} secrets set --env-file ~/turn.env; rm -f ~/turn.env`,
 );
 
-export function runOwnTask(task: string): Paste {
-  return shell(`npx -y deno@${Deno.version.deno} task ${task}`);
+/** How this program was started: in a clone by Deno, elsewhere by Node. */
+function ownProgram(): string {
+  if ("Deno" in globalThis) return `npx -y deno@${Deno.version.deno} task agentops`;
+  const [, file = "agentops"] = process.argv;
+  return basename(file) === "agentops" ? "agentops" : `node ${file}`;
+}
+
+/** A command of `agentops`. */
+export function runOwn(command: string): Paste {
+  return shell(`${ownProgram()} ${command}`);
 }
 
 /** Applies the source of the policy in force again. Rules that exist stay. */
 export function resumePolicy(fingerprint: string): Paste {
-  const task = `npx -y deno@${Deno.version.deno} task`;
+  const program = ownProgram();
   return shell(
-    `${task} policy:show | ${task} policy:apply - --expect ${fingerprint} --yes`,
+    `${program} policy show | ${program} policy apply - --expect ${fingerprint} --yes`,
   );
 }
 

@@ -8,7 +8,7 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   superseded:
     "A newer enrolment of this agent has ended this agent key. If the agent runs twice, stop one of the two.",
   enrolment_refused:
-    "This enrolment key or token is refused. `deno task events` tells the operator why.",
+    "This enrolment key or token is refused. `agentops events` tells the operator why.",
   token_replayed: "This token was used already. Get a new one from its issuer.",
   forbidden: "This agent may not do that, or not on behalf of another agent.",
   not_found: "There is no such operation. See GET /openapi.json.",
@@ -55,7 +55,7 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
 /** The same, if the limit in `details` is one that all agents of an enrolment share. */
 const MESSAGES_OF_ENROLMENT: Partial<Readonly<Record<ErrorCode, string>>> = {
   quota_exceeded:
-    "All agents of this agent's enrolment share a quota, which has no room for this artifact. Delete files, or ask the operator for more (`deno task enrolment:limit`).",
+    "All agents of this agent's enrolment share a quota, which has no room for this artifact. Delete files, or ask the operator for more (`agentops enrolment limit`).",
   rate_limited:
     "Too many requests by all agents of this agent's enrolment together, which share a rate; see `details`. Wait, then send the same request again.",
 };

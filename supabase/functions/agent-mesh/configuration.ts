@@ -128,7 +128,7 @@ function openPsk(
     throw new ServiceError("misconfigured", {
       cause,
       message:
-        "A PSK is encrypted with an encryption key that is no longer in PSK_ENCRYPTION_KEYS. Add that encryption key again, after the newest one, and run `deno task psk:reencrypt` before you remove it. If it is lost, rotate the PSK with this peer.",
+        "A PSK is encrypted with an encryption key that is no longer in PSK_ENCRYPTION_KEYS. Add that encryption key again, after the newest one, and run `agentops psk reencrypt` before you remove it. If it is lost, rotate the PSK with this peer.",
       details: { agent_id },
     });
   }

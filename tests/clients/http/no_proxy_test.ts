@@ -21,8 +21,8 @@ const WITHOUT_PROXY = Object.fromEntries(
 
 /** Together they call the database, the functions and Storage in every way that a task does. */
 const TASKS = [
-  ...["reports/agent_list", "enrolment/enrolment_list", "reports/mesh", "fsck", "doctor/main"],
-].map((name) => `operator/${name}.ts`);
+  ...["agent list", "enrolment list", "mesh", "fsck", "doctor"],
+].map((words) => `agentops ${words}`);
 
 /** Asserts what a client does with each form: whether it connects directly. */
 function assertForms(found: readonly boolean[], forms: readonly Form[]): void {

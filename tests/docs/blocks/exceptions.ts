@@ -157,6 +157,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     test: "tests/tunnel/relay_end_test.ts",
   },
   {
+    what: "docs/operating.md, Without a clone, 1",
+    test: "tests/long/release_test.ts",
+  },
+  {
     what: "docs/command-line.md, Install, 1",
     test: "tests/long/release_test.ts",
   },

@@ -146,7 +146,7 @@ async function strike(
 }
 
 async function consistencyReport(): Promise<string> {
-  const { output, errors } = await runTask("operator/fsck.ts");
+  const { output, errors } = await runTask("agentops fsck");
   assert.equal(errors, "");
   return output;
 }

@@ -24,7 +24,7 @@ async function writeLargeFile(path: string): Promise<void> {
 }
 
 async function createKey(stack: Stack, agentId: string): Promise<string> {
-  const { output } = await runTask("operator/agent_create.ts", {
+  const { output } = await runTask("agentops agent create", {
     args: [agentId],
     environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
   });

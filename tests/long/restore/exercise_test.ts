@@ -1,6 +1,6 @@
 /**
- * Tests the exercise of docs/backup.md: a backup, changes of each kind, a restore, `after-restore`,
- * and what agents see then. Followers run all the time.
+ * Tests the exercise of docs/backup.md: a backup, changes of each kind, a restore,
+ * `agentops restore after`, and what agents see then. Followers run all the time.
  */
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";

@@ -14,7 +14,7 @@ const TOO_LONG = {
   message: "canceling statement due to statement timeout",
 };
 
-/** Runs policy:apply where a statement has time for `most` of `changes`. */
+/** Runs policy apply where a statement has time for `most` of `changes`. */
 async function apply({ changes, most }: { changes: number; most: number }) {
   const asked: number[] = [];
   let left = changes;
@@ -36,7 +36,7 @@ async function apply({ changes, most }: { changes: number; most: number }) {
   try {
     const file = join(folder, "policy.jsonc");
     await Deno.writeTextFile(file, JSON.stringify({ rules: [] }));
-    const applied = await runTask("operator/policy/policy_apply.ts", {
+    const applied = await runTask("agentops policy apply", {
       args: [file, "--expect", FINGERPRINT, "--yes"],
       environment: {
         SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,
@@ -49,7 +49,7 @@ async function apply({ changes, most }: { changes: number; most: number }) {
   }
 }
 
-Deno.test("policy:apply where a statement's time ends → halves its steps, goes on with these, and adds up what was changed", async () => {
+Deno.test("policy apply where a statement's time ends → halves its steps, goes on with these, and adds up what was changed", async () => {
   const { asked, left, code, output, errors } = await apply({ changes: 3_000, most: 1_300 });
   assert.equal(code, 0, errors);
   assert.deepEqual(asked, [5_000, 2_500, 1_250, 1_250, 1_250]);
@@ -58,7 +58,7 @@ Deno.test("policy:apply where a statement's time ends → halves its steps, goes
   assert.match(errors, /The statement took too long\. Going on with 1250 changes at a time\./);
 });
 
-Deno.test("policy:apply where a statement has no time for a single change → fails after a step of one, and nothing is changed", async () => {
+Deno.test("policy apply where a statement has no time for a single change → fails after a step of one, and nothing is changed", async () => {
   const { asked, left, code, errors } = await apply({ changes: 3, most: 0 });
   assert.equal(code, 1);
   assert.deepEqual(asked.slice(-3), [4, 2, 1]);

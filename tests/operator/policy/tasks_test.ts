@@ -7,7 +7,7 @@ import { printed } from "../run_report.ts";
 Deno.test.afterEach(endCreatedAgents);
 
 function policy(verb: "check" | "plan" | "apply" | "show", ...args: string[]) {
-  return runTask(`operator/policy/policy_${verb}.ts`, { args });
+  return runTask(`agentops policy ${verb}`, { args });
 }
 
 /** Writes a policy's file into a temporary folder, which is removed at the end of the test. */
@@ -29,7 +29,7 @@ async function writePolicy(value: object, comment = "who may reach whom") {
 const OPEN = { from: "tag:planner", to: "tag:builder", ports: [443], proto: "tcp" };
 const TEST = { from: "tag:planner", to: "tag:builder", port: 443, proto: "tcp", expect: "accept" };
 
-Deno.test("policy:check → passes, fails with what failed, needs --agents for tests of agents", async () => {
+Deno.test("policy check → passes, fails with what failed, needs --agents for tests of agents", async () => {
   await using right = await writePolicy({ rules: [OPEN], tests: [TEST] });
   const checked = await policy("check", right.file);
   assert.equal(checked.output, "1 rules. 1 tests passed.", checked.errors);
@@ -49,7 +49,7 @@ Deno.test("policy:check → passes, fails with what failed, needs --agents for t
   assert.match((await policy("check", named.file, "--agents", agents)).errors, /is not what/);
 });
 
-Deno.test("policy:plan, then policy:apply → what the plan said; policy:show → the file as written", async () => {
+Deno.test("policy plan, then policy apply → what the plan said; policy show → the file as written", async () => {
   const { id } = await createAgent("planner");
   const other = await createAgent("builder");
   await operatorRpc("set_agent_tags", { agent_id: id, tags: ["tag:planner"] });

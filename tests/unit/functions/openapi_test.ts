@@ -212,7 +212,7 @@ Deno.test("a link in the document → 302 with a location and no body; errors as
   }
 });
 
-Deno.test("/psk/keys, which only psk:reencrypt calls → not in the document", () => {
+Deno.test("/psk/keys, which only psk reencrypt calls → not in the document", () => {
   assert.ok(!JSON.stringify(DOCUMENTS).includes("psk/keys"));
 });
 

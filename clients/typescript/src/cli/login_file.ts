@@ -1,7 +1,10 @@
-import { chmod, mkdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
+import { mkdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import process from "node:process";
+import {
+  readPrivateFile,
+  settingsFolder,
+  writePrivateFile,
+} from "../../../../packages/command/private_file.ts";
 import { NotLoggedInError } from "./exit_codes.ts";
 
 /** Where to find the proof that a login enrols with. Each enrolment reads the proof again. */
@@ -47,10 +50,6 @@ export function oldLoginFile(): string {
   return join(settingsFolder(), "agent", "login.json");
 }
 
-function settingsFolder(): string {
-  return process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config");
-}
-
 /**
  * Throws NotLoggedInError if there is no login, and an error if other users can read it or if it
  * is damaged.
@@ -83,17 +82,8 @@ async function takeOver(): Promise<Login | null> {
 
 /** Returns null if the file does not exist. */
 async function readLoginFrom(file: string): Promise<Login | null> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw cause;
-  }
-  const { mode } = await stat(file);
-  if (process.platform !== "win32" && (mode & 0o077) !== 0) {
-    throw new Error(`Other users can read ${file}. Run: chmod 600 ${file}`);
-  }
+  const text = await readPrivateFile(file);
+  if (text === null) return null;
   const login = parseLogin(text);
   if (login === null) {
     throw new Error(
@@ -114,15 +104,7 @@ function parseLogin(text: string): Login | null {
 
 /** Writes the file. Other users cannot read it at any moment. */
 export async function writeLogin(login: Login): Promise<void> {
-  const file = loginFile();
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const written = `${file}.${process.pid}`;
-  await writeFile(written, JSON.stringify(login, null, 2) + "\n", {
-    mode: 0o600,
-  });
-  // `mode` above applies only to a new file.
-  await chmod(written, 0o600);
-  await rename(written, file);
+  await writePrivateFile(loginFile(), `${JSON.stringify(login, null, 2)}\n`);
   await removeFile(oldLoginFile());
 }
 

@@ -1009,7 +1009,7 @@ export interface operations {
             removed_agents: number;
             /** @description How much is left for the next call. 0: nothing. */
             remaining: number;
-            /** @description How many objects belong to no artifact but were kept, because they are more than 5% of the bucket: the database may be older than the bucket. They do not count in `remaining`. Look at them with `deno task fsck`, then send `remove_many_orphans`. */
+            /** @description How many objects belong to no artifact but were kept, because they are more than 5% of the bucket: the database may be older than the bucket. They do not count in `remaining`. Look at them with `agentops fsck`, then send `remove_many_orphans`. */
             orphans_held: number;
           };
         };

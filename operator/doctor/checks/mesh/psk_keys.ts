@@ -1,5 +1,5 @@
 import { encryptionKeyIdOf } from "../../../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
-import { MAKE_ENCRYPTION_KEY, runOwnTask } from "../../findings/remedies.ts";
+import { MAKE_ENCRYPTION_KEY, runOwn } from "../../findings/remedies.ts";
 import { unmade, unmadeByDatabase } from "../unmade.ts";
 import { type Facts, keyIdsOf } from "../../facts/facts.ts";
 import { wordsOf } from "../../facts/reply.ts";
@@ -36,7 +36,7 @@ export function checkPskKeys(facts: Facts): Finding[] {
         "PSK keys",
         `${count} PSKs or more are encrypted with the older encryption key ${keyId}.`,
         "Encrypt them again, then remove that encryption key from PSK_ENCRYPTION_KEYS.",
-        runOwnTask("psk:reencrypt"),
+        runOwn("psk reencrypt"),
       ));
     } else {
       findings.push(fault(

@@ -38,7 +38,7 @@ export function createOperation(platform: Platform): Operation {
   return defineOperation({
     summary: "Create an enrolment: which proofs give an agent key, and to which agents.",
     description: "`enrolment_id` and `jwks` together replace the public keys of a trust that has " +
-      "`jwks`. `deno task enrolment:limit` changes how many agents and bytes an enrolment may " +
+      "`jwks`. `agentops enrolment limit` changes how many agents and bytes an enrolment may " +
       "have. Nothing else of an enrolment ever changes.",
     tag: "Enrolment",
     callers: "the operator",

@@ -1,5 +1,5 @@
-import { proxyFetch } from "../clients/typescript/src/proxy/index.ts";
-import { CommandError } from "../packages/command/command_error.ts";
+import { proxyFetch } from "../../clients/typescript/src/proxy/index.ts";
+import { CommandError } from "../../packages/command/command_error.ts";
 
 let chosen: Promise<typeof fetch> | undefined;
 
