@@ -41,8 +41,11 @@ export async function startDashboard({ project, port }: DashboardOptions): Promi
       ending.abort();
       const closed = once(server, "close");
       server.close();
-      server.closeAllConnections();
+      server.closeIdleConnections();
+      // Answers under way end by themselves; a page that does not read its answer is not waited for.
+      const cut = setTimeout(() => server.closeAllConnections(), 1_000);
       await closed;
+      clearTimeout(cut);
     },
   };
 }

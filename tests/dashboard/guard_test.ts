@@ -104,7 +104,7 @@ Deno.test("a Host that somebody else has resolve to loopback → 421, with the r
   await withDashboard(async ({ url }) => {
     const { port } = new URL(url);
     for (
-      const host of [`evil.example:${port}`, "evil.example", "127.0.0.1", `127.0.0.1:1${port}`]
+      const host of [`evil.example:${port}`, "evil.example", "127.0.0.1", "127.0.0.1:1"]
     ) {
       assert.equal((await get(url, { headers: { host } })).status, 421, host);
     }
