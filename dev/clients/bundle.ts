@@ -47,9 +47,8 @@ export class DefaultJsonSchemaValidator {
   },
 };
 
-const CLIENT = "clients/typescript/src";
 /** Where `deno task mesh:build` puts the TCP/IP stack, relative to the folder of the sources. */
-const BUILT = `${CLIENT}/ip/built`;
+const BUILT = "packages/agent-peer/ip/built";
 
 /**
  * Puts the TCP/IP stack into the bundle, so that no bundler has to find a file. If the stack has
@@ -58,7 +57,7 @@ const BUILT = `${CLIENT}/ip/built`;
 const WITH_LWIP: esbuild.Plugin = {
   name: "with-lwip",
   setup(build) {
-    build.onLoad({ filter: /\/src\/ip\/read_lwip\.ts$/ }, async ({ path }) => {
+    build.onLoad({ filter: /\/agent-peer\/ip\/read_lwip\.ts$/ }, async ({ path }) => {
       const file = join(dirname(path), "built/lwip.wasm");
       const isBuilt = await access(file).then(() => true, () => false);
       if (!isBuilt) return null;
@@ -83,10 +82,10 @@ export const FOR_NODE = {
 } as const satisfies esbuild.BuildOptions;
 
 /**
- * Writes the package's modules to `target`: the library as `index.js`, the sandbox peer as
- * `mesh/index.js` with the program of its thread, `proxy/index.js`, and the command line as
- * `cli/main.js`. What each of them loads later goes into a folder `chunks/` beside it. They import
- * only Node's own modules.
+ * Writes the package's modules to `target`: the library as `agent-files/index.js`, the sandbox peer
+ * as `agent-peer/mesh/index.js` with the program of its thread, `agent-files/proxy/index.js`, and
+ * the command line as `cli/main.js`. What each of them loads later goes into a folder `chunks/`
+ * beside it. They import only Node's own modules.
  * Resolves to the licences of what they contain, as text. Throws CommandError.
  */
 export async function bundlePackage(sources: string, target: string): Promise<string> {
@@ -94,27 +93,27 @@ export async function bundlePackage(sources: string, target: string): Promise<st
   // The library also runs in browsers and workers, so it shares no chunks with the command line.
   const library = await bundle(sources, {
     ...split,
-    entryPoints: [`${CLIENT}/index.ts`],
-    outdir: target,
+    entryPoints: ["packages/agent-files/index.ts"],
+    outdir: join(target, "agent-files"),
     platform: "neutral",
     mainFields: ["module", "main"],
   });
   const sandboxPeer = await bundle(sources, {
     ...split,
     ...FOR_NODE,
-    entryPoints: [`${CLIENT}/mesh/index.ts`, `${CLIENT}/mesh/worker.ts`],
-    outdir: join(target, "mesh"),
+    entryPoints: ["packages/agent-peer/mesh/index.ts", "packages/agent-peer/mesh/worker.ts"],
+    outdir: join(target, "agent-peer/mesh"),
   });
   const proxy = await bundle(sources, {
     ...split,
     ...FOR_NODE,
-    entryPoints: [`${CLIENT}/proxy/index.ts`],
-    outdir: join(target, "proxy"),
+    entryPoints: ["packages/agent-files/proxy/index.ts"],
+    outdir: join(target, "agent-files/proxy"),
   });
   const commandLine = await bundle(sources, {
     ...split,
     ...FOR_NODE,
-    entryPoints: [`${CLIENT}/cli/main.ts`],
+    entryPoints: ["packages/cli/main.ts"],
     outdir: join(target, "cli"),
   });
   return licencesText([...library, ...sandboxPeer, ...proxy, ...commandLine]);
@@ -124,7 +123,7 @@ export async function bundlePackage(sources: string, target: string): Promise<st
 export async function bundleCommandLine(sources: string, file: string): Promise<string> {
   const packages = await bundle(sources, {
     ...FOR_NODE,
-    entryPoints: [`${CLIENT}/cli/main.ts`],
+    entryPoints: ["packages/cli/main.ts"],
     outfile: file,
     minify: true,
   });

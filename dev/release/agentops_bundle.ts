@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type * as esbuild from "esbuild";
-import { readOwnMigrations } from "../../operator/connection/own_migrations.ts";
-import { readCheckout } from "../../operator/doctor/facts/checkout.ts";
+import { readOwnMigrations } from "../../packages/operator/connection/own_migrations.ts";
+import { readCheckout } from "../../packages/operator/doctor/facts/checkout.ts";
 import { bundle, FOR_NODE, licencesText, readLicence } from "../clients/bundle.ts";
 
 /** Packages that the functions load for requests which `agentops` never sends to itself. */
@@ -11,10 +11,11 @@ const LEFT_OUT = /^(?:@supabase\/supabase-js|@modelcontextprotocol\/|hash-wasm$|
 /** Modules that read a clone, or need Deno. The released program has what they read. */
 function withClone(sources: string): esbuild.Plugin {
   const contents: Readonly<Record<string, () => Promise<string>>> = {
-    "operator/connection/own_migrations.ts": async () =>
+    "packages/operator/connection/own_migrations.ts": async () =>
       constant("readOwnMigrations", await readOwnMigrations()),
-    "operator/doctor/facts/checkout.ts": async () => constant("readCheckout", await readCheckout()),
-    "operator/dashboard/read_asset.ts": async () => {
+    "packages/operator/doctor/facts/checkout.ts": async () =>
+      constant("readCheckout", await readCheckout()),
+    "packages/operator/dashboard/read_asset.ts": async () => {
       const assets = await readAssets(sources);
       return `const ASSETS = ${JSON.stringify(assets)};
 export async function readAsset(name) {
@@ -22,10 +23,10 @@ export async function readAsset(name) {
 }`;
     },
     // The doctor asks the functions' code for its OpenAPI documents. It serves nothing else.
-    "supabase/functions/_shared/process_end.ts": () =>
+    "supabase/functions/_shared/request/process_end.ts": () =>
       Promise.resolve("export function onProcessEnd() {}"),
     // STATE_DIR is below the folder in which the program runs.
-    "local/project.ts": () =>
+    "packages/local/project.ts": () =>
       Promise.resolve('import process from "node:process";\nexport const PROJECT = process.cwd();'),
   };
   return {
@@ -47,7 +48,7 @@ export async function ${name}() {
 }
 
 async function readAssets(sources: string): Promise<Record<string, string>> {
-  const folder = join(sources, "operator/dashboard/assets");
+  const folder = join(sources, "packages/operator/dashboard/assets");
   const files = await readdir(folder);
   const assets = files.map(async (file) => [file, await readFile(join(folder, file), "utf8")]);
   const cytoscape = join(sources, "node_modules/cytoscape/dist/cytoscape.esm.min.mjs");
@@ -86,7 +87,7 @@ export async function bundleOperatorProgram(sources: string, file: string): Prom
     plugins: [withClone(sources), WITHOUT_PACKAGES],
     // The other form of jsonc-parser loads its own files by paths that no bundler finds.
     mainFields: ["module", "main"],
-    entryPoints: ["operator/agentops/main.ts"],
+    entryPoints: ["packages/operator/agentops/main.ts"],
     outfile: file,
     minify: true,
   });

@@ -1,15 +1,16 @@
 import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { installPackages } from "../clients/install_packages.ts";
 
 /** The folders with the sources of `agentops`, relative to the project. */
 const SOURCES = [
-  "clients/typescript/src",
-  "local",
-  "operator",
+  "packages/agent-files",
+  "packages/agent-peer",
   "packages/command",
+  "packages/local",
+  "packages/operator",
   "supabase/functions",
 ];
 

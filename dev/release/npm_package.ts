@@ -24,7 +24,7 @@ export const OPERATOR_PROGRAM = "agentops.mjs";
 export async function packNpmPackage(options: NpmPackageOptions): Promise<void> {
   const { private: _private, scripts: _scripts, devDependencies: _bundled, ...manifest } =
     await readManifest();
-  await pack({ ...manifest, ...publishedFields(options, "clients/typescript") }, options, [
+  await pack({ ...manifest, ...publishedFields(options, "packages/agent-files") }, options, [
     [join(CLIENT, "dist"), "dist"],
     [join(CLIENT, "README.md"), "README.md"],
   ]);
@@ -41,7 +41,7 @@ export async function packOperatorProgram(
     description: "The operator's program for agent artifacts and the agent mesh.",
     ...{ type: "module", engines, bin: { agentops: `./${OPERATOR_PROGRAM}` } },
   };
-  await pack({ ...manifest, ...publishedFields(options, "operator") }, options, [
+  await pack({ ...manifest, ...publishedFields(options, "packages/operator") }, options, [
     [program, OPERATOR_PROGRAM],
   ]);
 }

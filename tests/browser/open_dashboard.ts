@@ -1,6 +1,6 @@
 /** Opens the stack's dashboard in a new browser, and records the browser's complaints. */
 import axe from "axe-core";
-import { startDashboard } from "../../operator/dashboard/server.ts";
+import { startDashboard } from "../../packages/operator/dashboard/server.ts";
 import { SUPABASE_URL } from "../conformance/client.ts";
 import { type Page, withPage } from "./chromium.ts";
 

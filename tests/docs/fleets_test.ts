@@ -18,7 +18,7 @@ import { Issuer, type TokenClaims } from "../conformance/enrolment/issuer.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
-import { tenantClaimsOf } from "../../supabase/functions/_shared/issuers/shared_issuers.ts";
+import { tenantClaimsOf } from "../../supabase/functions/_shared/identity/issuers/shared_issuers.ts";
 
 Deno.test.afterEach(endMadeEnrolments);
 

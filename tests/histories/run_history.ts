@@ -5,7 +5,7 @@ import {
   openStateDirectory,
   readEnvironment,
   runTask,
-} from "../stack/stack_process.ts";
+} from "../../packages/local/tests/stack/stack_process.ts";
 import type { Client } from "./clients/client.ts";
 import { assembleFleet } from "./fleet.ts";
 import type { Entry } from "./history.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import {
   awaitOk,
   launch,
@@ -12,7 +12,7 @@ import {
   readEnvironment,
   recordedPids,
   runTask,
-} from "../stack/stack_process.ts";
+} from "../../packages/local/tests/stack/stack_process.ts";
 
 const PATIENCE_MILLISECONDS = 60_000;
 const AGENTS = 120;

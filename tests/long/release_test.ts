@@ -146,7 +146,7 @@ for grant in files.inbox():
       }
       assert.match(licences, /^lwip \S+\n[\s\S]*Swedish Institute of Computer Science/m);
       assert.ok(manifest.exports["./mesh"] !== undefined);
-      const worker = await readFile(join(package_, "dist/mesh/worker.js"), "utf8");
+      const worker = await readFile(join(package_, "dist/agent-peer/mesh/worker.js"), "utf8");
       assert.ok(!worker.includes("has not been built"), "the TCP/IP stack is in the package");
     },
   );

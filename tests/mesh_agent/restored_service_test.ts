@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { RestorableStack } from "../long/restore/restorable_stack.ts";
-import { runTask } from "../stack/stack_process.ts";
+import { runTask } from "../../packages/local/tests/stack/stack_process.ts";
 import { eventually } from "../wireguard/hosts/run_program.ts";
 import { type Deployment, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { listen, reaches } from "../wireguard/hosts/probes.ts";

@@ -6,7 +6,7 @@
  * imports nothing that needs a local stack.
  */
 import type postgres from "postgres";
-import type { AgentFiles } from "../../clients/typescript/src/index.ts";
+import type { AgentFiles } from "../../packages/agent-files/index.ts";
 import type { Effect } from "../../supabase/functions/_shared/operations/operation.ts";
 import type { OPERATIONS as ARTIFACTS } from "../../supabase/functions/agent-artifacts/app.ts";
 import type { OPERATIONS as MESH } from "../../supabase/functions/agent-mesh/app.ts";
@@ -127,9 +127,9 @@ export interface Card<Of extends Cast = Cast> {
   readonly isLast?: true;
   readonly tool: Tool | "none: for programs" | "none: for the operator";
   /**
-   * Whether `agentops restore after` lists a request whose change a restore loses. It lists none that only
-   * reads, that agents and timers repeat by themselves, or that counts. A function arranges a
-   * listed change, for the exercise of a restore.
+   * Whether `agentops restore after` lists a request whose change a restore loses. It lists none
+   * that only reads, that agents and timers repeat by themselves, or that counts. A function arranges
+   * a listed change, for the exercise of a restore.
    */
   readonly afterRestore:
     | "listed"

@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { withTestFiles } from "../../dev/checks/test_files.ts";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import type { KeptPromise } from "./kept_promise.ts";
 
 export const FOLDER = "tests/promises";

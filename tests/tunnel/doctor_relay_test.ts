@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { freePort } from "../../local/processes/free_port.ts";
-import type { Finding } from "../../operator/doctor/findings/finding.ts";
-import { Deployment, remedyIn } from "../doctor/deployment.ts";
+import { freePort } from "../../packages/local/processes/free_port.ts";
+import type { Finding } from "../../packages/operator/doctor/findings/finding.ts";
+import { Deployment, remedyIn } from "../../packages/operator/tests/doctor/deployment.ts";
 import { SERVICE_TOKEN, startCredentialsService } from "../own_function/relay/relays.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
-import { runTask } from "../stack/stack_process.ts";
+import { runTask } from "../../packages/local/tests/stack/stack_process.ts";
 import { makeCertificate } from "./relay/certificate.ts";
 import { Coturn } from "./relay/coturn.ts";
 

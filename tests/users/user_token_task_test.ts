@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { send } from "../conformance/client.ts";
-import { runTask } from "../stack/stack_process.ts";
+import { runTask } from "../../packages/local/tests/stack/stack_process.ts";
 import { newName } from "./signed_in.ts";
 
 function userToken(...args: string[]) {

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import type { ErrorCode } from "../_shared/errors.ts";
+import type { ErrorCode } from "../_shared/request/errors.ts";
 import type { Platform } from "../_shared/operations/operation.ts";
-import { publicUrl } from "../_shared/request/public_origin.ts";
-import type { CallerArgument } from "../_shared/request/caller.ts";
-import { sha256Hex } from "../_shared/secrets.ts";
+import { publicUrl } from "../_shared/request/reading/public_origin.ts";
+import type { CallerArgument } from "../_shared/identity/callers/caller.ts";
+import { sha256Hex } from "../_shared/identity/secrets.ts";
 import { sentArtifactId, sentExpiry, sentKey, sentMime, sentSha256, sentSize } from "./fields.ts";
 import type { ArtifactsSettings } from "./settings.ts";
 import { createObjectStore } from "./storage/object_store.ts";

@@ -1,6 +1,6 @@
 /** The field rules of artifacts and grants, and the shapes that several operations answer with. */
 import * as z from "zod";
-import { sentAgentId, sentTimestamp, tag, wellFormedText } from "../_shared/fields.ts";
+import { sentAgentId, sentTimestamp, tag, wellFormedText } from "../_shared/request/fields.ts";
 
 const MAX_KEY_BYTES = 1024;
 

@@ -1,6 +1,6 @@
-import type { CallerArgument } from "../_shared/request/caller.ts";
-import type { CallDatabase } from "../_shared/upstream/database.ts";
-import { ServiceError } from "../_shared/errors.ts";
+import type { CallerArgument } from "../_shared/identity/callers/caller.ts";
+import type { CallDatabase } from "../_shared/data/database.ts";
+import { ServiceError } from "../_shared/request/errors.ts";
 import {
   type MeshConfiguration,
   type MeshState,
@@ -15,7 +15,7 @@ import {
   type PskOwner,
 } from "./wireguard/psk_encryption.ts";
 import type { EncryptionKeys } from "./wireguard/encryption_key.ts";
-import { configVersion } from "../_shared/waiting/config_version.ts";
+import { configVersion } from "../_shared/operations/waiting/config_version.ts";
 import { requireEncryptionKeys } from "./encryption_keys.ts";
 
 interface EncryptedPeerState extends PeerState {

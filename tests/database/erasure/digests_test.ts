@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { deleteArtifact, grant, open, publish, sha256 } from "../../conformance/artifacts.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { withStackDatabase } from "../connection.ts";
 import { castTest, columnsWith } from "./cast.ts";
 

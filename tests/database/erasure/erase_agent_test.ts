@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { artifactTest, grant, publish } from "../../conformance/artifacts.ts";
 import { type Answer, operatorRpc, post, succeed } from "../../conformance/client.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { withStackDatabase } from "../connection.ts";
 import { bringToLife, castTest, columnsWith, putTrust } from "./cast.ts";
 

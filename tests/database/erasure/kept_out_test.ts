@@ -17,7 +17,7 @@ import {
   tryEnrol,
   use,
 } from "../../conformance/enrolment/enrolments.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { signIn } from "../../users/signed_in.ts";
 import { withStackDatabase } from "../connection.ts";
 import { columnsWith } from "./cast.ts";

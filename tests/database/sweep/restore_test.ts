@@ -6,7 +6,9 @@ import { commit, publish, register } from "../own_artifacts.ts";
 import { NOTHING_TO_DO, type OwnStack, withOwnStack } from "../own_stack.ts";
 import type { Swept } from "./sweeping.ts";
 
-const AGENTOPS = fileURLToPath(new URL("../../../operator/agentops/main.ts", import.meta.url));
+const AGENTOPS = fileURLToPath(
+  new URL("../../../packages/operator/agentops/main.ts", import.meta.url),
+);
 
 /** Copies the current rows. Returns a function that restores them. */
 async function backUp(sql: postgres.Sql): Promise<() => Promise<void>> {

@@ -19,7 +19,7 @@ import {
   revokeAll,
 } from "../../conformance/enrolment/enrolments.ts";
 import { inboxIds, newTag, setTags } from "../../conformance/tags/tagged.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { newName as newUser, signIn } from "../../users/signed_in.ts";
 import { columnsWith } from "../erasure/cast.ts";
 

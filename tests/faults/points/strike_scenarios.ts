@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
 import { SUPERUSER_URL } from "../../database/connection.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { WAITING } from "../../operations/card.ts";
 import { scenariosOfCards } from "./card_scenarios.ts";
 import { KILLS, REVEALING_TROUBLES, TROUBLES } from "./faults.ts";

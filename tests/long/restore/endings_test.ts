@@ -1,7 +1,7 @@
 /** Whatever was ended after a backup is ended again after its restore, by the record alone. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { diagnose } from "../../../operator/doctor/diagnose.ts";
+import { diagnose } from "../../../packages/operator/doctor/diagnose.ts";
 import { arrangeEndings, assertEnded } from "./endings.ts";
 import { task } from "./requests.ts";
 import { RestorableStack } from "./restorable_stack.ts";

@@ -1,6 +1,6 @@
 /** docs/runbook.md, "Move to another project": the other server has had fewer transactions. */
 import assert from "node:assert/strict";
-import { AgentFiles } from "../../../clients/typescript/src/index.ts";
+import { AgentFiles } from "../../../packages/agent-files/index.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
 import { countTransactions, moveProject } from "./other_cluster.ts";
 import { RestorableStack } from "./restorable_stack.ts";

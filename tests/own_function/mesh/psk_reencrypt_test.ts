@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { programOf } from "../../stack/stack_process.ts";
+import { programOf } from "../../../packages/local/tests/stack/stack_process.ts";
 import { randomBytes } from "node:crypto";
 import {
   type Agent,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/2020";
 import addFormats from "ajv-formats";
-import { readDocument } from "../../../operator/doctor/facts/openapi_document.ts";
+import { readDocument } from "../../../packages/operator/doctor/facts/openapi_document.ts";
 
 interface Content {
   readonly schema: object;

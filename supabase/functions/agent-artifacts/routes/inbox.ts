@@ -6,7 +6,7 @@ import {
   sentTimestamp,
   subject,
   waitSeconds,
-} from "../../_shared/fields.ts";
+} from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
@@ -16,7 +16,7 @@ import {
   INBOX_POSITION,
   POSITION_RULE,
   SENT_INBOX_POSITION,
-} from "../../_shared/waiting/positions.ts";
+} from "../../_shared/operations/waiting/positions.ts";
 import {
   CURSOR,
   nextCursor,
@@ -96,7 +96,9 @@ export function createOperation(platform: Platform): Operation {
       if (input.wait_seconds === 0) {
         return await relayDatabase("list_inbox", question, "grants");
       }
-      const { answerWithNews } = await import("../../_shared/waiting/answer_with_news.ts");
+      const { answerWithNews } = await import(
+        "../../_shared/operations/waiting/answer_with_news.ts"
+      );
       return await answerWithNews<z.output<typeof response>>(platform, {
         ask: () => callDatabase("list_inbox", question),
         hasNews: ({ grants }) => grants.length > 0,

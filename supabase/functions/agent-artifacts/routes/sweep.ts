@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { limit } from "../../_shared/fields.ts";
+import { limit } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
