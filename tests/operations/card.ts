@@ -128,8 +128,8 @@ export interface Card<Of extends Cast = Cast> {
   readonly tool: Tool | "none: for programs" | "none: for the operator";
   /**
    * Whether `agentops restore after` lists a request whose change a restore loses. It lists none
-   * that only reads, that agents and timers repeat by themselves, or that counts. A function arranges
-   * a listed change, for the exercise of a restore.
+   * that only reads, that agents and timers repeat by themselves, or that counts. A function
+   * arranges a listed change, for the exercise of a restore.
    */
   readonly afterRestore:
     | "listed"

@@ -79,9 +79,9 @@ Deno.test("testNames() → of tests, wrapped tests and steps; none of what is ig
 
 Deno.test("testFilesOf() → the files of the tasks that run, without those ignored and those of other tasks", async () => {
   const tasks = {
-    one: "x.ts --stacks=3 --ignore=tests/unit/documents tests/unit",
-    two: "x.ts tests/promises",
-    three: "x.ts tests/users",
+    one: { command: "x.ts --stacks=3 --ignore=tests/unit/documents tests/unit" },
+    two: { command: "x.ts tests/promises" },
+    three: { command: "x.ts tests/users" },
   };
   const files = await testFilesOf('suite "${deno[@]}" task one\n# task three\nbegin two\n', tasks);
   assert.ok(files.has("tests/unit/names_test.ts"));

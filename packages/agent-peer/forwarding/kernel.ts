@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { pause } from "../../agent-files/http/retries.ts";
+import { pause } from "../platform.ts";
 
 /** What the kernel's WireGuard knows of a peer. */
 export interface KernelPeer {

@@ -2,7 +2,7 @@
  * Finds paths to peers that the kernel's interface does not reach by itself, and has their packets
  * forwarded. While the kernel reaches all peers, this opens no socket and sends no request.
  */
-import { pause } from "../../agent-files/http/retries.ts";
+import { pause } from "../platform.ts";
 import { parseEndpoint } from "../paths/places/address_kinds.ts";
 import { openUdpSocket } from "../wireguard/sockets/open_udp_socket.ts";
 import { systemSurroundings } from "../wireguard/system_surroundings.ts";

@@ -1,4 +1,4 @@
-import { AgentError } from "../../agent-files/errors/agent_error.ts";
+import { AgentError } from "../service.ts";
 import type { ForwardedPeer } from "./agent/path_file.ts";
 
 export interface PathNews {

@@ -1,7 +1,5 @@
-import type { MeshConfiguration } from "../../agent-files/contract/types.ts";
+import { AgentError, type Connection, type MeshConfiguration } from "../service.ts";
 import { type Network, parseNetwork } from "../wireguard/routing/networks.ts";
-import { AgentError } from "../../agent-files/errors/agent_error.ts";
-import type { Connection } from "../../agent-files/http/connection.ts";
 import type { RelayAnswer } from "../paths/paths.ts";
 
 type MeshPeer = MeshConfiguration["peers"][number];

@@ -1,4 +1,4 @@
-import { nodeModule } from "../../agent-files/platform/node_module.ts";
+import { nodeModule } from "../platform.ts";
 
 /** Below this module, where `deno task mesh:build` puts it. */
 const FILE = new URL("./built/lwip.wasm", import.meta.url);

@@ -14,7 +14,7 @@ export { MeshError, type MeshErrorCode } from "./mesh_error.ts";
 export { TcpError, type TcpErrorCode } from "../ip/tcp_error.ts";
 export type { MeshConn, NetAddr } from "./sockets/conn.ts";
 export type { MeshSocket } from "./sockets/mesh_socket.ts";
-export { AgentError } from "../../agent-files/errors/agent_error.ts";
+export { AgentError } from "../service.ts";
 
 /** The program of the engine's thread, beside this file. */
 const PROGRAM = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";

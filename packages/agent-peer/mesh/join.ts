@@ -1,5 +1,4 @@
-import { Connection } from "../../agent-files/http/connection.ts";
-import type { CallerOptions } from "../../agent-files/http/connection_options.ts";
+import { type CallerOptions, Connection } from "../service.ts";
 import type { OpenEngine } from "./engine/engine.ts";
 import { Member } from "./member.ts";
 import { Mesh } from "./mesh.ts";

@@ -1,11 +1,11 @@
-import type {
-  MeshConfiguration,
-  MeshEvent,
-  Peer,
-  SentPath,
-} from "../../agent-files/contract/types.ts";
-import { AgentError } from "../../agent-files/errors/agent_error.ts";
-import type { Connection } from "../../agent-files/http/connection.ts";
+import {
+  AgentError,
+  type Connection,
+  type MeshConfiguration,
+  type MeshEvent,
+  type Peer,
+  type SentPath,
+} from "../service.ts";
 import type { Engine, EngineOptions, OpenEngine } from "./engine/engine.ts";
 import { TcpError } from "../ip/tcp_error.ts";
 import { MeshError } from "./mesh_error.ts";

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { pause } from "../../../agent-files/http/retries.ts";
+import { pause } from "../../platform.ts";
 
 /** The configuration file of the reference agent. It changes with each new configuration. */
 export class ConfigurationFile {

@@ -2,7 +2,7 @@
  * An engine carries packets: WireGuard, the paths to peers, TCP/IP, and the filter between them. It
  * does not call the service: its owner passes it configurations.
  */
-import type { MeshConfiguration } from "../../../agent-files/contract/types.ts";
+import type { MeshConfiguration } from "../../service.ts";
 import type { RelayAnswer } from "../../paths/paths.ts";
 import type { NeighbourUse } from "../../ip/shares/neighbour_shares.ts";
 import type { ByteStream, RemotePort } from "../byte_stream.ts";

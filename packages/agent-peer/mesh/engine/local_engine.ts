@@ -1,4 +1,4 @@
-import type { MeshConfiguration } from "../../../agent-files/contract/types.ts";
+import type { MeshConfiguration } from "../../service.ts";
 import { PacketFilter } from "../../ip/filter/packet_filter.ts";
 import { IpStack } from "../../ip/ip_stack.ts";
 import { readLwip } from "../../ip/read_lwip.ts";

@@ -1,4 +1,4 @@
-import type { MeshConfiguration } from "../../../agent-files/contract/types.ts";
+import type { MeshConfiguration } from "../../service.ts";
 import type { FilterRules } from "../../ip/filter/packet_filter.ts";
 
 /** The address of a network, without the prefix length. */

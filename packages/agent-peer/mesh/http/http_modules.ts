@@ -1,4 +1,4 @@
-import { nodeModule } from "../../../agent-files/platform/node_module.ts";
+import { nodeModule } from "../../platform.ts";
 
 export interface HttpModules {
   readonly http: typeof import("node:http");

@@ -1,13 +1,14 @@
-import type {
-  MeshAnswer,
-  MeshConfiguration,
-  MeshEvent,
-  SentPath,
-} from "../../../agent-files/contract/types.ts";
-import { postAndWait, restAfterWait } from "../../../agent-files/follow/waiting.ts";
-import { AgentError } from "../../../agent-files/errors/agent_error.ts";
-import type { Connection } from "../../../agent-files/http/connection.ts";
-import { pause } from "../../../agent-files/http/retries.ts";
+import {
+  AgentError,
+  type Connection,
+  type MeshAnswer,
+  type MeshConfiguration,
+  type MeshEvent,
+  postAndWait,
+  restAfterWait,
+  type SentPath,
+} from "../../service.ts";
+import { pause } from "../../platform.ts";
 import { NamedPaths } from "./named_paths.ts";
 
 type News = MeshAnswer<"/wait">;

@@ -1,4 +1,4 @@
-import type { MeshConfiguration } from "../../../agent-files/contract/types.ts";
+import type { MeshConfiguration } from "../../service.ts";
 import { reasonOf } from "../../paths/describe_path.ts";
 import type { PeerState } from "../engine/engine.ts";
 import { addressOf } from "../engine/rules.ts";

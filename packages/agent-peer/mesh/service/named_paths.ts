@@ -1,4 +1,4 @@
-import type { SentPath } from "../../../agent-files/contract/types.ts";
+import type { SentPath } from "../../service.ts";
 
 /** The most paths that a request accepts. */
 const MOST_PATHS = 64;

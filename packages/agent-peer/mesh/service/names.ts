@@ -1,4 +1,4 @@
-import type { MeshConfiguration } from "../../../agent-files/contract/types.ts";
+import type { MeshConfiguration } from "../../service.ts";
 import { addressOf } from "../engine/rules.ts";
 import { formatAddress, parseAddress } from "../../ip/addresses.ts";
 

@@ -1,4 +1,4 @@
-import type { Peer } from "../../../agent-files/contract/types.ts";
+import type { Peer } from "../../service.ts";
 import type { Registration } from "./registration.ts";
 
 export interface RegistrarOptions {

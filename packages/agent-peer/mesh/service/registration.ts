@@ -1,6 +1,4 @@
-import type { Netmap, Peer } from "../../../agent-files/contract/types.ts";
-import { AgentError } from "../../../agent-files/errors/agent_error.ts";
-import type { Connection } from "../../../agent-files/http/connection.ts";
+import { AgentError, type Connection, type Netmap, type Peer } from "../../service.ts";
 
 /**
  * Remembers what this process has registered, to detect a later registration by another process.

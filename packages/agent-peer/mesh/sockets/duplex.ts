@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { nodeModule } from "../../../agent-files/platform/node_module.ts";
+import { nodeModule } from "../../platform.ts";
 import type { ByteStream } from "../byte_stream.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** The messages between the thread of the application and that of the engine. */
-import type { MeshConfiguration } from "../../../agent-files/contract/types.ts";
+import type { MeshConfiguration } from "../../service.ts";
 import type { EngineOptions, PeerState } from "../engine/engine.ts";
 import type { RelayAnswer } from "../../paths/paths.ts";
 import type { RemotePort } from "../byte_stream.ts";

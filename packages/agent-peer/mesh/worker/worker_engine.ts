@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import type { MeshConfiguration } from "../../../agent-files/contract/types.ts";
+import type { MeshConfiguration } from "../../service.ts";
 import type {
   Accept,
   ConnectTo,

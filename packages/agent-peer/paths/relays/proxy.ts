@@ -1,5 +1,4 @@
-import { isExcepted } from "../../../agent-files/proxy/no_proxy.ts";
-import { noProxyVariable, proxyVariable } from "../../../agent-files/proxy/proxy_variables.ts";
+import { isExcepted, noProxyVariable, proxyVariable } from "../../platform.ts";
 
 /**
  * The HTTP proxy for a TURN server: the one given or, if that is undefined, the one that

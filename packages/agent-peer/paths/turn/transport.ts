@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { Buffer } from "node:buffer";
-import { credentialOf } from "../../../agent-files/proxy/credential.ts";
+import { credentialOf } from "../../platform.ts";
 import { padded } from "../stun/message.ts";
 
 /** A connection to a TURN server. A stream also keeps the order and the bounds of messages. */
