@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { filesBelow, PROJECT } from "./rooms.ts";
+import { filesOfHouses, PROJECT } from "./rooms.ts";
 
 /** The files that read the environment, and what. Only one reads the local stack's settings. */
 const READERS: Readonly<Record<string, string>> = {
@@ -22,8 +22,9 @@ const READERS: Readonly<Record<string, string>> = {
   "dev/release/main.ts": "which repository",
 };
 
-Deno.test("local, operator and dev → the environment is read in the files that are listed, and nowhere else", async () => {
-  const files = (await Promise.all(["local", "operator", "dev"].map(filesBelow))).flat();
+Deno.test("the local stack, the operator's program and dev → the environment is read in the files that are listed, and nowhere else", async () => {
+  const houses = /^(?:packages\/(?:local|operator)|dev)\//;
+  const files = (await filesOfHouses()).filter((file) => houses.test(file));
   const texts = await Promise.all(
     files.filter((file) => file.endsWith(".ts"))
       .map(async (file) => [file, await readFile(join(PROJECT, file), "utf8")] as const),

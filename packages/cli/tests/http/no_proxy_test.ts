@@ -8,7 +8,7 @@ import { runProgram } from "../../../local/processes/run_program.ts";
 import { isExcepted } from "../../../agent-files/proxy/no_proxy.ts";
 import { proxyForRelays } from "../../../agent-peer/paths/relays/proxy.ts";
 import { runTask } from "../../../local/tests/stack/stack_process.ts";
-import { filesBelow } from "../../../../tests/unit/rooms.ts";
+import { filesOfHouses } from "../../../../tests/unit/rooms.ts";
 import { Desk } from "../desk.ts";
 import { ForwardProxy } from "../../../../clients/python/tests/forward_proxy.ts";
 import { type Form, FORMS } from "../../../agent-files/tests/http/no_proxy_forms.ts";
@@ -142,7 +142,8 @@ for (const noProxy of ["127.0.0.0/8", "10.0.0.0/8 127.0.0.1", "*"]) {
 }
 
 Deno.test("every request of the operator's tasks → by operatorFetch(), which decides by the same table", async () => {
-  const files = (await filesBelow("packages/operator")).filter((file) => file.endsWith(".ts"));
+  const files = (await filesOfHouses())
+    .filter((file) => file.startsWith("packages/operator/") && file.endsWith(".ts"));
   const sources = await Promise.all(files.map((file) => Deno.readTextFile(join(PROJECT, file))));
   const sending = sources.filter((source) => /(?<![.\w])fetch\(/.test(source));
   assert.ok(sending.length >= 6, `${sending.length} files`);
