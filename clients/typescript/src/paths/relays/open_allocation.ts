@@ -1,6 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { UdpOptions, UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
 import type { Endpoint, Surroundings } from "../../wireguard/surroundings.ts";
+import { localAddresses as systemAddresses } from "../places/local_addresses.ts";
 import { Allocation } from "../turn/allocation.ts";
 import { openTurnStream, type TurnTransport } from "../turn/transport.ts";
 import { openTurnUdp } from "../turn/udp_transport.ts";
@@ -9,7 +10,8 @@ import type { Attempt } from "./attempts.ts";
 export interface RelayOptions {
   readonly surroundings: Surroundings;
   readonly openSocket: (options: UdpOptions) => Promise<UdpSocket>;
-  readonly localAddresses: () => string[];
+  /** Default: the addresses of this machine. */
+  readonly localAddresses?: () => string[];
   readonly lookUp: (name: string) => Promise<readonly string[]>;
   /** PEM certificates that replace the system's. */
   readonly ca?: string;
@@ -52,7 +54,7 @@ export async function openAllocation(
 
 export async function openTransport(
   { transport, host, port, proxy }: Attempt,
-  { openSocket, localAddresses, lookUp, ca, onMessage, onClose }:
+  { openSocket, localAddresses = systemAddresses, lookUp, ca, onMessage, onClose }:
     & Omit<RelayOptions, "onDatagram">
     & {
       readonly onMessage: (message: Uint8Array) => void;
