@@ -7,10 +7,9 @@ interface Globals {
   readonly setImmediate?: (run: () => void) => unknown;
 }
 
-const { setImmediate } = globalThis as Globals;
-
 /** Runs a function at the end of this turn of the event loop, or soon after. */
 export function atEndOfTurn(run: () => void): void {
+  const { setImmediate } = globalThis as Globals;
   if (setImmediate === undefined) queueMicrotask(run);
   else setImmediate(run);
 }

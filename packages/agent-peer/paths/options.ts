@@ -22,6 +22,10 @@ export interface PathsOptions {
   readonly onChange: () => void;
   /** Default: opens a UDP socket of the system. */
   readonly openSocket?: (options: UdpOptions) => Promise<UdpSocket>;
+  /** Default: the addresses of this machine that others could reach. */
+  readonly localAddresses?: () => string[];
+  /** All addresses of a name. Rejects if it has none. Default: asks the system. */
+  readonly lookUp?: (name: string) => Promise<readonly string[]>;
 }
 
 export interface PathPeer extends Omit<PeerConfiguration, "endpoints">, Whereabouts {}

@@ -32,8 +32,8 @@ import { addressesToPermit, candidatesOf, type Whereabouts } from "./peers/candi
 import { Improver } from "./peers/improver.ts";
 import { DIRECT, Ranks } from "./peers/ranks.ts";
 import { type PathReport, reportOf } from "./peers/reports.ts";
-import { localAddresses } from "./places/local_addresses.ts";
-import { lookUp, Names } from "./places/names.ts";
+import { localAddresses as systemAddresses } from "./places/local_addresses.ts";
+import { lookUp as systemLookUp, Names } from "./places/names.ts";
 import { NetworkWatch } from "./places/network_watch.ts";
 import { ownEndpoints, type Place } from "./places/own_endpoints.ts";
 import type { IceServer, RelayAnswer } from "./relays/ice_servers.ts";
@@ -73,7 +73,8 @@ export class Paths {
   private constructor(options: PathsOptions) {
     this.#options = options;
     const { surroundings, iceServers, openSocket = openUdpSocket, ca, proxy } = options;
-    this.#names = new Names({ surroundings, onChange: () => this.#onNames() });
+    const { localAddresses = systemAddresses, lookUp = systemLookUp } = options;
+    this.#names = new Names({ surroundings, lookUp, onChange: () => this.#onNames() });
     this.#network = new NetworkWatch(surroundings, localAddresses);
     this.#reflections = new Reflections({
       surroundings,
@@ -90,6 +91,7 @@ export class Paths {
           ...hooks,
           surroundings,
           openSocket,
+          localAddresses,
           lookUp,
           ...(ca !== undefined && { ca }),
           onDatagram: (datagram, from) => this.#tunnel?.receiveDatagram(datagram, from),

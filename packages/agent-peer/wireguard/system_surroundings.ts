@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Surroundings } from "./surroundings.ts";
 
 /** The clocks, timers and random numbers of this machine. */
@@ -9,7 +8,7 @@ export function systemSurroundings(): Surroundings {
       wall: () => Date.now(),
     }),
     unixTime: () => Date.now(),
-    randomBytes: (length) => new Uint8Array(randomBytes(length)),
+    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     after(milliseconds, action) {
       const timer = setTimeout(action, milliseconds);
       return () => clearTimeout(timer);

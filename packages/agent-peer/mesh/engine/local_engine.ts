@@ -5,7 +5,7 @@ import { readLwip } from "../../ip/read_lwip.ts";
 import { NeighbourShares } from "../../ip/shares/neighbour_shares.ts";
 import type { TcpConnection } from "../../ip/tcp_connection.ts";
 import { TcpError } from "../../ip/tcp_error.ts";
-import { Paths } from "../../paths/paths.ts";
+import { Paths, type PathsOptions } from "../../paths/paths.ts";
 import type { ByteStream } from "../byte_stream.ts";
 import { systemSurroundings } from "../../wireguard/system_surroundings.ts";
 import { Tunnel } from "../../wireguard/tunnel.ts";
@@ -13,17 +13,22 @@ import type { Accept, ConnectTo, Engine, EngineHooks, EngineOptions, PeerState }
 import { addressesByPeer, addressOf, filterRules } from "./rules.ts";
 import { RuledStream } from "./ruled_stream.ts";
 
+/** How an engine meets the network outside. Default: as a program of this machine. */
+export type Outside = Pick<PathsOptions, "openSocket" | "localAddresses" | "lookUp">;
+
 /**
  * Opens an engine in this thread: while the thread is busy, no packet moves. Rejects as Paths.open.
  */
 export async function openLocalEngine(
   options: EngineOptions,
   hooks: EngineHooks,
+  outside: Outside = {},
 ): Promise<Engine> {
   const wasm = await readLwip();
   const surroundings = systemSurroundings();
   const { listenPort, stunServers, proxy } = options;
   const paths = await Paths.open({
+    ...outside,
     surroundings,
     iceServers: hooks.iceServers,
     onChange: () => hooks.onEndpoints(paths.endpoints()),

@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { UdpOptions, UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
 import type { Endpoint, Surroundings } from "../../wireguard/surroundings.ts";
-import { localAddresses } from "../places/local_addresses.ts";
+import { localAddresses as systemAddresses } from "../places/local_addresses.ts";
 import { Allocation } from "../turn/allocation.ts";
 import { openTurnStream, type TurnTransport } from "../turn/transport.ts";
 import { openTurnUdp } from "../turn/udp_transport.ts";
@@ -10,6 +10,8 @@ import type { Attempt } from "./attempts.ts";
 export interface RelayOptions {
   readonly surroundings: Surroundings;
   readonly openSocket: (options: UdpOptions) => Promise<UdpSocket>;
+  /** Default: the addresses of this machine. */
+  readonly localAddresses?: () => string[];
   readonly lookUp: (name: string) => Promise<readonly string[]>;
   /** PEM certificates that replace the system's. */
   readonly ca?: string;
@@ -52,10 +54,12 @@ export async function openAllocation(
 
 export async function openTransport(
   { transport, host, port, proxy }: Attempt,
-  { openSocket, lookUp, ca, onMessage, onClose }: Omit<RelayOptions, "onDatagram"> & {
-    readonly onMessage: (message: Uint8Array) => void;
-    readonly onClose: () => void;
-  },
+  { openSocket, localAddresses = systemAddresses, lookUp, ca, onMessage, onClose }:
+    & Omit<RelayOptions, "onDatagram">
+    & {
+      readonly onMessage: (message: Uint8Array) => void;
+      readonly onClose: () => void;
+    },
 ): Promise<TurnTransport> {
   if (transport !== "udp") {
     const isTls = transport === "tls";
@@ -70,7 +74,7 @@ export async function openTransport(
     });
   }
   const addresses = await lookUp(host);
-  const isUsable = (address: string) => isIPv6(address) === hasIpv6Alone();
+  const isUsable = (address: string) => isIPv6(address) === isIpv6Alone(localAddresses());
   const address = addresses.find(isUsable) ?? addresses[0];
   if (address === undefined) throw new Error("The TURN server's name has no address.");
   return await openTurnUdp({ server: { address, port }, openSocket, onMessage });
@@ -79,7 +83,6 @@ export async function openTransport(
 /**
  * Whether this machine has only IPv6 addresses. UDP to an IPv4 address would then just time out.
  */
-function hasIpv6Alone(): boolean {
-  const addresses = localAddresses();
+function isIpv6Alone(addresses: readonly string[]): boolean {
   return addresses.length > 0 && addresses.every(isIPv6);
 }

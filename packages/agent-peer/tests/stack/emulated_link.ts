@@ -15,13 +15,18 @@ export interface LinkOptions {
   readonly seed?: number;
 }
 
-interface Receiver {
-  input(packet: Uint8Array): void;
+/** A packet of any kind: its length is its time on the link. */
+interface Sized {
+  readonly length: number;
 }
 
-interface InFlight {
+interface Receiver<Packet> {
+  input(packet: Packet): void;
+}
+
+interface InFlight<Packet> {
   readonly at: number;
-  readonly packet: Uint8Array;
+  readonly packet: Packet;
 }
 
 /** Pseudo-random numbers from 0 to 1 for a seed (mulberry32). */
@@ -36,23 +41,24 @@ export function randomFrom(seed: number): () => number {
 }
 
 /** One direction of the link. Packets arrive in the order of their arrival times, not earlier. */
-export class LinkDirection {
-  receiver: Receiver | null = null;
+export class LinkDirection<Packet extends Sized = Uint8Array> {
+  receiver: Receiver<Packet> | null = null;
   sent = 0;
   dropped = 0;
-  #options: LinkOptions;
+  /** May be replaced at any time; packets in flight keep their times. */
+  options: LinkOptions;
   #random: () => number;
-  #queue: InFlight[] = [];
+  #queue: InFlight<Packet>[] = [];
   #timer: ReturnType<typeof setTimeout> | null = null;
   #freeAt = 0;
 
   constructor(options: LinkOptions) {
-    this.#options = options;
+    this.options = options;
     this.#random = randomFrom(options.seed ?? 1);
   }
 
-  send(packets: readonly Uint8Array[]): void {
-    const { loss = 0, duplication = 0 } = this.#options;
+  send(packets: readonly Packet[]): void {
+    const { loss = 0, duplication = 0 } = this.options;
     for (const packet of packets) {
       this.sent++;
       if (this.#random() < loss) {
@@ -65,8 +71,8 @@ export class LinkDirection {
     this.#arm();
   }
 
-  #queueOne(packet: Uint8Array): void {
-    const { delayMs = 0, reordering = 0, rate } = this.#options;
+  #queueOne(packet: Packet): void {
+    const { delayMs = 0, reordering = 0, rate } = this.options;
     const now = performance.now();
     let leaves = now;
     if (rate !== undefined) {
