@@ -36,7 +36,9 @@ export interface Registered extends Artifact {
 
 export interface Grant {
   readonly grant_id: string;
+  /** Null only if it is `repeated`. */
   readonly token: string;
+  readonly repeated?: true;
   readonly artifact_id: string;
   readonly to_agent: string | null;
   readonly to_tag?: string;
@@ -76,6 +78,10 @@ export interface InboxEntry {
   readonly sha256: string;
   readonly granted_at: string;
   readonly expires_at: string;
+  readonly note: string | null;
+  readonly reply_to: string | null;
+  readonly deliver: "each" | "one";
+  readonly superseded: boolean;
 }
 
 export interface ListPage {
@@ -202,6 +208,11 @@ interface GrantTerms {
   readonly to_tag?: unknown;
   readonly expires_at?: unknown;
   readonly max_downloads?: unknown;
+  readonly note?: unknown;
+  readonly reply_to?: unknown;
+  readonly deliver?: unknown;
+  readonly max_attempts?: unknown;
+  readonly idempotency_key?: unknown;
 }
 
 /** Grants `artifact`; anything but 200 fails the test. */
@@ -219,9 +230,9 @@ export async function grant(
 export function tryGrant(
   as: Sender,
   { artifact_id }: Identified,
-  { to, to_tag, expires_at = secondsFromNow(600), max_downloads }: GrantTerms,
+  { to, expires_at = secondsFromNow(600), ...terms }: GrantTerms,
 ): Promise<Answer<Grant>> {
-  const body = { artifact_id, to_agent: to?.id, to_tag, expires_at, max_downloads };
+  const body = { artifact_id, to_agent: to?.id, expires_at, ...terms };
   return post<Grant>("/agent-artifacts/grant", { as, body });
 }
 

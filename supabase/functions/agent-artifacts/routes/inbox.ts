@@ -21,10 +21,13 @@ import {
   CURSOR,
   nextCursor,
   sentArtifactId,
+  sentDelivery,
   sentExpiry,
   sentGrantId,
   sentKey,
   sentMime,
+  sentNote,
+  sentReplyTo,
   sentSha256,
   sentSize,
 } from "../fields.ts";
@@ -39,6 +42,13 @@ const inboxEntry = z.object({
   sha256: sentSha256,
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
+  note: sentNote,
+  reply_to: sentReplyTo,
+  deliver: sentDelivery,
+  superseded: z.boolean().optional().meta({
+    description: "Whether the agent has committed another file under the same name since.",
+    examples: [false],
+  }),
 }).meta({ id: "InboxEntry" });
 
 const response = z.object({
