@@ -68,16 +68,10 @@ export interface Download {
   readonly sha256: string;
 }
 
-export interface InboxEntry {
+export interface InboxEntry extends Omit<Download, "url"> {
   readonly grant_id: string;
-  readonly artifact_id: string;
   readonly from_agent: string;
-  readonly key: string;
-  readonly mime: string;
-  readonly size: number;
-  readonly sha256: string;
   readonly granted_at: string;
-  readonly expires_at: string;
   readonly note: string | null;
   readonly reply_to: string | null;
   readonly deliver: "each" | "one";
@@ -208,11 +202,8 @@ interface GrantTerms {
   readonly to_tag?: unknown;
   readonly expires_at?: unknown;
   readonly max_downloads?: unknown;
-  readonly note?: unknown;
-  readonly reply_to?: unknown;
-  readonly deliver?: unknown;
-  readonly max_attempts?: unknown;
-  readonly idempotency_key?: unknown;
+  /** The other fields of the operation. */
+  readonly [field: string]: unknown;
 }
 
 /** Grants `artifact`; anything but 200 fails the test. */
