@@ -114,6 +114,10 @@ export interface components {
       committed_at: string | null;
       /** @description When it expires; null before the commit. */
       expires_at: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
       /**
        * Format: uri
        * @description PUT the bytes to this URL until `upload_expires_at`. It needs no credential.
@@ -218,6 +222,10 @@ export interface components {
       committed_at: string | null;
       /** @description When it expires; null before the commit. */
       expires_at: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
     };
     VerifyingArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
@@ -248,6 +256,10 @@ export interface components {
       committed_at: string | null;
       /** @description When it expires; null before the commit. */
       expires_at: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
       /** @description How many bytes have been verified so far. */
       verified_bytes: number;
     };
@@ -341,6 +353,10 @@ export interface components {
        * @description When the grant expires.
        */
       expires_at: string;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
     };
     DeletedArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
@@ -371,6 +387,10 @@ export interface components {
       committed_at: string | null;
       /** @description When it expires; null before the commit. */
       expires_at: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
     };
     Event: {
       /** @description Identifies the event. */
@@ -481,6 +501,10 @@ export interface operations {
           size: number;
           /** @description How many days to keep the file after its commit. */
           ttl_days: number;
+          /** @description Texts by name, which are shown with the file and never change. */
+          metadata?: {
+            [key: string]: string;
+          };
         };
       };
     };

@@ -1,6 +1,7 @@
 /** The field rules of artifacts and grants, and the shapes that several operations answer with. */
 import * as z from "zod";
 import { sentAgentId, sentTimestamp, tag, wellFormedText } from "../_shared/request/fields.ts";
+import { sentMetadata } from "./metadata.ts";
 
 const MAX_KEY_BYTES = 1024;
 
@@ -178,6 +179,7 @@ export const artifact = z.object({
     .meta({ description: "When it was committed; null before the commit." }),
   expires_at: sentExpiry.nullable()
     .meta({ description: "When it expires; null before the commit." }),
+  metadata: sentMetadata,
 }).meta({ id: "Artifact" });
 
 export type Artifact = z.output<typeof artifact>;

@@ -17,6 +17,7 @@ import {
   POSITION_RULE,
   SENT_INBOX_POSITION,
 } from "../../_shared/operations/waiting/positions.ts";
+import { sentMetadata } from "../metadata.ts";
 import {
   CURSOR,
   nextCursor,
@@ -39,6 +40,7 @@ const inboxEntry = z.object({
   sha256: sentSha256,
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
+  metadata: sentMetadata,
 }).meta({ id: "InboxEntry" });
 
 const response = z.object({

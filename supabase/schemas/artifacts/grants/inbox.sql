@@ -117,7 +117,8 @@ begin
             'size', a.size_bytes,
             'sha256', a.sha256,
             'granted_at', agents.iso_timestamp(g.granted_at),
-            'expires_at', agents.iso_timestamp(g.expires_at)
+            'expires_at', agents.iso_timestamp(g.expires_at),
+            'metadata', coalesce(a.metadata, '{}')
           )
           order by p.granted_at desc, p.grant_id desc
         ),
