@@ -17,30 +17,14 @@ import {
   POSITION_RULE,
   SENT_INBOX_POSITION,
 } from "../../_shared/operations/waiting/positions.ts";
-import { sentMetadata } from "../metadata.ts";
-import {
-  CURSOR,
-  nextCursor,
-  sentArtifactId,
-  sentExpiry,
-  sentGrantId,
-  sentKey,
-  sentMime,
-  sentSha256,
-  sentSize,
-} from "../fields.ts";
+import { content, CURSOR, nextCursor, sentExpiry, sentGrantId } from "../fields.ts";
 
 const inboxEntry = z.object({
+  ...content,
   grant_id: sentGrantId,
-  artifact_id: sentArtifactId,
   from_agent: sentAgentId.meta({ description: "The agent that gave the grant." }),
-  key: sentKey,
-  mime: sentMime,
-  size: sentSize,
-  sha256: sentSha256,
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
-  metadata: sentMetadata,
 }).meta({ id: "InboxEntry" });
 
 const response = z.object({
