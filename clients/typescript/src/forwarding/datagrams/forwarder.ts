@@ -163,6 +163,7 @@ export class Forwarder implements PathTunnel {
       handshakeAt: port.handshakeAt,
       // Only the kernel knows whether the peer answers, and it starts another handshake by itself.
       unansweredFor: null,
+      silentFor: null,
       receivedBytes: port.receivedBytes,
       sentBytes: port.sentBytes,
     }));
