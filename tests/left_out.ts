@@ -1,4 +1,4 @@
-import { runProgram } from "../local/processes/run_program.ts";
+import { runProgram } from "../packages/local/processes/run_program.ts";
 
 /**
  * Whether to leave out tests because a program is not installed; then prints a note. In CI, it

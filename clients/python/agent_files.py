@@ -950,7 +950,7 @@ def _proxy_of(parts: urllib.parse.SplitResult) -> Optional[urllib.parse.SplitRes
 
 def _is_excepted(parts: urllib.parse.SplitResult, no_proxy: str) -> bool:
     """Whether NO_PROXY excludes a URL's host, by curl's rules, as in the TypeScript client:
-    clients/typescript/src/proxy/no_proxy.ts."""
+    packages/agent-files/proxy/no_proxy.ts."""
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
     host = (parts.hostname or "").encode("idna").decode().lower().rstrip(".")
     address: Any = None
@@ -1713,7 +1713,7 @@ def _metadata(opened: Json) -> Json:
     return {name: opened[name] for name in ("artifact_id", "key", "mime", "size", "sha256")}
 
 
-# Folders, as tars. The TypeScript client has the same rules: clients/typescript/src/folders.
+# Folders, as tars. The TypeScript client has the same rules: packages/agent-files/folders.
 
 _BLOCK_BYTES = 512
 _LONGEST_NAME_BYTES = 255
@@ -1928,7 +1928,7 @@ _GLOB_CLASSES = {
 
 def _parse_patterns(lines: Sequence[str]) -> "List[Tuple[re.Pattern[str], bool, bool]]":
     """Reads lines as gitignore(5) describes them. The TypeScript client has the same rules:
-    clients/typescript/src/folders/patterns.ts."""
+    packages/agent-files/folders/patterns.ts."""
     patterns = []
     for line in lines:
         glob = re.sub(r"(?<!\\) +\Z", "", re.sub(r"\r\Z", "", line))

@@ -1,6 +1,6 @@
 import { runConformance } from "./conformance_run.ts";
 import { runProgramTask } from "../../packages/command/run_task.ts";
-import { readConnection } from "../../operator/operator_call.ts";
+import { readConnection } from "../../packages/operator/connection/connection.ts";
 import { addCounts, describeCounts } from "./test_counts.ts";
 
 /** Keys that a deployment may lack. The checks that need a missing key are skipped. */

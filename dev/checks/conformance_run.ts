@@ -1,6 +1,6 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { countTests, type TestCounts } from "./test_counts.ts";
 
 /** How many checks of one section of the wire contract passed, failed and were skipped. */

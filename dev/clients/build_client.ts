@@ -3,10 +3,10 @@ import { dirname, join, relative } from "node:path";
 import ts from "typescript";
 import { CommandError } from "../../packages/command/command_error.ts";
 import { ensureLwip } from "../mesh/build_lwip.ts";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { runTask } from "../../packages/command/run_task.ts";
 import { bundlePackage } from "./bundle.ts";
-import { CLIENT, copySources } from "./client_sources.ts";
+import { CLIENT, copySources, isSource } from "./client_sources.ts";
 
 const TARGET = join(CLIENT, "dist");
 
@@ -36,14 +36,19 @@ export async function buildClient(): Promise<void> {
   console.log(`The client is in ${relative(PROJECT, TARGET)}`);
 }
 
-/** The sources of the library, relative to `src/`. */
+const PACKAGES = join(PROJECT, "packages");
+
+/** The sources of the library, relative to `packages/`. */
 async function libraryFiles(): Promise<string[]> {
-  const files = await readdir(join(CLIENT, "src"), { recursive: true });
-  return files.filter((file) => file.endsWith(".ts") && !file.startsWith("cli/"));
+  const folders = await Promise.all(["agent-files", "agent-peer"].map(async (folder) => {
+    const files = await readdir(join(PACKAGES, folder), { recursive: true });
+    return files.map((file) => join(folder, file));
+  }));
+  return folders.flat().filter((file) => file.endsWith(".ts") && isSource(join(PACKAGES, file)));
 }
 
 async function declare(file: string): Promise<void> {
-  const source = await readFile(join(CLIENT, "src", file), "utf8");
+  const source = await readFile(join(PACKAGES, file), "utf8");
   const { outputText, diagnostics } = ts.transpileDeclaration(source, {
     fileName: file,
     reportDiagnostics: true,

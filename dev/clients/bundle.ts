@@ -18,7 +18,7 @@ const COMMON = {
 } as const satisfies esbuild.BuildOptions;
 
 /** One of the packages that a bundle contains. */
-interface Bundled {
+export interface Bundled {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
@@ -47,9 +47,8 @@ export class DefaultJsonSchemaValidator {
   },
 };
 
-const CLIENT = "clients/typescript/src";
 /** Where `deno task mesh:build` puts the TCP/IP stack, relative to the folder of the sources. */
-const BUILT = `${CLIENT}/ip/built`;
+const BUILT = "packages/agent-peer/ip/built";
 
 /**
  * Puts the TCP/IP stack into the bundle, so that no bundler has to find a file. If the stack has
@@ -58,7 +57,7 @@ const BUILT = `${CLIENT}/ip/built`;
 const WITH_LWIP: esbuild.Plugin = {
   name: "with-lwip",
   setup(build) {
-    build.onLoad({ filter: /\/src\/ip\/read_lwip\.ts$/ }, async ({ path }) => {
+    build.onLoad({ filter: /\/agent-peer\/ip\/read_lwip\.ts$/ }, async ({ path }) => {
       const file = join(dirname(path), "built/lwip.wasm");
       const isBuilt = await access(file).then(() => true, () => false);
       if (!isBuilt) return null;
@@ -73,7 +72,7 @@ export function readLwip() {
 };
 
 /** Some packages are CommonJS and load Node's modules with `require`. */
-const FOR_NODE = {
+export const FOR_NODE = {
   platform: "node",
   plugins: [WITHOUT_FORMS, WITH_LWIP],
   banner: {
@@ -83,10 +82,10 @@ const FOR_NODE = {
 } as const satisfies esbuild.BuildOptions;
 
 /**
- * Writes the package's modules to `target`: the library as `index.js`, the sandbox peer as
- * `mesh/index.js` with the program of its thread, `proxy/index.js`, and the command line as
- * `cli/main.js`. What each of them loads later goes into a folder `chunks/` beside it. They import
- * only Node's own modules.
+ * Writes the package's modules to `target`: the library as `agent-files/index.js`, the sandbox peer
+ * as `agent-peer/mesh/index.js` with the program of its thread, `agent-files/proxy/index.js`, and
+ * the command line as `cli/main.js`. What each of them loads later goes into a folder `chunks/`
+ * beside it. They import only Node's own modules.
  * Resolves to the licences of what they contain, as text. Throws CommandError.
  */
 export async function bundlePackage(sources: string, target: string): Promise<string> {
@@ -94,27 +93,27 @@ export async function bundlePackage(sources: string, target: string): Promise<st
   // The library also runs in browsers and workers, so it shares no chunks with the command line.
   const library = await bundle(sources, {
     ...split,
-    entryPoints: [`${CLIENT}/index.ts`],
-    outdir: target,
+    entryPoints: ["packages/agent-files/index.ts"],
+    outdir: join(target, "agent-files"),
     platform: "neutral",
     mainFields: ["module", "main"],
   });
   const sandboxPeer = await bundle(sources, {
     ...split,
     ...FOR_NODE,
-    entryPoints: [`${CLIENT}/mesh/index.ts`, `${CLIENT}/mesh/worker.ts`],
-    outdir: join(target, "mesh"),
+    entryPoints: ["packages/agent-peer/mesh/index.ts", "packages/agent-peer/mesh/worker.ts"],
+    outdir: join(target, "agent-peer/mesh"),
   });
   const proxy = await bundle(sources, {
     ...split,
     ...FOR_NODE,
-    entryPoints: [`${CLIENT}/proxy/index.ts`],
-    outdir: join(target, "proxy"),
+    entryPoints: ["packages/agent-files/proxy/index.ts"],
+    outdir: join(target, "agent-files/proxy"),
   });
   const commandLine = await bundle(sources, {
     ...split,
     ...FOR_NODE,
-    entryPoints: [`${CLIENT}/cli/main.ts`],
+    entryPoints: ["packages/cli/main.ts"],
     outdir: join(target, "cli"),
   });
   return licencesText([...library, ...sandboxPeer, ...proxy, ...commandLine]);
@@ -124,21 +123,21 @@ export async function bundlePackage(sources: string, target: string): Promise<st
 export async function bundleCommandLine(sources: string, file: string): Promise<string> {
   const packages = await bundle(sources, {
     ...FOR_NODE,
-    entryPoints: [`${CLIENT}/cli/main.ts`],
+    entryPoints: ["packages/cli/main.ts"],
     outfile: file,
     minify: true,
   });
   return licencesText(packages);
 }
 
-/** Resolves to the packages that the bundle contains. */
-async function bundle(sources: string, options: esbuild.BuildOptions): Promise<Bundled[]> {
+/** Resolves to the packages that the bundle contains. Throws CommandError. */
+export async function bundle(sources: string, options: esbuild.BuildOptions): Promise<Bundled[]> {
   try {
     const { metafile } = await esbuild.build({ ...COMMON, ...options, absWorkingDir: sources });
     const inputs = Object.keys(metafile?.inputs ?? {});
     return [...await packagesIn(sources, inputs), ...await lwipIn(sources, inputs)];
   } catch (error) {
-    throw new CommandError(`The client cannot be bundled: ${(error as Error).message}`);
+    throw new CommandError(`${options.entryPoints} cannot be bundled: ${(error as Error).message}`);
   } finally {
     await esbuild.stop();
   }
@@ -160,14 +159,14 @@ async function packagesIn(sources: string, files: readonly string[]): Promise<Bu
   );
 }
 
-function licencesText(packages: readonly Bundled[]): string {
+export function licencesText(packages: readonly Bundled[]): string {
   const byName = new Map(packages.map((bundled) => [bundled.name, bundled]));
   return Array.from(byName.values()).toSorted((one, other) => one.name < other.name ? -1 : 1)
     .map(({ name, version, licence }) => `${name} ${version}\n\n${licence.trim()}\n`)
     .join(`\n${"-".repeat(80)}\n\n`);
 }
 
-async function readLicence(folder: string): Promise<Bundled> {
+export async function readLicence(folder: string): Promise<Bundled> {
   const { name, version, license } = JSON.parse(
     await readFile(join(folder, "package.json"), "utf8"),
   );

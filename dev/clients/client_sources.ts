@@ -1,11 +1,11 @@
 import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { installPackages } from "./install_packages.ts";
 
 /** The folder of the TypeScript client's package. */
-export const CLIENT = join(PROJECT, "clients/typescript");
+export const CLIENT = join(PROJECT, "packages/agent-files");
 
 /** The fields of the package's `package.json` that are read here. */
 export interface Manifest {
@@ -20,8 +20,13 @@ export async function readManifest(): Promise<Manifest> {
   return JSON.parse(await readFile(join(CLIENT, "package.json"), "utf8"));
 }
 
-/** The folders with the client's sources, relative to the project. */
-const SOURCES = ["clients/typescript/src", "packages/command"];
+/** The folders with the package's sources, relative to the project. */
+const SOURCES = [
+  "packages/agent-files",
+  "packages/agent-peer",
+  "packages/cli",
+  "packages/command",
+];
 
 /**
  * A temporary folder with the client's sources, where they are in the project, and, in
@@ -35,7 +40,7 @@ export async function copySources(): Promise<AsyncDisposable & { readonly path: 
   try {
     const { devDependencies } = await readManifest();
     for (const folder of SOURCES) {
-      await cp(join(PROJECT, folder), join(path, folder), { recursive: true });
+      await cp(join(PROJECT, folder), join(path, folder), { recursive: true, filter: isSource });
     }
     const lock = join(PROJECT, "dev/clients/deno.lock");
     await installPackages(path, { dependencies: devDependencies, lock });
@@ -44,4 +49,9 @@ export async function copySources(): Promise<AsyncDisposable & { readonly path: 
     throw error;
   }
   return { path, [Symbol.asyncDispose]: remove };
+}
+
+/** Leaves out what is built, and the tests. A folder's own `deno.json` is for Deno. */
+export function isSource(file: string): boolean {
+  return !/\/packages\/[^/]+\/(?:deno\.json$|(?:dist|node_modules|tests)(?:\/|$))/.test(file);
 }

@@ -1,12 +1,12 @@
 import openapiTypescript, { astToString } from "openapi-typescript";
 import ts from "typescript";
-import { runProgram } from "../../local/processes/run_program.ts";
-import type { ContractDocument } from "../../operator/doctor/facts/openapi_document.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
+import type { ContractDocument } from "../../packages/operator/doctor/facts/openapi_document.ts";
 
 /** The functions with a typed contract in the TypeScript client, and the files of these types. */
 export const CONTRACTS = [
-  { name: "agent-artifacts", file: "clients/typescript/src/contract/artifacts.ts" },
-  { name: "agent-mesh", file: "clients/typescript/src/contract/mesh.ts" },
+  { name: "agent-artifacts", file: "packages/agent-files/contract/artifacts.ts" },
+  { name: "agent-mesh", file: "packages/agent-files/contract/mesh.ts" },
 ] as const;
 
 /** The TypeScript of a contract: the input and output of each operation, and the error codes. */

@@ -1,7 +1,7 @@
 import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 
 /**
  * Installs packages into `node_modules/` of a folder, in the versions of a lock file. They are kept

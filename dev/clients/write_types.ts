@@ -1,16 +1,16 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { runTask } from "../../packages/command/run_task.ts";
 import { PAGES, writePage } from "../documents/page.ts";
 import { CONTRACTS, contractTypes } from "./contract.ts";
 import { SHARED_SOURCES, sharedSource } from "./shared_sources.ts";
-import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
+import { readDocument } from "../../packages/operator/doctor/facts/openapi_document.ts";
 
 /**
  * Writes what is made from the functions: the TypeScript client's types of the contract and its
  * copies of some files, and parts of docs/. Tests check that it is up to date:
- * `tests/clients/contract_test.ts`, `tests/unit/documents/written_pages_test.ts`.
+ * `packages/cli/tests/contract_test.ts`, `tests/unit/documents/written_pages_test.ts`.
  */
 await runTask({
   task: "client:types",

@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../local/processes/free_port.ts";
+import { freePort } from "../../packages/local/processes/free_port.ts";
 import {
   type FunctionOptions,
   type RunningFunction,
   startFunction,
-} from "../../local/stack/functions.ts";
+} from "../../packages/local/stack/functions.ts";
 import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "./hosted_deno.ts";
 import type { PackedFunction } from "./pack.ts";
 

@@ -1,6 +1,6 @@
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { CommandError } from "../../packages/command/command_error.ts";
 import { type Deployment, startManagementApi } from "./management_api.ts";
 import { runSupabase } from "./supabase_cli.ts";

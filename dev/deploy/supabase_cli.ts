@@ -1,5 +1,5 @@
 import { CommandError } from "../../packages/command/command_error.ts";
-import { SUPABASE_CLI_VERSION } from "../../operator/doctor/findings/remedies.ts";
+import { SUPABASE_CLI_VERSION } from "../../packages/operator/doctor/findings/remedies.ts";
 import { locatePackageFile } from "./package_file.ts";
 
 export interface CliOptions {

@@ -1,4 +1,4 @@
-import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
+import { readDocument } from "../../packages/operator/doctor/facts/openapi_document.ts";
 import type { FunctionName } from "./operations.ts";
 
 /** The parts of a field's JSON Schema that pages mention. */

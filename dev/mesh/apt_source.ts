@@ -2,7 +2,7 @@ import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:f
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 
 /** A Debian source package, in the version of a stable release. */
 export interface SourcePackage {

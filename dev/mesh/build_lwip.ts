@@ -65,7 +65,7 @@ if (import.meta.main) {
         archive: values["lwip-source"] ?? null,
         isNew: values.new === true,
       });
-      console.log("lwip.wasm is in clients/typescript/src/ip/built/");
+      console.log("lwip.wasm is in packages/agent-peer/ip/built/");
     },
   });
 }

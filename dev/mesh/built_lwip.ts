@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 
 /** Where the package looks for the compiled file and its licence. Neither is in the tree. */
-export const TARGET: string = join(PROJECT, "clients/typescript/src/ip/built");
+export const TARGET: string = join(PROJECT, "packages/agent-peer/ip/built");
 
 const DIGEST_FILE = join(PROJECT, "dev/mesh/lwip.wasm.sha256");
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { installPackages } from "../clients/install_packages.ts";
 import { OWN_SOURCES, SOURCES, type SourceTree } from "./lwip_source.ts";
 

@@ -6,7 +6,7 @@ import { applyPatch, parsePatch } from "diff";
 import { unpackTar } from "modern-tar";
 import xz from "xz-decompress";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { downloadOriginal } from "./apt_source.ts";
 
 /** lwIP in Debian 12. None of Debian's own patches changes a file that is compiled here. */

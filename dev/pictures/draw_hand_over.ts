@@ -5,9 +5,9 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
-import { stateDirectory } from "../../local/stack/options.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
+import { stateDirectory } from "../../packages/local/stack/options.ts";
 import { drawHandOver, pictureFile, THEMES, transcribed } from "./hand_over.ts";
 
 /** Runs tasks with this Deno. If INIT_CWD is set, a task uses it as the folder of the files. */

@@ -13,14 +13,16 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { runTask } from "../../packages/command/run_task.ts";
-import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
+import { readDocument } from "../../packages/operator/doctor/facts/openapi_document.ts";
 import { buildClient } from "../clients/build_client.ts";
 import { bundleCommandLine } from "../clients/bundle.ts";
 import { copySources } from "../clients/client_sources.ts";
 import { ensureLwip, SOURCE_OPTION } from "../mesh/build_lwip.ts";
-import { packNpmPackage } from "./npm_package.ts";
+import { bundleOperatorProgram } from "./agentops_bundle.ts";
+import { copyOperatorSources } from "./agentops_sources.ts";
+import { OPERATOR_PROGRAM, packNpmPackage, packOperatorProgram } from "./npm_package.ts";
 import { writeWheel } from "./wheel.ts";
 
 const TARGET = join(PROJECT, "dist");
@@ -55,6 +57,13 @@ async function release({ archive, isComplete }: ReleaseOptions): Promise<void> {
       licence,
     });
     await writeCommandLine();
+    await writeOperatorProgram();
+    await packOperatorProgram(join(UNFINISHED, OPERATOR_PROGRAM), {
+      target: UNFINISHED,
+      staging: join(staging, "agentops"),
+      repository: repositoryUrl(),
+      licence,
+    });
     await writeWheel({ target: UNFINISHED, licence });
     for (const name of FUNCTIONS) {
       const document = { ...await readDocument(name), servers: [hostedServer(name)] };
@@ -89,8 +98,17 @@ function hostedServer(name: string) {
 async function writeCommandLine(): Promise<void> {
   await using sources = await copySources();
   const file = join(UNFINISHED, "agentfiles.mjs");
-  const licences = await bundleCommandLine(sources.path, file);
-  // The file is distributed alone, so it includes the licences.
+  await finishProgram(file, await bundleCommandLine(sources.path, file));
+}
+
+async function writeOperatorProgram(): Promise<void> {
+  await using sources = await copyOperatorSources();
+  const file = join(UNFINISHED, OPERATOR_PROGRAM);
+  await finishProgram(file, await bundleOperatorProgram(sources.path, file));
+}
+
+/** A program's file is distributed alone, so it includes the licences. */
+async function finishProgram(file: string, licences: string): Promise<void> {
   const comment = `/*\n${licences.replaceAll("*/", "* /")}*/\n`;
   await writeFile(file, `${await readFile(file, "utf8")}${comment}`);
   await chmod(file, 0o755);

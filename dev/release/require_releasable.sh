@@ -11,7 +11,7 @@ fi
 if [[ ! $tag =~ ^v[0-9]+\.[0-9]+\.[0-9]+$ ]]; then
   problems+=("The tag $tag is not of the form v1.2.3.")
 fi
-for file in clients/typescript/package.json clients/python/pyproject.toml supabase/functions/_shared/version.ts; do
+for file in packages/agent-files/package.json clients/python/pyproject.toml supabase/functions/_shared/request/version.ts; do
   if ! grep -qF "\"${tag#v}\"" "$file"; then
     problems+=("$file does not have the version ${tag#v}.")
   fi

@@ -1,5 +1,5 @@
 import { CommandError } from "../../packages/command/command_error.ts";
-import { type ProgramOptions, runProgram } from "../../local/processes/run_program.ts";
+import { type ProgramOptions, runProgram } from "../../packages/local/processes/run_program.ts";
 
 /** Runs a program to its end, and resolves to its output. Throws CommandError if it fails. */
 export async function succeed(

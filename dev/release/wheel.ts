@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { zipSync } from "fflate";
 import { parse } from "smol-toml";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 
 const FOLDER = join(PROJECT, "clients/python");
 const MODULE = "agent_files.py";

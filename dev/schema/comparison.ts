@@ -1,10 +1,10 @@
 import postgres from "postgres";
 import { CommandError, reasonOf } from "../../packages/command/command_error.ts";
-import { applyMigrations } from "../../local/postgres/migrations.ts";
-import { createProjectDatabase } from "../../local/postgres/platform.ts";
+import { applyMigrations } from "../../packages/local/postgres/migrations.ts";
+import { createProjectDatabase } from "../../packages/local/postgres/platform.ts";
 import { type Catalogue, readCatalogue } from "./catalogue.ts";
 import { compareCatalogues } from "./differences.ts";
-import { readSchemaFiles } from "../../local/postgres/schema_files.ts";
+import { readSchemaFiles } from "../../packages/local/postgres/schema_files.ts";
 
 /**
  * Builds one database from the migrations and one from the schema files, on a running cluster, and

@@ -2,9 +2,9 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../../packages/command/command_error.ts";
 import { runTask } from "../../packages/command/run_task.ts";
-import { openCluster, startPostgres, SUPERUSER } from "../../local/postgres/cluster.ts";
-import { removePostgresHome } from "../../local/postgres/home.ts";
-import { preparePlatform } from "../../local/postgres/platform.ts";
+import { openCluster, startPostgres, SUPERUSER } from "../../packages/local/postgres/cluster.ts";
+import { removePostgresHome } from "../../packages/local/postgres/home.ts";
+import { preparePlatform } from "../../packages/local/postgres/platform.ts";
 import { compareSchema } from "./comparison.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { VERSION } from "../../supabase/functions/_shared/version.ts";
-import { PROJECT } from "../../local/project.ts";
+import { VERSION } from "../../supabase/functions/_shared/request/version.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { runTask } from "../../packages/command/run_task.ts";
 import { recordRelease } from "./releases.ts";
 

@@ -2,8 +2,11 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { PROJECT } from "../../local/project.ts";
-import { type MigrationFile, readMigrationFiles } from "../../local/postgres/migration_files.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import {
+  type MigrationFile,
+  readMigrationFiles,
+} from "../../packages/local/postgres/migration_files.ts";
 
 /** A release, and the migrations that it added. */
 export interface Release {
@@ -28,7 +31,7 @@ export async function readReleases(project: string = PROJECT): Promise<Release[]
 export async function recordRelease(project: string, version: string): Promise<string[]> {
   if (version === "unreleased") {
     throw new CommandError(
-      "The version is still `unreleased`: set it in supabase/functions/_shared/version.ts first.",
+      "The version is still `unreleased`: set it in supabase/functions/_shared/request/version.ts first.",
     );
   }
   const [mistake] = await findReleaseMistakes(project);

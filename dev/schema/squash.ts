@@ -1,10 +1,10 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../../packages/command/command_error.ts";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { runTask } from "../../packages/command/run_task.ts";
 import { readReleases } from "./releases.ts";
-import { readSchemaFiles } from "../../local/postgres/schema_files.ts";
+import { readSchemaFiles } from "../../packages/local/postgres/schema_files.ts";
 
 /**
  * The file of the only migration until the first release. Its version stays the same. So two

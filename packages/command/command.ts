@@ -87,12 +87,15 @@ export function defineCommandFor<Context>(): DefineCommand<Context> {
   return (definition) => definition as unknown as Command<Context>;
 }
 
-/** Makes a command that has only subcommands. */
+/** Makes a command that has only subcommands. `defaultPart` runs if none is named. */
 export function defineGroup<Context>(
-  { summary, example, parts, defaultPart }: Required<
-    Pick<Command<Context>, "summary" | "example" | "parts" | "defaultPart">
-  >,
+  { summary, example, parts, defaultPart }:
+    & Required<Pick<Command<Context>, "summary" | "example" | "parts">>
+    & Pick<Command<Context>, "defaultPart">,
 ): Command<Context> {
   const run = () => Promise.reject(new Error("A group is not run: its part is."));
-  return { summary, example, parts, defaultPart, options: {}, run };
+  return {
+    ...{ summary, example, parts, options: {}, run },
+    ...(defaultPart === undefined ? {} : { defaultPart }),
+  };
 }

@@ -25,6 +25,25 @@ export function takeCommonOptions(args: readonly string[]): CommonOptions {
   };
 }
 
+/**
+ * Takes an option with a value that every command has, such as `--project`, out of the arguments.
+ * Ignores everything after a `--`. The value is undefined without the option, and null if the
+ * option is the last word.
+ */
+export function takeOption(
+  args: readonly string[],
+  option: string,
+): { readonly value: string | null | undefined; readonly rest: readonly string[] } {
+  const end = args.includes("--") ? args.indexOf("--") : args.length;
+  const at = args.findIndex((word, index) =>
+    index < end && (word === option || word.startsWith(`${option}=`))
+  );
+  if (at === -1) return { value: undefined, rest: args };
+  const isOneWord = args[at] !== option;
+  const value = isOneWord ? args[at]!.slice(option.length + 1) : args[at + 1] ?? null;
+  return { value, rest: args.toSpliced(at, isOneWord ? 1 : 2) };
+}
+
 /** A command and how it is named, such as `agentfiles mesh allow`. */
 export interface Named<Kind> {
   readonly name: string;
@@ -41,7 +60,10 @@ export async function partOf<Context>(
   if (parts === undefined) return named;
   const [word, ...rest] = args;
   if (word === undefined || word.startsWith("-")) {
-    if (help || defaultPart === undefined) return named;
+    if (help) return named;
+    if (defaultPart === undefined) {
+      throw new UsageError(`Say what to do: ${Object.keys(parts).join(", ")}.`);
+    }
     return {
       name: `${name} ${defaultPart}`,
       command: parts[defaultPart]!,

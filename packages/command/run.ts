@@ -78,8 +78,11 @@ export function reportError<Context>(
 
 const WIDEST_COLUMNS = 100;
 
+/** The width of a pipe, and of a terminal that does not report its own. */
+const USUAL_COLUMNS = 80;
+
 /** How wide a text for a person may be. */
 export function columnsOf(stream: NodeJS.WriteStream): number {
   // Some terminals report 0 columns.
-  return Math.min(stream.columns || WIDEST_COLUMNS, WIDEST_COLUMNS);
+  return Math.min(stream.columns || USUAL_COLUMNS, WIDEST_COLUMNS);
 }

@@ -919,7 +919,7 @@ comment on function agents.hash_of_name(text) is
 
 -- Whose a name is. A name belongs to the way by which its agent first came: the operator, one
 -- enrolment, or the project's users. Other ways in are refused until the operator hands the name
--- over (operator/names/).
+-- over (packages/operator/names/).
 
 create table agents.names (
   agent_id agents.agent_id primary key,
@@ -2133,22 +2133,33 @@ $$;
 comment on function artifacts.current_artifact(text, text) is
   'The artifact that an agent''s `key` names now, even if it has expired; null: none.';
 
-create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+create function artifacts.content_json(artifact artifacts.artifacts) returns jsonb
 language sql
 stable
-return json_build_object(
+return jsonb_build_object(
   'artifact_id', artifact.artifact_id,
-  'agent_id', artifact.agent_id,
   'key', artifact.key,
   'mime', artifact.mime,
   'size', artifact.size_bytes,
-  'ttl_days', artifact.ttl_days,
-  'sha256', artifact.sha256,
-  'state', artifact.state,
-  'created_at', agents.iso_timestamp(artifact.created_at),
-  'committed_at', agents.iso_timestamp(artifact.committed_at),
-  'expires_at', agents.iso_timestamp(artifact.expires_at)
+  'sha256', artifact.sha256
 );
+comment on function artifacts.content_json(artifacts.artifacts) is
+  'What everybody who may have the bytes sees of an artifact: in the artifact object, in an inbox '
+  'entry, and in the answer of /open and /fetch.';
+
+create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+language sql
+stable
+return (
+  artifacts.content_json(artifact) || jsonb_build_object(
+    'agent_id', artifact.agent_id,
+    'ttl_days', artifact.ttl_days,
+    'state', artifact.state,
+    'created_at', agents.iso_timestamp(artifact.created_at),
+    'committed_at', agents.iso_timestamp(artifact.committed_at),
+    'expires_at', agents.iso_timestamp(artifact.expires_at)
+  )
+)::json;
 comment on function artifacts.artifact_json(artifacts.artifacts) is
   'The artifact object of the wire contract.';
 
@@ -3249,7 +3260,7 @@ begin
     raise sqlstate 'PT503' using
       message = 'misconfigured',
       hint = 'The bucket ' || artifacts.bucket() || ' keeps versions, so deleted bytes would stay. '
-        || 'Run deno task doctor, which says what to do.';
+        || 'Run agentops doctor, which says what to do.';
   end if;
 end
 $$;
@@ -4727,14 +4738,9 @@ begin
     'grants', (
       select coalesce(
         json_agg(
-          json_build_object(
+          artifacts.content_json(a) || jsonb_build_object(
             'grant_id', g.grant_id,
-            'artifact_id', a.artifact_id,
             'from_agent', g.from_agent,
-            'key', a.key,
-            'mime', a.mime,
-            'size', a.size_bytes,
-            'sha256', a.sha256,
             'granted_at', agents.iso_timestamp(g.granted_at),
             'expires_at', agents.iso_timestamp(g.expires_at)
           )
@@ -5750,7 +5756,7 @@ comment on function public.agent_api_record_surplus_uploads(jsonb) is
 
 -- schemas/artifacts/fsck/consistency.sql
 
--- What `deno task fsck` shows: contradictions between the rows and the bucket. Only restoring one
+-- What `agentops fsck` shows: contradictions between the rows and the bucket. Only restoring one
 -- without the other, or editing the bucket by hand, can cause them. What the sweep has not removed
 -- yet is not a contradiction.
 
@@ -5980,7 +5986,7 @@ comment on function public.agent_api_list_wrong_totals(text[]) is
 
 -- schemas/artifacts/fsck/lost_bytes.sql
 
--- Artifacts whose bytes Storage has lost. `deno task fsck --bytes` asks Storage, because the rows
+-- Artifacts whose bytes Storage has lost. `agentops fsck --bytes` asks Storage, because the rows
 -- of storage.objects stay when their bytes are lost.
 
 create function artifacts.holds_bytes(artifact artifacts.artifacts) returns boolean
@@ -6355,12 +6361,7 @@ stable
 set search_path = ''
 as $$
 begin
-  return json_build_object(
-    'artifact_id', artifact.artifact_id,
-    'key', artifact.key,
-    'mime', artifact.mime,
-    'size', artifact.size_bytes,
-    'sha256', artifact.sha256,
+  return artifacts.content_json(artifact) || jsonb_build_object(
     'counted_grant_id', counted_grant_id,
     'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
     'window_seconds', greatest(
@@ -9058,7 +9059,7 @@ begin
   then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
-      detail = '{"issues": [{"path": "policy", "message": "Must be what `deno task policy:plan` makes of a file."}]}';
+      detail = '{"issues": [{"path": "policy", "message": "Must be what `agentops policy plan` makes of a file."}]}';
   end if;
 end
 $$;
@@ -9293,7 +9294,7 @@ begin
     if mesh.fingerprint_of(agent_api_apply_policy.policy) is distinct from agent_api_apply_policy.expect then
       raise sqlstate 'PT409' using
         message = 'policy_changed',
-        hint = 'The policy in force or the tags of agents have changed since that plan: run `deno task policy:plan` again.';
+        hint = 'The policy in force or the tags of agents have changed since that plan: run `agentops policy plan` again.';
     end if;
     changes := mesh.changes_of_policy(agent_api_apply_policy.policy);
     insert into mesh.policies as p (source, fingerprint)
@@ -12423,7 +12424,7 @@ comment on function public.agent_api_list_mesh_rules(integer, text, text) is
 
 -- schemas/operator/mesh_check.sql
 
--- Faults in the mesh, which `deno task mesh:check` prints.
+-- Faults in the mesh, which `agentops mesh check` prints.
 
 create function mesh.find_faults(
   agent_id text,
@@ -12657,7 +12658,7 @@ comment on function public.agent_api_list_paths(integer, text, text, integer, in
 -- schemas/operator/keys.sql
 
 -- Agent keys as the operator sees them, and the creation of many in one call, for `deno task
--- agent:create --file`.
+-- agentops agent create --file`.
 
 create function agents.key_json(key agents.keys, last_used_at timestamptz) returns json
 language sql
@@ -14948,7 +14949,56 @@ comment on function agents.shared_tables() is
 
 -- schemas/operator/deployment/deployment.sql
 
--- Compares this database with a checkout of the project, for `deno task doctor`.
+-- Compares this database with a checkout of the project, for `agentops doctor`.
+
+create function agents.recorded_migrations() returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  recorded json;
+begin
+  -- Dynamic SQL, because this table is missing if migrations were applied by other means. The
+  -- digest leaves out white space and semicolons, because each tool splits migrations into
+  -- statements differently.
+  execute $query$
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'version', m.version,
+          'name', m.name,
+          'digest', md5(translate(array_to_string(m.statements, ''), E' \t\r\n;', ''))
+        )
+        order by m.version
+      ),
+      '[]'
+    )
+    from supabase_migrations.schema_migrations m
+  $query$ into recorded;
+  return recorded;
+exception when undefined_table or invalid_schema_name or insufficient_privilege then
+  return null;
+end
+$$;
+
+create function public.agent_api_describe_schema() returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    -- The number of files in supabase/migrations/, so it grows with each release that has one.
+    'revision', 1,
+    'migrations', agents.recorded_migrations()
+  );
+$$;
+comment on function public.agent_api_describe_schema() is
+  'Which schema this is: {revision, migrations: [{version, name, digest}] or null if their records '
+  'cannot be read}. A digest is the MD5 of the text without white space and semicolons. `agentops` '
+  'asks before its first call.';
 
 create function public.agent_api_inspect_deployment(operations text[]) returns json
 language plpgsql
@@ -14958,34 +15008,11 @@ set search_path = ''
 as $$
 declare
   outsiders constant text[] := array['anon', 'authenticated'];
-  migrations json;
   callable_operations text[];
   open_operations text[];
   open_schemas text[];
   swept artifacts.sweeps;
 begin
-  begin
-    -- Dynamic SQL, because this table is missing if migrations were applied by other means. The
-    -- digest leaves out white space and semicolons, because each tool splits migrations into
-    -- statements differently.
-    execute $query$
-      select coalesce(
-        json_agg(
-          json_build_object(
-            'version', m.version,
-            'name', m.name,
-            'digest', md5(translate(array_to_string(m.statements, ''), E' \t\r\n;', ''))
-          )
-          order by m.version
-        ),
-        '[]'
-      )
-      from supabase_migrations.schema_migrations m
-    $query$ into migrations;
-  exception when undefined_table or invalid_schema_name or insufficient_privilege then
-    migrations := null;
-  end;
-
   select
     coalesce(array_agg(p.proname) filter (where has_function_privilege(p.oid, 'execute')), '{}'),
     coalesce(
@@ -15012,7 +15039,7 @@ begin
 
   return json_build_object(
     'time', agents.iso_timestamp(clock_timestamp()),
-    'migrations', migrations,
+    'migrations', agents.recorded_migrations(),
     'missing_operations', array(
       select o.name
       from unnest(agent_api_inspect_deployment.operations) as o (name)
@@ -15048,7 +15075,7 @@ comment on function public.agent_api_inspect_deployment(text[]) is
 
 -- schemas/operator/restores/restores.sql
 
--- After a restore: the operator's `deno task after-restore` calls this before anything else.
+-- After a restore: the operator's `agentops restore after` calls this before anything else.
 
 create function public.agent_api_after_restore() returns json
 language plpgsql
@@ -15117,7 +15144,7 @@ comment on function public.agent_api_after_restore() is
 -- schemas/operator/restores/restore_signs.sql
 
 -- Signs that this database was restored from a backup and agent_api_after_restore was not called
--- since, for `deno task doctor`; and what `deno task after-restore` lists.
+-- since, for `agentops doctor`; and what `agentops restore after` lists.
 
 create function public.agent_api_find_restore_signs(
   rendering_revision integer,
@@ -15258,7 +15285,7 @@ comment on function public.agent_api_list_live_keys(integer, text) is
 -- schemas/operator/restores/record.sql
 
 -- The record of endings: events that the operator keeps outside the database. After a restore,
--- `deno task after-restore --record` makes again what they say. An event of the record is found
+-- `agentops restore after --record` makes again what they say. An event of the record is found
 -- here by its number and its time, because a restore gives the numbers of lost events out again.
 
 create table agents.replayed_endings (
@@ -17400,8 +17427,7 @@ grant select on all sequences in schema agents to service_role;
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
 grant execute on all functions in schema agents, artifacts, mesh to service_role;
 
--- The records of migrations, for agent_api_inspect_deployment. The Supabase CLI writes them;
--- without it, they do not exist.
+-- The records of migrations. The Supabase CLI writes them; without it, they do not exist.
 do $$
 begin
   if to_regclass('supabase_migrations.schema_migrations') is not null then
@@ -17501,6 +17527,7 @@ declare
     'public.agent_api_plan_policy',
     'public.agent_api_read_policy',
     'public.agent_api_inspect_deployment',
+    'public.agent_api_describe_schema',
     'public.agent_api_find_restore_signs',
     'public.agent_api_read_project',
     'public.agent_api_find_lost_events',

@@ -4,8 +4,7 @@
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
 grant execute on all functions in schema agents, artifacts, mesh to service_role;
 
--- The records of migrations, for agent_api_inspect_deployment. The Supabase CLI writes them;
--- without it, they do not exist.
+-- The records of migrations. The Supabase CLI writes them; without it, they do not exist.
 do $$
 begin
   if to_regclass('supabase_migrations.schema_migrations') is not null then
@@ -105,6 +104,7 @@ declare
     'public.agent_api_plan_policy',
     'public.agent_api_read_policy',
     'public.agent_api_inspect_deployment',
+    'public.agent_api_describe_schema',
     'public.agent_api_find_restore_signs',
     'public.agent_api_read_project',
     'public.agent_api_find_lost_events',

@@ -2,7 +2,7 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "../../dev/deploy/hosted_deno.ts";
 import { hostedArguments, type Runnable } from "../../dev/deploy/hosted_function.ts";
-import { freePort } from "../../local/processes/free_port.ts";
+import { freePort } from "../../packages/local/processes/free_port.ts";
 
 /** A function, and the call that it is started for. The call makes one request to the database. */
 export interface ColdStart {

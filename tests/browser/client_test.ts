@@ -9,7 +9,7 @@ import { type Page, withPage } from "./chromium.ts";
 /** An import map is enough for a page that uses the package without a bundler. */
 const PAGE = `<!doctype html><script type="importmap">
 {"imports": {
-  "agent-files": "/node_modules/agent-files/dist/index.js",
+  "agent-files": "/node_modules/agent-files/dist/agent-files/index.js",
   "@noble/hashes/": "/node_modules/@noble/hashes/"
 }}
 </script>`;

@@ -1,6 +1,6 @@
 /** 2,000 agents and 300 peers, like a large deployment. */
 import type postgres from "postgres";
-import { RENDERING_REVISION } from "../../supabase/functions/_shared/waiting/config_version.ts";
+import { RENDERING_REVISION } from "../../supabase/functions/_shared/operations/waiting/config_version.ts";
 import { withStackDatabase } from "../database/connection.ts";
 
 export const CROWD_AGENTS = 2_000;

@@ -1,7 +1,7 @@
 /** The dashboard as a person sees it, also with hostile texts of agents. */
 import assert from "node:assert/strict";
 import { plain } from "../../packages/command/terminal/output.ts";
-import { startDashboard } from "../../operator/dashboard/server.ts";
+import { startDashboard } from "../../packages/operator/dashboard/server.ts";
 import { artifactTest, grant, publish } from "../conformance/artifacts.ts";
 import { askUntil } from "../conformance/ask_until.ts";
 import { type Agent, operatorRpc, SUPABASE_URL } from "../conformance/client.ts";
@@ -149,7 +149,7 @@ artifactTest(
 );
 
 Deno.test("a page of another origin that knows the URL → is refused everything", async () => {
-  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+  const dashboard = await startDashboard({ project: SUPABASE_URL, port: 0 });
   const evil = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     () =>

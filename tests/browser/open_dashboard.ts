@@ -1,6 +1,6 @@
 /** Opens the stack's dashboard in a new browser, and records the browser's complaints. */
 import axe from "axe-core";
-import { startDashboard } from "../../operator/dashboard/server.ts";
+import { startDashboard } from "../../packages/operator/dashboard/server.ts";
 import { SUPABASE_URL } from "../conformance/client.ts";
 import { type Page, withPage } from "./chromium.ts";
 
@@ -34,7 +34,7 @@ export async function withDashboard(
   run: (watched: Watched) => Promise<void>,
   { width = 1280, colorScheme = "light", javaScriptEnabled = true }: Look = {},
 ): Promise<void> {
-  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+  const dashboard = await startDashboard({ project: SUPABASE_URL, port: 0 });
   try {
     await withPage(async (page) => {
       const requestsElsewhere: string[] = [];

@@ -1,7 +1,10 @@
 /** Real PostgreSQL for tests: the stack's database, and new ones in the same cluster. */
 import postgres from "postgres";
-import { applyMigrations } from "../../local/postgres/migrations.ts";
-import { createProjectDatabase, type DefaultPrivileges } from "../../local/postgres/platform.ts";
+import { applyMigrations } from "../../packages/local/postgres/migrations.ts";
+import {
+  createProjectDatabase,
+  type DefaultPrivileges,
+} from "../../packages/local/postgres/platform.ts";
 
 export const SUPERUSER_URL = required("SUPABASE_SUPERUSER_DB_URL");
 

@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import postgres from "postgres";
-import { removePostgresHome } from "../../local/postgres/home.ts";
-import { type StackOptions, THROW_AWAY } from "../../local/stack/options.ts";
-import { type Stack, startStack } from "../../local/stack/stack.ts";
+import { removePostgresHome } from "../../packages/local/postgres/home.ts";
+import { type StackOptions, THROW_AWAY } from "../../packages/local/stack/options.ts";
+import { type Stack, startStack } from "../../packages/local/stack/stack.ts";
 import type { Swept } from "./sweep/sweeping.ts";
 
 export const NOTHING_TO_DO: Swept = {

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
-import { readSchemaFiles } from "../../local/postgres/schema_files.ts";
-import { diagnose } from "../../operator/doctor/diagnose.ts";
+import { readSchemaFiles } from "../../packages/local/postgres/schema_files.ts";
+import { diagnose } from "../../packages/operator/doctor/diagnose.ts";
 import { withProjectDatabase } from "./connection.ts";
 import { type OwnStack, withOwnStack } from "./own_stack.ts";
 import { addVersionColumns, removeVersionColumns, setVersioning } from "./bucket/versions.ts";

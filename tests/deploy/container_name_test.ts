@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { startFunction } from "../../local/stack/functions.ts";
+import { startFunction } from "../../packages/local/stack/functions.ts";
 import { SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 
 /** The gateway's name for functions under `supabase start`. Only its containers know it. */

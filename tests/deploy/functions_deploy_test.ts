@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { packFunctions } from "../../dev/deploy/pack.ts";
 import { FUNCTION_NAMES, readModules } from "./module_graph.ts";
 import { openTemporaryDirectory } from "./temporary_directory.ts";

@@ -3,12 +3,12 @@ import postgres from "postgres";
 import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "../../dev/deploy/hosted_deno.ts";
 import { startHostedFunction } from "../../dev/deploy/hosted_function.ts";
 import { packFunctions } from "../../dev/deploy/pack.ts";
-import { THROW_AWAY } from "../../local/stack/options.ts";
-import { type Stack, startStack } from "../../local/stack/stack.ts";
+import { THROW_AWAY } from "../../packages/local/stack/options.ts";
+import { type Stack, startStack } from "../../packages/local/stack/stack.ts";
 import { addColumnToEveryTable } from "../database/schema/added_column.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { Terminal } from "../docs/blocks/terminal.ts";
-import { openStateDirectory } from "../stack/stack_process.ts";
+import { openStateDirectory } from "../../packages/local/tests/stack/stack_process.ts";
 import { openTemporaryDirectory } from "./temporary_directory.ts";
 
 Deno.test("the packed files alone, under the Deno that hosted projects run, after a column was added to every table → pass the whole conformance suite by URL and secret key, as docs/deployment.md, Check it, runs it", async () => {

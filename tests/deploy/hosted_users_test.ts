@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { startHostedFunction } from "../../dev/deploy/hosted_function.ts";
 import { packFunctions } from "../../dev/deploy/pack.ts";
 import { SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
-import { jwtSecret } from "../storage/own_bucket.ts";
+import { jwtSecret } from "../../packages/local/tests/storage/own_bucket.ts";
 import { refusedTokens } from "../users/refused_tokens.ts";
 import { newName, signIn } from "../users/signed_in.ts";
 import { bySecret, claimsOf, written } from "../users/written_token.ts";

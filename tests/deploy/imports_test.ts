@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { FUNCTION_NAMES, readModules } from "./module_graph.ts";
 
 const FUNCTIONS = join(PROJECT, "supabase", "functions");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname, join, relative, resolve } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 
 const FUNCTIONS = join(PROJECT, "supabase", "functions");
 

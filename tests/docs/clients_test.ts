@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
-import { EXIT } from "../../clients/typescript/src/cli/exit_codes.ts";
-import { COMMANDS } from "../../clients/typescript/src/cli/verbs.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { EXIT } from "../../packages/cli/exit_codes.ts";
+import { COMMANDS } from "../../packages/cli/verbs.ts";
 import { createAgent } from "../conformance/client.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
-Deno.test("clients/typescript/README.md, agent-files → compiles", async () => {
-  const block = await documentedBlock("clients/typescript/README.md, agent-files, 1");
+Deno.test("packages/agent-files/README.md, agent-files → compiles", async () => {
+  const block = await documentedBlock("packages/agent-files/README.md, agent-files, 1");
   const directory = await Deno.makeTempDir();
   try {
-    const source = join(PROJECT, "clients/typescript/src/index.ts");
+    const source = join(PROJECT, "packages/agent-files/index.ts");
     await writeFile(join(directory, "example.ts"), block.replace('"agent-files"', `"${source}"`));
     const { code, stderr } = await new Deno.Command(Deno.execPath(), {
       args: ["check", `--config=${join(PROJECT, "deno.json")}`, join(directory, "example.ts")],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { listPages, proseOf, readBlocks, readPage } from "./blocks/documentation.ts";
 import { BLOCK_EXCEPTIONS, COMMAND_EXCEPTIONS, RUN_ELSEWHERE } from "./blocks/exceptions.ts";
 

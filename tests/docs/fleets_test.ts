@@ -18,7 +18,7 @@ import { Issuer, type TokenClaims } from "../conformance/enrolment/issuer.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
-import { tenantClaimsOf } from "../../supabase/functions/_shared/issuers/shared_issuers.ts";
+import { tenantClaimsOf } from "../../supabase/functions/_shared/identity/issuers/shared_issuers.ts";
 
 Deno.test.afterEach(endMadeEnrolments);
 
@@ -193,7 +193,7 @@ Deno.test("docs/fleets.md, OAuth tools → an access token that is an agent key"
   assert.equal((await whoami({ id: sub, key: access_token, keyId: "" })).body["agent_id"], sub);
 });
 
-Deno.test("docs/fleets.md, Why a token is refused → the reason, in the events and by enrolment:test", async () => {
+Deno.test("docs/fleets.md, Why a token is refused → the reason, in the events and by enrolment test", async () => {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const made = await put({
     ...{ kind: "trust", issuer: issuer.url, audience: SUPABASE_URL, jwks: issuer.jwks as never },

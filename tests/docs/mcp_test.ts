@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parse } from "smol-toml";
 import { type Artifact, artifactTest, sha256 } from "../conformance/artifacts.ts";
 import type { Agent } from "../conformance/client.ts";
-import { AgentHost } from "../clients/mcp/agent_host.ts";
+import { AgentHost } from "../../packages/cli/tests/mcp/agent_host.ts";
 import { connect, type McpClient } from "../conformance/mcp/mcp_client.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 import { artifactTest, publish } from "../conformance/artifacts.ts";
 import { assertError, fetchDescribed, headersOf, post, SECRET_KEY } from "../conformance/client.ts";
 import { isLeftOutWithout } from "../left_out.ts";

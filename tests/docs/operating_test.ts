@@ -98,8 +98,8 @@ meshTest(
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     const block = await documentedBlock("docs/operating.md, What the mesh looks like, 1");
-    const tolerant = block.replace("mesh:check", "mesh:check || true")
-      .replace("task mesh\n", "task mesh --all\n");
+    const tolerant = block.replace("mesh check", "mesh check || true")
+      .replace("agentops mesh\n", "agentops mesh --all\n");
     const printed = await pasted(tolerant, { planner: alice.id });
     assert.match(printed, new RegExp(`^${bob.id}\tno\tnever\t`, "m"));
     assert.match(printed, new RegExp(`^${bob.id}\tnever_seen\t`, "m"));

@@ -30,7 +30,7 @@ Deno.test("docs/deployment.md, Agent keys → the key alone is printed, then rev
 Deno.test("docs/deployment.md, Revoke or remove an agent → its key is ended", async () => {
   await using terminal = await Terminal.open();
   const name = `planner-${crypto.randomUUID().slice(0, 8)}`;
-  await terminal.paste(`npx -y deno@2.9.6 task agent:create ${name}`);
+  await terminal.paste(`npx -y deno@2.9.6 task agentops agent create ${name}`);
   const block = await documentedBlock("docs/deployment.md, Revoke or remove an agent, 1");
   const printed = await terminal.paste(block.replace("planner", name));
   assert.equal(printed.trim(), '{"keys":1,"peer":false,"grants":0,"artifacts":0}');

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
-import { withFolder } from "../clients/folders/sample.ts";
+import { withFolder } from "../../packages/agent-files/tests/folders/sample.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 
 Deno.test("clients/python/README.md, both blocks → the files and the folder, at the other agent", () =>

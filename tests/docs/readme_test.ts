@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { awaitNothingLeft, openStateDirectory, readEnvironment } from "../stack/stack_process.ts";
-import { freePort } from "../../local/processes/free_port.ts";
-import { PROJECT } from "../../local/project.ts";
+import {
+  awaitNothingLeft,
+  openStateDirectory,
+  readEnvironment,
+} from "../../packages/local/tests/stack/stack_process.ts";
+import { freePort } from "../../packages/local/processes/free_port.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { drawHandOver, pictureFile, THEMES, transcribed } from "../../dev/pictures/hand_over.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { Terminal } from "./blocks/terminal.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { stateFiles } from "../../local/state/state_files.ts";
+import { stateFiles } from "../../packages/local/state/state_files.ts";
 import { artifactTest, grant, open, publish } from "../conformance/artifacts.ts";
 import { operatorRpc, succeed } from "../conformance/client.ts";
 import { meshTest, pairUp } from "../conformance/mesh_cast.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 
-const ENTRY = join(PROJECT, "clients/typescript/src/mesh/index.ts");
+const ENTRY = join(PROJECT, "packages/agent-peer/mesh/index.ts");
 
 /** Type-checks an example with these declarations. Unused variables are allowed. */
 async function assertCompiles(block: string, declarations = ""): Promise<void> {
@@ -30,6 +30,6 @@ Deno.test("docs/sandbox.md, In TypeScript → compiles", async () => {
   );
 });
 
-Deno.test("clients/typescript/README.md, The mesh → compiles", async () => {
-  await assertCompiles(await documentedBlock("clients/typescript/README.md, The mesh, 1"));
+Deno.test("packages/agent-files/README.md, The mesh → compiles", async () => {
+  await assertCompiles(await documentedBlock("packages/agent-files/README.md, The mesh, 1"));
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import type postgres from "postgres";
 import {
   operatorRpc,
@@ -185,6 +185,6 @@ Deno.test("docs/users.md, On the local stack → a token, and the list", async (
   await using terminal = await Terminal.open();
   const block = (await documentedBlock("docs/users.md, On the local stack, 1"))
     .replace("http://127.0.0.1:54321", SUPABASE_URL)
-    .replace("user:token ada", `user:token ${newName("ada").id}`);
+    .replace("user token ada", `user token ${newName("ada").id}`);
   assert.equal((await terminal.paste(block)).trim(), '{"artifacts":[],"next_cursor":null}');
 });

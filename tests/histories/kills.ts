@@ -1,7 +1,12 @@
 /** Kills the parts of a local stack with SIGKILL, one after the other. */
 import postgres from "postgres";
 import type { Random } from "../seeds/random.ts";
-import { awaitOk, launch, readEnvironment, recordedPids } from "../stack/stack_process.ts";
+import {
+  awaitOk,
+  launch,
+  readEnvironment,
+  recordedPids,
+} from "../../packages/local/tests/stack/stack_process.ts";
 
 export type Service = Awaited<ReturnType<typeof launch>>;
 

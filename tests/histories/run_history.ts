@@ -5,7 +5,7 @@ import {
   openStateDirectory,
   readEnvironment,
   runTask,
-} from "../stack/stack_process.ts";
+} from "../../packages/local/tests/stack/stack_process.ts";
 import type { Client } from "./clients/client.ts";
 import { assembleFleet } from "./fleet.ts";
 import type { Entry } from "./history.ts";
@@ -20,7 +20,7 @@ export interface Run {
   readonly history: readonly Entry[];
   /** How often each part was killed. */
   readonly kills: ReadonlyMap<string, number>;
-  /** The output of `deno task fsck` at the end; empty if it found no contradiction. */
+  /** The output of `agentops fsck` at the end; empty if it found no contradiction. */
   readonly contradictions: string;
 }
 
@@ -63,7 +63,7 @@ export async function runHistory(
     for (const _ of ["first", "second", "third"]) {
       await Promise.all(clients.map((client) => client.look()));
     }
-    const { output, errors } = await runTask("operator/fsck.ts", { environment });
+    const { output, errors } = await runTask("agentops fsck", { environment });
     return { history: recorder.history, kills, contradictions: output + errors };
   } finally {
     target.service.kill("SIGTERM");

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
-import { THROW_AWAY } from "../../local/stack/options.ts";
-import { type Stack, startStack } from "../../local/stack/stack.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { THROW_AWAY } from "../../packages/local/stack/options.ts";
+import { type Stack, startStack } from "../../packages/local/stack/stack.ts";
 import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/commits/memory.ts";
 import { installPackage } from "./installed_package.ts";
 
@@ -25,7 +25,7 @@ interface Runtime {
 }
 
 function runtimesOf(agent: string): Runtime[] {
-  const source = join(PROJECT, "clients/typescript/src/cli/main.ts");
+  const source = join(PROJECT, "packages/cli/main.ts");
   const deno = [Deno.execPath(), "run", "--allow-all", `--config=${PROJECT}/deno.json`, source];
   const put = ["put", "big", "--to", "builder"];
   const follow = ["inbox", "--follow", "--download", "received"];

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import { AgentFiles, AgentMesh } from "../../clients/typescript/src/index.ts";
+import { AgentFiles, AgentMesh } from "../../packages/agent-files/index.ts";
 import { createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { REQUESTS_PER_HOUR } from "../unit/documents/cost.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { cp, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 
 /** Packs the package and installs it into an empty project. Returns the path of its command. */
 export async function installPackage(folder: string): Promise<string> {
@@ -19,7 +19,7 @@ export async function installInto(folder: string, what: readonly string[]): Prom
 }
 
 /** Where `deno task mesh:build` puts the TCP/IP stack, which git ignores. */
-const BUILT = "clients/typescript/src/ip/built";
+const BUILT = "packages/agent-peer/ip/built";
 
 /** A copy of the work tree as a clean clone would be: all files that git does not ignore. */
 export class Clone implements AsyncDisposable {
@@ -40,7 +40,7 @@ export class Clone implements AsyncDisposable {
 
   /** The folder of the TypeScript client. */
   get package(): string {
-    return join(this.path, "clients/typescript");
+    return join(this.path, "packages/agent-files");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { startFunction } from "../../local/stack/functions.ts";
-import { THROW_AWAY } from "../../local/stack/options.ts";
-import { startStack } from "../../local/stack/stack.ts";
+import { startFunction } from "../../packages/local/stack/functions.ts";
+import { THROW_AWAY } from "../../packages/local/stack/options.ts";
+import { startStack } from "../../packages/local/stack/stack.ts";
 import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/commits/memory.ts";
 import { shell, writeLargeFile } from "./large_file.ts";
 

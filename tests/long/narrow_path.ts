@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 
 /** Creates an empty folder, and beside it a folder with only these programs. */
 export async function openFolder(programs: string[]) {

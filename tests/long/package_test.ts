@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { Clone, installInto, installPackage } from "./installed_package.ts";
 
@@ -59,6 +59,6 @@ Deno.test("npm install of a clean clone's folder, which npm links → command, m
   inEmptyFolder(async (folder) => {
     await using clone = await Clone.make();
     await assertWorks(await installInto(folder, [clone.package]), folder);
-    const worker = join(folder, "node_modules/agent-files/dist/mesh/worker.js");
+    const worker = join(folder, "node_modules/agent-files/dist/agent-peer/mesh/worker.js");
     assert.ok(!(await readFile(worker, "utf8")).includes("has not been built"));
   }));

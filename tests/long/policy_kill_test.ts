@@ -3,15 +3,16 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import {
   awaitOk,
   launch,
   openStateDirectory,
+  programOf,
   readEnvironment,
   recordedPids,
   runTask,
-} from "../stack/stack_process.ts";
+} from "../../packages/local/tests/stack/stack_process.ts";
 
 const PATIENCE_MILLISECONDS = 60_000;
 const AGENTS = 120;
@@ -32,7 +33,7 @@ function endProcess(child: Deno.ChildProcess): void {
   }
 }
 
-Deno.test("PostgreSQL killed inside each step of policy:apply → no step is half done; run again, the policy is in force whole, with one event for each change", async () => {
+Deno.test("PostgreSQL killed inside each step of policy apply → no step is half done; run again, the policy is in force whole, with one event for each change", async () => {
   await using state = await openStateDirectory();
   const stack = await launch({ stateDir: state.path });
   await stack.ready();
@@ -50,7 +51,7 @@ Deno.test("PostgreSQL killed inside each step of policy:apply → no step is hal
     );
     const rules = AGENTS * (AGENTS - 1);
     const task = (name: "plan" | "apply", ...args: string[]) =>
-      runTask(`operator/policy/policy_${name}.ts`, { args: [file, ...args], environment });
+      runTask(`agentops policy ${name}`, { args: [file, ...args], environment });
     const { output } = await task("plan", "--json");
     const { fingerprint } = JSON.parse(output);
     const stateNow = async () => {
@@ -73,7 +74,7 @@ Deno.test("PostgreSQL killed inside each step of policy:apply → no step is hal
         await held`select pg_advisory_xact_lock(mesh.policy_lock())`;
         applying = new Deno.Command(Deno.execPath(), {
           args: [
-            ...["run", "--allow-all", "operator/policy/policy_apply.ts"],
+            ...["run", "--allow-all", ...programOf("agentops policy apply")],
             ...[file, "--expect", fingerprint, "--yes"],
           ],
           cwd: PROJECT,

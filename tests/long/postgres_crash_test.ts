@@ -5,7 +5,7 @@ import {
   openStateDirectory,
   readEnvironment,
   recordedPids,
-} from "../stack/stack_process.ts";
+} from "../../packages/local/tests/stack/stack_process.ts";
 
 const CRASHES = 5;
 const CALLERS = 8;

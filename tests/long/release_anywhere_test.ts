@@ -3,8 +3,8 @@ import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { downloadOriginal } from "../../dev/mesh/apt_source.ts";
 import { ARCHIVE, LWIP } from "../../dev/mesh/lwip_source.ts";
-import { PROJECT } from "../../local/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { Clone } from "./installed_package.ts";
 import { openFolder, succeed } from "./narrow_path.ts";
@@ -14,6 +14,8 @@ const RELEASED = [
   "agent-files-0.0.0.tgz",
   "agent_files-0.0.0-py3-none-any.whl",
   "agentfiles.mjs",
+  "agentops-0.0.0.tgz",
+  "agentops.mjs",
   "openapi",
 ];
 
@@ -61,7 +63,7 @@ Deno.test("with only node and sh on the PATH", async (t) => {
   await t.step(
     "deno task release, beside a TCP/IP stack of another tree → everything but the sandbox peer, and a sentence",
     async () => {
-      const built = join(clone.path, "clients/typescript/src/ip/built");
+      const built = join(clone.path, "packages/agent-peer/ip/built");
       await mkdir(built, { recursive: true });
       await writeFile(join(built, "lwip.wasm"), "of another tree");
       await writeFile(join(built, "lwip.LICENSE.txt"), "of another tree");
@@ -91,7 +93,7 @@ Deno.test("with only node and sh on the PATH", async (t) => {
 
   await t.step("docs/sandbox.md, Build it → both commands compile the same file", async () => {
     await writeFile(join(clone.path, ARCHIVE), await downloadOriginal(LWIP));
-    const built = join(clone.path, "clients/typescript/src/ip/built/lwip.wasm");
+    const built = join(clone.path, "packages/agent-peer/ip/built/lwip.wasm");
     const named = await documentedBlock("docs/sandbox.md, Build it, 2");
     await runBlock(named, clone.path, env);
     assert.deepEqual(await readFile(built), await readFile(inProject(built, clone.path)));

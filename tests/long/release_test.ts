@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { copyFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
+import { type Agent, createAgent, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { Clone } from "./installed_package.ts";
 import { openFolder, succeed } from "./narrow_path.ts";
@@ -20,6 +20,8 @@ Deno.test("deno task release in a clean clone → agents on machines with only N
       "agent-files-0.0.0.tgz",
       "agent_files-0.0.0-py3-none-any.whl",
       "agentfiles.mjs",
+      "agentops-0.0.0.tgz",
+      "agentops.mjs",
       "openapi",
     ]);
     assert.deepEqual((await readdir(join(dist, "openapi"))).sort(), [
@@ -38,7 +40,7 @@ Deno.test("deno task release in a clean clone → agents on machines with only N
 
   await t.step("a second run makes the same bytes", async () => {
     const digests = await readFile(join(dist, "SHA256SUMS"), "utf8");
-    assert.equal(digests.trimEnd().split("\n").length, 5);
+    assert.equal(digests.trimEnd().split("\n").length, 7);
     await release(clone);
     assert.equal(await readFile(join(dist, "SHA256SUMS"), "utf8"), digests);
   });
@@ -73,6 +75,31 @@ Deno.test("deno task release in a clean clone → agents on machines with only N
       await assertReceived(folder.path);
     },
   );
+
+  await t.step(
+    "docs/operating.md, Without a clone: its commands, in a folder with only these files",
+    async () => {
+      await using folder = await openFolder(["node", "npx", "npm", "sh"]);
+      for (const file of ["agentops.mjs", "agentops-0.0.0.tgz"]) {
+        await copyFile(join(dist, file), join(folder.path, file));
+      }
+      await writeFile(join(folder.path, "secret-key.txt"), SECRET_KEY);
+      const block = await documentedBlock("docs/operating.md, Without a clone, 1");
+      // The sweep is not scheduled here, which is a note and no fault.
+      const output = await succeed("sh", ["-euc", block], {
+        cwd: folder.path,
+        env: { SUPABASE_URL, PATH: folder.programs, HOME: folder.path, XDG_CONFIG_HOME: "" },
+      });
+      assert.match(output, /^staging is http.*\.$/m);
+      assert.match(output, /^Healthy: 0 faults/m);
+    },
+  );
+
+  await t.step("agentops.mjs → at most 600,000 bytes gzipped", async () => {
+    const bytes = gzipSync(await readFile(join(dist, "agentops.mjs"))).length;
+    console.log(`agentops.mjs: ${bytes} bytes gzipped`);
+    assert.ok(bytes < 600_000, String(bytes));
+  });
 
   await t.step("pip install of the wheel → a hand-over", async () => {
     await using folder = await openFolder(["node"]);
@@ -119,7 +146,7 @@ for grant in files.inbox():
       }
       assert.match(licences, /^lwip \S+\n[\s\S]*Swedish Institute of Computer Science/m);
       assert.ok(manifest.exports["./mesh"] !== undefined);
-      const worker = await readFile(join(package_, "dist/mesh/worker.js"), "utf8");
+      const worker = await readFile(join(package_, "dist/agent-peer/mesh/worker.js"), "utf8");
       assert.ok(!worker.includes("has not been built"), "the TCP/IP stack is in the package");
     },
   );

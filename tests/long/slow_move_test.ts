@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { startFunction } from "../../local/stack/functions.ts";
-import { THROW_AWAY } from "../../local/stack/options.ts";
-import { startStack } from "../../local/stack/stack.ts";
-import { stateFiles } from "../../local/state/state_files.ts";
+import { startFunction } from "../../packages/local/stack/functions.ts";
+import { THROW_AWAY } from "../../packages/local/stack/options.ts";
+import { startStack } from "../../packages/local/stack/stack.ts";
+import { stateFiles } from "../../packages/local/state/state_files.ts";
 import { MEBIBYTE } from "../own_function/commits/memory.ts";
 import { shell, writeLargeFile } from "./large_file.ts";
 

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
-import { readSigningKey } from "../../local/auth/signing_key.ts";
-import { signUserToken } from "../../local/auth/user_token.ts";
-import { THROW_AWAY } from "../../local/stack/options.ts";
-import { type Stack, startStack } from "../../local/stack/stack.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { readSigningKey } from "../../packages/local/auth/signing_key.ts";
+import { signUserToken } from "../../packages/local/auth/user_token.ts";
+import { THROW_AWAY } from "../../packages/local/stack/options.ts";
+import { type Stack, startStack } from "../../packages/local/stack/stack.ts";
 import { type Page, withPage } from "../browser/chromium.ts";
 import { MEBIBYTE } from "../own_function/commits/memory.ts";
 

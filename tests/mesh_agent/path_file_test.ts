@@ -1,8 +1,8 @@
 /** `agentfiles mesh path` writes another endpoint while a request of the reference agent waits. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 
 const AGENT = join(PROJECT, "examples/mesh-agent");
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 
 const KEY = "6jAk0ChmFYG6jeY4tuvGjlASuiRcHUX4R8Gbs3oBxSU=";
 const PORT = "127.0.0.1:41395";

@@ -1,8 +1,8 @@
 /** Which paths the reference agent includes in each report. The service accepts 64. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 
 const TAKEN = 64;
 const START = 1_790_000_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { RestorableStack } from "../long/restore/restorable_stack.ts";
-import { runTask } from "../stack/stack_process.ts";
+import { runTask } from "../../packages/local/tests/stack/stack_process.ts";
 import { eventually } from "../wireguard/hosts/run_program.ts";
 import { type Deployment, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { listen, reaches } from "../wireguard/hosts/probes.ts";
@@ -78,7 +78,7 @@ tunnelTest(
     assert.deepEqual(await reachable(), [80, 443], "nothing tells the hosts");
 
     const { url, secretKey } = project.stack;
-    const { code, output, errors } = await runTask("operator/after_restore.ts", {
+    const { code, output, errors } = await runTask("agentops restore after", {
       environment: { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey },
     });
     assert.equal(code, 0, output + errors);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 
 const SCRIPTS = ["mesh-agent/mesh-agent.sh", "minimal-mesh-agent.sh"];
 const TRAP = /^\w+=\$'.*\n(#.*\n)?trap .* TERM INT$/m;

@@ -1,6 +1,6 @@
 /** Checks that an answer to a mutated request keeps the contract. */
 import assert from "node:assert/strict";
-import { errorEntry, isErrorCode } from "../../supabase/functions/_shared/errors.ts";
+import { errorEntry, isErrorCode } from "../../supabase/functions/_shared/request/errors.ts";
 import { assertDescribed } from "../conformance/client.ts";
 import type { Mutant } from "./mutants.ts";
 

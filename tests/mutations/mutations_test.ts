@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { startHostedFunction } from "../../dev/deploy/hosted_function.ts";
-import { PROJECT } from "../../local/project.ts";
-import { type FunctionOptions, startFunction } from "../../local/stack/functions.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { type FunctionOptions, startFunction } from "../../packages/local/stack/functions.ts";
 import { stackEncryptionKeys } from "../own_function/mesh_function.ts";
 import { type OwnFunction, startOwnFunction } from "../own_function/own_function.ts";
 import { OWN_RELAY } from "../own_function/relay/relays.ts";

@@ -6,7 +6,7 @@
  * imports nothing that needs a local stack.
  */
 import type postgres from "postgres";
-import type { AgentFiles } from "../../clients/typescript/src/index.ts";
+import type { AgentFiles } from "../../packages/agent-files/index.ts";
 import type { Effect } from "../../supabase/functions/_shared/operations/operation.ts";
 import type { OPERATIONS as ARTIFACTS } from "../../supabase/functions/agent-artifacts/app.ts";
 import type { OPERATIONS as MESH } from "../../supabase/functions/agent-mesh/app.ts";
@@ -107,7 +107,7 @@ export interface Restorable {
 /** A change after the backup. */
 export interface LostChange {
   readonly make: () => Promise<unknown>;
-  /** What `after-restore` prints about the change, after the time. */
+  /** What `agentops restore after` prints about the change, after the time. */
   readonly told: string;
   /** Whether the database contains the change. */
   readonly isThere: () => Promise<boolean>;
@@ -127,9 +127,9 @@ export interface Card<Of extends Cast = Cast> {
   readonly isLast?: true;
   readonly tool: Tool | "none: for programs" | "none: for the operator";
   /**
-   * Whether `after-restore` lists a request whose change a restore loses. It lists none that only
-   * reads, that agents and timers repeat by themselves, or that counts. A function arranges a
-   * listed change, for the exercise of a restore.
+   * Whether `agentops restore after` lists a request whose change a restore loses. It lists none
+   * that only reads, that agents and timers repeat by themselves, or that counts. A function
+   * arranges a listed change, for the exercise of a restore.
    */
   readonly afterRestore:
     | "listed"

@@ -1,4 +1,4 @@
-import { readOrMakeKeys } from "../../local/state/project_keys.ts";
+import { readOrMakeKeys } from "../../packages/local/state/project_keys.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
 /** Starts another agent-mesh with the stack's encryption keys. It talks to `supabaseUrl`. */

@@ -4,7 +4,7 @@ import {
   type FunctionOptions,
   type RunningFunction,
   startFunction,
-} from "../../local/stack/functions.ts";
+} from "../../packages/local/stack/functions.ts";
 import {
   type Answer,
   assertDescribed,

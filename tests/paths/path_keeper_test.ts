@@ -1,11 +1,11 @@
 /** `agentfiles mesh path` with a simulated kernel, and sockets that send nothing. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { KernelPeer, KernelState } from "../../clients/typescript/src/forwarding/kernel.ts";
-import type { PathKeeperOptions } from "../../clients/typescript/src/forwarding/options.ts";
-import { PathKeeper } from "../../clients/typescript/src/forwarding/path_keeper.ts";
-import type { UdpOptions } from "../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
-import { message } from "../unit/forwarding/messages.ts";
+import type { KernelPeer, KernelState } from "../../packages/agent-peer/forwarding/kernel.ts";
+import type { PathKeeperOptions } from "../../packages/agent-peer/forwarding/options.ts";
+import { PathKeeper } from "../../packages/agent-peer/forwarding/path_keeper.ts";
+import type { UdpOptions } from "../../packages/agent-peer/wireguard/sockets/udp_socket.ts";
+import { message } from "../../packages/agent-peer/tests/forwarding/messages.ts";
 import { eventually } from "../wireguard/hosts/run_program.ts";
 
 const REGISTERED = "192.0.2.1:1000";

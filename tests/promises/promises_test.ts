@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import type { NamedTest } from "./kept_promise.ts";
 import {
   bulletsUnder,
@@ -79,9 +79,9 @@ Deno.test("testNames() → of tests, wrapped tests and steps; none of what is ig
 
 Deno.test("testFilesOf() → the files of the tasks that run, without those ignored and those of other tasks", async () => {
   const tasks = {
-    one: "x.ts --stacks=3 --ignore=tests/unit/documents tests/unit",
-    two: "x.ts tests/promises",
-    three: "x.ts tests/users",
+    one: { command: "x.ts --stacks=3 --ignore=tests/unit/documents tests/unit" },
+    two: { command: "x.ts tests/promises" },
+    three: { command: "x.ts tests/users" },
   };
   const files = await testFilesOf('suite "${deno[@]}" task one\n# task three\nbegin two\n', tasks);
   assert.ok(files.has("tests/unit/names_test.ts"));

@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { withTestFiles } from "../../dev/checks/test_files.ts";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 import type { KeptPromise } from "./kept_promise.ts";
 
 export const FOLDER = "tests/promises";
@@ -48,15 +48,17 @@ const TEST =
 /** The test files that a run of CI's script runs, by the tasks that it names. */
 export async function testFilesOf(
   script: string,
-  tasks: Readonly<Record<string, string>>,
+  tasks: Readonly<Record<string, { readonly command: string }>>,
 ): Promise<Set<string>> {
   const commands = script.split("\n").filter((line) => !line.trimStart().startsWith("#"));
   const names = commands.flatMap((line) =>
     Array.from(line.matchAll(/\b(?:task|begin) ([\w:]+)/g), ([, name]) => name!)
   );
   const files = names.map((name) => {
-    const words = (tasks[name] ?? "").split(" ");
-    return withTestFiles(words.filter((word) => /^(?:--ignore=)?(?:tests|packages)\//.test(word)));
+    const words = (tasks[name]?.command ?? "").split(" ");
+    return withTestFiles(
+      words.filter((word) => /^(?:--ignore=)?(?:clients|packages|tests)\//.test(word)),
+    );
   });
   return new Set((await Promise.all(files)).flat());
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Desk } from "../clients/desk.ts";
+import { Desk } from "../../packages/cli/tests/desk.ts";
 import type { Site } from "../paths/hosts/sites.ts";
 import { eventually } from "../wireguard/hosts/run_program.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";

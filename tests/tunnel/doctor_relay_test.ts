@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { freePort } from "../../local/processes/free_port.ts";
-import type { Finding } from "../../operator/doctor/findings/finding.ts";
-import { Deployment, remedyIn } from "../doctor/deployment.ts";
+import { freePort } from "../../packages/local/processes/free_port.ts";
+import type { Finding } from "../../packages/operator/doctor/findings/finding.ts";
+import { Deployment, remedyIn } from "../../packages/operator/tests/doctor/deployment.ts";
 import { SERVICE_TOKEN, startCredentialsService } from "../own_function/relay/relays.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
-import { runTask } from "../stack/stack_process.ts";
+import { runTask } from "../../packages/local/tests/stack/stack_process.ts";
 import { makeCertificate } from "./relay/certificate.ts";
 import { Coturn } from "./relay/coturn.ts";
 
@@ -52,7 +52,7 @@ Deno.test({
 
     await test.step("UDP and TCP, and TLS with a certificate that it knows → healthy", async () => {
       await deployment.withFunction(relayOf([udp, tcp, tls], secret), async (url) => {
-        const { code, output } = await runTask("operator/doctor/main.ts", {
+        const { code, output } = await runTask("agentops doctor", {
           environment: {
             SUPABASE_URL: url,
             SUPABASE_SECRET_KEY: deployment.connection.SUPABASE_SECRET_KEY,

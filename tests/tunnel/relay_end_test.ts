@@ -1,17 +1,17 @@
 /** docs/relay.md, End relayed addresses: its program, with coturn. */
 import { createHash } from "node:crypto";
 import assert from "node:assert/strict";
-import { freePort } from "../../local/processes/free_port.ts";
-import { Allocation } from "../../clients/typescript/src/paths/turn/allocation.ts";
+import { freePort } from "../../packages/local/processes/free_port.ts";
+import { Allocation } from "../../packages/agent-peer/paths/turn/allocation.ts";
 import {
   ATTRIBUTE,
   METHOD,
   parseStun,
   writeStun,
-} from "../../clients/typescript/src/paths/stun/message.ts";
-import { openTurnUdp } from "../../clients/typescript/src/paths/turn/udp_transport.ts";
-import { openNodeSocket } from "../../clients/typescript/src/wireguard/sockets/node_socket.ts";
-import { systemSurroundings } from "../../clients/typescript/src/wireguard/system_surroundings.ts";
+} from "../../packages/agent-peer/paths/stun/message.ts";
+import { openTurnUdp } from "../../packages/agent-peer/paths/turn/udp_transport.ts";
+import { openNodeSocket } from "../../packages/agent-peer/wireguard/sockets/node_socket.ts";
+import { systemSurroundings } from "../../packages/agent-peer/wireguard/system_surroundings.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { eventually, run } from "../wireguard/hosts/run_program.ts";
 import { Coturn } from "./relay/coturn.ts";

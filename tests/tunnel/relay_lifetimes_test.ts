@@ -5,11 +5,11 @@ import {
   METHOD,
   parseStun,
   type ReceivedStun,
-} from "../../clients/typescript/src/paths/stun/message.ts";
-import { Allocation } from "../../clients/typescript/src/paths/turn/allocation.ts";
-import { openTurnUdp } from "../../clients/typescript/src/paths/turn/udp_transport.ts";
-import { openNodeSocket } from "../../clients/typescript/src/wireguard/sockets/node_socket.ts";
-import { systemSurroundings } from "../../clients/typescript/src/wireguard/system_surroundings.ts";
+} from "../../packages/agent-peer/paths/stun/message.ts";
+import { Allocation } from "../../packages/agent-peer/paths/turn/allocation.ts";
+import { openTurnUdp } from "../../packages/agent-peer/paths/turn/udp_transport.ts";
+import { openNodeSocket } from "../../packages/agent-peer/wireguard/sockets/node_socket.ts";
+import { systemSurroundings } from "../../packages/agent-peer/wireguard/system_surroundings.ts";
 import { eventually } from "../wireguard/hosts/run_program.ts";
 import { Coturn } from "./relay/coturn.ts";
 

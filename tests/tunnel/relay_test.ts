@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import type { Address } from "../../clients/typescript/src/paths/stun/address.ts";
-import { StunBinding } from "../../clients/typescript/src/paths/stun/binding.ts";
-import { Allocation } from "../../clients/typescript/src/paths/turn/allocation.ts";
+import type { Address } from "../../packages/agent-peer/paths/stun/address.ts";
+import { StunBinding } from "../../packages/agent-peer/paths/stun/binding.ts";
+import { Allocation } from "../../packages/agent-peer/paths/turn/allocation.ts";
 import {
   openTurnStream,
   type TurnTransport,
-} from "../../clients/typescript/src/paths/turn/transport.ts";
-import { openTurnUdp } from "../../clients/typescript/src/paths/turn/udp_transport.ts";
-import { openNodeSocket } from "../../clients/typescript/src/wireguard/sockets/node_socket.ts";
-import { systemSurroundings } from "../../clients/typescript/src/wireguard/system_surroundings.ts";
+} from "../../packages/agent-peer/paths/turn/transport.ts";
+import { openTurnUdp } from "../../packages/agent-peer/paths/turn/udp_transport.ts";
+import { openNodeSocket } from "../../packages/agent-peer/wireguard/sockets/node_socket.ts";
+import { systemSurroundings } from "../../packages/agent-peer/wireguard/system_surroundings.ts";
 import { eventually } from "../wireguard/hosts/run_program.ts";
 import { ConnectProxy } from "./relay/connect_proxy.ts";
 import { Coturn } from "./relay/coturn.ts";

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 
 const MAX_COLUMNS = 100;
 /** A line that holds nothing but a comment; a URL may make it longer. */
@@ -23,8 +23,8 @@ Deno.test("every comment that has its line to itself → at most 100 columns", a
       "*.toml",
       ".ci/run",
       // Generated from the OpenAPI documents, whose descriptions are long lines.
-      ":!clients/typescript/src/contract/artifacts.ts",
-      ":!clients/typescript/src/contract/mesh.ts",
+      ":!packages/agent-files/contract/artifacts.ts",
+      ":!packages/agent-files/contract/mesh.ts",
     ],
     { cwd: PROJECT, maxBuffer: 2 ** 24 },
   );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { EVENT_TYPES } from "../../operator/reads/event_types.ts";
+import { EVENT_TYPES } from "../../packages/operator/reads/event_types.ts";
 
 const SCHEMAS = "supabase/schemas";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 
 const SIDE_BY_SIDE = fileURLToPath(new URL("../../dev/checks/side_by_side.ts", import.meta.url));
-const FREE_PORT = new URL("../../local/processes/free_port.ts", import.meta.url).href;
+const FREE_PORT = new URL("../../packages/local/processes/free_port.ts", import.meta.url).href;
 
 /** Ports that `freePort` returns in another process, which does not bind them. */
 async function portsOf(share: string): Promise<number[]> {

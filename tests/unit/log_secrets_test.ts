@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { findSecretsInLogs } from "../../dev/checks/log_secrets.ts";
-import { newGrantToken } from "../../supabase/functions/_shared/secrets.ts";
+import { newGrantToken } from "../../supabase/functions/_shared/identity/secrets.ts";
 
 function jwt(): string {
   const part = (value: object) => btoa(JSON.stringify(value)).replaceAll("=", "");

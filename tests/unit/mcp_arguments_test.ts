@@ -1,12 +1,12 @@
 /** The forms in which hosts send arguments. The functions and `agentfiles mcp` read them alike. */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import * as ofClient from "../../clients/typescript/src/cli/mcp/arguments.ts";
-import { settleMessage as settleOfClient } from "../../clients/typescript/src/cli/mcp/message.ts";
-import { nearestField as nearestOfClient } from "../../clients/typescript/src/cli/mcp/nearest_field.ts";
-import * as ofService from "../../supabase/functions/_shared/mcp/arguments.ts";
-import { settleMessage as settleOfService } from "../../supabase/functions/_shared/mcp/message.ts";
-import { nearestField as nearestOfService } from "../../supabase/functions/_shared/request/nearest_field.ts";
+import * as ofClient from "../../packages/cli/mcp/arguments.ts";
+import { settleMessage as settleOfClient } from "../../packages/cli/mcp/message.ts";
+import { nearestField as nearestOfClient } from "../../packages/cli/mcp/nearest_field.ts";
+import * as ofService from "../../supabase/functions/_shared/operations/mcp/arguments.ts";
+import { settleMessage as settleOfService } from "../../supabase/functions/_shared/operations/mcp/message.ts";
+import { nearestField as nearestOfService } from "../../supabase/functions/_shared/request/reading/nearest_field.ts";
 
 const SCHEMA = z.toJSONSchema(
   z.object({

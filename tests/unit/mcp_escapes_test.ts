@@ -1,7 +1,7 @@
 /** How names and texts that other agents have chosen are shown to a language model. */
 import assert from "node:assert/strict";
-import * as ofClient from "../../clients/typescript/src/cli/mcp/escapes.ts";
-import * as ofService from "../../supabase/functions/_shared/mcp/escapes.ts";
+import * as ofClient from "../../packages/cli/mcp/escapes.ts";
+import * as ofService from "../../supabase/functions/_shared/operations/mcp/escapes.ts";
 
 const { escapedJson, visible } = ofService;
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AGENT_ID, TAG } from "../../supabase/functions/_shared/named_ids.ts";
+import { AGENT_ID, TAG } from "../../supabase/functions/_shared/identity/named_ids.ts";
 import { filesBelow, PROJECT } from "./rooms.ts";
 
 /** The only files besides SQL that may contain a rule. Each client is independent of the rest. */
 const PLACES = [
-  "supabase/functions/_shared/named_ids.ts",
-  "clients/typescript/src/transfer/names.ts",
+  "supabase/functions/_shared/identity/named_ids.ts",
+  "packages/agent-files/transfer/names.ts",
   "clients/python/agent_files.py",
 ];
 
@@ -22,12 +22,13 @@ for (const [name, { rule, begins, sql }] of Object.entries(RULES)) {
       "supabase/functions",
       "supabase/schemas",
       "clients",
-      "local",
-      "operator",
+      "packages",
       "dev",
     ];
     const files = (await Promise.all(houses.map(filesBelow))).flat()
-      .filter((file) => /\.(?:ts|sql|py)$/.test(file) && !/\/(?:dist|node_modules)\//.test(file));
+      .filter((file) =>
+        /\.(?:ts|sql|py)$/.test(file) && !/\/(?:dist|node_modules|tests)\//.test(file)
+      );
     const found: string[] = [];
     for (const file of files) {
       const text = await readFile(join(PROJECT, file), "utf8");

@@ -8,8 +8,8 @@ import {
   ignoredSignalsFromPs,
   readFromProc,
   readFromPs,
-} from "../../local/processes/process_table.ts";
-import { locatePostgrest } from "../../local/stack/postgrest.ts";
+} from "../../packages/local/processes/process_table.ts";
+import { locatePostgrest } from "../../packages/local/stack/postgrest.ts";
 
 const LINUX = Deno.build.os === "linux";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installPostgres, requireMajor } from "../../dev/postgres/other_version.ts";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 
 Deno.test("installPostgres() of a version that is not listed → throws, and installs nothing", async () => {
   const folder = await Deno.makeTempDir();

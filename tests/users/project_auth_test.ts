@@ -18,7 +18,7 @@ import { artifactTest } from "../conformance/artifacts.ts";
 import { type Answer, assertError, SUPABASE_URL } from "../conformance/client.ts";
 import { type OwnFunction, startOwnFunction } from "../own_function/own_function.ts";
 import { type Intercept, type Passing, type Proxy, startProxy } from "../own_function/proxy.ts";
-import { jwtSecret } from "../storage/own_bucket.ts";
+import { jwtSecret } from "../../packages/local/tests/storage/own_bucket.ts";
 import { newName, signIn } from "./signed_in.ts";
 import { byEllipticCurve, byRsa, bySecret, claimsOf, written } from "./written_token.ts";
 

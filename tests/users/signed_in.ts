@@ -1,6 +1,6 @@
 /** Signed-in users of the local stack, who act as agents. */
-import { readSigningKey } from "../../local/auth/signing_key.ts";
-import { signUserToken } from "../../local/auth/user_token.ts";
+import { readSigningKey } from "../../packages/local/auth/signing_key.ts";
+import { signUserToken } from "../../packages/local/auth/user_token.ts";
 import { type Agent, operatorRpc, SUPABASE_URL } from "../conformance/client.ts";
 
 const STATE_DIR = Deno.env.get("STATE_DIR");

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { send } from "../conformance/client.ts";
-import { runTask } from "../stack/stack_process.ts";
+import { runTask } from "../../packages/local/tests/stack/stack_process.ts";
 import { newName } from "./signed_in.ts";
 
 function userToken(...args: string[]) {
-  return runTask("operator/user_token.ts", { args });
+  return runTask("agentops user token", { args });
 }
 
-Deno.test("user:token → the token alone on standard output, for the user and the time that were asked for", async () => {
+Deno.test("user token → the token alone on standard output, for the user and the time that were asked for", async () => {
   const { id } = newName("ada");
   const sub = crypto.randomUUID();
   const begun = Date.now();
@@ -25,7 +25,7 @@ Deno.test("user:token → the token alone on standard output, for the user and t
 
 for (
   const [args, exitCode, reason] of [
-    [[], 2, /Name one agent\. See: deno task user:token --help$/],
+    [[], 2, /Name one agent\. See: agentops user token --help$/],
     [["ada", "grace"], 2, /Name one agent\./],
     [["ada", "--for", "60"], 2, /unknown option: --for\./],
     [["-x"], 2, /unknown option: -x\./],
@@ -35,15 +35,15 @@ for (
     [["ada", "--expires-in", "soon"], 1, /^--expires-in must be /],
   ] as const
 ) {
-  Deno.test(`user:token ${args.join(" ")} → refused, and no token`, async () => {
+  Deno.test(`agentops user token ${args.join(" ")} → refused, and no token`, async () => {
     const { code, output, errors } = await userToken(...args);
     assert.deepEqual([code, output], [exitCode, ""]);
     assert.match(errors, reason);
   });
 }
 
-Deno.test("user:token where no stack ever ran → says to start it", async () => {
-  const { code, output, errors } = await runTask("operator/user_token.ts", {
+Deno.test("user token where no stack ever ran → says to start it", async () => {
+  const { code, output, errors } = await runTask("agentops user token", {
     args: ["ada"],
     environment: { STATE_DIR: "/nonexistent" },
   });

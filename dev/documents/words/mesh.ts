@@ -1,4 +1,4 @@
-import type { operations } from "../../../clients/typescript/src/contract/mesh.ts";
+import type { operations } from "../../../packages/agent-files/contract/mesh.ts";
 import type { OPERATIONS } from "../../../supabase/functions/agent-mesh/app.ts";
 import { type FieldIn, LEFT_OUT, type PageWords } from "./words.ts";
 

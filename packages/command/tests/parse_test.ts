@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Command, defineCommandFor, defineGroup } from "../command.ts";
-import { parse, partOf, takeCommonOptions } from "../parse.ts";
+import { parse, partOf, takeCommonOptions, takeOption } from "../parse.ts";
 import { UsageError } from "../usage_error.ts";
 
 const define = defineCommandFor<null>();
@@ -34,6 +34,16 @@ Deno.test("takeCommonOptions() → --json and --help anywhere before --, and the
   });
 });
 
+Deno.test("takeOption() → its value, as one word or two, but not after --", () => {
+  const take = (...args: string[]) => takeOption(args, "--project");
+  assert.deepEqual(take("a", "--project", "x", "b"), { value: "x", rest: ["a", "b"] });
+  assert.deepEqual(take("--project=x=y", "b"), { value: "x=y", rest: ["b"] });
+  assert.deepEqual(take("a", "--project"), { value: null, rest: ["a"] });
+  assert.deepEqual(take("a", "--projects"), { value: undefined, rest: ["a", "--projects"] });
+  const late = ["a", "--", "--project", "x"];
+  assert.deepEqual(take(...late), { value: undefined, rest: late });
+});
+
 Deno.test("parse() of options and arguments → their values", async () => {
   const { values, positionals } = await parse(GREET, ["Ada", "-l", "--by", "a", "--by=b"]);
   assert.deepEqual({ ...values }, { loud: true, by: ["a", "b"] });
@@ -62,6 +72,20 @@ Deno.test("partOf() a group → the named part, or the default one; with --help,
   assert.equal(await nameOf([]), "group bare");
   assert.equal(await nameOf(["--by", "a"]), "group bare");
   assert.equal(await nameOf([], true), "group");
+});
+
+Deno.test("partOf() a group without a default part, and no part named → UsageError; with --help, the group", async () => {
+  const command = defineGroup<null>({
+    summary: "",
+    example: "",
+    parts: { greet: GREET, bare: BARE },
+  });
+  const named = { name: "group", command, args: [] };
+  await assert.rejects(
+    partOf(named, { help: false }),
+    new UsageError("Say what to do: greet, bare."),
+  );
+  assert.equal((await partOf(named, { help: true })).name, "group");
 });
 
 Deno.test("partOf() an unknown part, also a property of every object → UsageError", async () => {

@@ -1,4 +1,4 @@
-import type { Documentation } from "../_shared/openapi/document.ts";
+import type { Documentation } from "../_shared/operations/openapi/document.ts";
 
 /** What the OpenAPI document says of agent-artifacts besides its operations. */
 export const documentation: Documentation = {

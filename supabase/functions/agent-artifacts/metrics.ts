@@ -1,7 +1,12 @@
 import type { Platform } from "../_shared/operations/operation.ts";
-import type { CallerArgument } from "../_shared/request/caller.ts";
-import { type ActivityCounts, activityFamilies } from "../_shared/usage/activity.ts";
-import { gauge, type MetricFamily, type Sample, samplesBy } from "../_shared/usage/exposition.ts";
+import type { CallerArgument } from "../_shared/identity/callers/caller.ts";
+import { type ActivityCounts, activityFamilies } from "../_shared/request/usage/activity.ts";
+import {
+  gauge,
+  type MetricFamily,
+  type Sample,
+  samplesBy,
+} from "../_shared/request/usage/exposition.ts";
 
 /** What read_artifacts_metrics returns. Times are seconds since 1970, or null. */
 interface Stored {

@@ -1,6 +1,6 @@
 /** What /inbox/block and /inbox/unblock take and answer. */
 import * as z from "zod";
-import { agentId, sentAgentId, subject } from "../_shared/fields.ts";
+import { agentId, sentAgentId, subject } from "../_shared/request/fields.ts";
 
 export const namesSender = z.strictObject({
   agent_id: subject,

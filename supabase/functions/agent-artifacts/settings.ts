@@ -1,10 +1,13 @@
-import { type PlatformSettings, readPlatformSettings } from "../_shared/settings/platform.ts";
+import {
+  type PlatformSettings,
+  readPlatformSettings,
+} from "../_shared/request/settings/platform.ts";
 import {
   type Environment,
   integer,
   readVariables,
   type SettingsOf,
-} from "../_shared/settings/variables.ts";
+} from "../_shared/request/settings/variables.ts";
 
 const MEBIBYTE = 1024 ** 2;
 /** The largest object that Storage takes. */

@@ -1,7 +1,7 @@
-import { createApp } from "../_shared/app.ts";
+import { createApp } from "../_shared/request/app.ts";
 import type { Operations } from "../_shared/operations/operation.ts";
-import type { LogRequest } from "../_shared/request/request_log.ts";
-import type { Environment } from "../_shared/settings/variables.ts";
+import type { LogRequest } from "../_shared/request/log/request_log.ts";
+import type { Environment } from "../_shared/request/settings/variables.ts";
 import { hasRelay, MESH_VARIABLES, type MeshSettings, readMeshSettings } from "./settings.ts";
 
 /** The file of each path says who may call it. `tests/operations/` has a card of each. */
@@ -17,13 +17,13 @@ export const OPERATIONS = {
   "/psk/rotate": () => import("./routes/psk_rotate.ts"),
   "/relay": () => import("./routes/relay.ts"),
   "/events": () => import("./routes/events.ts"),
-  "/wait": () => import("../_shared/waiting/wait.ts"),
-  "/enroll": () => import("../_shared/enrolment/enroll.ts"),
-  "/leave": () => import("../_shared/enrolment/leave.ts"),
-  "/enrolment/put": () => import("../_shared/enrolment/put.ts"),
-  "/enrolment/list": () => import("../_shared/enrolment/list.ts"),
-  "/enrolment/revoke": () => import("../_shared/enrolment/revoke.ts"),
-  "/enrolment/test": () => import("../_shared/enrolment/test.ts"),
+  "/wait": () => import("../_shared/operations/waiting/wait.ts"),
+  "/enroll": () => import("../_shared/identity/enrolment/enroll.ts"),
+  "/leave": () => import("../_shared/identity/enrolment/leave.ts"),
+  "/enrolment/put": () => import("../_shared/identity/enrolment/put.ts"),
+  "/enrolment/list": () => import("../_shared/identity/enrolment/list.ts"),
+  "/enrolment/revoke": () => import("../_shared/identity/enrolment/revoke.ts"),
+  "/enrolment/test": () => import("../_shared/identity/enrolment/test.ts"),
   "/psk/keys": () => import("./routes/psk_keys.ts"),
 } satisfies Operations<MeshSettings>;
 

@@ -1,5 +1,5 @@
-import type { CallerArgument } from "../_shared/request/caller.ts";
-import { Turns } from "../_shared/upstream/work_limit.ts";
+import type { CallerArgument } from "../_shared/identity/callers/caller.ts";
+import { Turns } from "../_shared/data/work_limit.ts";
 
 /** How many changes of one agent run at a time: as many as mesh.take_turn (SQL) lets in. */
 const turns = new Turns(4);

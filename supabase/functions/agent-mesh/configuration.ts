@@ -1,6 +1,6 @@
-import type { CallerArgument } from "../_shared/request/caller.ts";
-import type { CallDatabase } from "../_shared/upstream/database.ts";
-import { ServiceError } from "../_shared/errors.ts";
+import type { CallerArgument } from "../_shared/identity/callers/caller.ts";
+import type { CallDatabase } from "../_shared/data/database.ts";
+import { ServiceError } from "../_shared/request/errors.ts";
 import {
   type MeshConfiguration,
   type MeshState,
@@ -15,7 +15,7 @@ import {
   type PskOwner,
 } from "./wireguard/psk_encryption.ts";
 import type { EncryptionKeys } from "./wireguard/encryption_key.ts";
-import { configVersion } from "../_shared/waiting/config_version.ts";
+import { configVersion } from "../_shared/operations/waiting/config_version.ts";
 import { requireEncryptionKeys } from "./encryption_keys.ts";
 
 interface EncryptedPeerState extends PeerState {
@@ -128,7 +128,7 @@ function openPsk(
     throw new ServiceError("misconfigured", {
       cause,
       message:
-        "A PSK is encrypted with an encryption key that is no longer in PSK_ENCRYPTION_KEYS. Add that encryption key again, after the newest one, and run `deno task psk:reencrypt` before you remove it. If it is lost, rotate the PSK with this peer.",
+        "A PSK is encrypted with an encryption key that is no longer in PSK_ENCRYPTION_KEYS. Add that encryption key again, after the newest one, and run `agentops psk reencrypt` before you remove it. If it is lost, rotate the PSK with this peer.",
       details: { agent_id },
     });
   }

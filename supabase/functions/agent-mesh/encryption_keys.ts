@@ -1,4 +1,4 @@
-import { ServiceError } from "../_shared/errors.ts";
+import { ServiceError } from "../_shared/request/errors.ts";
 import type { EncryptionKeys } from "./wireguard/encryption_key.ts";
 
 /** Returns PSK_ENCRYPTION_KEYS. Throws misconfigured if they are not set. */

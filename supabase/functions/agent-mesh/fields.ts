@@ -1,7 +1,7 @@
 /** The field rules of the mesh, and the shapes that several operations answer with. */
 import * as z from "zod";
-import { agentId, sentAgentId, sentTimestamp } from "../_shared/fields.ts";
-import type { Parsed } from "../_shared/addresses/parsed.ts";
+import { agentId, sentAgentId, sentTimestamp } from "../_shared/request/fields.ts";
+import type { Parsed } from "../_shared/operations/addresses/parsed.ts";
 
 /**
  * A text that `parse` turns into a value. The pattern is only for the OpenAPI document: it accepts

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { sentAgentId, sentSubject } from "../_shared/fields.ts";
+import { sentAgentId, sentSubject } from "../_shared/request/fields.ts";
 import {
   PUBKEY_EXAMPLE,
   rule,
@@ -8,7 +8,7 @@ import {
   sentName,
   sentPubkey,
 } from "./fields.ts";
-import { formatEndpoint } from "../_shared/addresses/endpoint.ts";
+import { formatEndpoint } from "../_shared/operations/addresses/endpoint.ts";
 import type { MeshConfiguration, PeerConfiguration } from "./wireguard/mesh_configuration.ts";
 import { MTU, PERSISTENT_KEEPALIVE } from "./wireguard/wg_quick.ts";
 

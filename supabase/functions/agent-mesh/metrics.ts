@@ -1,8 +1,8 @@
 import type { Platform } from "../_shared/operations/operation.ts";
-import type { CallerArgument } from "../_shared/request/caller.ts";
-import { type ActivityCounts, activityFamilies } from "../_shared/usage/activity.ts";
-import { gauge, type MetricFamily, samplesBy } from "../_shared/usage/exposition.ts";
-import { RENDERING_REVISION } from "../_shared/waiting/config_version.ts";
+import type { CallerArgument } from "../_shared/identity/callers/caller.ts";
+import { type ActivityCounts, activityFamilies } from "../_shared/request/usage/activity.ts";
+import { gauge, type MetricFamily, samplesBy } from "../_shared/request/usage/exposition.ts";
+import { RENDERING_REVISION } from "../_shared/operations/waiting/config_version.ts";
 import type { MeshSettings } from "./settings.ts";
 
 /** What read_mesh_metrics returns. Times are seconds since 1970, or null. */

@@ -1,4 +1,7 @@
-import { type PlatformSettings, readPlatformSettings } from "../_shared/settings/platform.ts";
+import {
+  type PlatformSettings,
+  readPlatformSettings,
+} from "../_shared/request/settings/platform.ts";
 import {
   type Environment,
   integer,
@@ -7,7 +10,7 @@ import {
   type SettingsOf,
   text,
   type Variable,
-} from "../_shared/settings/variables.ts";
+} from "../_shared/request/settings/variables.ts";
 import { type EncryptionKeys, parseEncryptionKeys } from "./wireguard/encryption_key.ts";
 
 /** The variables that only agent-mesh reads. */

@@ -116,22 +116,33 @@ $$;
 comment on function artifacts.current_artifact(text, text) is
   'The artifact that an agent''s `key` names now, even if it has expired; null: none.';
 
-create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+create function artifacts.content_json(artifact artifacts.artifacts) returns jsonb
 language sql
 stable
-return json_build_object(
+return jsonb_build_object(
   'artifact_id', artifact.artifact_id,
-  'agent_id', artifact.agent_id,
   'key', artifact.key,
   'mime', artifact.mime,
   'size', artifact.size_bytes,
-  'ttl_days', artifact.ttl_days,
-  'sha256', artifact.sha256,
-  'state', artifact.state,
-  'created_at', agents.iso_timestamp(artifact.created_at),
-  'committed_at', agents.iso_timestamp(artifact.committed_at),
-  'expires_at', agents.iso_timestamp(artifact.expires_at)
+  'sha256', artifact.sha256
 );
+comment on function artifacts.content_json(artifacts.artifacts) is
+  'What everybody who may have the bytes sees of an artifact: in the artifact object, in an inbox '
+  'entry, and in the answer of /open and /fetch.';
+
+create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+language sql
+stable
+return (
+  artifacts.content_json(artifact) || jsonb_build_object(
+    'agent_id', artifact.agent_id,
+    'ttl_days', artifact.ttl_days,
+    'state', artifact.state,
+    'created_at', agents.iso_timestamp(artifact.created_at),
+    'committed_at', agents.iso_timestamp(artifact.committed_at),
+    'expires_at', agents.iso_timestamp(artifact.expires_at)
+  )
+)::json;
 comment on function artifacts.artifact_json(artifacts.artifacts) is
   'The artifact object of the wire contract.';
 

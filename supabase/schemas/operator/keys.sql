@@ -1,5 +1,5 @@
 -- Agent keys as the operator sees them, and the creation of many in one call, for `deno task
--- agent:create --file`.
+-- agentops agent create --file`.
 
 create function agents.key_json(key agents.keys, last_used_at timestamptz) returns json
 language sql

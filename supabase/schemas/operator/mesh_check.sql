@@ -1,4 +1,4 @@
--- Faults in the mesh, which `deno task mesh:check` prints.
+-- Faults in the mesh, which `agentops mesh check` prints.
 
 create function mesh.find_faults(
   agent_id text,

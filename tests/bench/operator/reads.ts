@@ -29,8 +29,8 @@ function reads(
 }
 
 export const OPERATOR_READS: readonly BenchOperation[] = [
-  reads("agent:list", "list_agents", PAGE),
-  reads("agent:show", "read_agent", { agent_id: OWNER }),
+  reads("agent list", "list_agents", PAGE),
+  reads("agent show", "read_agent", { agent_id: OWNER }),
   reads("usage", "list_usage", PAGE),
   reads("events", "find_events", PAGE),
   reads("events of an agent", "find_events", { ...PAGE, agent_id: HOARDER }),
@@ -46,7 +46,7 @@ export const OPERATOR_READS: readonly BenchOperation[] = [
     agent_id: peerInTheMidst(filled),
   })),
   reads("mesh --rules", "list_mesh_rules", PAGE),
-  reads("mesh:check", "check_mesh", PEERS),
+  reads("mesh check", "check_mesh", PEERS),
   reads("grants", "list_all_grants", PAGE),
   reads("grants of an agent", "list_all_grants", { ...PAGE, from_agent: OWNER }),
 ];

@@ -199,7 +199,7 @@ export const ARTIFACT_OPERATIONS: readonly BenchOperation[] = [
   fsckPage("list_totals", { max_entries: 10 }),
 ];
 
-/** One page of `deno task fsck`, which asks PostgREST. The page is full even on the small stack. */
+/** One page of `agentops fsck`, which asks PostgREST. The page is full even on the small stack. */
 function fsckPage(rpc: string, { after = "", max_entries = 1000 } = {}): BenchOperation {
   return artifacts(`fsck: ${rpc}`, {
     path: `/rest/v1/rpc/agent_api_${rpc}`,

@@ -1,7 +1,7 @@
 /** Cold starts of both functions and of a bare one, by both Deno versions. */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { locateHostedDeno } from "../../../dev/deploy/hosted_deno.ts";
 import type { Runnable } from "../../../dev/deploy/hosted_function.ts";
 import { packFunctions } from "../../../dev/deploy/pack.ts";

@@ -1,8 +1,8 @@
 /** How long the mesh takes until a new rule, or the end of a rule, has its effect. */
 import { rm } from "node:fs/promises";
-import { removePostgresHome } from "../../../local/postgres/home.ts";
-import { THROW_AWAY } from "../../../local/stack/options.ts";
-import { stackEnvironment, startStack } from "../../../local/stack/stack.ts";
+import { removePostgresHome } from "../../../packages/local/postgres/home.ts";
+import { THROW_AWAY } from "../../../packages/local/stack/options.ts";
+import { stackEnvironment, startStack } from "../../../packages/local/stack/stack.ts";
 import type { PathHost } from "../../paths/hosts/kernel_path.ts";
 import type { RelayHost } from "../../paths/hosts/relay_host.ts";
 import type { Site } from "../../paths/hosts/sites.ts";

@@ -1,7 +1,7 @@
 import { chmod } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { freePort } from "../../../local/processes/free_port.ts";
+import { freePort } from "../../../packages/local/processes/free_port.ts";
 
 /** A stack to measure, with both functions and the bare one behind its gateway. */
 export interface BenchStack extends AsyncDisposable {

@@ -5,12 +5,12 @@
  */
 import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { removePostgresHome } from "../../../local/postgres/home.ts";
-import { stopRequest } from "../../../local/processes/stop_request.ts";
-import { startFunction } from "../../../local/stack/functions.ts";
-import { readStackOptions } from "../../../local/stack/options.ts";
-import { startStack } from "../../../local/stack/stack.ts";
-import { runningProcesses } from "../../../local/state/process_records.ts";
+import { removePostgresHome } from "../../../packages/local/postgres/home.ts";
+import { stopRequest } from "../../../packages/local/processes/stop_request.ts";
+import { startFunction } from "../../../packages/local/stack/functions.ts";
+import { readStackOptions } from "../../../packages/local/stack/options.ts";
+import { startStack } from "../../../packages/local/stack/stack.ts";
+import { runningProcesses } from "../../../packages/local/state/process_records.ts";
 
 const BENCH_DIRECTORY = fileURLToPath(new URL("..", import.meta.url));
 const stopRequested = stopRequest();

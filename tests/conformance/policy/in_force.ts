@@ -1,6 +1,6 @@
 /** Adds a test's rules to the deployment's policy. */
 import assert from "node:assert/strict";
-import { parsePolicy } from "../../../operator/policy/policy_file.ts";
+import { parsePolicy } from "../../../packages/operator/policy/policy_file.ts";
 import { type Answer, type JsonObject, operatorRpc } from "../client.ts";
 
 export interface Rule {

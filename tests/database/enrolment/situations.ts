@@ -126,17 +126,17 @@ async function assertNothingInherited(
 }
 
 export const SITUATIONS: Readonly<Record<string, () => Promise<Situation>>> = {
-  "an agent that left, then enrolment:revoke --undo-grants": async () => {
+  "an agent that left, then enrolment revoke --undo-grants": async () => {
     const { agent, enrolment_id, token, texts } = await leaver();
     await leave(agent);
     return { texts, check: (days) => assertCuts(enrolment_id, token, days) };
   },
-  "enrolment:revoke, then enrolment:revoke --undo-grants": async () => {
+  "enrolment revoke, then enrolment revoke --undo-grants": async () => {
     const { enrolment_id, token, texts } = await leaver();
     await revokeAll(enrolment_id);
     return { texts, check: (days) => assertCuts(enrolment_id, token, days) };
   },
-  "a revoked enrolment whose agent another one took, then enrolment:revoke --undo-grants":
+  "a revoked enrolment whose agent another one took, then enrolment revoke --undo-grants":
     async () => {
       const agent_id = newName("leaver");
       const first = await leaver({ agent_id }, {});
@@ -147,11 +147,11 @@ export const SITUATIONS: Readonly<Record<string, () => Promise<Situation>>> = {
       };
       return { texts: [...first.texts, ...second.texts], check };
     },
-  "an ephemeral agent without contact, then enrolment:revoke --undo-grants": async () => {
+  "an ephemeral agent without contact, then enrolment revoke --undo-grants": async () => {
     const { enrolment_id, token, texts } = await leaver({ ephemeral_seconds: 300 });
     return { texts, check: (days) => assertCuts(enrolment_id, token, days) };
   },
-  "an agent that left, then agent:remove": async () => {
+  "an agent that left, then agent remove": async () => {
     const { agent, texts } = await leaver();
     await leave(agent);
     return {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { deleteArtifact, grant, open, publish, sha256 } from "../../conformance/artifacts.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { withStackDatabase } from "../connection.ts";
 import { castTest, columnsWith } from "./cast.ts";
 
 castTest(
-  "agent:erase → no column of any table holds the SHA-256 of the agent's files, whether live, superseded, deleted, expired, swept or given; the row with their place stays until the bytes are gone",
+  "agent erase → no column of any table holds the SHA-256 of the agent's files, whether live, superseded, deleted, expired, swept or given; the row with their place stays until the bytes are gone",
   async (agent, builder) => {
     const contents = ["live", "superseded", "deleted", "expired", "swept"]
       .map((state) => `${state} file of ${crypto.randomUUID()}`);
@@ -37,7 +37,7 @@ castTest(
       assert.ok((await columnsWith(sha256(content))).includes("artifacts.artifacts.sha256"));
     }
 
-    const erased = await runTask("operator/endings/agent_erase.ts", {
+    const erased = await runTask("agentops agent erase", {
       args: [agent.id, "--confirm", agent.id],
     });
     assert.equal(erased.code, 0, erased.errors);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { artifactTest, grant, publish } from "../../conformance/artifacts.ts";
 import { type Answer, operatorRpc, post, succeed } from "../../conformance/client.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { withStackDatabase } from "../connection.ts";
 import { bringToLife, castTest, columnsWith, putTrust } from "./cast.ts";
 
@@ -19,11 +19,11 @@ interface Step {
 }
 
 async function erase(id: string, ...args: string[]) {
-  return await runTask("operator/endings/agent_erase.ts", { args: [id, ...args] });
+  return await runTask("agentops agent erase", { args: [id, ...args] });
 }
 
 castTest(
-  "agent:erase of an agent that is named everywhere → no column of any table holds its name; the log keeps its order, and says what was altered",
+  "agent erase of an agent that is named everywhere → no column of any table holds its name; the log keeps its order, and says what was altered",
   async (agent, builder) => {
     await bringToLife(agent, builder);
     const named = await columnsWith(agent.id);
@@ -98,11 +98,11 @@ castTest(
     assert.deepEqual(kept, Array.from(before), "each event in its place, of its type and time");
     assert.equal((await post("/agent-artifacts/list", { as: agent })).status, 401);
 
-    const fsck = await runTask("operator/fsck.ts");
+    const fsck = await runTask("agentops fsck");
     assert.equal(fsck.output.includes(receipt.pseudonym) || fsck.output.includes(agent.id), false);
-    const doctor = await runTask("operator/doctor/main.ts", { args: ["--json"] });
+    const doctor = await runTask("agentops doctor", { args: ["--json"] });
     assert.equal(doctor.output.includes(receipt.pseudonym), false, doctor.output);
-    const checked = await runTask("operator/reports/mesh_check.ts", { args: ["--json"] });
+    const checked = await runTask("agentops mesh check", { args: ["--json"] });
     assert.equal(checked.output.includes(receipt.pseudonym), false, checked.output);
     const again = await erase(agent.id, "--confirm", agent.id);
     assert.equal(again.code, 1);
@@ -116,7 +116,7 @@ castTest(
 );
 
 castTest(
-  "agent:erase of an agent that a live enrolment names in what decides who enrols → that is not altered, the receipt names it, exit code 1; once it is revoked → erased from there, too",
+  "agent erase of an agent that a live enrolment names in what decides who enrols → that is not altered, the receipt names it, exit code 1; once it is revoked → erased from there, too",
   async (agent) => {
     const enrolment_id = await putTrust(agent.id);
     const decided = async () => {

@@ -17,7 +17,7 @@ import {
   tryEnrol,
   use,
 } from "../../conformance/enrolment/enrolments.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { signIn } from "../../users/signed_in.ts";
 import { withStackDatabase } from "../connection.ts";
 import { columnsWith } from "./cast.ts";
@@ -28,7 +28,7 @@ Deno.test.afterEach(async () => {
 });
 
 async function erase(name: string): Promise<string> {
-  const { code, output, errors } = await runTask("operator/endings/agent_erase.ts", {
+  const { code, output, errors } = await runTask("agentops agent erase", {
     args: [name, "--confirm", name],
   });
   assert.equal(code, 0, output + errors);
@@ -117,7 +117,7 @@ Deno.test("the record of erased names → no digest of a name without the secret
   });
 });
 
-Deno.test("agent:erase → no row has the pseudonym together with the keyed hash of the name", async () => {
+Deno.test("agent erase → no row has the pseudonym together with the keyed hash of the name", async () => {
   const { id } = await createAgent("planner");
   const output = await erase(id);
   const [pseudonym] = /erased-[0-9a-f]{32}/.exec(output)!;

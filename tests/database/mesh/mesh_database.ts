@@ -3,7 +3,7 @@
  */
 import postgres from "postgres";
 import { createHash, randomBytes } from "node:crypto";
-import type { CallerArgument } from "../../../supabase/functions/_shared/request/caller.ts";
+import type { CallerArgument } from "../../../supabase/functions/_shared/identity/callers/caller.ts";
 import type { ConfigurationState } from "../../../supabase/functions/agent-mesh/configuration.ts";
 import { createFromTemplate, databaseUrl, withStackDatabase } from "../connection.ts";
 

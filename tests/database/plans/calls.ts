@@ -14,6 +14,7 @@ export const CALLS: readonly PlannedCall[] = [
   call("inspect_deployment", { operations: "{agent_api_check_health,agent_api_list_inbox}" }, {
     bounds: { rows: 40_000, pages: 20_000 },
   }),
+  call("describe_schema", {}),
   call("describe_caller", { caller: as(HOARDER) }),
   call("describe_caller", { caller: asUser(HOARDER) }, { circumstances: "by a user" }),
   call("create_agent_key", { agent_id: OWNER }),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type postgres from "postgres";
-import type { DefaultPrivileges } from "../../../local/postgres/platform.ts";
+import type { DefaultPrivileges } from "../../../packages/local/postgres/platform.ts";
 import { positionAt } from "../changes/positions.ts";
 import { callAsService, withProjectDatabase } from "../connection.ts";
 

@@ -4,10 +4,10 @@ import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type postgres from "postgres";
-import { MIGRATIONS_DIRECTORY } from "../../../local/postgres/migration_files.ts";
-import { applyMigrations } from "../../../local/postgres/migrations.ts";
-import { STRANGERS } from "../../doctor/remedies/strangers.ts";
-import { openStateDirectory } from "../../stack/stack_process.ts";
+import { MIGRATIONS_DIRECTORY } from "../../../packages/local/postgres/migration_files.ts";
+import { applyMigrations } from "../../../packages/local/postgres/migrations.ts";
+import { STRANGERS } from "../../../packages/operator/tests/doctor/remedies/strangers.ts";
+import { openStateDirectory } from "../../../packages/local/tests/stack/stack_process.ts";
 import { urlOf, withProjectDatabase } from "../connection.ts";
 
 const BEGIN = "select agents.begin_migration();";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isRepeatable } from "../../../supabase/functions/_shared/upstream/fetch.ts";
+import { isRepeatable } from "../../../supabase/functions/_shared/data/fetch.ts";
 import { withStackDatabase } from "../connection.ts";
 
 /** Volatile, because each call continues the count of peers. A repeated call does no harm. */

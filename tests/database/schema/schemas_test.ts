@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { compareSchema } from "../../../dev/schema/comparison.ts";
 import {
   namesOfOperations,
   namesOfSchemas,
   readSchemaFiles,
-} from "../../../local/postgres/schema_files.ts";
+} from "../../../packages/local/postgres/schema_files.ts";
 import { SUPERUSER_URL, withStackDatabase } from "../connection.ts";
 
 const SCHEMAS = join(PROJECT, "supabase", "schemas");

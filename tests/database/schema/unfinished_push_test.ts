@@ -3,10 +3,10 @@ import { cp, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { MIGRATIONS_DIRECTORY } from "../../../local/postgres/migration_files.ts";
-import { applyMigrations } from "../../../local/postgres/migrations.ts";
-import { createProjectDatabase } from "../../../local/postgres/platform.ts";
-import { openStateDirectory } from "../../stack/stack_process.ts";
+import { MIGRATIONS_DIRECTORY } from "../../../packages/local/postgres/migration_files.ts";
+import { applyMigrations } from "../../../packages/local/postgres/migrations.ts";
+import { createProjectDatabase } from "../../../packages/local/postgres/platform.ts";
+import { openStateDirectory } from "../../../packages/local/tests/stack/stack_process.ts";
 import { SUPERUSER_URL, withStackDatabase } from "../connection.ts";
 
 const MIGRATIONS = fileURLToPath(MIGRATIONS_DIRECTORY);

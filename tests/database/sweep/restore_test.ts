@@ -6,7 +6,9 @@ import { commit, publish, register } from "../own_artifacts.ts";
 import { NOTHING_TO_DO, type OwnStack, withOwnStack } from "../own_stack.ts";
 import type { Swept } from "./sweeping.ts";
 
-const FSCK = fileURLToPath(new URL("../../../operator/fsck.ts", import.meta.url));
+const AGENTOPS = fileURLToPath(
+  new URL("../../../packages/operator/agentops/main.ts", import.meta.url),
+);
 
 /** Copies the current rows. Returns a function that restores them. */
 async function backUp(sql: postgres.Sql): Promise<() => Promise<void>> {
@@ -29,7 +31,7 @@ async function age(sql: postgres.Sql, hours: number): Promise<void> {
 
 async function fsck({ stack }: OwnStack): Promise<{ code: number; lines: string[] }> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-env", "--allow-read", "--allow-net", FSCK],
+    args: ["run", "--allow-env", "--allow-read", "--allow-net", AGENTOPS, "fsck"],
     env: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
   }).output();
   assert.equal(new TextDecoder().decode(stderr), "");
@@ -114,7 +116,7 @@ Deno.test("orphans that are more than 5% of the bucket → held and counted, unt
   });
 });
 
-Deno.test("deno task fsck of 1,001 lost objects and 1,001 objects of nobody → one line each, exit code 1", async () => {
+Deno.test("agentops fsck of 1,001 lost objects and 1,001 objects of nobody → one line each, exit code 1", async () => {
   await withOwnStack(async (own) => {
     await seedBucket(own.sql, [
       { name: "lost", count: 1001, row: committed(), objects: [] },

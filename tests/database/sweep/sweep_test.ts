@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startFunction } from "../../../local/stack/functions.ts";
+import { startFunction } from "../../../packages/local/stack/functions.ts";
 import { gate, startProxy } from "../../own_function/proxy.ts";
 import {
   committed,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readSchemaFiles } from "../../../local/postgres/schema_files.ts";
+import { readSchemaFiles } from "../../../packages/local/postgres/schema_files.ts";
 import { NAMELESS_DETAILS, NAMES_IN_DETAILS } from "./entries/log.ts";
 
 /** The functions that write an event, now or later. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
-import { eraseAgent, type Receipt, sumOf } from "../../../operator/endings/erasing.ts";
+import { eraseAgent, type Receipt, sumOf } from "../../../packages/operator/endings/erasing.ts";
 import { callAsService, withProjectDatabase } from "../connection.ts";
 import { type Catalog, readCatalog } from "./catalog.ts";
 import { insertRow, type Marks, newMarks } from "./rows.ts";

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type postgres from "postgres";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { callAsService } from "../connection.ts";
 
 const SWEEP = join(PROJECT, "supabase/functions/agent-artifacts/routes/sweep.ts");

@@ -19,7 +19,7 @@ import {
   revokeAll,
 } from "../../conformance/enrolment/enrolments.ts";
 import { inboxIds, newTag, setTags } from "../../conformance/tags/tagged.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { newName as newUser, signIn } from "../../users/signed_in.ts";
 import { columnsWith } from "../erasure/cast.ts";
 
@@ -62,13 +62,12 @@ async function assertEnded({ leaver, stayer, artifact, token }: Shared): Promise
   assert.notEqual((await redeem(token)).status, 200);
 }
 
-const erase = ({ id }: Agent) =>
-  runTask("operator/endings/agent_erase.ts", { args: [id, "--confirm", id] });
+const erase = ({ id }: Agent) => runTask("agentops agent erase", { args: [id, "--confirm", id] });
 
 const ENDS: Readonly<Record<string, (agent: Agent) => Promise<unknown>>> = {
   "remove_agent": ({ id }) => operatorRpc("remove_agent", { agent_id: id }),
   "/leave": (agent) => post("/agent-mesh/leave", { as: agent }),
-  "agent:erase": async (agent) => assert.equal((await erase(agent)).code, 0),
+  "agent erase": async (agent) => assert.equal((await erase(agent)).code, 0),
 };
 
 for (const [what, end] of Object.entries(ENDS)) {
@@ -77,7 +76,7 @@ for (const [what, end] of Object.entries(ENDS)) {
     await end(given.leaver);
     await assertStays(given);
     assertError(await open(given.leaver, given.artifact), 401, "unauthenticated");
-    if (what === "agent:erase") assert.deepEqual(await columnsWith(given.leaver.id), []);
+    if (what === "agent erase") assert.deepEqual(await columnsWith(given.leaver.id), []);
   });
 }
 
@@ -90,7 +89,7 @@ for (const [what, end] of Object.entries(ENDS)) {
     await end(given.from);
     await assertEnded(given);
     await assertStays(bystander);
-    if (what === "agent:erase") assert.deepEqual(await columnsWith(given.from.id), []);
+    if (what === "agent erase") assert.deepEqual(await columnsWith(given.from.id), []);
     else {
       const ended = await eventsOf("grant.revoked", { agent_id: given.from.id });
       assert.deepEqual(
@@ -131,7 +130,7 @@ Deno.test("fsck beside grants to tags that are live, used up and revoked → not
     as: revoked.from,
     body: { artifact_id: revoked.artifact.artifact_id, to_tag: revoked.to_tag },
   });
-  const { code, output, errors } = await runTask("operator/fsck.ts", { args: ["--json"] });
+  const { code, output, errors } = await runTask("agentops fsck", { args: ["--json"] });
   assert.equal(code, 0, `${output} ${errors}`);
   await assertStays(live);
   assert.deepEqual(await inbox(usedUp.stayer), []);
@@ -141,7 +140,7 @@ Deno.test("fsck beside grants to tags that are live, used up and revoked → not
 Deno.test("trace of a grant to a tag, of its file and of who has the tag → says the tag, and who opened it", async () => {
   const { grant_id, artifact, to_tag, leaver } = await shared();
   const trace = async (...args: string[]) => {
-    const { code, output, errors } = await runTask("operator/reports/trace.ts", { args });
+    const { code, output, errors } = await runTask("agentops trace", { args });
     assert.equal(code, 0, errors);
     return output;
   };

@@ -5,11 +5,11 @@
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { applyMigrations } from "../../../local/postgres/migrations.ts";
-import { preparePlatform } from "../../../local/postgres/platform.ts";
-import { openCluster, startPostgres, SUPERUSER } from "../../../local/postgres/cluster.ts";
-import type { PostgresBinaries } from "../../../local/postgres/binaries.ts";
-import { openStateDirectory } from "../../stack/stack_process.ts";
+import { applyMigrations } from "../../../packages/local/postgres/migrations.ts";
+import { preparePlatform } from "../../../packages/local/postgres/platform.ts";
+import { openCluster, startPostgres, SUPERUSER } from "../../../packages/local/postgres/cluster.ts";
+import type { PostgresBinaries } from "../../../packages/local/postgres/binaries.ts";
+import { openStateDirectory } from "../../../packages/local/tests/stack/stack_process.ts";
 
 const SERVERS = "/usr/lib/postgresql";
 

@@ -3,7 +3,7 @@
  * runs the tests.
  */
 import postgres from "postgres";
-import { createProjectDatabase } from "../../../local/postgres/platform.ts";
+import { createProjectDatabase } from "../../../packages/local/postgres/platform.ts";
 
 export interface ProjectDatabase extends AsyncDisposable {
   /**

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import nacl from "tweetnacl";
-import type { Stack } from "../../../local/stack/stack.ts";
+import type { Stack } from "../../../packages/local/stack/stack.ts";
 
 type Connection = Pick<Stack, "url" | "secretKey">;
 

@@ -1,7 +1,10 @@
 /** A project whose app has an object of every name that our functions in `public` have. */
 import type postgres from "postgres";
-import { applyMigrations } from "../../../local/postgres/migrations.ts";
-import { namesOfOperations, readSchemaFiles } from "../../../local/postgres/schema_files.ts";
+import { applyMigrations } from "../../../packages/local/postgres/migrations.ts";
+import {
+  namesOfOperations,
+  readSchemaFiles,
+} from "../../../packages/local/postgres/schema_files.ts";
 import { openProjectDatabase } from "./project_database.ts";
 
 const PREFIX = /^agent_api_/;

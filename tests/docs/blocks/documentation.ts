@@ -1,7 +1,7 @@
 /** Reads the documentation: its pages, and their fenced blocks. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 
 /** A fenced block of the documentation. */
 export interface Block {

@@ -157,6 +157,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     test: "tests/tunnel/relay_end_test.ts",
   },
   {
+    what: "docs/operating.md, Without a clone, 1",
+    test: "tests/long/release_test.ts",
+  },
+  {
     what: "docs/command-line.md, Install, 1",
     test: "tests/long/release_test.ts",
   },
@@ -165,12 +169,12 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     "docs/sandbox.md, Build it, 2",
   ].map((what) => ({ what, test: "tests/long/release_anywhere_test.ts" })),
   {
-    what: "clients/typescript/README.md, Proxies, 1",
+    what: "packages/agent-files/README.md, Proxies, 1",
     test: "tests/long/runtimes/proxy_test.ts",
   },
   {
     what: "clients/python/README.md, Waiting in asyncio, 1",
-    test: "tests/clients/python/asyncio_test.ts",
+    test: "clients/python/tests/asyncio_test.ts",
   },
 ];
 

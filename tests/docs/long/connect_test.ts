@@ -4,7 +4,7 @@ import type { Host } from "../../wireguard/hosts/host.ts";
 import { Internet } from "../../wireguard/hosts/internet.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/hosts/service_door.ts";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { documentedBlock } from "../blocks/documentation.ts";
 import { Terminal } from "../blocks/terminal.ts";
 

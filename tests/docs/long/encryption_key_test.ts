@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import nacl from "tweetnacl";
-import { freePort } from "../../../local/processes/free_port.ts";
-import { launch, openStateDirectory, readEnvironment } from "../../stack/stack_process.ts";
+import { freePort } from "../../../packages/local/processes/free_port.ts";
+import {
+  launch,
+  openStateDirectory,
+  readEnvironment,
+} from "../../../packages/local/tests/stack/stack_process.ts";
 import { documentedBlock } from "../blocks/documentation.ts";
 import { filledIn, PROJECT_REF } from "../blocks/placeholders.ts";
 import { Terminal } from "../blocks/terminal.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { documentedBlock } from "../blocks/documentation.ts";
 import { Terminal } from "../blocks/terminal.ts";
 

@@ -1,6 +1,6 @@
 /** Runs the documented alerts on a test's series with promtool. */
 import { join } from "node:path";
-import { runProgram } from "../../../local/processes/run_program.ts";
+import { runProgram } from "../../../packages/local/processes/run_program.ts";
 import { documentedBlock } from "../blocks/documentation.ts";
 
 /** One value per minute; null: nothing was scraped. */

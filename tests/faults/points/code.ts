@@ -1,7 +1,7 @@
 /** The operations and upstream calls of the functions, read from their code. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { requireBucket } from "../../../supabase/functions/agent-artifacts/storage/bucket.ts";
 import { createObjectStore } from "../../../supabase/functions/agent-artifacts/storage/object_store.ts";
 import { readArtifactsSettings } from "../../../supabase/functions/agent-artifacts/settings.ts";

@@ -1,6 +1,6 @@
 /** Scenarios of the paths that are no operations: those of both functions, and links. */
 import assert from "node:assert/strict";
-import { type ErrorCode, errorEntry } from "../../../supabase/functions/_shared/errors.ts";
+import { type ErrorCode, errorEntry } from "../../../supabase/functions/_shared/request/errors.ts";
 import { open, publish, redeem } from "../../conformance/artifacts.ts";
 import {
   type Agent,
@@ -10,7 +10,7 @@ import {
   headersOf,
   SUPABASE_URL,
 } from "../../conformance/client.ts";
-import { jwtSecret } from "../../storage/own_bucket.ts";
+import { jwtSecret } from "../../../packages/local/tests/storage/own_bucket.ts";
 import { join, netmapOf, ruleBetween } from "../../conformance/mesh_cast.ts";
 import { newName } from "../../users/signed_in.ts";
 import { bySecret, claimsOf, written } from "../../users/written_token.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
 import { SUPERUSER_URL } from "../../database/connection.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { WAITING } from "../../operations/card.ts";
 import { scenariosOfCards } from "./card_scenarios.ts";
 import { KILLS, REVEALING_TROUBLES, TROUBLES } from "./faults.ts";
@@ -146,7 +146,7 @@ async function strike(
 }
 
 async function consistencyReport(): Promise<string> {
-  const { output, errors } = await runTask("operator/fsck.ts");
+  const { output, errors } = await runTask("agentops fsck");
   assert.equal(errors, "");
   return output;
 }

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { type Answer, assertDescribed, headersOf, SUPABASE_URL } from "../../conformance/client.ts";
 import { type OwnFunction, startOwnFunction } from "../../own_function/own_function.ts";
 import { type Proxy, startProxy } from "../../own_function/proxy.ts";

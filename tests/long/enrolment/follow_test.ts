@@ -2,10 +2,16 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { endMadeEnrolments, newName, put } from "../../conformance/enrolment/enrolments.ts";
-import { agentFiles } from "../../clients/cast.ts";
-import type { Desk } from "../../clients/desk.ts";
-import { expireKeys, generationOf } from "../../clients/enrolment/cast.ts";
-import { login, makeDue, newDesk, STRANGER, whoami } from "../../clients/enrolment/logins.ts";
+import { agentFiles } from "../../../packages/agent-files/tests/cast.ts";
+import type { Desk } from "../../../packages/cli/tests/desk.ts";
+import { expireKeys, generationOf } from "../../../packages/cli/tests/enrolment/cast.ts";
+import {
+  login,
+  makeDue,
+  newDesk,
+  STRANGER,
+  whoami,
+} from "../../../packages/cli/tests/enrolment/logins.ts";
 
 Deno.test.afterEach(endMadeEnrolments);
 

@@ -6,7 +6,7 @@ import {
   openStateDirectory,
   readEnvironment,
   recordedPids,
-} from "../../stack/stack_process.ts";
+} from "../../../packages/local/tests/stack/stack_process.ts";
 import { type Service, untilThere, whoami, withDatabase } from "./service.ts";
 import { type Proof, type Way, WAYS } from "./ways.ts";
 

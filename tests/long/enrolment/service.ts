@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
-import { readEnvironment } from "../../stack/stack_process.ts";
+import { readEnvironment } from "../../../packages/local/tests/stack/stack_process.ts";
 
 const PATIENCE_MILLISECONDS = 60_000;
 

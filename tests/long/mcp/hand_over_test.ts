@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { AgentHost } from "../../clients/mcp/agent_host.ts";
+import { AgentHost } from "../../../packages/cli/tests/mcp/agent_host.ts";
 import { connect, type McpClient } from "../../conformance/mcp/mcp_client.ts";
-import { startFunction } from "../../../local/stack/functions.ts";
-import { THROW_AWAY } from "../../../local/stack/options.ts";
-import { type Stack, startStack } from "../../../local/stack/stack.ts";
-import { openStateDirectory, runTask } from "../../stack/stack_process.ts";
+import { startFunction } from "../../../packages/local/stack/functions.ts";
+import { THROW_AWAY } from "../../../packages/local/stack/options.ts";
+import { type Stack, startStack } from "../../../packages/local/stack/stack.ts";
+import { openStateDirectory, runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import { installPackage } from "../installed_package.ts";
 
 const SIZE = 60_000_000;
@@ -24,7 +24,7 @@ async function writeLargeFile(path: string): Promise<void> {
 }
 
 async function createKey(stack: Stack, agentId: string): Promise<string> {
-  const { output } = await runTask("operator/agent_create.ts", {
+  const { output } = await runTask("agentops agent create", {
     args: [agentId],
     environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
   });

@@ -10,13 +10,13 @@ import {
 } from "@modelcontextprotocol/client";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp";
-import { readSigningKey } from "../../../local/auth/signing_key.ts";
-import { signUserToken } from "../../../local/auth/user_token.ts";
-import { type RunningFunction, startFunction } from "../../../local/stack/functions.ts";
-import { awaitHealth } from "../../../local/stack/health.ts";
-import { THROW_AWAY } from "../../../local/stack/options.ts";
-import { type Stack, startStack } from "../../../local/stack/stack.ts";
-import { openStateDirectory } from "../../stack/stack_process.ts";
+import { readSigningKey } from "../../../packages/local/auth/signing_key.ts";
+import { signUserToken } from "../../../packages/local/auth/user_token.ts";
+import { type RunningFunction, startFunction } from "../../../packages/local/stack/functions.ts";
+import { awaitHealth } from "../../../packages/local/stack/health.ts";
+import { THROW_AWAY } from "../../../packages/local/stack/options.ts";
+import { type Stack, startStack } from "../../../packages/local/stack/stack.ts";
+import { openStateDirectory } from "../../../packages/local/tests/stack/stack_process.ts";
 
 const REDIRECT_URL = "https://connector.example/callback?of=test";
 

@@ -1,7 +1,7 @@
 /** Runs docs/backup.md, From a dump, between two older projects. */
 import assert from "node:assert/strict";
 import postgres from "postgres";
-import { createProjectDatabase } from "../../../local/postgres/platform.ts";
+import { createProjectDatabase } from "../../../packages/local/postgres/platform.ts";
 import {
   databaseUrl,
   SUPERUSER_URL,

@@ -134,8 +134,8 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
 
   return [
     {
-      name: "agent:remove, by the task",
-      make: () => task(exercise, "operator/endings/agent_remove.ts", "removed", "--yes"),
+      name: "agent remove, by the task",
+      make: () => task(exercise, "agentops agent remove", "removed", "--yes"),
       hasEnded: async () =>
         await removed.isGone() && await statusOfLink(exercise, removed.token) === 410,
     },
@@ -149,11 +149,11 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
       },
     },
     {
-      name: "agent:erase of an agent with a revoked key",
+      name: "agent erase of an agent with a revoked key",
       async make() {
         await rpc(exercise, "revoke_agent_key", { key_id: spare.key_id });
         const args = ["erased", "--confirm", "erased"];
-        const { code, errors } = await task(exercise, "operator/endings/agent_erase.ts", ...args);
+        const { code, errors } = await task(exercise, "agentops agent erase", ...args);
         assert.equal(code, 0, errors);
       },
       async hasEnded() {

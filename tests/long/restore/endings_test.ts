@@ -1,7 +1,7 @@
 /** Whatever was ended after a backup is ended again after its restore, by the record alone. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { diagnose } from "../../../operator/doctor/diagnose.ts";
+import { diagnose } from "../../../packages/operator/doctor/diagnose.ts";
 import { arrangeEndings, assertEnded } from "./endings.ts";
 import { task } from "./requests.ts";
 import { RestorableStack } from "./restorable_stack.ts";
@@ -15,7 +15,7 @@ Deno.test("after-restore --record of everything that can end → each has ended 
   for (const { make } of endings) await make();
   await assertEnded(endings, true);
   const exported = await task(
-    ...[exercise, "operator/reports/events.ts", "--endings", "--since", "1h", "--all"] as const,
+    ...[exercise, "agentops events", "--endings", "--since", "1h", "--all"] as const,
     "--json",
   );
   assert.equal(exported.code, 0, exported.errors);
@@ -26,7 +26,7 @@ Deno.test("after-restore --record of everything that can end → each has ended 
   await assertEnded(endings, false);
   const replay = async () => {
     const ended = await task(
-      ...[exercise, "operator/after_restore.ts", "--record", record, "--json"] as const,
+      ...[exercise, "agentops restore after", "--record", record, "--json"] as const,
     );
     const steps = ended.output.split("\n").map((line) => JSON.parse(line));
     const { step: _, ...counts } = steps.find(({ step }) => step === "record");

@@ -1,12 +1,12 @@
 /**
- * Tests the exercise of docs/backup.md: a backup, changes of each kind, a restore, `after-restore`,
- * and what agents see then. Followers run all the time.
+ * Tests the exercise of docs/backup.md: a backup, changes of each kind, a restore,
+ * `agentops restore after`, and what agents see then. Followers run all the time.
  */
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AgentFiles } from "../../../clients/typescript/src/index.ts";
-import { stateFiles } from "../../../local/state/state_files.ts";
+import { AgentFiles } from "../../../packages/agent-files/index.ts";
+import { stateFiles } from "../../../packages/local/state/state_files.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
 import { followByCommandLine, followInPython, followInTypeScript } from "./followers.ts";
 import { arrangeLostChanges, assertThere, registerPeer } from "./lost_changes.ts";

@@ -1,7 +1,7 @@
 /** Followers of an inbox. Each uses another client. */
 import { join } from "node:path";
-import type { AgentFiles } from "../../../clients/typescript/src/index.ts";
-import { PROJECT } from "../../../local/project.ts";
+import type { AgentFiles } from "../../../packages/agent-files/index.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 
 /** Collects what a follower receives, and waits for it. */
 export class Follower {
@@ -93,7 +93,7 @@ export function followByCommandLine(
   return followByProcess(Deno.execPath(), {
     args: [
       ...["run", "--allow-all", `--config=${join(PROJECT, "deno.json")}`],
-      join(PROJECT, "clients/typescript/src/cli/main.ts"),
+      join(PROJECT, "packages/cli/main.ts"),
       ...["inbox", "--follow", "--download", folder, "--json"],
     ],
     env: { AGENT_URL: url, AGENT_KEY: key },

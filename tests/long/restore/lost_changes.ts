@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { AgentFiles } from "../../../clients/typescript/src/index.ts";
+import { AgentFiles } from "../../../packages/agent-files/index.ts";
 import type { LostChange, Restorable } from "../../operations/card.ts";
 import { ALL_CARDS } from "../../operations/cards.ts";
 import type { RestorableStack } from "./restorable_stack.ts";

@@ -1,6 +1,6 @@
 /** docs/runbook.md, "Move to another project": the other server has had fewer transactions. */
 import assert from "node:assert/strict";
-import { AgentFiles } from "../../../clients/typescript/src/index.ts";
+import { AgentFiles } from "../../../packages/agent-files/index.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
 import { countTransactions, moveProject } from "./other_cluster.ts";
 import { RestorableStack } from "./restorable_stack.ts";
@@ -26,7 +26,7 @@ Deno.test("a project whose dump was restored into another server → the doctor 
   await using moved = await RestorableStack.open();
   await moveProject(before, moved);
   await using terminal = await moved.terminal();
-  const diagnose = "npx -y deno@2.9.6 task doctor || [[ $? == 1 ]]\n";
+  const diagnose = "npx -y deno@2.9.6 task agentops doctor || [[ $? == 1 ]]\n";
   const complaint = /fault +restore +The rows of this database come from another PostgreSQL/;
   assert.match(await terminal.paste(diagnose), complaint);
 
@@ -55,7 +55,7 @@ Deno.test("a project whose dump was restored into another server → the doctor 
 
   // An erasure waits until the transactions from before have ended.
   const erased = await terminal.paste(
-    "npx -y deno@2.9.6 task agent:erase builder --confirm builder\n",
+    "npx -y deno@2.9.6 task agentops agent erase builder --confirm builder\n",
   );
   assert.match(erased, /Nothing names the agent/);
 });

@@ -1,7 +1,7 @@
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { stateFiles } from "../../../local/state/state_files.ts";
+import { stateFiles } from "../../../packages/local/state/state_files.ts";
 import type { RestorableStack } from "./restorable_stack.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { runProgram } from "../../../local/processes/run_program.ts";
+import { runProgram } from "../../../packages/local/processes/run_program.ts";
 
 /**
  * pg_dump, pg_restore and psql of the server's version: its own package has none of them, and those

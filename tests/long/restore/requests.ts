@@ -1,7 +1,7 @@
 /** Requests and tasks of the restore tests, against the stack of an exercise. */
 import { createHash, randomBytes } from "node:crypto";
-import { AgentFiles } from "../../../clients/typescript/src/index.ts";
-import { runTask } from "../../stack/stack_process.ts";
+import { AgentFiles } from "../../../packages/agent-files/index.ts";
+import { runTask } from "../../../packages/local/tests/stack/stack_process.ts";
 import type { RestorableStack } from "./restorable_stack.ts";
 
 export const MESH = "/functions/v1/agent-mesh";

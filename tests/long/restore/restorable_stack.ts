@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
-import { removePostgresHome } from "../../../local/postgres/home.ts";
-import { runProgram } from "../../../local/processes/run_program.ts";
-import { THROW_AWAY } from "../../../local/stack/options.ts";
-import { type Stack, startStack } from "../../../local/stack/stack.ts";
-import { stateFiles } from "../../../local/state/state_files.ts";
+import { removePostgresHome } from "../../../packages/local/postgres/home.ts";
+import { runProgram } from "../../../packages/local/processes/run_program.ts";
+import { THROW_AWAY } from "../../../packages/local/stack/options.ts";
+import { type Stack, startStack } from "../../../packages/local/stack/stack.ts";
+import { stateFiles } from "../../../packages/local/state/state_files.ts";
 import { Terminal } from "../../docs/blocks/terminal.ts";
 
 /**

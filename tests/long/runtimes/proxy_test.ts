@@ -4,11 +4,11 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freePort } from "../../../local/processes/free_port.ts";
-import { runProgram } from "../../../local/processes/run_program.ts";
-import { THROW_AWAY } from "../../../local/stack/options.ts";
-import { type Stack, startStack } from "../../../local/stack/stack.ts";
-import { makeCertificate } from "../../clients/http/certificate.ts";
+import { freePort } from "../../../packages/local/processes/free_port.ts";
+import { runProgram } from "../../../packages/local/processes/run_program.ts";
+import { THROW_AWAY } from "../../../packages/local/stack/options.ts";
+import { type Stack, startStack } from "../../../packages/local/stack/stack.ts";
+import { makeCertificate } from "../../../packages/agent-files/tests/http/certificate.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
 import { MEBIBYTE } from "../../own_function/commits/memory.ts";
 import { writeLargeFile } from "../large_file.ts";
@@ -257,8 +257,8 @@ Deno.test("the packed command where only a proxy reaches the service → put and
       assert.doesNotMatch(errors, /pony/);
     });
 
-    await test.step("clients/typescript/README.md, Proxies → the library by `agent-files/proxy`", async () => {
-      const block = await documentedBlock("clients/typescript/README.md, Proxies, 1");
+    await test.step("packages/agent-files/README.md, Proxies → the library by `agent-files/proxy`", async () => {
+      const block = await documentedBlock("packages/agent-files/README.md, Proxies, 1");
       const program = block.replace("https://<ref>.supabase.co", place.url)
         .replace("ak_…", place.key);
       await writeFile(

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
-import { runProgram } from "../../../local/processes/run_program.ts";
+import { runProgram } from "../../../packages/local/processes/run_program.ts";
 import { installPackage } from "../installed_package.ts";
 
 /** The exact versions that the tests install. */

@@ -1,8 +1,8 @@
 /** The packed command at addresses that cannot answer. Each runtime has its own errors. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { runProgram } from "../../../local/processes/run_program.ts";
-import { startUntrustedServer } from "../../clients/http/untrusted_server.ts";
+import { runProgram } from "../../../packages/local/processes/run_program.ts";
+import { startUntrustedServer } from "../../../packages/agent-files/tests/http/untrusted_server.ts";
 import { NODES, runtimeIn } from "./tools.ts";
 
 /** Checks the command's messages in a project with these runtimes, with one step per runtime. */

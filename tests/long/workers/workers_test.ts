@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
-import { freePort } from "../../../local/processes/free_port.ts";
-import { generationOf } from "../../clients/enrolment/cast.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
+import { freePort } from "../../../packages/local/processes/free_port.ts";
+import { generationOf } from "../../../packages/cli/tests/enrolment/cast.ts";
 import { SUPABASE_URL } from "../../conformance/client.ts";
 import { endMadeEnrolments, newName, put } from "../../conformance/enrolment/enrolments.ts";
 

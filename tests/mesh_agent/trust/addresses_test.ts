@@ -1,7 +1,7 @@
 /** How mesh-agent parses addresses and networks, with every awk that a host may have. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parseIpv6 } from "../../../supabase/functions/_shared/addresses/ip_address.ts";
+import { parseIpv6 } from "../../../supabase/functions/_shared/operations/addresses/ip_address.ts";
 import { isLeftOutWithout } from "../../left_out.ts";
 import { readText } from "../../unit/wireguard/vectors.ts";
 import { type Awk, checkAll, type Checked } from "./check.ts";

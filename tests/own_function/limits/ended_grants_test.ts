@@ -11,7 +11,7 @@ import {
   sha256,
 } from "../../conformance/artifacts.ts";
 import { withStackDatabase } from "../../database/connection.ts";
-import { newGrantToken } from "../../../supabase/functions/_shared/secrets.ts";
+import { newGrantToken } from "../../../supabase/functions/_shared/identity/secrets.ts";
 import { startOwnFunction } from "../own_function.ts";
 
 /** Adds grants that ended this many hours ago. Resolves to their tokens. */

@@ -55,7 +55,7 @@ meshTest(
     await using own = await startMeshFunction(newEncryptionKey());
     const answer = await wgConfig(own, alice);
     assertError(answer, 503, "misconfigured");
-    assert.match(messageOf(answer), /psk:reencrypt/);
+    assert.match(messageOf(answer), /psk reencrypt/);
     await rotate(alice, alice, bob);
     assert.equal((await wgConfig(own, alice)).status, 200);
     await rotate(alice, alice, bob);

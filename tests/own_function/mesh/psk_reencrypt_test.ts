@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { programOf } from "../../../packages/local/tests/stack/stack_process.ts";
 import { randomBytes } from "node:crypto";
 import {
   type Agent,
@@ -41,7 +42,7 @@ function askForKeys(own: OwnFunction): Promise<Response> {
 }
 
 meshTest(
-  "psk:reencrypt → the old key can be dropped, and no configuration changes",
+  "psk reencrypt → the old key can be dropped, and no configuration changes",
   async ({ alice, bob }) => {
     const [newKey, stackKeys] = [newEncryptionKey(), await stackEncryptionKeys()];
     const keys = `${newKey},${stackKeys}`;
@@ -64,7 +65,7 @@ meshTest(
 );
 
 meshTest(
-  "psk:reencrypt with a key that the functions do not have → the order of steps, exit code 1, nothing changes",
+  "psk reencrypt with a key that the functions do not have → the order of steps, exit code 1, nothing changes",
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     const config = await configOf(alice);
@@ -87,7 +88,7 @@ meshTest(
 );
 
 meshTest(
-  "psk:reencrypt where the functions have the new key, but behind the old one → the same refusal",
+  "psk reencrypt where the functions have the new key, but behind the old one → the same refusal",
   async ({ alice, bob }) => {
     const [newKey, stackKeys] = [newEncryptionKey(), await stackEncryptionKeys()];
     await pairUp(alice, bob);
@@ -102,7 +103,7 @@ meshTest(
 );
 
 meshTest(
-  "psk:reencrypt of functions without any key → their own sentence, exit code 1, nothing changes",
+  "psk reencrypt of functions without any key → their own sentence, exit code 1, nothing changes",
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     await configOf(alice);
@@ -119,7 +120,7 @@ meshTest(
 );
 
 meshTest(
-  "psk:reencrypt while the functions are set back to the old key → stops before the next page, and says how far it came",
+  "psk reencrypt while the functions are set back to the old key → stops before the next page, and says how far it came",
   async ({ alice, bob }) => {
     const [newKey, stackKeys] = [newEncryptionKey(), await stackEncryptionKeys()];
     const keys = `${newKey},${stackKeys}`;
@@ -148,7 +149,7 @@ meshTest(
 );
 
 meshTest(
-  "psk:reencrypt without the key that encrypted a PSK → a sentence for each, exit code 1, nothing changes",
+  "psk reencrypt without the key that encrypted a PSK → a sentence for each, exit code 1, nothing changes",
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     await configOf(alice);
@@ -166,7 +167,7 @@ meshTest(
 );
 
 meshTest(
-  "psk:reencrypt with a PSK whose key is lost → the others are reencrypted, and it is reported",
+  "psk reencrypt with a PSK whose key is lost → the others are reencrypted, and it is reported",
   async ({ alice, bob, carol }) => {
     const [newKey, stackKeys] = [newEncryptionKey(), await stackEncryptionKeys()];
     const keys = `${newKey},${stackKeys}`;
@@ -197,7 +198,7 @@ meshTest(
   },
 );
 
-Deno.test("psk:reencrypt without PSK_ENCRYPTION_KEYS → one sentence, exit code 1: it does not guess", async () => {
+Deno.test("psk reencrypt without PSK_ENCRYPTION_KEYS → one sentence, exit code 1: it does not guess", async () => {
   const before = await encryptedPsks();
   const { code, output } = await runReencrypt("");
   assert.equal(code, 1);
@@ -238,7 +239,7 @@ async function runReencrypt(
       "--allow-env",
       "--allow-read",
       "--allow-net",
-      "operator/psk_reencrypt.ts",
+      ...programOf("agentops psk reencrypt"),
     ],
     cwd: new URL("../../..", import.meta.url),
     env: {

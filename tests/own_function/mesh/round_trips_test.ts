@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RENDERING_REVISION } from "../../../supabase/functions/_shared/waiting/config_version.ts";
+import { RENDERING_REVISION } from "../../../supabase/functions/_shared/operations/waiting/config_version.ts";
 import { operatorRpc, SUPABASE_URL } from "../../conformance/client.ts";
 import {
   agree,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { stateFiles } from "../../../local/state/state_files.ts";
+import { stateFiles } from "../../../packages/local/state/state_files.ts";
 import {
   artifactTest,
   commit,

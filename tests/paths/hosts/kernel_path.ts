@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { bundleCommandLine } from "../../../dev/clients/bundle.ts";
 import { copySources } from "../../../dev/clients/client_sources.ts";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { agentSettings, EXAMPLES } from "../../mesh_agent/agent_settings.ts";
 import { ReferenceAgent } from "../../mesh_agent/reference_agent.ts";
 import { eventually } from "../../wireguard/hosts/run_program.ts";

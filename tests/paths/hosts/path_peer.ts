@@ -1,5 +1,5 @@
-import type { PathPeer as Configuration } from "../../../clients/typescript/src/paths/paths.ts";
-import type { RelayAnswer } from "../../../clients/typescript/src/paths/paths.ts";
+import type { PathPeer as Configuration } from "../../../packages/agent-peer/paths/paths.ts";
+import type { RelayAnswer } from "../../../packages/agent-peer/paths/paths.ts";
 import { eventually } from "../../wireguard/hosts/run_program.ts";
 import { type KeyPair, newKeyPair } from "../../tunnel/hosts/sandbox_peer.ts";
 import { BundledProgram, type Runtime } from "../../tunnel/hosts/bundled_program.ts";

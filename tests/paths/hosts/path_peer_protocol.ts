@@ -2,7 +2,7 @@ import type {
   PathPeer,
   PathReport,
   RelayAnswer,
-} from "../../../clients/typescript/src/paths/paths.ts";
+} from "../../../packages/agent-peer/paths/paths.ts";
 
 /** The commands for the program of a peer with paths. */
 export type Command =

@@ -5,11 +5,15 @@ import {
   type PathPeer,
   Paths,
   type RelayAnswer,
-} from "../../../clients/typescript/src/paths/paths.ts";
-import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
-import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
-import { Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
-import { echoReply, echoRequest, replySequence } from "../../unit/tunnel/packets.ts";
+} from "../../../packages/agent-peer/paths/paths.ts";
+import { parseKey } from "../../../packages/agent-peer/wireguard/key.ts";
+import { systemSurroundings } from "../../../packages/agent-peer/wireguard/system_surroundings.ts";
+import { Tunnel } from "../../../packages/agent-peer/wireguard/tunnel.ts";
+import {
+  echoReply,
+  echoRequest,
+  replySequence,
+} from "../../../packages/agent-peer/tests/wireguard/packets.ts";
 import type { Command, PathState } from "./path_peer_protocol.ts";
 
 const [privateKey = "", inner = ""] = process.argv.slice(2);

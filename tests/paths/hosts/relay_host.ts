@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { RelayAnswer } from "../../../clients/typescript/src/paths/paths.ts";
+import type { RelayAnswer } from "../../../packages/agent-peer/paths/paths.ts";
 import { type Certificate, makeCertificate } from "../../tunnel/relay/certificate.ts";
 import { type Host, untilListening } from "../../wireguard/hosts/host.ts";
 

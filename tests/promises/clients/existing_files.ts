@@ -6,11 +6,11 @@ export default {
     "The command never changes an existing file: if the bytes are the same, nothing is written; if they differ, the download gets another name.",
   tests: [
     {
-      file: "tests/clients/command_line_test.ts",
+      file: "packages/cli/tests/command_line_test.ts",
       name: "agentfiles put, inbox --download, again →",
     },
     {
-      file: "tests/clients/inbox/download_folder_test.ts",
+      file: "packages/cli/tests/inbox/download_folder_test.ts",
       name: "inbox --download where ${isTakenBy} have every name",
     },
   ],

@@ -6,15 +6,15 @@ export default {
     "**Names:** a file's name (`key`) cannot lead out of the folder, and symbolic links below `DIR` are not followed.",
   tests: [
     {
-      file: "tests/clients/inbox/download_folder_test.ts",
+      file: "packages/cli/tests/inbox/download_folder_test.ts",
       name: "inbox --download of ${JSON.stringify(key.slice(0, 30))} from",
     },
     {
-      file: "tests/clients/inbox/links_test.ts",
+      file: "packages/cli/tests/inbox/links_test.ts",
       name: "inbox --download of a key with a link on its way →",
     },
     {
-      file: "tests/clients/inbox/links_test.ts",
+      file: "packages/cli/tests/inbox/links_test.ts",
       name: "inbox --download while the agent's folder becomes a link",
     },
   ],

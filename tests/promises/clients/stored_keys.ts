@@ -5,11 +5,11 @@ export default {
   sentence: "A stored agent key is only ever sent to the address it was stored for.",
   tests: [
     {
-      file: "tests/clients/command_line_test.ts",
+      file: "packages/cli/tests/command_line_test.ts",
       name: "agentfiles login → a file of mode 600",
     },
     {
-      file: "tests/clients/faults_test.ts",
+      file: "packages/agent-files/tests/faults_test.ts",
       name: "an address that answers with a redirect → refused",
     },
   ],

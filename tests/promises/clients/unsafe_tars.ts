@@ -6,11 +6,11 @@ export default {
     "**Unsafe tars:** nothing is extracted, and the exit code is 7, if an entry of a tar is a link or device, leads out of the folder, exists twice, is damaged, or has a name that means something else on this system.",
   tests: [
     {
-      file: "tests/clients/folders/hostile_test.ts",
+      file: "packages/agent-files/tests/folders/hostile_test.ts",
       name: "a tar with ${what} (${platform}) → archive_refused",
     },
     {
-      file: "tests/clients/folders/folder_verbs_test.ts",
+      file: "packages/cli/tests/folders/folder_verbs_test.ts",
       name: "get of a stranger's tar → the tar; with --extract",
     },
   ],

@@ -6,11 +6,11 @@ export default {
     "**`get`** writes to a temporary file beside the target, and renames it once all bytes are verified.",
   tests: [
     {
-      file: "tests/clients/commands/wrong_bytes_test.ts",
+      file: "packages/cli/tests/commands/wrong_bytes_test.ts",
       name: "agentfiles get, get --force, inbox --download of a file whose bytes",
     },
     {
-      file: "tests/clients/command_line_test.ts",
+      file: "packages/cli/tests/command_line_test.ts",
       name: "agentfiles get of a file that is there → refused",
     },
   ],

@@ -5,7 +5,7 @@ export default {
   sentence: "`agentfiles inbox` saves a file only after it has verified the bytes.",
   tests: [
     {
-      file: "tests/clients/commands/wrong_bytes_test.ts",
+      file: "packages/cli/tests/commands/wrong_bytes_test.ts",
       name: "agentfiles get, get --force, inbox --download of a file whose bytes",
     },
   ],

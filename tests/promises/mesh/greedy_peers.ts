@@ -5,11 +5,11 @@ export default {
   sentence: "**One peer cannot use up the process for the others.**",
   tests: [
     {
-      file: "tests/mesh_stack/shares_test.ts",
+      file: "packages/agent-peer/tests/stack/shares_test.ts",
       name: "${name}, by ${count} of the neighbours → another one is served",
     },
     {
-      file: "tests/unit/mesh_peer/half_open_test.ts",
+      file: "packages/agent-peer/tests/mesh/half_open_test.ts",
       name: "connections that a neighbour keeps half open",
     },
   ],

@@ -6,11 +6,11 @@ export default {
     "A form is accepted only from a page of the dashboard itself, and only with the token that was made for this form.",
   tests: [
     {
-      file: "tests/dashboard/acting_test.ts",
+      file: "packages/operator/tests/dashboard/acting_test.ts",
       name: "every action, without a token, with that of another form",
     },
     {
-      file: "tests/dashboard/acting_test.ts",
+      file: "packages/operator/tests/dashboard/acting_test.ts",
       name: "every action with the token of its form → done; the same form again",
     },
   ],

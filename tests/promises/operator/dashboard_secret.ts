@@ -5,7 +5,7 @@ export default {
   sentence: "The secret key stays in the process that serves the page. The browser never gets it.",
   tests: [
     {
-      file: "tests/dashboard/guard_test.ts",
+      file: "packages/operator/tests/dashboard/guard_test.ts",
       name: "GET of the dashboard's paths → answered",
     },
   ],

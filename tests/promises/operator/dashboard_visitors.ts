@@ -6,11 +6,11 @@ export default {
     "Requests from other web pages are refused, and so are requests to host names other than `127.0.0.1` and `localhost`.",
   tests: [
     {
-      file: "tests/dashboard/guard_test.ts",
+      file: "packages/operator/tests/dashboard/guard_test.ts",
       name: "a Host that somebody else has resolve to loopback → 421",
     },
     {
-      file: "tests/dashboard/guard_test.ts",
+      file: "packages/operator/tests/dashboard/guard_test.ts",
       name: "a request that a page of another origin makes → 403",
     },
     {

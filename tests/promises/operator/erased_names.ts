@@ -6,11 +6,11 @@ export default {
   tests: [
     {
       file: "tests/database/erasure/erase_agent_test.ts",
-      name: "agent:erase of an agent that is named everywhere →",
+      name: "agent erase of an agent that is named everywhere →",
     },
     {
       file: "tests/database/erasure/kept_out_test.ts",
-      name: "agent:erase → no row has the pseudonym together with",
+      name: "agent erase → no row has the pseudonym together with",
     },
     {
       file: "tests/database/tables/erasure_test.ts",

@@ -5,15 +5,15 @@ export default {
   sentence: "It can drop packets, but neither read nor change them.",
   tests: [
     {
-      file: "tests/unit/tunnel/crypto_test.ts",
+      file: "packages/agent-peer/tests/wireguard/crypto_test.ts",
       name: "seal() → what OpenSSL's ChaCha20-Poly1305 makes",
     },
     {
-      file: "tests/unit/tunnel/hostile_datagrams_test.ts",
+      file: "packages/agent-peer/tests/wireguard/hostile_datagrams_test.ts",
       name: "a datagram that was changed anywhere →",
     },
     {
-      file: "tests/unit/tunnel/session_test.ts",
+      file: "packages/agent-peer/tests/wireguard/session_test.ts",
       name: "a datagram that is sent again → delivered once",
     },
   ],

@@ -1,7 +1,7 @@
 import { run } from "../../wireguard/hosts/run_program.ts";
 
 const PROJECT = new URL("../../../", import.meta.url).pathname;
-const SOURCES = `${PROJECT}clients/typescript/src`;
+const SOURCES = `${PROJECT}packages/agent-peer`;
 
 export type Runtime = "deno" | "node";
 

@@ -6,7 +6,7 @@ import { createHash, randomBytes } from "node:crypto";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
-import { join, type Mesh } from "../../../clients/typescript/src/mesh/index.ts";
+import { join, type Mesh } from "../../../packages/agent-peer/mesh/index.ts";
 import type { Command } from "./sandbox_protocol.ts";
 import { readAll, Transfer } from "./transfer.ts";
 

@@ -1,4 +1,4 @@
-import type { MeshPeer } from "../../../clients/typescript/src/mesh/mesh.ts";
+import type { MeshPeer } from "../../../packages/agent-peer/mesh/mesh.ts";
 
 /** The commands for the program of a sandbox. Each command and each answer is one line of JSON. */
 export type Command =

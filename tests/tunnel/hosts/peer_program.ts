@@ -4,12 +4,16 @@
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
-import { openUdpSocket } from "../../../clients/typescript/src/wireguard/sockets/open_udp_socket.ts";
-import type { UdpSocket } from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
-import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
-import { type Endpoint, Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
-import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
-import { echoReply, echoRequest, replySequence } from "../../unit/tunnel/packets.ts";
+import { openUdpSocket } from "../../../packages/agent-peer/wireguard/sockets/open_udp_socket.ts";
+import type { UdpSocket } from "../../../packages/agent-peer/wireguard/sockets/udp_socket.ts";
+import { systemSurroundings } from "../../../packages/agent-peer/wireguard/system_surroundings.ts";
+import { type Endpoint, Tunnel } from "../../../packages/agent-peer/wireguard/tunnel.ts";
+import { parseKey } from "../../../packages/agent-peer/wireguard/key.ts";
+import {
+  echoReply,
+  echoRequest,
+  replySequence,
+} from "../../../packages/agent-peer/tests/wireguard/packets.ts";
 import type { Command, Counts } from "./peer_protocol.ts";
 
 const [privateKey = "", inner = ""] = process.argv.slice(2);

@@ -2,7 +2,7 @@ import type {
   Endpoint,
   PeerConfiguration,
   PeerStats,
-} from "../../../clients/typescript/src/wireguard/tunnel.ts";
+} from "../../../packages/agent-peer/wireguard/tunnel.ts";
 
 /** The commands for the peer program. */
 export type Command =

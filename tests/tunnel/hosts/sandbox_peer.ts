@@ -1,6 +1,6 @@
 import { run } from "../../wireguard/hosts/run_program.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
-import type { PeerConfiguration } from "../../../clients/typescript/src/wireguard/tunnel.ts";
+import type { PeerConfiguration } from "../../../packages/agent-peer/wireguard/tunnel.ts";
 import { BundledProgram, type Runtime } from "./bundled_program.ts";
 import type { Command, State } from "./peer_protocol.ts";
 import { JsonProgram } from "./json_program.ts";

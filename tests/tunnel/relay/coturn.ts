@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { connect } from "node:net";
 import { eventually, run } from "../../wireguard/hosts/run_program.ts";
-import { freePort } from "../../../local/processes/free_port.ts";
+import { freePort } from "../../../packages/local/processes/free_port.ts";
 
 const SECRET = "relay-secret-of-the-tests";
 

@@ -5,20 +5,20 @@
 import { lookup } from "node:dns/promises";
 import { createSocket } from "node:dgram";
 import type { IceServer } from "../../own_function/relay/relays.ts";
-import type { Address } from "../../../clients/typescript/src/paths/stun/address.ts";
-import { writeAddress } from "../../../clients/typescript/src/paths/stun/address.ts";
+import type { Address } from "../../../packages/agent-peer/paths/stun/address.ts";
+import { writeAddress } from "../../../packages/agent-peer/paths/stun/address.ts";
 import {
   ATTRIBUTE,
   CLASS,
   errorCodeOf,
   METHOD,
   parseStun,
-} from "../../../clients/typescript/src/paths/stun/message.ts";
-import { Allocation } from "../../../clients/typescript/src/paths/turn/allocation.ts";
-import { CredentialedRequests } from "../../../clients/typescript/src/paths/turn/credentialed_requests.ts";
-import { openTurnStream } from "../../../clients/typescript/src/paths/turn/transport.ts";
-import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
-import { tryTurnUrl, type TurnTrial } from "../../../operator/doctor/facts/turn_trial.ts";
+} from "../../../packages/agent-peer/paths/stun/message.ts";
+import { Allocation } from "../../../packages/agent-peer/paths/turn/allocation.ts";
+import { CredentialedRequests } from "../../../packages/agent-peer/paths/turn/credentialed_requests.ts";
+import { openTurnStream } from "../../../packages/agent-peer/paths/turn/transport.ts";
+import { systemSurroundings } from "../../../packages/agent-peer/wireguard/system_surroundings.ts";
+import { tryTurnUrl, type TurnTrial } from "../../../packages/operator/doctor/facts/turn_trial.ts";
 
 export interface RelayTask {
   readonly servers: readonly IceServer[];

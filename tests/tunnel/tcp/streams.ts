@@ -1,12 +1,12 @@
 /** The kernel's TCP and `IpStack` with one common interface. */
 import { readFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
-import { IpStack } from "../../../clients/typescript/src/ip/ip_stack.ts";
-import { parseKey } from "../../../clients/typescript/src/wireguard/key.ts";
-import { openUdpSocket } from "../../../clients/typescript/src/wireguard/sockets/open_udp_socket.ts";
-import type { UdpSocket } from "../../../clients/typescript/src/wireguard/sockets/udp_socket.ts";
-import { systemSurroundings } from "../../../clients/typescript/src/wireguard/system_surroundings.ts";
-import { Tunnel } from "../../../clients/typescript/src/wireguard/tunnel.ts";
+import { IpStack } from "../../../packages/agent-peer/ip/ip_stack.ts";
+import { parseKey } from "../../../packages/agent-peer/wireguard/key.ts";
+import { openUdpSocket } from "../../../packages/agent-peer/wireguard/sockets/open_udp_socket.ts";
+import type { UdpSocket } from "../../../packages/agent-peer/wireguard/sockets/udp_socket.ts";
+import { systemSurroundings } from "../../../packages/agent-peer/wireguard/system_surroundings.ts";
+import { Tunnel } from "../../../packages/agent-peer/wireguard/tunnel.ts";
 
 export interface Stream {
   read(): Promise<Uint8Array | null>;

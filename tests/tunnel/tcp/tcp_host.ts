@@ -6,7 +6,7 @@ import { type KeyPair, newKeyPair } from "../hosts/sandbox_peer.ts";
 import type { Channel } from "../path/emulated_path.ts";
 import type { Command, Exchange, Exchanged, State, Target } from "./tcp_protocol.ts";
 
-const LWIP = new URL("../../../clients/typescript/src/ip/built/lwip.wasm", import.meta.url);
+const LWIP = new URL("../../../packages/agent-peer/ip/built/lwip.wasm", import.meta.url);
 
 export interface InnerAddresses {
   readonly ipv4: string;

@@ -1,4 +1,4 @@
-import type { PeerConfiguration } from "../../../clients/typescript/src/wireguard/tunnel.ts";
+import type { PeerConfiguration } from "../../../packages/agent-peer/wireguard/tunnel.ts";
 
 /** The port where every TCP program listens. */
 export const PORT = 7000;

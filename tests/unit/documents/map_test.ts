@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 
 /** "The map" in docs/architecture.md lists every folder below these. */
 const MAPPED = [
@@ -9,11 +9,14 @@ const MAPPED = [
   "supabase/functions/_shared",
   "supabase/functions/agent-artifacts",
   "supabase/functions/agent-mesh",
+  "packages",
+  "packages/agent-files",
+  "packages/agent-peer",
+  "packages/agent-peer/mesh",
+  "packages/cli",
   "packages/command",
-  "clients/typescript/src",
-  "clients/typescript/src/mesh",
-  "local",
-  "operator",
+  "packages/local",
+  "packages/operator",
   "dev",
 ];
 

@@ -1,7 +1,7 @@
 /** Reads the documentation, for tests that compare it with the code. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 
 export interface Page {
   /** The path below the project's folder. */

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import {
   functionEnvironment,
   readableVariables,
-} from "../../../local/stack/function_environment.ts";
-import type { ProjectKeys } from "../../../local/state/project_keys.ts";
-import { PLATFORM_VARIABLES } from "../../../supabase/functions/_shared/settings/platform.ts";
-import type { Variable } from "../../../supabase/functions/_shared/settings/variables.ts";
+} from "../../../packages/local/stack/function_environment.ts";
+import type { ProjectKeys } from "../../../packages/local/state/project_keys.ts";
+import { PLATFORM_VARIABLES } from "../../../supabase/functions/_shared/request/settings/platform.ts";
+import type { Variable } from "../../../supabase/functions/_shared/request/settings/variables.ts";
 import { ARTIFACTS_VARIABLES } from "../../../supabase/functions/agent-artifacts/settings.ts";
 import { MESH_VARIABLES } from "../../../supabase/functions/agent-mesh/settings.ts";
 import { readPages, rowsUnder } from "./pages.ts";

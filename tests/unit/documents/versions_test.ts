@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
-import { SUPABASE_CLI_VERSION } from "../../../operator/doctor/findings/remedies.ts";
-import { VERSION } from "../../../supabase/functions/_shared/version.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
+import { SUPABASE_CLI_VERSION } from "../../../packages/operator/doctor/findings/remedies.ts";
+import { VERSION } from "../../../supabase/functions/_shared/request/version.ts";
 import { readPages } from "./pages.ts";
 
 Deno.test("the Supabase CLI in README and docs → always with a version, the one that the tests run", async () => {

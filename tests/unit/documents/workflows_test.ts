@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 
 const WORKFLOWS = ".github/workflows";
 
 /** Paths that a job creates; they are not in the repository. */
-const MADE = ["dist/", "clients/typescript/src/ip/built"];
+const MADE = ["dist/", "packages/agent-peer/ip/built"];
 
 /** A path of at least two parts that is not part of a URL or of an action's name. */
 const PATH = /(?<![\w./:@$*-])\.?[a-z_]+(?:\/[\w.-]*\w)+(?![\w/@*-])/g;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PAGES, writePage } from "../../../dev/documents/page.ts";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 
 for (const page of PAGES) {
   Deno.test(`the table and "Fields" of ${page.file} → what \`deno task client:types\` makes of the operations of ${page.name}`, async () => {

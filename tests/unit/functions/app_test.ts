@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { createApp } from "../../../supabase/functions/_shared/app.ts";
-import type { AppDescription } from "../../../supabase/functions/_shared/app_description.ts";
+import { createApp } from "../../../supabase/functions/_shared/request/app.ts";
+import type { AppDescription } from "../../../supabase/functions/_shared/request/app_description.ts";
 import {
   defineOperation,
   type Operation,

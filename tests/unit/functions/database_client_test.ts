@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createDatabase } from "../../../supabase/functions/_shared/upstream/database.ts";
-import { ServiceError } from "../../../supabase/functions/_shared/errors.ts";
-import { readPlatformSettings } from "../../../supabase/functions/_shared/settings/platform.ts";
+import { createDatabase } from "../../../supabase/functions/_shared/data/database.ts";
+import { ServiceError } from "../../../supabase/functions/_shared/request/errors.ts";
+import { readPlatformSettings } from "../../../supabase/functions/_shared/request/settings/platform.ts";
 
 /** A client of a stand-in for PostgREST that gives these answers, one per call. */
 function databaseAnswering(...answers: (() => Response)[]) {

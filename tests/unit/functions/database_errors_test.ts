@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { messageOf } from "../../../supabase/functions/_shared/error_body.ts";
+import { messageOf } from "../../../supabase/functions/_shared/request/error_body.ts";
 import {
   parsePostgrestError,
   type PostgrestError,
   serviceErrorOf,
-} from "../../../supabase/functions/_shared/upstream/postgrest_error.ts";
+} from "../../../supabase/functions/_shared/data/postgrest_error.ts";
 
 function postgrestError(
   code: string,

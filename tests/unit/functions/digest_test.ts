@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { ServiceError } from "../../../supabase/functions/_shared/errors.ts";
+import { ServiceError } from "../../../supabase/functions/_shared/request/errors.ts";
 import {
   digestObject,
   type DigestOptions,

@@ -4,7 +4,7 @@ import {
   type ErrorCode,
   errorEntry,
   ServiceError,
-} from "../../../supabase/functions/_shared/errors.ts";
+} from "../../../supabase/functions/_shared/request/errors.ts";
 import { filePage } from "../../../supabase/functions/agent-artifacts/links/file_page.ts";
 import { linkErrorResponse } from "../../../supabase/functions/agent-artifacts/links/error_page.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { LinkedFile } from "../../../supabase/functions/_shared/operations/link.ts";
-import { readPlatformSettings } from "../../../supabase/functions/_shared/settings/platform.ts";
+import { readPlatformSettings } from "../../../supabase/functions/_shared/request/settings/platform.ts";
 import { filePage, fileText } from "../../../supabase/functions/agent-artifacts/links/file_page.ts";
 import { servesHtml } from "../../../supabase/functions/agent-artifacts/links/served_html.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { AppDescription } from "../../../supabase/functions/_shared/app_description.ts";
-import { createApp } from "../../../supabase/functions/_shared/app.ts";
-import { listTools } from "../../../supabase/functions/_shared/mcp/tools.ts";
+import type { AppDescription } from "../../../supabase/functions/_shared/request/app_description.ts";
+import { createApp } from "../../../supabase/functions/_shared/request/app.ts";
+import { listTools } from "../../../supabase/functions/_shared/operations/mcp/tools.ts";
 import { eachMadeOnce } from "../../../supabase/functions/_shared/operations/made_once.ts";
 import { mcp } from "../../../supabase/functions/agent-mesh/mcp/definition.ts";
 import {

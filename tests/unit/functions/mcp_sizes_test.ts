@@ -5,8 +5,8 @@ import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { listTool } from "../../../supabase/functions/agent-artifacts/mcp/list.ts";
 import { netmapTool } from "../../../supabase/functions/agent-mesh/mcp/netmap.ts";
 import { wgConfigTool } from "../../../supabase/functions/agent-mesh/mcp/wg_config.ts";
-import type { ToolDefinition } from "../../../supabase/functions/_shared/mcp/definition.ts";
-import { pageOf as pageOfClient } from "../../../clients/typescript/src/cli/mcp/mesh_tools.ts";
+import type { ToolDefinition } from "../../../supabase/functions/_shared/operations/mcp/definition.ts";
+import { pageOf as pageOfClient } from "../../../packages/cli/mcp/mesh_tools.ts";
 
 const MOST_TOKENS = 25_000;
 const PEERS = 150;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/2020";
 import addFormats from "ajv-formats";
-import { readDocument } from "../../../operator/doctor/facts/openapi_document.ts";
+import { readDocument } from "../../../packages/operator/doctor/facts/openapi_document.ts";
 
 interface Content {
   readonly schema: object;
@@ -212,7 +212,7 @@ Deno.test("a link in the document → 302 with a location and no body; errors as
   }
 });
 
-Deno.test("/psk/keys, which only psk:reencrypt calls → not in the document", () => {
+Deno.test("/psk/keys, which only psk reencrypt calls → not in the document", () => {
   assert.ok(!JSON.stringify(DOCUMENTS).includes("psk/keys"));
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   type EndedRequest,
   logUnlessOrdinary,
-} from "../../../supabase/functions/_shared/request/request_log.ts";
+} from "../../../supabase/functions/_shared/request/log/request_log.ts";
 
 const HEARTBEAT: EndedRequest = {
   requestId: "1",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { publicUrl } from "../../../supabase/functions/_shared/request/public_origin.ts";
-import { readPlatformSettings } from "../../../supabase/functions/_shared/settings/platform.ts";
+import { publicUrl } from "../../../supabase/functions/_shared/request/reading/public_origin.ts";
+import { readPlatformSettings } from "../../../supabase/functions/_shared/request/settings/platform.ts";
 
 interface Situation {
   readonly supabaseUrl: string;

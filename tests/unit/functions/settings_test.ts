@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { readPlatformSettings } from "../../../supabase/functions/_shared/settings/platform.ts";
+import { readPlatformSettings } from "../../../supabase/functions/_shared/request/settings/platform.ts";
 import {
   type Environment,
   SettingsError,
-} from "../../../supabase/functions/_shared/settings/variables.ts";
+} from "../../../supabase/functions/_shared/request/settings/variables.ts";
 import { readArtifactsSettings } from "../../../supabase/functions/agent-artifacts/settings.ts";
 import { readMeshSettings } from "../../../supabase/functions/agent-mesh/settings.ts";
 

@@ -3,7 +3,7 @@ import {
   fetchJson,
   isPublic,
   urlComplaint,
-} from "../../../supabase/functions/_shared/issuers/fetch_json.ts";
+} from "../../../supabase/functions/_shared/identity/issuers/fetch_json.ts";
 
 const GOOD = [
   "https://token.actions.githubusercontent.com",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { agentIdOf } from "../../../supabase/functions/_shared/issuers/agent_name.ts";
-import { AGENT_ID } from "../../../supabase/functions/_shared/named_ids.ts";
+import { agentIdOf } from "../../../supabase/functions/_shared/identity/issuers/agent_name.ts";
+import { AGENT_ID } from "../../../supabase/functions/_shared/identity/named_ids.ts";
 
 const RUNS = 10_000;
 

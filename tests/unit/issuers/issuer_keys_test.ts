@@ -1,7 +1,7 @@
 /** Which requests an issuer gets, and how often; against real servers on this machine. */
 import assert from "node:assert/strict";
-import { detailOf } from "../../../supabase/functions/_shared/issuers/detail.ts";
-import { IssuerKeys } from "../../../supabase/functions/_shared/issuers/issuer_keys.ts";
+import { detailOf } from "../../../supabase/functions/_shared/identity/issuers/detail.ts";
+import { IssuerKeys } from "../../../supabase/functions/_shared/identity/issuers/issuer_keys.ts";
 
 const [SECOND, MINUTE] = [1_000, 60_000];
 

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { Issuer, newKey, signed } from "../../conformance/enrolment/issuer.ts";
-import { createOperation as createPut } from "../../../supabase/functions/_shared/enrolment/put.ts";
-import { checkTrust } from "../../../supabase/functions/_shared/issuers/check_trust.ts";
-import { IssuerKeys } from "../../../supabase/functions/_shared/issuers/issuer_keys.ts";
+import { createOperation as createPut } from "../../../supabase/functions/_shared/identity/enrolment/put.ts";
+import { checkTrust } from "../../../supabase/functions/_shared/identity/issuers/check_trust.ts";
+import { IssuerKeys } from "../../../supabase/functions/_shared/identity/issuers/issuer_keys.ts";
 import type {
   PublicKey,
   Refusal,
   Trust,
-} from "../../../supabase/functions/_shared/issuers/trust.ts";
-import { verifyToken } from "../../../supabase/functions/_shared/issuers/verify.ts";
+} from "../../../supabase/functions/_shared/identity/issuers/trust.ts";
+import { verifyToken } from "../../../supabase/functions/_shared/identity/issuers/verify.ts";
 
 const ISSUER = "https://issuer.example.com";
 const AUDIENCE = "https://agents.example.com";

@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createSign, generateKeyPairSync } from "node:crypto";
-import { IssuerKeys } from "../../../supabase/functions/_shared/issuers/issuer_keys.ts";
-import type { PublicKey, Trust } from "../../../supabase/functions/_shared/issuers/trust.ts";
-import { verifyToken } from "../../../supabase/functions/_shared/issuers/verify.ts";
+import { IssuerKeys } from "../../../supabase/functions/_shared/identity/issuers/issuer_keys.ts";
+import type {
+  PublicKey,
+  Trust,
+} from "../../../supabase/functions/_shared/identity/issuers/trust.ts";
+import { verifyToken } from "../../../supabase/functions/_shared/identity/issuers/verify.ts";
 import { Issuer, newKey, part, signed } from "../../conformance/enrolment/issuer.ts";
 
 const AUDIENCE = "https://agents.example.com";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { ServiceError } from "../../../supabase/functions/_shared/errors.ts";
-import { AddressLimits } from "../../../supabase/functions/_shared/common_paths/address_limits.ts";
-import { readPlatformSettings } from "../../../supabase/functions/_shared/settings/platform.ts";
+import { ServiceError } from "../../../supabase/functions/_shared/request/errors.ts";
+import { AddressLimits } from "../../../supabase/functions/_shared/request/common_paths/address_limits.ts";
+import { readPlatformSettings } from "../../../supabase/functions/_shared/request/settings/platform.ts";
 
 function limitsOf(perMinute: number): AddressLimits {
   return new AddressLimits(readPlatformSettings(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { holdRefusal } from "../../../supabase/functions/_shared/request/hold_refusal.ts";
+import { holdRefusal } from "../../../supabase/functions/_shared/request/limits/hold_refusal.ts";
 
 /** While `run` runs, timers are held until it fires them. */
 async function withHeldTimers(run: (timers: (() => void)[]) => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { takeTurn } from "../../../supabase/functions/_shared/mcp/message_turns.ts";
+import { takeTurn } from "../../../supabase/functions/_shared/operations/mcp/message_turns.ts";
 
 /** Resolves at the end of this round of the event loop. */
 function roundIsOver(): Promise<void> {

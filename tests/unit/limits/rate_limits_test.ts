@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { ServiceError } from "../../../supabase/functions/_shared/errors.ts";
-import type { Caller } from "../../../supabase/functions/_shared/request/caller.ts";
-import type { Identity } from "../../../supabase/functions/_shared/request_record.ts";
-import { RateLimits, type Slot } from "../../../supabase/functions/_shared/request/rate_limits.ts";
+import { ServiceError } from "../../../supabase/functions/_shared/request/errors.ts";
+import type { Caller } from "../../../supabase/functions/_shared/identity/callers/caller.ts";
+import type { Identity } from "../../../supabase/functions/_shared/request/request_record.ts";
+import {
+  RateLimits,
+  type Slot,
+} from "../../../supabase/functions/_shared/request/limits/rate_limits.ts";
 
 /** A clock that only the test moves. */
 class Clock {

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { ServiceError } from "../../../supabase/functions/_shared/errors.ts";
-import type { CallerArgument } from "../../../supabase/functions/_shared/request/caller.ts";
-import { type Place, Places } from "../../../supabase/functions/_shared/waiting/places.ts";
-import { Questions } from "../../../supabase/functions/_shared/waiting/questions.ts";
+import { ServiceError } from "../../../supabase/functions/_shared/request/errors.ts";
+import type { CallerArgument } from "../../../supabase/functions/_shared/identity/callers/caller.ts";
+import {
+  type Place,
+  Places,
+} from "../../../supabase/functions/_shared/operations/waiting/places.ts";
+import { Questions } from "../../../supabase/functions/_shared/operations/waiting/questions.ts";
 
 function agent(name: string): CallerArgument {
   return { kind: "agent", key_hash: name, request_id: "test" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { readSchemaFiles } from "../../../local/postgres/schema_files.ts";
-import { errorEntry, isErrorCode } from "../../../supabase/functions/_shared/errors.ts";
+import { readSchemaFiles } from "../../../packages/local/postgres/schema_files.ts";
+import { errorEntry, isErrorCode } from "../../../supabase/functions/_shared/request/errors.ts";
 
 /** A refusal, with its HTTP status and its error code. */
 const REFUSAL = /sqlstate 'PT(\d{3})' using\s+message = '([^']*)'/g;
@@ -16,7 +16,7 @@ Deno.test("every error that an SQL function raises for a caller → a code of th
       found += 1;
       if (code === FOR_FUNCTIONS) continue;
       if (!isErrorCode(code!)) {
-        complaints.push(`${path}: ${code} is not in the catalogue of _shared/errors.ts`);
+        complaints.push(`${path}: ${code} is not in the catalogue of _shared/request/errors.ts`);
       } else if (errorEntry(code).status !== Number(status)) {
         complaints.push(`${path}: ${code} has another status than ${status}`);
       }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readMigrationFiles } from "../../../local/postgres/migration_files.ts";
+import { readMigrationFiles } from "../../../packages/local/postgres/migration_files.ts";
 
 /** The last statement of a migration, alone or in a block, as privileges.sql ends with it. */
 const RECORDS =

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readSchemaFiles, type SchemaFile } from "../../../local/postgres/schema_files.ts";
+import { readSchemaFiles, type SchemaFile } from "../../../packages/local/postgres/schema_files.ts";
 
 /** The start of a statement that creates something which other statements can name. */
 const CREATION =

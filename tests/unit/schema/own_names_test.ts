@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { readMigrationFiles } from "../../../local/postgres/migration_files.ts";
-import { namesOfSchemas, readSchemaFiles } from "../../../local/postgres/schema_files.ts";
+import { readMigrationFiles } from "../../../packages/local/postgres/migration_files.ts";
+import { namesOfSchemas, readSchemaFiles } from "../../../packages/local/postgres/schema_files.ts";
 
 const OWN_SCHEMAS = namesOfSchemas(await readSchemaFiles());
 /** What stands between `create` and the kind of object. */

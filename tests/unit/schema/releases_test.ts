@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../local/project.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { findReleaseMistakes, readReleases, recordRelease } from "../../../dev/schema/releases.ts";
 import {
   RELEASE_MIGRATION,

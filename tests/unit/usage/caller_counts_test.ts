@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   CallerCounts,
   type UsageEntry,
-} from "../../../supabase/functions/_shared/usage/caller_counts.ts";
+} from "../../../supabase/functions/_shared/request/usage/caller_counts.ts";
 
 const PLANNER = { key_hash: "planner" };
 const SERVED = { errorCode: null, isKnown: true };

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { renderMetrics, samplesBy } from "../../../supabase/functions/_shared/usage/exposition.ts";
-import { Histogram } from "../../../supabase/functions/_shared/usage/histogram.ts";
+import {
+  renderMetrics,
+  samplesBy,
+} from "../../../supabase/functions/_shared/request/usage/exposition.ts";
+import { Histogram } from "../../../supabase/functions/_shared/request/usage/histogram.ts";
 
 const FAMILY = { name: "things", help: "What there is.", type: "gauge" } as const;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { namedIds } from "../../../supabase/functions/_shared/named_ids.ts";
+import { namedIds } from "../../../supabase/functions/_shared/identity/named_ids.ts";
 
 const ARTIFACT = `art_${"0".repeat(32)}`;
 

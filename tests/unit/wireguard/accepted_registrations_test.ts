@@ -4,13 +4,13 @@ import type {
   Operation,
   Platform,
 } from "../../../supabase/functions/_shared/operations/operation.ts";
-import { UNLIMITED } from "../../../supabase/functions/_shared/request/rate_limits.ts";
+import { UNLIMITED } from "../../../supabase/functions/_shared/request/limits/rate_limits.ts";
 import { encodeBase64 } from "../../../supabase/functions/agent-mesh/wireguard/base64.ts";
 import {
   isWithin,
   parseIpv4,
   parseIpv6,
-} from "../../../supabase/functions/_shared/addresses/ip_address.ts";
+} from "../../../supabase/functions/_shared/operations/addresses/ip_address.ts";
 import { renderWgQuick } from "../../../supabase/functions/agent-mesh/wireguard/wg_quick.ts";
 import { createOperation as createPeerRegister } from "../../../supabase/functions/agent-mesh/routes/peer_register.ts";
 import { createOperation as createRulePut } from "../../../supabase/functions/agent-mesh/routes/rule_put.ts";

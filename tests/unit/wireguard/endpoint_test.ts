@@ -3,7 +3,7 @@ import fc from "fast-check";
 import {
   formatEndpoint,
   parseEndpoint,
-} from "../../../supabase/functions/_shared/addresses/endpoint.ts";
+} from "../../../supabase/functions/_shared/operations/addresses/endpoint.ts";
 import { meshNetworks } from "./inputs/states.ts";
 
 Deno.test("parseEndpoint() → its canonical text", () => {

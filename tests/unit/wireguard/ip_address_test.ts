@@ -7,7 +7,7 @@ import {
   parseIpv6,
   parseNetwork,
   withoutIpv4Mapping,
-} from "../../../supabase/functions/_shared/addresses/ip_address.ts";
+} from "../../../supabase/functions/_shared/operations/addresses/ip_address.ts";
 
 const addressLike = fc.oneof(
   fc.ipV4(),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { RENDERING_REVISION } from "../../../supabase/functions/_shared/waiting/config_version.ts";
+import { RENDERING_REVISION } from "../../../supabase/functions/_shared/operations/waiting/config_version.ts";
 
 const GOLDEN = new URL("./golden/", import.meta.url);
 

@@ -1,4 +1,7 @@
-import { parseIpv4, parseIpv6 } from "../../../supabase/functions/_shared/addresses/ip_address.ts";
+import {
+  parseIpv4,
+  parseIpv6,
+} from "../../../supabase/functions/_shared/operations/addresses/ip_address.ts";
 import type { Host } from "./host.ts";
 
 /** The packet that an error quotes. */

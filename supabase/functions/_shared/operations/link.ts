@@ -1,9 +1,9 @@
 import type * as z from "zod";
-import type { CallerArgument } from "../request/caller.ts";
-import type { ErrorCode, ServiceError } from "../errors.ts";
+import type { CallerArgument } from "../identity/callers/caller.ts";
+import type { ErrorCode, ServiceError } from "../request/errors.ts";
 import type { Platform } from "./operation.ts";
-import type { RateLimits } from "../request/rate_limits.ts";
-import type { PlatformSettings } from "../settings/platform.ts";
+import type { RateLimits } from "../request/limits/rate_limits.ts";
+import type { PlatformSettings } from "../request/settings/platform.ts";
 
 /**
  * A URL for a person, whose browser downloads a file from it. The credential is the token:

@@ -1,9 +1,9 @@
 import type * as z from "zod";
-import type { CallerArgument } from "../request/caller.ts";
-import type { Database } from "../upstream/database.ts";
-import type { ErrorCode } from "../errors.ts";
-import type { Slot } from "../request/rate_limits.ts";
-import type { PlatformSettings } from "../settings/platform.ts";
+import type { CallerArgument } from "../identity/callers/caller.ts";
+import type { Database } from "../data/database.ts";
+import type { ErrorCode } from "../request/errors.ts";
+import type { Slot } from "../request/limits/rate_limits.ts";
+import type { PlatformSettings } from "../request/settings/platform.ts";
 
 /** What operations are made from: the settings of their function, and what they may call. */
 export interface Platform<Settings extends PlatformSettings = PlatformSettings> extends Database {

@@ -1,8 +1,8 @@
-import { type Caller, callerArgument } from "../request/caller.ts";
+import { type Caller, callerArgument } from "../identity/callers/caller.ts";
 import type { Operation } from "./operation.ts";
-import type { RateLimits, Slot } from "../request/rate_limits.ts";
-import { parseBody } from "../request/request_body.ts";
-import { noteIds } from "../request_record.ts";
+import type { RateLimits, Slot } from "../request/limits/rate_limits.ts";
+import { parseBody } from "../request/reading/request_body.ts";
+import { noteIds } from "../request/request_record.ts";
 
 /** One call of an operation: by its own path, by MCP or by /token. */
 export interface OperationCall {

@@ -1,6 +1,6 @@
 import type { Link, LinkedFile } from "../../_shared/operations/link.ts";
 import type { Platform } from "../../_shared/operations/operation.ts";
-import { sha256Hex } from "../../_shared/secrets.ts";
+import { sha256Hex } from "../../_shared/identity/secrets.ts";
 import { createDownloads, GRANT_TOKEN_ERRORS } from "../download.ts";
 import { grantToken } from "../fields.ts";
 import type { ArtifactsSettings } from "../settings.ts";

@@ -1,7 +1,7 @@
 // Renamed: the formatter would reflow templates tagged `html`, but their lines matter here.
 import { html as escaped, raw } from "hono/html";
-import { errorResponse } from "../../_shared/error_body.ts";
-import type { ErrorCode, ServiceError } from "../../_shared/errors.ts";
+import { errorResponse } from "../../_shared/request/error_body.ts";
+import type { ErrorCode, ServiceError } from "../../_shared/request/errors.ts";
 import type { LinkRequest } from "../../_shared/operations/link.ts";
 import { STYLE, STYLE_POLICY } from "./style.ts";
 import { prefersHtml } from "./visitors.ts";

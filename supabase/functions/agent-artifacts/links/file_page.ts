@@ -1,9 +1,9 @@
 // Renamed: the formatter would reflow templates tagged `html`, but their lines matter here.
 import { html as escaped, raw } from "hono/html";
 import type { LinkedFile } from "../../_shared/operations/link.ts";
-import { publicOrigin } from "../../_shared/request/public_origin.ts";
-import type { PlatformSettings } from "../../_shared/settings/platform.ts";
-import { visible } from "../../_shared/mcp/escapes.ts";
+import { publicOrigin } from "../../_shared/request/reading/public_origin.ts";
+import type { PlatformSettings } from "../../_shared/request/settings/platform.ts";
+import { visible } from "../../_shared/operations/mcp/escapes.ts";
 import { STYLE, STYLE_POLICY } from "./style.ts";
 
 /** A page with the file's name, size and sender, and a button that downloads it. */

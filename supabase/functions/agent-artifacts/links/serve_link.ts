@@ -1,8 +1,8 @@
 import type { Link, LinkRequest } from "../../_shared/operations/link.ts";
-import { requestPath } from "../../_shared/pipeline.ts";
-import { callerArgument } from "../../_shared/request/caller.ts";
-import type { RateLimits } from "../../_shared/request/rate_limits.ts";
-import type { PlatformSettings } from "../../_shared/settings/platform.ts";
+import { requestPath } from "../../_shared/request/pipeline.ts";
+import { callerArgument } from "../../_shared/identity/callers/caller.ts";
+import type { RateLimits } from "../../_shared/request/limits/rate_limits.ts";
+import type { PlatformSettings } from "../../_shared/request/settings/platform.ts";
 import { filePage, fileText } from "./file_page.ts";
 import { isPreview, prefersHtml } from "./visitors.ts";
 import { servesHtml } from "./served_html.ts";

@@ -1,5 +1,5 @@
-import { forwardedOrigin, publicOrigin } from "../../_shared/request/public_origin.ts";
-import type { PlatformSettings } from "../../_shared/settings/platform.ts";
+import { forwardedOrigin, publicOrigin } from "../../_shared/request/reading/public_origin.ts";
+import type { PlatformSettings } from "../../_shared/request/settings/platform.ts";
 
 /** The platform serves a function's HTML as plain text on these domains. */
 const DEFAULT_DOMAIN = /\.supabase\.(?:co|com|in|red)$/;

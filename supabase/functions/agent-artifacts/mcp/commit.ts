@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineTool } from "../../_shared/mcp/definition.ts";
+import { defineTool } from "../../_shared/operations/mcp/definition.ts";
 import { type Committed, grantees, handOver } from "./hand_over.ts";
 
 /** /commit, and then /grant for each agent in `to`. */

@@ -1,4 +1,4 @@
-import type { McpDefinition } from "../../_shared/mcp/definition.ts";
+import type { McpDefinition } from "../../_shared/operations/mcp/definition.ts";
 import { commitTool } from "./commit.ts";
 import { getTool } from "./get.ts";
 import { grantTool, linkTool } from "./grant.ts";

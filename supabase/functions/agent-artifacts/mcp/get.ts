@@ -4,7 +4,7 @@ import {
   type McpCall,
   type ToolAnswer,
   type ToolDefinition,
-} from "../../_shared/mcp/definition.ts";
+} from "../../_shared/operations/mcp/definition.ts";
 import type { download } from "../download.ts";
 import { artifactUri } from "./artifact_uri.ts";
 import { downloadCommand, sandboxPath } from "./shell.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { defineTool } from "../../_shared/mcp/definition.ts";
-import { refusalOf } from "../../_shared/request/invalid_request.ts";
+import { defineTool } from "../../_shared/operations/mcp/definition.ts";
+import { refusalOf } from "../../_shared/request/reading/invalid_request.ts";
 
 interface Granted {
   readonly token: string;

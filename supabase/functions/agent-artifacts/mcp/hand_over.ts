@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { agentId } from "../../_shared/fields.ts";
-import type { McpCall } from "../../_shared/mcp/definition.ts";
+import { agentId } from "../../_shared/request/fields.ts";
+import type { McpCall } from "../../_shared/operations/mcp/definition.ts";
 import type { Artifact } from "../fields.ts";
 
 const MAX_GRANTEES = 10;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineTool } from "../../_shared/mcp/definition.ts";
+import { defineTool } from "../../_shared/operations/mcp/definition.ts";
 
 interface Entry {
   readonly grant_id: string;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineTool } from "../../_shared/mcp/definition.ts";
+import { defineTool } from "../../_shared/operations/mcp/definition.ts";
 import type { Artifact } from "../fields.ts";
 
 interface Page {

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { defineTool } from "../../_shared/mcp/definition.ts";
-import { wellFormedText } from "../../_shared/fields.ts";
-import { refusalOf } from "../../_shared/request/invalid_request.ts";
+import { defineTool } from "../../_shared/operations/mcp/definition.ts";
+import { wellFormedText } from "../../_shared/request/fields.ts";
+import { refusalOf } from "../../_shared/request/reading/invalid_request.ts";
 import type { Artifact } from "../fields.ts";
 import { type Committed, grantees, handOver } from "./hand_over.ts";
 import { sandboxPath, uploadCommand } from "./shell.ts";

@@ -1,6 +1,10 @@
 import type * as z from "zod";
-import { ServiceError } from "../../_shared/errors.ts";
-import type { ListedResource, McpCall, ResourceDefinition } from "../../_shared/mcp/definition.ts";
+import { ServiceError } from "../../_shared/request/errors.ts";
+import type {
+  ListedResource,
+  McpCall,
+  ResourceDefinition,
+} from "../../_shared/operations/mcp/definition.ts";
 import type { download } from "../download.ts";
 import type { Artifact } from "../fields.ts";
 import { artifactUri, openRequestOf, URI_TEMPLATES } from "./artifact_uri.ts";

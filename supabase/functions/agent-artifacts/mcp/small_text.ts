@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { ServiceError } from "../../_shared/errors.ts";
-import type { PlatformSettings } from "../../_shared/settings/platform.ts";
-import { fetchWithDeadline } from "../../_shared/upstream/fetch.ts";
+import { ServiceError } from "../../_shared/request/errors.ts";
+import type { PlatformSettings } from "../../_shared/request/settings/platform.ts";
+import { fetchWithDeadline } from "../../_shared/data/fetch.ts";
 
 /** The largest text that goes through a conversation, in bytes of UTF-8. */
 export const MAX_TEXT_BYTES = 16 * 1024;

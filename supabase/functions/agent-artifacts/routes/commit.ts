@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ServiceError } from "../../_shared/errors.ts";
+import { ServiceError } from "../../_shared/request/errors.ts";
 import {
   defineOperation,
   type Operation,

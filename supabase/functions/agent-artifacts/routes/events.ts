@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { createEventsOperation } from "../../_shared/events.ts";
+import { createEventsOperation } from "../../_shared/operations/events.ts";
 import type { Operation, Platform } from "../../_shared/operations/operation.ts";
-import { sentAgentId, sentTimestamp, tag } from "../../_shared/fields.ts";
+import { sentAgentId, sentTimestamp, tag } from "../../_shared/request/fields.ts";
 import {
   ARTIFACT_ID_EXAMPLE,
   sentArtifactId,

@@ -4,7 +4,7 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { sha256Hex } from "../../_shared/secrets.ts";
+import { sha256Hex } from "../../_shared/identity/secrets.ts";
 import { createDownloads, download, GRANT_TOKEN_ERRORS } from "../download.ts";
 import { grantToken } from "../fields.ts";
 import type { ArtifactsSettings } from "../settings.ts";

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { agentId, tag, timestamp } from "../../_shared/fields.ts";
+import { agentId, tag, timestamp } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { newGrantToken, newIdentifier, sha256Hex } from "../../_shared/secrets.ts";
+import { newGrantToken, newIdentifier, sha256Hex } from "../../_shared/identity/secrets.ts";
 import {
   artifactId,
   maxDownloads,

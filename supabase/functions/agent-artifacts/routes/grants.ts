@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { agentId, limit, sentTimestamp, subject, tag } from "../../_shared/fields.ts";
+import { agentId, limit, sentTimestamp, subject, tag } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,

@@ -6,7 +6,7 @@ import {
   sentTimestamp,
   subject,
   waitSeconds,
-} from "../../_shared/fields.ts";
+} from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
@@ -16,27 +16,13 @@ import {
   INBOX_POSITION,
   POSITION_RULE,
   SENT_INBOX_POSITION,
-} from "../../_shared/waiting/positions.ts";
-import {
-  CURSOR,
-  nextCursor,
-  sentArtifactId,
-  sentExpiry,
-  sentGrantId,
-  sentKey,
-  sentMime,
-  sentSha256,
-  sentSize,
-} from "../fields.ts";
+} from "../../_shared/operations/waiting/positions.ts";
+import { content, CURSOR, nextCursor, sentExpiry, sentGrantId } from "../fields.ts";
 
 const inboxEntry = z.object({
+  ...content,
   grant_id: sentGrantId,
-  artifact_id: sentArtifactId,
   from_agent: sentAgentId.meta({ description: "The agent that gave the grant." }),
-  key: sentKey,
-  mime: sentMime,
-  size: sentSize,
-  sha256: sentSha256,
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
 }).meta({ id: "InboxEntry" });
@@ -96,7 +82,9 @@ export function createOperation(platform: Platform): Operation {
       if (input.wait_seconds === 0) {
         return await relayDatabase("list_inbox", question, "grants");
       }
-      const { answerWithNews } = await import("../../_shared/waiting/answer_with_news.ts");
+      const { answerWithNews } = await import(
+        "../../_shared/operations/waiting/answer_with_news.ts"
+      );
       return await answerWithNews<z.output<typeof response>>(platform, {
         ask: () => callDatabase("list_inbox", question),
         hasNews: ({ grants }) => grants.length > 0,

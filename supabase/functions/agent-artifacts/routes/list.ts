@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
-import { limit, subject } from "../../_shared/fields.ts";
+import { limit, subject } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,

@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { ServiceError } from "../../_shared/errors.ts";
-import { sentTimestamp, subject } from "../../_shared/fields.ts";
+import { ServiceError } from "../../_shared/request/errors.ts";
+import { sentTimestamp, subject } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { publicUrl } from "../../_shared/request/public_origin.ts";
-import { newIdentifier } from "../../_shared/secrets.ts";
+import { publicUrl } from "../../_shared/request/reading/public_origin.ts";
+import { newIdentifier } from "../../_shared/identity/secrets.ts";
 import { type Artifact, artifact, key, mime, uncommitted } from "../fields.ts";
 import { BUCKET, incomingPath } from "../storage/object_paths.ts";
 import { createObjectStore } from "../storage/object_store.ts";

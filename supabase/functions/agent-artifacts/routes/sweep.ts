@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { limit } from "../../_shared/fields.ts";
+import { limit } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
@@ -38,7 +38,7 @@ const response = z.object({
   orphans_held: z.int().min(0).meta({
     description: "How many objects belong to no artifact but were kept, because they are more " +
       "than 5% of the bucket: the database may be older than the bucket. They do not count in " +
-      "`remaining`. Look at them with `deno task fsck`, then send `remove_many_orphans`.",
+      "`remaining`. Look at them with `agentops fsck`, then send `remove_many_orphans`.",
     examples: [0],
   }),
 });

@@ -1,6 +1,6 @@
-import type { HealthChecked } from "../../_shared/app_description.ts";
-import type { PlatformSettings } from "../../_shared/settings/platform.ts";
-import { fetchFromStorage, serviceHeaders } from "../../_shared/upstream/fetch.ts";
+import type { HealthChecked } from "../../_shared/request/app_description.ts";
+import type { PlatformSettings } from "../../_shared/request/settings/platform.ts";
+import { fetchFromStorage, serviceHeaders } from "../../_shared/data/fetch.ts";
 import { BUCKET } from "./object_paths.ts";
 import { isNotFound, missingBucket, storageFailure } from "./storage_errors.ts";
 

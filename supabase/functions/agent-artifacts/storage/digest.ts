@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { ServiceError } from "../../_shared/errors.ts";
+import { ServiceError } from "../../_shared/request/errors.ts";
 import { ObjectGone, type ObjectStore, type StoredObject } from "./object_store.ts";
 
 /** Large enough not to slow down a download. A smaller object gets a smaller buffer. */

@@ -1,8 +1,8 @@
 import { StorageClient } from "@supabase/storage-js";
-import { ServiceError } from "../../_shared/errors.ts";
-import type { PlatformSettings } from "../../_shared/settings/platform.ts";
-import { fetchFromStorage, serviceHeaders } from "../../_shared/upstream/fetch.ts";
-import { recordedFetch } from "../../_shared/upstream/calls.ts";
+import { ServiceError } from "../../_shared/request/errors.ts";
+import type { PlatformSettings } from "../../_shared/request/settings/platform.ts";
+import { fetchFromStorage, serviceHeaders } from "../../_shared/data/fetch.ts";
+import { recordedFetch } from "../../_shared/data/calls.ts";
 import { requireBucket } from "./bucket.ts";
 import { BUCKET } from "./object_paths.ts";
 import { isNotFound, missingBucket, storageFailure } from "./storage_errors.ts";

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../_shared/errors.ts";
+import { ServiceError } from "../../_shared/request/errors.ts";
 import { BUCKET } from "./object_paths.ts";
 
 /**

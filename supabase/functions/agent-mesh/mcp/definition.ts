@@ -1,4 +1,4 @@
-import type { McpDefinition } from "../../_shared/mcp/definition.ts";
+import type { McpDefinition } from "../../_shared/operations/mcp/definition.ts";
 import { netmapTool } from "./netmap.ts";
 import { wgConfigTool } from "./wg_config.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { agentId, limit } from "../../_shared/fields.ts";
-import { defineTool } from "../../_shared/mcp/definition.ts";
+import { agentId, limit } from "../../_shared/request/fields.ts";
+import { defineTool } from "../../_shared/operations/mcp/definition.ts";
 
 interface Rule {
   readonly from_agent: string;

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { agentId } from "../../_shared/fields.ts";
-import { defineTool } from "../../_shared/mcp/definition.ts";
-import { refusalOf } from "../../_shared/request/invalid_request.ts";
+import { agentId } from "../../_shared/request/fields.ts";
+import { defineTool } from "../../_shared/operations/mcp/definition.ts";
+import { refusalOf } from "../../_shared/request/reading/invalid_request.ts";
 
 interface Configuration {
   readonly agent_id: string;

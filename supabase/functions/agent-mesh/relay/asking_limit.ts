@@ -1,5 +1,5 @@
-import { ServiceError } from "../../_shared/errors.ts";
-import { RateLimits } from "../../_shared/request/rate_limits.ts";
+import { ServiceError } from "../../_shared/request/errors.ts";
+import { RateLimits } from "../../_shared/request/limits/rate_limits.ts";
 
 /** Enough for a host: it asks once an hour, when it starts, and when its network changes. */
 const MOST_A_MINUTE = 10;

@@ -1,4 +1,4 @@
-import { SettingsError } from "../../_shared/settings/variables.ts";
+import { SettingsError } from "../../_shared/request/settings/variables.ts";
 import { MESH_VARIABLES, type MeshSettings } from "../settings.ts";
 import { isTurnUrl } from "./turn_url.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { ServiceError } from "../../_shared/errors.ts";
-import { readJson } from "../../_shared/issuers/fetch_json.ts";
-import { recordedFetch } from "../../_shared/upstream/calls.ts";
+import { ServiceError } from "../../_shared/request/errors.ts";
+import { readJson } from "../../_shared/identity/issuers/fetch_json.ts";
+import { recordedFetch } from "../../_shared/data/calls.ts";
 import type { IceServer } from "./ice_server.ts";
 import type { Relay } from "./relay.ts";
 import { isTurnUrl } from "./turn_url.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { createEventsOperation } from "../../_shared/events.ts";
+import { createEventsOperation } from "../../_shared/operations/events.ts";
 import type { Operation, Platform } from "../../_shared/operations/operation.ts";
-import { sentAgentId, sentTimestamp } from "../../_shared/fields.ts";
+import { sentAgentId, sentTimestamp } from "../../_shared/request/fields.ts";
 import { port, proto, rule, sentEndpoint, sentPskVersion, sentPubkey } from "../fields.ts";
 
 export const MESH_EVENT_TYPES = [

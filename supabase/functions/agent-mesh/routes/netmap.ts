@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { sentAgentId, sentSubject, sentTimestamp, subject } from "../../_shared/fields.ts";
+import { sentAgentId, sentSubject, sentTimestamp, subject } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { RENDERING_REVISION } from "../../_shared/waiting/config_version.ts";
+import { RENDERING_REVISION } from "../../_shared/operations/waiting/config_version.ts";
 import { peer, port, rule, sentConfigVersion, sentEndpoint, sentPskVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 

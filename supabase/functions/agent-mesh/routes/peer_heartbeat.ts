@@ -1,13 +1,16 @@
 import * as z from "zod";
-import { sentSubject, sentTimestamp, subject, waitSeconds } from "../../_shared/fields.ts";
+import { sentSubject, sentTimestamp, subject, waitSeconds } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { noteOrdinary } from "../../_shared/request_record.ts";
-import { configVersion, RENDERING_REVISION } from "../../_shared/waiting/config_version.ts";
-import { paths, pathsParameter } from "../../_shared/waiting/paths.ts";
+import { noteOrdinary } from "../../_shared/request/request_record.ts";
+import {
+  configVersion,
+  RENDERING_REVISION,
+} from "../../_shared/operations/waiting/config_version.ts";
+import { paths, pathsParameter } from "../../_shared/operations/waiting/paths.ts";
 import { sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
@@ -70,20 +73,21 @@ export function createOperation(platform: Platform<MeshSettings>): Operation {
         });
       const { agent_id, last_seen, config_version } = input.wait_seconds === 0
         ? await record()
-        : await (await import("../../_shared/waiting/answer_with_news.ts")).answerWithNews(
-          platform,
-          {
-            ask: record,
-            askAgain: () => callDatabase<Recorded>("read_heartbeat", whose),
-            hasNews: ({ config_version }) => configVersion(config_version) !== runs,
-            waitAfter: ({ config_version }) => ({
-              kind: "configuration",
-              ...whose,
-              version: config_version,
-            }),
-          },
-          { seconds: input.wait_seconds, caller, request, slot },
-        );
+        : await (await import("../../_shared/operations/waiting/answer_with_news.ts"))
+          .answerWithNews(
+            platform,
+            {
+              ask: record,
+              askAgain: () => callDatabase<Recorded>("read_heartbeat", whose),
+              hasNews: ({ config_version }) => configVersion(config_version) !== runs,
+              waitAfter: ({ config_version }) => ({
+                kind: "configuration",
+                ...whose,
+                version: config_version,
+              }),
+            },
+            { seconds: input.wait_seconds, caller, request, slot },
+          );
       const isNews = runs !== null && configVersion(config_version) !== runs;
       if (input.wait_seconds === 0 && !isNews) noteOrdinary();
       return {

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { subject } from "../../_shared/fields.ts";
+import { subject } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { formatEndpoint, parseEndpoint } from "../../_shared/addresses/endpoint.ts";
+import { formatEndpoint, parseEndpoint } from "../../_shared/operations/addresses/endpoint.ts";
 import { parsePublicKey } from "../wireguard/key.ts";
 import {
   ENDPOINT_PATTERN,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { sentSubject, subject } from "../../_shared/fields.ts";
+import { sentSubject, subject } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,

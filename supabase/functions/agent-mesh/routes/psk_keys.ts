@@ -19,7 +19,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     callers: "the operator",
     effect: "reads",
     identification: "required",
-    // Only `deno task psk:reencrypt` calls it.
+    // Only `agentops psk reencrypt` calls it.
     isUnlisted: true,
     request: z.strictObject({}),
     response,

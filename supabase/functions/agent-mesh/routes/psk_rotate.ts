@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { agentId, sentAgentId, sentTimestamp } from "../../_shared/fields.ts";
+import { agentId, sentAgentId, sentTimestamp } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,

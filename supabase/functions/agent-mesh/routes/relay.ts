@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { ServiceError } from "../../_shared/errors.ts";
-import { agentId, sentTimestamp } from "../../_shared/fields.ts";
+import { ServiceError } from "../../_shared/request/errors.ts";
+import { agentId, sentTimestamp } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { sentAgentId } from "../../_shared/fields.ts";
+import { sentAgentId } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,

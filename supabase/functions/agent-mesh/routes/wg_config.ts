@@ -1,6 +1,6 @@
 import { parseAccept } from "hono/utils/accept";
 import * as z from "zod";
-import { sentSubject, subject } from "../../_shared/fields.ts";
+import { sentSubject, subject } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,

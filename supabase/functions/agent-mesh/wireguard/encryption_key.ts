@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { decodeKey } from "./base64.ts";
-import { accepted, type Parsed, refused } from "../../_shared/addresses/parsed.ts";
+import { accepted, type Parsed, refused } from "../../_shared/operations/addresses/parsed.ts";
 
 /** One key of PSK_ENCRYPTION_KEYS. Printing or serialising it shows only its id. */
 export class EncryptionKey {

@@ -1,6 +1,6 @@
 import nacl from "tweetnacl";
 import { decodeKey } from "./base64.ts";
-import { accepted, type Parsed, refused } from "../../_shared/addresses/parsed.ts";
+import { accepted, type Parsed, refused } from "../../_shared/operations/addresses/parsed.ts";
 
 /** A Curve25519 public key as WireGuard writes it: canonical base64 of 32 bytes. */
 export type PublicKey = string & { readonly brand: "PublicKey" };

@@ -1,12 +1,12 @@
-import { AGENT_ID } from "../../_shared/named_ids.ts";
-import { type Endpoint, parseEndpoint } from "../../_shared/addresses/endpoint.ts";
+import { AGENT_ID } from "../../_shared/identity/named_ids.ts";
+import { type Endpoint, parseEndpoint } from "../../_shared/operations/addresses/endpoint.ts";
 import {
   type IpAddress,
   type Network,
   parseIpv4,
   parseIpv6,
   parseNetwork,
-} from "../../_shared/addresses/ip_address.ts";
+} from "../../_shared/operations/addresses/ip_address.ts";
 import { type PublicKey, storedPublicKey } from "./key.ts";
 import type { PresharedKey } from "./psk.ts";
 

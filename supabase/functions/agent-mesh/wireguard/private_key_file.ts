@@ -1,4 +1,4 @@
-import { accepted, type Parsed, refused } from "../../_shared/addresses/parsed.ts";
+import { accepted, type Parsed, refused } from "../../_shared/operations/addresses/parsed.ts";
 
 /** A path that is safe without quotes in a hook, which wg-quick runs in a root shell. */
 export type PrivateKeyFile = string & { readonly brand: "PrivateKeyFile" };

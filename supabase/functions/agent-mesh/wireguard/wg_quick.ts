@@ -1,4 +1,4 @@
-import { formatEndpoint } from "../../_shared/addresses/endpoint.ts";
+import { formatEndpoint } from "../../_shared/operations/addresses/endpoint.ts";
 import type { MeshConfiguration, PeerConfiguration } from "./mesh_configuration.ts";
 import { PLACEHOLDERS, renderLoopGuard, renderRuleset } from "./nftables.ts";
 import { DEFAULT_PRIVATE_KEY_FILE, type PrivateKeyFile } from "./private_key_file.ts";

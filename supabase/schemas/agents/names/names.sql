@@ -1,6 +1,6 @@
 -- Whose a name is. A name belongs to the way by which its agent first came: the operator, one
 -- enrolment, or the project's users. Other ways in are refused until the operator hands the name
--- over (operator/names/).
+-- over (packages/operator/names/).
 
 create table agents.names (
   agent_id agents.agent_id primary key,

@@ -1,4 +1,4 @@
--- What `deno task fsck` shows: contradictions between the rows and the bucket. Only restoring one
+-- What `agentops fsck` shows: contradictions between the rows and the bucket. Only restoring one
 -- without the other, or editing the bucket by hand, can cause them. What the sweep has not removed
 -- yet is not a contradiction.
 

@@ -1,4 +1,4 @@
--- Artifacts whose bytes Storage has lost. `deno task fsck --bytes` asks Storage, because the rows
+-- Artifacts whose bytes Storage has lost. `agentops fsck --bytes` asks Storage, because the rows
 -- of storage.objects stay when their bytes are lost.
 
 create function artifacts.holds_bytes(artifact artifacts.artifacts) returns boolean

@@ -95,7 +95,7 @@ begin
     raise sqlstate 'PT503' using
       message = 'misconfigured',
       hint = 'The bucket ' || artifacts.bucket() || ' keeps versions, so deleted bytes would stay. '
-        || 'Run deno task doctor, which says what to do.';
+        || 'Run agentops doctor, which says what to do.';
   end if;
 end
 $$;

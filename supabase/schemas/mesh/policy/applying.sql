@@ -49,7 +49,7 @@ begin
     if mesh.fingerprint_of(agent_api_apply_policy.policy) is distinct from agent_api_apply_policy.expect then
       raise sqlstate 'PT409' using
         message = 'policy_changed',
-        hint = 'The policy in force or the tags of agents have changed since that plan: run `deno task policy:plan` again.';
+        hint = 'The policy in force or the tags of agents have changed since that plan: run `agentops policy plan` again.';
     end if;
     changes := mesh.changes_of_policy(agent_api_apply_policy.policy);
     insert into mesh.policies as p (source, fingerprint)

@@ -33,7 +33,7 @@ begin
   then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
-      detail = '{"issues": [{"path": "policy", "message": "Must be what `deno task policy:plan` makes of a file."}]}';
+      detail = '{"issues": [{"path": "policy", "message": "Must be what `agentops policy plan` makes of a file."}]}';
   end if;
 end
 $$;

@@ -1,4 +1,53 @@
--- Compares this database with a checkout of the project, for `deno task doctor`.
+-- Compares this database with a checkout of the project, for `agentops doctor`.
+
+create function agents.recorded_migrations() returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  recorded json;
+begin
+  -- Dynamic SQL, because this table is missing if migrations were applied by other means. The
+  -- digest leaves out white space and semicolons, because each tool splits migrations into
+  -- statements differently.
+  execute $query$
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'version', m.version,
+          'name', m.name,
+          'digest', md5(translate(array_to_string(m.statements, ''), E' \t\r\n;', ''))
+        )
+        order by m.version
+      ),
+      '[]'
+    )
+    from supabase_migrations.schema_migrations m
+  $query$ into recorded;
+  return recorded;
+exception when undefined_table or invalid_schema_name or insufficient_privilege then
+  return null;
+end
+$$;
+
+create function public.agent_api_describe_schema() returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    -- The number of files in supabase/migrations/, so it grows with each release that has one.
+    'revision', 1,
+    'migrations', agents.recorded_migrations()
+  );
+$$;
+comment on function public.agent_api_describe_schema() is
+  'Which schema this is: {revision, migrations: [{version, name, digest}] or null if their records '
+  'cannot be read}. A digest is the MD5 of the text without white space and semicolons. `agentops` '
+  'asks before its first call.';
 
 create function public.agent_api_inspect_deployment(operations text[]) returns json
 language plpgsql
@@ -8,34 +57,11 @@ set search_path = ''
 as $$
 declare
   outsiders constant text[] := array['anon', 'authenticated'];
-  migrations json;
   callable_operations text[];
   open_operations text[];
   open_schemas text[];
   swept artifacts.sweeps;
 begin
-  begin
-    -- Dynamic SQL, because this table is missing if migrations were applied by other means. The
-    -- digest leaves out white space and semicolons, because each tool splits migrations into
-    -- statements differently.
-    execute $query$
-      select coalesce(
-        json_agg(
-          json_build_object(
-            'version', m.version,
-            'name', m.name,
-            'digest', md5(translate(array_to_string(m.statements, ''), E' \t\r\n;', ''))
-          )
-          order by m.version
-        ),
-        '[]'
-      )
-      from supabase_migrations.schema_migrations m
-    $query$ into migrations;
-  exception when undefined_table or invalid_schema_name or insufficient_privilege then
-    migrations := null;
-  end;
-
   select
     coalesce(array_agg(p.proname) filter (where has_function_privilege(p.oid, 'execute')), '{}'),
     coalesce(
@@ -62,7 +88,7 @@ begin
 
   return json_build_object(
     'time', agents.iso_timestamp(clock_timestamp()),
-    'migrations', migrations,
+    'migrations', agents.recorded_migrations(),
     'missing_operations', array(
       select o.name
       from unnest(agent_api_inspect_deployment.operations) as o (name)

@@ -1,5 +1,5 @@
 -- The record of endings: events that the operator keeps outside the database. After a restore,
--- `deno task after-restore --record` makes again what they say. An event of the record is found
+-- `agentops restore after --record` makes again what they say. An event of the record is found
 -- here by its number and its time, because a restore gives the numbers of lost events out again.
 
 create table agents.replayed_endings (

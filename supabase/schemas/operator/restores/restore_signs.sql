@@ -1,5 +1,5 @@
 -- Signs that this database was restored from a backup and agent_api_after_restore was not called
--- since, for `deno task doctor`; and what `deno task after-restore` lists.
+-- since, for `agentops doctor`; and what `agentops restore after` lists.
 
 create function public.agent_api_find_restore_signs(
   rendering_revision integer,

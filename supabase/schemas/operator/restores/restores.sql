@@ -1,4 +1,4 @@
--- After a restore: the operator's `deno task after-restore` calls this before anything else.
+-- After a restore: the operator's `agentops restore after` calls this before anything else.
 
 create function public.agent_api_after_restore() returns json
 language plpgsql

@@ -2,8 +2,8 @@
 import { readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { PROJECT } from "../../../../local/project.ts";
-import { runProgram } from "../../../../local/processes/run_program.ts";
+import { PROJECT } from "../../../../packages/local/project.ts";
+import { runProgram } from "../../../../packages/local/processes/run_program.ts";
 import { succeed } from "../../runtimes/tools.ts";
 import { type Given, NotHereError, type Outcome } from "../hand_over.ts";
 

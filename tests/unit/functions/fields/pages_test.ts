@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../../local/project.ts";
+import { PROJECT } from "../../../../packages/local/project.ts";
 import { type FieldSchema, readFields } from "./requests.ts";
 
 const PAGES = { "agent-artifacts": "docs/artifacts.md", "agent-mesh": "docs/mesh.md" } as const;

@@ -7,7 +7,7 @@ import { readOperations } from "../../../../dev/documents/operations.ts";
 import {
   type FunctionName,
   readDocument,
-} from "../../../../operator/doctor/facts/openapi_document.ts";
+} from "../../../../packages/operator/doctor/facts/openapi_document.ts";
 
 export const FUNCTIONS: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { parseEndpoint } from "../../../../supabase/functions/_shared/addresses/endpoint.ts";
+import { parseEndpoint } from "../../../../supabase/functions/_shared/operations/addresses/endpoint.ts";
 import type {
   MeshState,
   PeerState,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { encodeBase64 } from "../../../../supabase/functions/agent-mesh/wireguard/base64.ts";
-import { parseNetwork } from "../../../../supabase/functions/_shared/addresses/ip_address.ts";
+import { parseNetwork } from "../../../../supabase/functions/_shared/operations/addresses/ip_address.ts";
 import {
   type MeshConfiguration,
   type MeshState,

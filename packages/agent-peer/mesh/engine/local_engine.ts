@@ -1,0 +1,229 @@
+import type { MeshConfiguration } from "../../service.ts";
+import { PacketFilter } from "../../ip/filter/packet_filter.ts";
+import { IpStack } from "../../ip/ip_stack.ts";
+import { readLwip } from "../../ip/read_lwip.ts";
+import { NeighbourShares } from "../../ip/shares/neighbour_shares.ts";
+import type { TcpConnection } from "../../ip/tcp_connection.ts";
+import { TcpError } from "../../ip/tcp_error.ts";
+import { Paths, type PathsOptions } from "../../paths/paths.ts";
+import type { ByteStream } from "../byte_stream.ts";
+import { systemSurroundings } from "../../wireguard/system_surroundings.ts";
+import { Tunnel } from "../../wireguard/tunnel.ts";
+import type { Accept, ConnectTo, Engine, EngineHooks, EngineOptions, PeerState } from "./engine.ts";
+import { addressesByPeer, addressOf, filterRules } from "./rules.ts";
+import { RuledStream } from "./ruled_stream.ts";
+
+/** How an engine meets the network outside. Default: as a program of this machine. */
+export type Outside = Pick<PathsOptions, "openSocket" | "localAddresses" | "lookUp">;
+
+/**
+ * Opens an engine in this thread: while the thread is busy, no packet moves. Rejects as Paths.open.
+ */
+export async function openLocalEngine(
+  options: EngineOptions,
+  hooks: EngineHooks,
+  outside: Outside = {},
+): Promise<Engine> {
+  const wasm = await readLwip();
+  const surroundings = systemSurroundings();
+  const { listenPort, stunServers, proxy } = options;
+  const paths = await Paths.open({
+    ...outside,
+    surroundings,
+    iceServers: hooks.iceServers,
+    onChange: () => hooks.onEndpoints(paths.endpoints()),
+    ...(listenPort !== undefined && { listenPort }),
+    ...(stunServers !== undefined && { stunServers }),
+    ...(proxy !== undefined && { proxy: proxy === null ? null : new URL(proxy) }),
+  });
+  const engine = new LocalEngine(wasm, { paths, hooks });
+  const tunnel = new Tunnel({
+    privateKey: options.privateKey,
+    surroundings,
+    send: paths.send,
+    mayMove: paths.mayMove,
+    onPacket: (packet) => engine.receive(packet),
+  });
+  engine.start(tunnel);
+  return engine;
+}
+
+interface Listening {
+  readonly port: number;
+  readonly accept: Accept;
+  end: () => void;
+}
+
+class LocalEngine implements Engine {
+  readonly #wasm: WebAssembly.Module;
+  readonly #paths: Paths;
+  readonly #hooks: EngineHooks;
+  #tunnel!: Tunnel;
+  #filter = new PacketFilter({ addresses: [], peers: [] }, {
+    connections: () => this.#stack?.connections ?? [],
+  });
+  /** Null until the first configuration tells the addresses. */
+  #stack: IpStack | null = null;
+  #addresses: readonly string[] = [];
+  readonly #shares: NeighbourShares = new NeighbourShares({
+    isListening: (port) => this.#stack?.isListening(port) ?? false,
+  });
+  #listening = new Set<Listening>();
+  #streams = new WeakMap<TcpConnection, RuledStream>();
+  /** True while resets of revoked connections may leave, although no rule allows them any more. */
+  #isResetting = false;
+  /** Configurations are applied one after the other. */
+  #configured: Promise<void> = Promise.resolve();
+
+  constructor(
+    wasm: WebAssembly.Module,
+    { paths, hooks }: { readonly paths: Paths; readonly hooks: EngineHooks },
+  ) {
+    this.#wasm = wasm;
+    this.#paths = paths;
+    this.#hooks = hooks;
+  }
+
+  start(tunnel: Tunnel): void {
+    this.#tunnel = tunnel;
+    this.#paths.attach(tunnel);
+  }
+
+  get publicKey(): string {
+    return this.#tunnel.publicKey;
+  }
+
+  endpoints(): Promise<readonly string[]> {
+    return Promise.resolve(this.#paths.endpoints());
+  }
+
+  configure(configuration: MeshConfiguration): Promise<void> {
+    const apply = () => this.#configure(configuration);
+    return this.#configured = this.#configured.then(apply, apply);
+  }
+
+  /** Takes a packet of the tunnel, which has checked that its source address is the peer's. */
+  receive(packet: Uint8Array): void {
+    const allowed = this.#filter.allowed(packet);
+    if (allowed !== null && this.#shares.admits(allowed)) this.#stack?.input(packet);
+  }
+
+  async connect({ address, port, signal }: ConnectTo): Promise<ByteStream> {
+    await this.#configured;
+    if (this.#stack === null) throw new TcpError("ENETUNREACH");
+    const connection = await this.#stack.connect({ address, port, ...(signal && { signal }) });
+    return this.#ruled(connection);
+  }
+
+  // deno-lint-ignore require-await -- If the port is taken, it must reject, not throw.
+  async listen(port: number, accept: Accept): Promise<() => void> {
+    const listening: Listening = { port, accept, end: () => {} };
+    if ([...this.#listening].some((other) => other.port === port)) throw new TcpError("EADDRINUSE");
+    this.#begin(listening);
+    this.#listening.add(listening);
+    return () => {
+      this.#listening.delete(listening);
+      listening.end();
+    };
+  }
+
+  peers(): readonly PeerState[] {
+    const bytes = new Map(this.#tunnel.stats().map((stats) => [stats.publicKey, stats]));
+    return this.#paths.reports().map((report) => ({
+      ...report,
+      receivedBytes: bytes.get(report.publicKey)?.receivedBytes ?? 0,
+      sentBytes: bytes.get(report.publicKey)?.sentBytes ?? 0,
+      use: this.#shares.useOf(report.publicKey),
+    }));
+  }
+
+  async close(): Promise<void> {
+    // Wait for a configuration that is being applied, so that it opens nothing after `close`.
+    await this.#configured.catch(() => {});
+    this.#stack?.close();
+    // Node sends datagrams with a short delay. Let the resets leave before the sockets close.
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    this.#tunnel.close();
+    this.#paths.close();
+  }
+
+  async #configure(configuration: MeshConfiguration): Promise<void> {
+    await this.#useAddresses(configuration);
+    const stack = this.#stack!;
+    this.#filter.update(filterRules(configuration));
+    this.#shares.update(addressesByPeer(configuration));
+    this.#isResetting = true;
+    const isRevoked = (connection: TcpConnection) => !this.#filter.allowsConnection(connection);
+    const revoked = stack.reset((connection) => {
+      if (!isRevoked(connection)) return false;
+      this.#streams.get(connection)?.revoke();
+      return true;
+    });
+    // Let the resets leave before `setPeers` removes their peers.
+    if (revoked > 0) await new Promise((resolve) => setTimeout(resolve, 0));
+    this.#isResetting = false;
+    this.#paths.setPeers(configuration.peers.map((peer) => ({
+      publicKey: peer.public_key,
+      presharedKey: peer.preshared_key,
+      allowedIps: peer.allowed_ips,
+      endpoints: peer.endpoints,
+      observed_endpoint: peer.observed_endpoint,
+      persistentKeepaliveSeconds: peer.persistent_keepalive,
+    })));
+  }
+
+  /**
+   * Creates a new stack if the addresses have changed. That is rare: an agent keeps its addresses,
+   * unless its peer was removed for longer than a day.
+   */
+  async #useAddresses({ interface: { addresses, mtu } }: MeshConfiguration): Promise<void> {
+    if (this.#stack !== null && addresses.join() === this.#addresses.join()) return;
+    const stack = await IpStack.create({
+      wasm: this.#wasm,
+      addresses: addresses.map(addressOf),
+      mtu,
+      watcher: this.#shares,
+      onOutput: (packets) => this.#send(packets),
+      onFailure: (error) => this.#hooks.onFailure(error),
+    });
+    this.#stack?.close();
+    this.#stack = stack;
+    this.#addresses = addresses;
+    for (const listening of this.#listening) this.#begin(listening);
+  }
+
+  #begin(listening: Listening): void {
+    if (this.#stack === null) return;
+    const listener = this.#stack.listen(listening.port, (connection) => {
+      const { remoteAddress: address, remotePort: port } = connection;
+      listening.accept(this.#ruled(connection), { address, port });
+    });
+    listening.end = () => listener.close();
+  }
+
+  #ruled(connection: TcpConnection): RuledStream {
+    const stream = new RuledStream(connection);
+    this.#streams.set(connection, stream);
+    return stream;
+  }
+
+  #send(packets: readonly Uint8Array[]): void {
+    for (const packet of packets) {
+      if (this.#filter.sends(packet) || (this.#isResetting && isReset(packet))) {
+        this.#tunnel.sendPacket(packet);
+      }
+    }
+  }
+}
+
+/**
+ * Whether a packet of the stack resets a TCP connection. Between IP and TCP, the stack sends no
+ * other headers.
+ */
+function isReset(packet: Uint8Array): boolean {
+  const [TCP, RST] = [6, 4];
+  const isIpv6 = packet[0]! >> 4 === 6;
+  const protocol = packet[isIpv6 ? 6 : 9];
+  const flags = packet[(isIpv6 ? 40 : 20) + 13] ?? 0;
+  return protocol === TCP && (flags & RST) !== 0;
+}

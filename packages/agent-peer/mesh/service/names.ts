@@ -1,0 +1,39 @@
+import type { MeshConfiguration } from "../../service.ts";
+import { addressOf } from "../engine/rules.ts";
+import { formatAddress, parseAddress } from "../../ip/addresses.ts";
+
+export type ConfiguredPeer = MeshConfiguration["peers"][number];
+
+/**
+ * Finds a peer by its name, its agent, or one of its tunnel addresses. Null if no such peer is
+ * visible.
+ */
+export function findPeer(
+  { peers }: MeshConfiguration,
+  host: string,
+): { readonly peer: ConfiguredPeer; readonly address: string } | null {
+  const address = parseAddress(host.replace(/^\[(.*)\]$/, "$1"));
+  if (address !== null) {
+    const text = formatAddress(address);
+    const peer = peers.find(({ allowed_ips }) => allowed_ips.map(addressOf).includes(text));
+    return peer === undefined ? null : { peer, address: text };
+  }
+  // A dot at the end marks a complete name (DNS), and changes nothing.
+  const name = host.replace(/\.$/, "").toLowerCase();
+  const peer = peers.find((peer) => peer.name === name) ??
+    peers.find(({ agent_id }) => agent_id === host);
+  const [first] = peer?.allowed_ips ?? [];
+  return peer === undefined || first === undefined ? null : { peer, address: addressOf(first) };
+}
+
+/** Whether a rule lets the agent reach a TCP port of a peer. */
+export function mayReach(
+  { agent_id, rules }: MeshConfiguration,
+  peer: ConfiguredPeer,
+  port: number,
+): boolean {
+  return rules.some((rule) =>
+    rule.from_agent === agent_id && rule.to_agent === peer.agent_id &&
+    rule.port === port && rule.proto === "tcp"
+  );
+}

@@ -1,0 +1,26 @@
+// Made by `deno task client:types` of supabase/functions/_shared/operations/mcp/escapes.ts.
+
+/**
+ * Characters that a person does not see but a model reads: direction marks, separators, zero-width
+ * characters, tags. Other agents choose the names of their files and could hide text in them. These
+ * are Unicode's general category C, line and paragraph separators, and default-ignorable
+ * characters.
+ */
+const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/**
+ * A value as JSON, with hidden characters escaped. Parsed, it is the same value: a program gets the
+ * name itself, and a model that repeats the escape in its next call sends the name.
+ */
+export function escapedJson(value: unknown): string {
+  return visible(JSON.stringify(value));
+}
+
+/** A text with hidden characters written as `\u202e`. It is for display, not to be sent back. */
+export function visible(text: string): string {
+  return text.replaceAll(HIDDEN, (hidden) => hidden.split("").map(escapeOf).join(""));
+}
+
+function escapeOf(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}

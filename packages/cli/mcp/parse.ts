@@ -1,0 +1,46 @@
+import type { JSONObject } from "@modelcontextprotocol/server";
+import * as z from "zod";
+import { UsageError } from "../../command/usage_error.ts";
+import { type ArgumentSchema, settleArguments } from "./arguments.ts";
+import { nearestField } from "./nearest_field.ts";
+
+/** How many unknown fields an error names. */
+const MAX_NAMED = 16;
+
+/** The schema of a tool's arguments, as hosts show it to a model. */
+export type InputSchema = JSONObject & { readonly type: "object" };
+
+/** Without the bounds that zod writes for every whole number: they say nothing. */
+export function inputSchemaOf(input: z.ZodObject): InputSchema {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, {
+    io: "input",
+    override({ jsonSchema }) {
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  return schema as InputSchema;
+}
+
+/**
+ * A tool's arguments, as its schema parses them. Throws UsageError. A field that the schema does
+ * not know is refused: it may be a mistyped one that was to limit something.
+ */
+export function parseArguments(given: object, input: z.ZodObject): Record<string, unknown> {
+  const settled = settleArguments(given, inputSchemaOf(input) as ArgumentSchema);
+  const fields = Object.keys(input.shape);
+  const unused = fields.filter((field) => !Object.hasOwn(settled, field));
+  const unknown = Object.keys(settled).filter((field) => !fields.includes(field));
+  const faults = unknown.slice(0, MAX_NAMED).map((field) => {
+    const meant = nearestField(field, unused);
+    return `Unknown field: ${field}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
+  });
+  const parsed = input.safeParse(settled);
+  if (!parsed.success) {
+    faults.push(
+      ...parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}.`),
+    );
+  }
+  if (faults.length > 0) throw new UsageError(faults.join(" "));
+  return parsed.data!;
+}

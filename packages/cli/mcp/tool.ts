@@ -1,0 +1,58 @@
+import type * as z from "zod";
+import type { AgentFiles } from "../../agent-files/agent_files.ts";
+import type { AgentMesh } from "../../agent-files/agent_mesh.ts";
+import type { Progress } from "../../agent-files/transfer/put.ts";
+import type { Root } from "./root.ts";
+
+/** What a tool works with while it serves one call. */
+export interface ToolCall {
+  readonly files: AgentFiles;
+  readonly mesh: AgentMesh;
+  readonly root: Root;
+  /** Aborted when the host cancels the call, or ends. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+/** The hints by which hosts decide whether to ask a person first. */
+const EFFECTS = {
+  reads: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
+  adds: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+  sets: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
+  replaces: {
+    readOnlyHint: false,
+    destructiveHint: true,
+    idempotentHint: true,
+  },
+  renews: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
+} as const;
+
+interface Definition<Input extends z.ZodObject> {
+  readonly name: string;
+  readonly description: string;
+  readonly effect: keyof typeof EFFECTS;
+  readonly input: Input;
+  /** Returns what the model reads. */
+  readonly call: (given: z.output<Input>, call: ToolCall) => Promise<object>;
+}
+
+export interface Tool extends Omit<Definition<z.ZodObject>, "effect" | "call"> {
+  readonly annotations: typeof EFFECTS[keyof typeof EFFECTS] & {
+    readonly openWorldHint: false;
+  };
+  readonly call: (
+    given: Record<string, unknown>,
+    call: ToolCall,
+  ) => Promise<object>;
+}
+
+export function defineTool<Input extends z.ZodObject>(
+  { effect, call, ...described }: Definition<Input>,
+): Tool {
+  return {
+    ...described,
+    annotations: { ...EFFECTS[effect], openWorldHint: false },
+    // The cast is safe because the SDK parses the arguments by `input` first.
+    call: call as unknown as Tool["call"],
+  };
+}

@@ -1,0 +1,122 @@
+import { resolve } from "node:path";
+import { UsageError } from "../../command/usage_error.ts";
+import type { Context } from "../context.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+import { type Exposure, parseExposure } from "../../agent-peer/mesh/proxies/expose.ts";
+import { parsePlace, type Place } from "../../agent-peer/mesh/proxies/place.ts";
+
+export const join: Verb = defineVerb({
+  summary: "Join the mesh from a sandbox, without root. Other programs use it through proxies.",
+  example: "agentfiles mesh join --socks 127.0.0.1:1080\n" +
+    "agentfiles mesh join --http-proxy 127.0.0.1:3128 --expose 8080=3000",
+  options: {
+    socks: {
+      type: "string",
+      value: "PLACE",
+      help: "open a SOCKS5 proxy at a port of this machine, or at the path of a Unix socket",
+    },
+    "http-proxy": {
+      type: "string",
+      value: "PLACE",
+      help: "open an HTTP proxy at a port of this machine, or at the path of a Unix socket",
+    },
+    expose: {
+      type: "string",
+      multiple: true,
+      value: "PORT",
+      help: "forward connections from this port in the mesh to the same port of this machine, or " +
+        "with PORT=LOCAL to another one; can be repeated",
+    },
+    "key-file": {
+      type: "string",
+      value: "FILE",
+      help: "keep the WireGuard private key in this file; default: a new one each time",
+      completes: "file",
+    },
+    "listen-port": {
+      type: "string",
+      value: "PORT",
+      help: "the UDP port of the tunnel; default: any free one",
+    },
+  },
+  async run({ values }, context) {
+    const proxies = {
+      socks: values.socks === undefined ? undefined : placeOf(values.socks),
+      httpProxy: values["http-proxy"] === undefined ? undefined : placeOf(values["http-proxy"]),
+      exposures: (values.expose ?? []).map(exposureOf),
+    };
+    if (!proxies.socks && !proxies.httpProxy && proxies.exposures.length === 0) {
+      throw new UsageError("give at least one of --socks, --http-proxy and --expose.");
+    }
+    const keyFile = values["key-file"];
+    const listenPort = values["listen-port"];
+    await runMember(context, proxies, {
+      ...(keyFile !== undefined && { keyFile }),
+      ...(listenPort !== undefined && { listenPort: portOf(listenPort) }),
+    });
+  },
+});
+
+/** Runs until it is interrupted. Throws the error that ends the membership earlier. */
+async function runMember(
+  context: Context,
+  proxies: {
+    readonly socks: Place | undefined;
+    readonly httpProxy: Place | undefined;
+    readonly exposures: readonly Exposure[];
+  },
+  options: { readonly keyFile?: string; readonly listenPort?: number },
+): Promise<void> {
+  // Loaded only here: few commands need the code that carries packets.
+  const [{ joinWith }, { openLocalEngine }, { openProxies }] = await Promise.all([
+    import("../../agent-peer/mesh/join.ts"),
+    import("../../agent-peer/mesh/engine/local_engine.ts"),
+    import("../../agent-peer/mesh/proxies/open_proxies.ts"),
+  ]);
+  // This process does nothing else, so the tunnel needs no thread of its own.
+  await using mesh = await joinWith(openLocalEngine, { ...await context.connection(), ...options });
+  const opened = await openProxies(mesh, proxies);
+  const { agentId: agent_id, name, addresses } = mesh;
+  const facts = { agent_id, name, addresses, socks: opened.socks, http_proxy: opened.httpProxy };
+  await context.output.value(facts, ({ socks, http_proxy }) =>
+    [
+      `Joined as ${name}: ${addresses.join(", ")}`,
+      ...(socks === null ? [] : [`SOCKS5 proxy: ${socks}`]),
+      ...(http_proxy === null ? [] : [`HTTP proxy: ${http_proxy}`]),
+    ].join("\n"));
+  try {
+    const error = await Promise.race([mesh.closed, aborted(context.signal)]);
+    if (error !== null) throw error;
+  } finally {
+    opened.close();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    signal.addEventListener("abort", () => resolve(null), { once: true });
+  });
+}
+
+function placeOf(text: string): Place {
+  const place = parsePlace(text);
+  if (place === null) {
+    throw new UsageError(
+      `${text} is not a port of this machine, such as 127.0.0.1:1080, nor a path with a slash.`,
+    );
+  }
+  return place.kind === "port" ? place : { ...place, path: resolve(place.path) };
+}
+
+function exposureOf(text: string): Exposure {
+  const exposure = parseExposure(text);
+  if (exposure === null) throw new UsageError(`${text} is not a port, such as 8080 or 8080=3000.`);
+  return exposure;
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new UsageError(`${text} is not a port.`);
+}

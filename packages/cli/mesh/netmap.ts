@@ -1,0 +1,115 @@
+import type { Netmap } from "../../agent-files/contract/types.ts";
+import type { AgentMesh } from "../../agent-files/agent_mesh.ts";
+import { AgentError } from "../../agent-files/errors/agent_error.ts";
+import {
+  describePath,
+  type PathDescription,
+  type PathSide,
+} from "../../agent-peer/paths/describe_path.ts";
+import { plain } from "../../command/terminal/output.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+
+type Peer = Netmap["peers"][number];
+
+export const status: Verb = defineVerb({
+  summary: "Show the peers and rules that the agent can see, and whether it reaches them.",
+  example: "agentfiles mesh status",
+  options: {},
+  async run(_parsed, context) {
+    const mesh = await context.mesh();
+    const netmap = await mesh.netmap();
+    if (context.output.json) return await context.output.value(netmap, String);
+    const own = netmap.peers.find(({ self }) => self);
+    const describe = (peer: Peer, relayIsSet: boolean | null) =>
+      peer.self || own === undefined ? null : pathBetween(own, peer, relayIsSet);
+    // Whether a relay is set matters only for a broken path, so ask only then.
+    const isBroken = netmap.peers.some((peer) => describe(peer, null)?.state === "broken");
+    const relayIsSet = isBroken ? await hasRelay(mesh) : null;
+    await context.output.rows(each(netmap.peers), {
+      heads: ["AGENT", "ADDRESS", "ONLINE", "LAST SEEN", "ENDPOINT", "PATH"],
+      cells: (peer) => [
+        peer.self ? `${peer.agent_id} (you)` : peer.agent_id,
+        peer.addresses[0] ?? "",
+        peer.online ? "yes" : "no",
+        peer.last_seen ?? "never",
+        peer.endpoint ?? "",
+        describe(peer, relayIsSet)?.sentence ?? "",
+      ],
+    });
+    const { config_version, acls, acl_requests } = netmap;
+    const rules = acls.map(({ from_agent, to_agent, port, proto }) =>
+      `${plain(from_agent)} → ${plain(to_agent)} ${port}/${proto}`
+    );
+    await context.output.value(rules, () =>
+      [
+        ...rules,
+        `version ${config_version}, ${acls.length} rules, ${acl_requests.length} requests`,
+      ].join("\n"));
+  },
+});
+
+/** Whether the operator has set a relay; null if the request for it failed. */
+async function hasRelay(mesh: AgentMesh): Promise<boolean | null> {
+  try {
+    await mesh.relay({ retrySeconds: 0 });
+    return true;
+  } catch (error) {
+    return error instanceof AgentError && saysNoRelay(error) ? false : null;
+  }
+}
+
+function saysNoRelay({ code, details }: AgentError): boolean {
+  return code === "misconfigured" && (details as { relay?: unknown } | null)?.relay === "none";
+}
+
+/** Whether the agent and a peer reach each other. */
+function pathBetween(own: Peer, peer: Peer, relayIsSet: boolean | null): PathDescription {
+  // An older deployment returns no `path`.
+  const { reported_by_self = null, reported_by_peer = null } = peer.path ?? {};
+  const sideOf = (
+    { agent_id, online, endpoint, endpoints = endpoint === null ? [] : [endpoint] }: Peer,
+    report: PathSide["report"],
+  ): PathSide => ({ agent_id, online, lags: null, endpoints, report });
+  const sides = [sideOf(own, reported_by_self), sideOf(peer, reported_by_peer)] as const;
+  return describePath(sides, relayIsSet);
+}
+
+/** Requests that one side has not agreed to, with the command that agrees. */
+export const requests: Verb = defineVerb({
+  summary: "Show rules that wait for one side, and the command to agree.",
+  example: "agentfiles mesh requests",
+  options: {},
+  async run(_parsed, context) {
+    const { acl_requests } = await (await context.mesh()).netmap();
+    await context.output.rows(each(acl_requests), {
+      heads: ["WAITS FOR", "TO AGREE"],
+      cells: ({ from_agent, to_agent, port, proto, waiting_for }) => [
+        waiting_for,
+        `agentfiles mesh allow ${from_agent} ${to_agent} ${port}/${proto}`,
+      ],
+    });
+  },
+});
+
+/** Lines for /etc/hosts. */
+export const hosts: Verb = defineVerb({
+  summary: "Print lines for /etc/hosts.",
+  example: "agentfiles mesh hosts",
+  options: {},
+  async run(_parsed, context) {
+    const { peers } = await (await context.mesh()).netmap();
+    // Only names: they are unique. Two identifiers may differ in capitals alone.
+    const hosts = peers.flatMap(({ name, agent_id, addresses }) =>
+      addresses.map((address) => ({ address, name, agent_id }))
+    );
+    for (const host of hosts) {
+      await context.output.value(host, ({ address, name }) => `${plain(address)}\t${plain(name)}`);
+    }
+  },
+});
+
+async function* each<Item extends Peer | Netmap["acl_requests"][number]>(
+  items: readonly Item[],
+): AsyncGenerator<Item> {
+  yield* items;
+}

@@ -1,0 +1,13 @@
+import { mesh as meshShow } from "../../reports/mesh.ts";
+import { meshCheck } from "../../reports/mesh_check.ts";
+import { defineOperations, type Operation } from "../../command.ts";
+
+export const mesh: Operation = defineOperations({
+  summary: "Show the mesh: peers, rules, paths or a picture; or look for faults in it.",
+  example: "agentops mesh --paths\nagentops mesh check",
+  parts: {
+    show: meshShow,
+    check: meshCheck,
+  },
+  defaultPart: "show",
+});

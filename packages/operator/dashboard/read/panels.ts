@@ -1,0 +1,61 @@
+import type { Facts } from "../../doctor/facts/facts.ts";
+import type { Finding } from "../../doctor/findings/finding.ts";
+import { readConnection } from "../../connection/connection.ts";
+import { callAsOperator } from "../../operator_call.ts";
+
+/** What a panel is about, by its name in the URL. */
+export const PANELS = { doctor: "Doctor", sweep: "Sweep", storage: "Storage" } as const;
+
+export type PanelName = keyof typeof PANELS;
+
+/** What the project holds: the part of `read_artifacts_metrics` that the panels show. */
+export interface Holdings {
+  readonly artifacts: Readonly<Record<string, number>>;
+  readonly bytes: Readonly<Record<string, number>>;
+  /** Bytes uploaded beyond the registered sizes. */
+  readonly surplus_bytes: number;
+  readonly grants: number;
+  /** What waits for the sweep, by kind. */
+  readonly backlog: Readonly<Record<string, number>> | null;
+  /** Seconds since 1970. */
+  readonly backlog_since: number | null;
+  readonly swept_at: number | null;
+}
+
+/** What the doctor found, and what to show beside it. */
+export interface Panel {
+  readonly findings: readonly Finding[];
+  /** Null if the database did not answer; the findings say why. */
+  readonly holdings: Holdings | null;
+}
+
+/**
+ * Asks all parts of the deployment, and takes as long as the slowest of them. The doctor is loaded
+ * with the first panel: it brings in the functions' contract.
+ */
+export async function readPanel(name: PanelName): Promise<Panel> {
+  const connection = await readConnection();
+  if (name === "doctor") {
+    const { diagnose } = await import("../../doctor/diagnose.ts");
+    return { findings: await diagnose(connection), holdings: null };
+  }
+  const { gatherFacts } = await import("../../doctor/facts/facts.ts");
+  const [facts, holdings] = await Promise.all([gatherFacts(connection), readHoldings()]);
+  return { findings: await check(name, facts), holdings };
+}
+
+async function check(name: "storage" | "sweep", facts: Facts): Promise<readonly Finding[]> {
+  return name === "sweep"
+    ? (await import("../../doctor/checks/sweep.ts")).checkSweep(facts)
+    : (await import("../../doctor/checks/storage.ts")).checkStorage(facts);
+}
+
+async function readHoldings(): Promise<Holdings | null> {
+  try {
+    return await callAsOperator("read_artifacts_metrics", {
+      caller: { kind: "operator", request_id: "dashboard" },
+    }) as Holdings;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { describeFindings } from "../../../doctor/findings/finding.ts";
+import { diagnose } from "../../../doctor/diagnose.ts";
+import { Deployment } from "../deployment.ts";
+import { DATABASE_FAULTS } from "./database_faults.ts";
+import type { MendedFault } from "./mended_fault.ts";
+import { mendAsPrinted } from "./printed.ts";
+import { STORAGE_FAULTS } from "./storage_faults.ts";
+
+const FAULTS: readonly MendedFault[] = [...STORAGE_FAULTS, ...DATABASE_FAULTS];
+const HEALTHY = /^Healthy: 0 faults, 0 notes\.$/m;
+/** PostgREST reloads its schema a moment after it is notified, so the doctor runs repeatedly. */
+const ATTEMPTS = 50;
+
+Deno.test("faults, one at a time → each is found alone and named; its remedy, pasted as printed, mends it; then healthy", async (test) => {
+  assert.ok(FAULTS.length >= 30, `${FAULTS.length} faults`);
+  await using deployment = await Deployment.open();
+  const healthy = async () => {
+    let printed = "";
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      printed = describeFindings(await diagnose(deployment.connection));
+      if (HEALTHY.test(printed)) return;
+    }
+    assert.match(printed, HEALTHY);
+  };
+  await healthy();
+  for (const { fault, put, check, level = "fault", message, cleanUp } of FAULTS) {
+    await test.step(fault, async () => {
+      await deployment.sql.unsafe(put);
+      const complaints = (await deployment.complaints())
+        // The function's own health check also reports the bucket, without a remedy.
+        .filter(({ check, paste }) => check !== "agent-artifacts" || paste !== null);
+      assert.deepEqual(
+        complaints.map((found) => [found.check, found.level]),
+        [[check, level]],
+        describeFindings(complaints),
+      );
+      assert.match(complaints[0]!.message, message);
+      await mendAsPrinted(deployment, complaints);
+      await healthy();
+      if (cleanUp !== undefined) await deployment.sql.unsafe(cleanUp);
+    });
+  }
+  await healthy();
+});
+
+Deno.test("a bucket that keeps versions, with a file in it → the remedy says that it is not empty, and changes nothing", async () => {
+  await using deployment = await Deployment.open();
+  const { sql } = deployment;
+  const { put } = STORAGE_FAULTS.find(({ fault }) => fault === "the bucket keeps versions")!;
+  await sql.unsafe(put);
+  await sql`insert into storage.objects (bucket_id, name) values ('agent-artifacts', 'incoming/x')`;
+  const rows = () =>
+    sql`select b::text from storage.buckets b union all select o::text from storage.objects o`;
+  const before = await rows();
+  const [complaint] = (await deployment.complaints()).filter(({ check }) => check === "bucket");
+  await assert.rejects(
+    mendAsPrinted(deployment, [complaint!]),
+    /The bucket agent-artifacts is not empty\. Nothing was changed\./,
+  );
+  assert.deepEqual(await rows(), before);
+});
+
+Deno.test("tables of the platform and of an app beside ours → healthy", async () => {
+  await using deployment = await Deployment.open();
+  await deployment.sql.unsafe(`
+    set role postgres;
+    create table public.agents (id bigint primary key, name text not null unique);
+    create table public.runs (agent bigint references public.agents, artifact_id text not null);
+    create function public.note_run() returns trigger language plpgsql security definer
+      as $$ begin return new; end $$;
+    create trigger note_run after insert on public.runs
+      for each row execute function public.note_run();
+    create function public.count_runs() returns bigint language sql security definer
+      as $$ select count(*) from public.agents join public.runs on true $$;
+    create view public.my_keys with (security_invoker = yes) as select key_id from agents.keys;
+    create view public.my_files with (security_invoker) as select key from artifacts.artifacts;
+    create role reports;
+    grant reports to service_role;
+    reset role`);
+  assert.deepEqual(await deployment.complaints(), []);
+});
+
+Deno.test("policies that the app needs for other buckets → healthy", async () => {
+  await using deployment = await Deployment.open();
+  await deployment.sql.unsafe(`
+    create policy "avatars" on storage.objects for select using (bucket_id = 'avatars');
+    create policy "own" on storage.objects for all to authenticated
+      using (bucket_id in ('avatars', 'it''s') and (current_user = owner_id or name = ') OR ('))
+      with check (bucket_id = any (array['avatars']) and owner_id is not null);
+    create policy "others" on storage.objects for insert to anon
+      with check (bucket_id <> 'agent-artifacts' and name like 'x%');
+    create policy "either" on storage.objects for delete
+      using (bucket_id = 'a' or (bucket_id = 'b' and name = 'x') or false);
+    create policy "not in" on storage.objects for select
+      using (bucket_id not in ('agent-artifacts', 'x') and name is not null);
+    create policy "service" on storage.objects for all to service_role using (true);
+    create policy "see" on storage.buckets for select using (id = 'avatars');`);
+  assert.deepEqual(await deployment.complaints(), []);
+  await deployment.sql.unsafe(`create policy "broad" on storage.objects for select using (true)`);
+  assert.equal((await deployment.complaints()).length, 1);
+  await deployment.sql.unsafe(`create policy "keep out" on storage.objects as restrictive
+    using (bucket_id <> 'agent-artifacts')`);
+  assert.deepEqual(await deployment.complaints(), []);
+});
+
+Deno.test("the schema is newer than this checkout, as after a rollback → a note that names what it also has", async () => {
+  await using deployment = await Deployment.open();
+  await deployment.sql.unsafe(
+    `create function mesh.of_a_later_release() returns integer language sql return 1;
+    revoke all on function mesh.of_a_later_release from public`,
+  );
+  const [complaint, ...others] = await deployment.complaints();
+  assert.deepEqual(others, []);
+  assert.deepEqual([complaint!.check, complaint!.level], ["schema", "note"]);
+  assert.match(
+    complaint!.message,
+    /newer than this checkout: it also has mesh\.of_a_later_release\./,
+  );
+});
+
+Deno.test("the schema of a release before this one: many functions differ → one fault, that it is older", async () => {
+  await using deployment = await Deployment.open();
+  await deployment.sql.unsafe("drop schema mesh cascade");
+  const complaints = (await deployment.complaints()).filter(({ check }) => check === "schema");
+  assert.equal(complaints.length, 1);
+  assert.match(complaints[0]!.message, /^The schema is older than this checkout, or was edited: /);
+  assert.match(complaints[0]!.paste!.text, /db push --remote$/);
+});
+
+Deno.test("the schema of an earlier checkout, whose inspect_deployment tells less → one fault, that the functions are older", async () => {
+  await using deployment = await Deployment.open();
+  const complaints = await deployment.complaintsThrough(async ({ path }, forward) => {
+    if (!path.endsWith("/rpc/agent_api_inspect_deployment")) return undefined;
+    const told = await (await forward()).json();
+    for (const field of ["functions", "missing_structure", "policies", "unprotected_storage"]) {
+      delete told[field];
+    }
+    return Response.json(told);
+  });
+  assert.deepEqual(complaints.map(({ check }) => check), ["schema"]);
+  assert.match(complaints[0]!.message, /^The schema is older than this checkout, /);
+});
+
+Deno.test("parts made again from their statements, as a restore makes them, in a session with other settings → the same as recorded", async () => {
+  await using deployment = await Deployment.open();
+  const made = await deployment.sql.begin(async (sql) => {
+    await sql.unsafe(`set local quote_all_identifiers = on; set local intervalstyle = iso_8601;
+      set local datestyle = 'SQL, DMY'; set local timezone = 'Asia/Kolkata'`);
+    const parts = await sql`
+      select s.statement from agents.structure s
+      where s.part ~ '^(trigger|default|index) '
+        or s.part ~ '^constraint ' and s.statement ~* ' check [(]'`;
+    for (const { statement } of parts) await sql.unsafe(statement);
+    assert.deepEqual((await sql`select agents.missing_structure() as missing`)[0]!.missing, []);
+    return parts.length;
+  });
+  assert.ok(made > 150, `${made} parts`);
+  assert.deepEqual(await deployment.complaints(), []);
+});
+
+Deno.test("everything that the migrations made → recorded", async () => {
+  await using deployment = await Deployment.open();
+  const unrecorded = await deployment.sql`
+    select p.part from agents.present_structure() p
+    where p.part not in (select s.part from agents.structure s)`;
+  assert.deepEqual([...unrecorded], []);
+});
