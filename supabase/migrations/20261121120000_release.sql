@@ -2140,23 +2140,34 @@ $$;
 comment on function artifacts.current_artifact(text, text) is
   'The artifact that an agent''s `key` names now, even if it has expired; null: none.';
 
-create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+create function artifacts.content_json(artifact artifacts.artifacts) returns jsonb
 language sql
 stable
-return json_build_object(
+return jsonb_build_object(
   'artifact_id', artifact.artifact_id,
-  'agent_id', artifact.agent_id,
   'key', artifact.key,
   'mime', artifact.mime,
   'size', artifact.size_bytes,
-  'ttl_days', artifact.ttl_days,
   'sha256', artifact.sha256,
-  'state', artifact.state,
-  'created_at', agents.iso_timestamp(artifact.created_at),
-  'committed_at', agents.iso_timestamp(artifact.committed_at),
-  'expires_at', agents.iso_timestamp(artifact.expires_at),
   'metadata', coalesce(artifact.metadata, '{}')
 );
+comment on function artifacts.content_json(artifacts.artifacts) is
+  'What everybody who may have the bytes sees of an artifact: in the artifact object, in an inbox '
+  'entry, and in the answer of /open and /fetch.';
+
+create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+language sql
+stable
+return (
+  artifacts.content_json(artifact) || jsonb_build_object(
+    'agent_id', artifact.agent_id,
+    'ttl_days', artifact.ttl_days,
+    'state', artifact.state,
+    'created_at', agents.iso_timestamp(artifact.created_at),
+    'committed_at', agents.iso_timestamp(artifact.committed_at),
+    'expires_at', agents.iso_timestamp(artifact.expires_at)
+  )
+)::json;
 comment on function artifacts.artifact_json(artifacts.artifacts) is
   'The artifact object of the wire contract.';
 
@@ -4739,17 +4750,11 @@ begin
     'grants', (
       select coalesce(
         json_agg(
-          json_build_object(
+          artifacts.content_json(a) || jsonb_build_object(
             'grant_id', g.grant_id,
-            'artifact_id', a.artifact_id,
             'from_agent', g.from_agent,
-            'key', a.key,
-            'mime', a.mime,
-            'size', a.size_bytes,
-            'sha256', a.sha256,
             'granted_at', agents.iso_timestamp(g.granted_at),
-            'expires_at', agents.iso_timestamp(g.expires_at),
-            'metadata', coalesce(a.metadata, '{}')
+            'expires_at', agents.iso_timestamp(g.expires_at)
           )
           order by p.granted_at desc, p.grant_id desc
         ),
@@ -6368,12 +6373,7 @@ stable
 set search_path = ''
 as $$
 begin
-  return json_build_object(
-    'artifact_id', artifact.artifact_id,
-    'key', artifact.key,
-    'mime', artifact.mime,
-    'size', artifact.size_bytes,
-    'sha256', artifact.sha256,
+  return artifacts.content_json(artifact) || jsonb_build_object(
     'counted_grant_id', counted_grant_id,
     'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
     'window_seconds', greatest(

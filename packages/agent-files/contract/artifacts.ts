@@ -88,18 +88,22 @@ export interface components {
     RegisteredArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description `pending` until it is committed.
        * @enum {string}
@@ -114,10 +118,6 @@ export interface components {
       committed_at: string | null;
       /** @description When it expires; null before the commit. */
       expires_at: string | null;
-      /** @description What the owner registered beside the file; `{}`: nothing. */
-      metadata?: {
-        [key: string]: string;
-      };
       /**
        * Format: uri
        * @description PUT the bytes to this URL until `upload_expires_at`. It needs no credential.
@@ -196,18 +196,22 @@ export interface components {
     Artifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description `pending` until it is committed; `superseded` after its agent has committed another file under the same name.
        * @enum {string}
@@ -222,26 +226,26 @@ export interface components {
       committed_at: string | null;
       /** @description When it expires; null before the commit. */
       expires_at: string | null;
-      /** @description What the owner registered beside the file; `{}`: nothing. */
-      metadata?: {
-        [key: string]: string;
-      };
     };
     VerifyingArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description Send the same request again.
        * @constant
@@ -256,10 +260,6 @@ export interface components {
       committed_at: string | null;
       /** @description When it expires; null before the commit. */
       expires_at: string | null;
-      /** @description What the owner registered beside the file; `{}`: nothing. */
-      metadata?: {
-        [key: string]: string;
-      };
       /** @description How many bytes have been verified so far. */
       verified_bytes: number;
     };
@@ -301,6 +301,10 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
     };
     GivenGrant: {
       /** @description Identifies the grant. Nobody gets access by knowing it. */
@@ -329,12 +333,8 @@ export interface components {
       downloads: number;
     };
     InboxEntry: {
-      /** @description Identifies the grant. Nobody gets access by knowing it. */
-      grant_id: string;
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that gave the grant. */
-      from_agent: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
@@ -343,6 +343,14 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Identifies the grant. Nobody gets access by knowing it. */
+      grant_id: string;
+      /** @description The agent that gave the grant. */
+      from_agent: string;
       /**
        * Format: date-time
        * @description When it was granted.
@@ -353,26 +361,26 @@ export interface components {
        * @description When the grant expires.
        */
       expires_at: string;
-      /** @description What the owner registered beside the file; `{}`: nothing. */
-      metadata?: {
-        [key: string]: string;
-      };
     };
     DeletedArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description It was deleted.
        * @constant
@@ -387,10 +395,6 @@ export interface components {
       committed_at: string | null;
       /** @description When it expires; null before the commit. */
       expires_at: string | null;
-      /** @description What the owner registered beside the file; `{}`: nothing. */
-      metadata?: {
-        [key: string]: string;
-      };
     };
     Event: {
       /** @description Identifies the event. */
