@@ -23,6 +23,7 @@ export interface Artifact {
   readonly created_at: string;
   readonly committed_at: string | null;
   readonly expires_at: string | null;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** The part of an artifact that operations need. */
@@ -76,6 +77,7 @@ export interface InboxEntry extends Omit<Download, "url"> {
   readonly reply_to: string | null;
   readonly deliver: "each" | "one";
   readonly superseded: boolean;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 export interface ListPage {
@@ -135,16 +137,19 @@ export interface Publication {
   readonly key?: string;
   readonly mime?: string;
   readonly ttl_days?: number;
+  /** Optional fields of /register. */
+  readonly further?: object;
 }
 
 /** Registers an artifact of the agent, with the size of `content`. */
 export async function register(
   agent: Agent,
-  { content = "hello", key = "notes/hello.txt", mime = "text/plain", ttl_days = 7 }: Publication =
-    {},
+  { content = "hello", key = "notes/hello.txt", mime = "text/plain", ttl_days = 7, further }:
+    Publication = {},
 ): Promise<Registered> {
   const size = new TextEncoder().encode(content).byteLength;
-  const answer = await tryRegister(agent, { agent_id: agent.id, key, mime, size, ttl_days });
+  const body = { agent_id: agent.id, key, mime, size, ttl_days, ...further };
+  const answer = await tryRegister(agent, body);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body;
 }

@@ -73,6 +73,12 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
       valid: ["7"],
       invalid: ["0", "366"],
     },
+    metadata: {
+      rule:
+        "an object of at most 32 texts. A name is 1 to 64 of the characters `a-z 0-9 _ . -`; the first is a letter or a digit. A text has at most 1024 bytes of UTF-8; names and texts together have at most 8192.",
+      valid: ["{}", '{"ticket": "PLAN-17", "stage": "draft"}'],
+      invalid: ['{"Ticket": "PLAN-17"}', '{"pages": 12}', "[]"],
+    },
     sha256: {
       rule: "64 hex digits, in upper or lower case.",
       valid: ["b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"],

@@ -120,3 +120,12 @@ Deno.test("events() with wait → what was done, in its order, each once, on fro
   await doing;
   assert.deepEqual(seen, ["grant.created", "grant.revoked"]);
 });
+
+Deno.test("put() with metadata → in its answer, in list() and in the other agent's inbox()", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  const metadata = { ticket: "PLAN-17" };
+  const put = await planner.files.put("plan", "1", { metadata, to: [builder.agent.id] });
+  assert.deepEqual(put.metadata, metadata);
+  assert.deepEqual((await collect(planner.files.list()))[0]!.metadata, metadata);
+  assert.deepEqual((await collect(builder.files.inbox()))[0]!.metadata, metadata);
+});

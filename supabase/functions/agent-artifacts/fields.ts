@@ -1,6 +1,7 @@
 /** The field rules of artifacts and grants, and the shapes that several operations answer with. */
 import * as z from "zod";
 import { sentAgentId, sentTimestamp, tag, wellFormedText } from "../_shared/request/fields.ts";
+import { sentMetadata } from "./metadata.ts";
 
 const MAX_KEY_BYTES = 1024;
 
@@ -157,10 +158,6 @@ export const sentDelivery = z.enum(DELIVERIES).optional().meta({
 });
 export const sentKey = z.string().regex(KEY)
   .meta({ description: "The file's name.", examples: ["reports/2026/july.pdf"] });
-export const sentMime = z.string().regex(MEDIA_TYPE)
-  .meta({ description: "The file's media type.", examples: ["application/pdf"] });
-export const sentSize = z.int().min(0)
-  .meta({ description: "The file's size in bytes.", examples: [48_213] });
 export const sentSha256 = z.string().regex(/^[0-9a-f]{64}$/).meta({
   description: "The SHA-256 digest of the file, in lower-case hex.",
   examples: [SHA256_EXAMPLE],
@@ -173,12 +170,20 @@ export const nextCursor = z.string().nullable().meta({
   examples: [null],
 });
 
-export const artifact = z.object({
+/** What every answer about an artifact has. `artifacts.content_json` makes it. */
+export const content = {
   artifact_id: sentArtifactId,
-  agent_id: sentAgentId.meta({ description: "The agent that owns the artifact." }),
   key: sentKey,
-  mime: sentMime,
-  size: sentSize,
+  mime: z.string().regex(MEDIA_TYPE)
+    .meta({ description: "The file's media type.", examples: ["application/pdf"] }),
+  size: z.int().min(0).meta({ description: "The file's size in bytes.", examples: [48_213] }),
+  sha256: sentSha256,
+  metadata: sentMetadata,
+};
+
+export const artifact = z.object({
+  ...content,
+  agent_id: sentAgentId.meta({ description: "The agent that owns the artifact." }),
   ttl_days: z.int().min(1)
     .meta({ description: "How many days the artifact lasts after its commit.", examples: [7] }),
   sha256: sentSha256.nullable().meta({

@@ -18,28 +18,20 @@ import {
   SENT_INBOX_POSITION,
 } from "../../_shared/operations/waiting/positions.ts";
 import {
+  content,
   CURSOR,
   nextCursor,
-  sentArtifactId,
   sentDelivery,
   sentExpiry,
   sentGrantId,
-  sentKey,
-  sentMime,
   sentNote,
   sentReplyTo,
-  sentSha256,
-  sentSize,
 } from "../fields.ts";
 
 const inboxEntry = z.object({
+  ...content,
   grant_id: sentGrantId,
-  artifact_id: sentArtifactId,
   from_agent: sentAgentId.meta({ description: "The agent that gave the grant." }),
-  key: sentKey,
-  mime: sentMime,
-  size: sentSize,
-  sha256: sentSha256,
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
   note: sentNote,

@@ -108,14 +108,9 @@ begin
     'grants', (
       select coalesce(
         json_agg(
-          json_build_object(
+          artifacts.content_json(a) || jsonb_build_object(
             'grant_id', g.grant_id,
-            'artifact_id', a.artifact_id,
             'from_agent', g.from_agent,
-            'key', a.key,
-            'mime', a.mime,
-            'size', a.size_bytes,
-            'sha256', a.sha256,
             'granted_at', agents.iso_timestamp(g.granted_at),
             'expires_at', agents.iso_timestamp(g.expires_at),
             'note', h.note,

@@ -96,7 +96,8 @@ begin
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
-  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null
+  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null,
+    metadata = null
   where a.artifact_id = any (array(
     select e.artifact_id
     from artifacts.artifacts e

@@ -22,6 +22,7 @@ export const ARTIFACTS = {
       agent_id: NAME,
       key: ownWords("{name}/plan.txt"),
       mime: ownWords("text/{name}"),
+      metadata: ownWords('{"of": "{name}"}'),
     },
   },
   "artifacts.blocked_senders": {

@@ -53,6 +53,9 @@ function hasRule(schema: FieldSchema): boolean {
   if (type === "boolean" || type === "null") return true;
   if (anyOf !== undefined) return anyOf.every(hasRule);
   if (items !== undefined) return hasRule(items);
+  if (schema.propertyNames !== undefined) {
+    return [schema.propertyNames, schema.additionalProperties as FieldSchema].every(hasRule);
+  }
   if (type === "integer" || type === "number") {
     return minimum !== undefined && maximum !== undefined;
   }
