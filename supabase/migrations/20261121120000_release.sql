@@ -2038,6 +2038,7 @@ create table artifacts.artifacts (
   ended_at timestamptz,
   removed_at timestamptz,
   lost_at timestamptz,
+  metadata jsonb,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -2054,6 +2055,10 @@ create table artifacts.artifacts (
   ),
   constraint key_has_1_to_1024_bytes check (octet_length(key) between 1 and 1024),
   constraint mime_has_at_most_255_characters check (length(mime) <= 255),
+  constraint metadata_is_an_object_of_strings check (
+    jsonb_typeof(metadata) = 'object'
+    and not jsonb_path_exists(metadata, '$.* ? (@.type() != "string")')
+  ),
   constraint size_is_not_negative check (size_bytes >= 0),
   constraint ttl_is_positive check (ttl_days > 0),
   constraint state_is_known check (state in ('pending', 'committed', 'superseded', 'deleted')),
@@ -2097,6 +2102,8 @@ comment on column artifacts.artifacts.removed_at is
   'When the sweep found that the bucket has no more objects of an ended artifact.';
 comment on column artifacts.artifacts.lost_at is
   'When fsck found that Storage has lost the bytes, or has other bytes; null: neither.';
+comment on column artifacts.artifacts.metadata is
+  'What the owner registered beside the file, which never changes; null: nothing.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -2133,22 +2140,34 @@ $$;
 comment on function artifacts.current_artifact(text, text) is
   'The artifact that an agent''s `key` names now, even if it has expired; null: none.';
 
-create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+create function artifacts.content_json(artifact artifacts.artifacts) returns jsonb
 language sql
 stable
-return json_build_object(
+return jsonb_build_object(
   'artifact_id', artifact.artifact_id,
-  'agent_id', artifact.agent_id,
   'key', artifact.key,
   'mime', artifact.mime,
   'size', artifact.size_bytes,
-  'ttl_days', artifact.ttl_days,
   'sha256', artifact.sha256,
-  'state', artifact.state,
-  'created_at', agents.iso_timestamp(artifact.created_at),
-  'committed_at', agents.iso_timestamp(artifact.committed_at),
-  'expires_at', agents.iso_timestamp(artifact.expires_at)
+  'metadata', coalesce(artifact.metadata, '{}')
 );
+comment on function artifacts.content_json(artifacts.artifacts) is
+  'What everybody who may have the bytes sees of an artifact: in the artifact object, in an inbox '
+  'entry, and in the answer of /open and /fetch.';
+
+create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+language sql
+stable
+return (
+  artifacts.content_json(artifact) || jsonb_build_object(
+    'agent_id', artifact.agent_id,
+    'ttl_days', artifact.ttl_days,
+    'state', artifact.state,
+    'created_at', agents.iso_timestamp(artifact.created_at),
+    'committed_at', agents.iso_timestamp(artifact.committed_at),
+    'expires_at', agents.iso_timestamp(artifact.expires_at)
+  )
+)::json;
 comment on function artifacts.artifact_json(artifacts.artifacts) is
   'The artifact object of the wire contract.';
 
@@ -3093,7 +3112,8 @@ create function public.agent_api_register_artifact(
   ttl_days integer,
   quota_bytes bigint,
   max_pending integer,
-  max_artifacts integer default 100000
+  max_artifacts integer default 100000,
+  metadata jsonb default null
 ) returns json
 language plpgsql
 volatile
@@ -3114,14 +3134,17 @@ begin
     agent_api_register_artifact.max_pending, agent_api_register_artifact.max_artifacts
   );
 
-  insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days)
+  insert into artifacts.artifacts (
+    artifact_id, agent_id, key, mime, size_bytes, ttl_days, metadata
+  )
   values (
     agent_api_register_artifact.artifact_id,
     agent_api_register_artifact.agent_id,
     agent_api_register_artifact.key,
     agent_api_register_artifact.mime,
     agent_api_register_artifact.size,
-    agent_api_register_artifact.ttl_days
+    agent_api_register_artifact.ttl_days,
+    nullif(agent_api_register_artifact.metadata, '{}')
   )
   returning * into registered;
   if may_be_enrolled then
@@ -3139,7 +3162,7 @@ begin
 end
 $$;
 comment on function public.agent_api_register_artifact(
-  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer
+  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer, jsonb
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
   'what the agent''s artifacts may hold together, including surplus uploads (0: no quota), unless '
@@ -4934,14 +4957,9 @@ begin
     'grants', (
       select coalesce(
         json_agg(
-          json_build_object(
+          artifacts.content_json(a) || jsonb_build_object(
             'grant_id', g.grant_id,
-            'artifact_id', a.artifact_id,
             'from_agent', g.from_agent,
-            'key', a.key,
-            'mime', a.mime,
-            'size', a.size_bytes,
-            'sha256', a.sha256,
             'granted_at', agents.iso_timestamp(g.granted_at),
             'expires_at', agents.iso_timestamp(g.expires_at),
             'note', h.note,
@@ -6567,12 +6585,7 @@ stable
 set search_path = ''
 as $$
 begin
-  return json_build_object(
-    'artifact_id', artifact.artifact_id,
-    'key', artifact.key,
-    'mime', artifact.mime,
-    'size', artifact.size_bytes,
-    'sha256', artifact.sha256,
+  return artifacts.content_json(artifact) || jsonb_build_object(
     'counted_grant_id', counted_grant_id,
     'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
     'window_seconds', greatest(
@@ -14061,7 +14074,8 @@ begin
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
-  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null
+  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null,
+    metadata = null
   where a.artifact_id = any (array(
     select e.artifact_id
     from artifacts.artifacts e

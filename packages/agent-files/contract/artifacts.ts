@@ -88,18 +88,22 @@ export interface components {
     RegisteredArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description `pending` until it is committed.
        * @enum {string}
@@ -193,18 +197,22 @@ export interface components {
     Artifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description `pending` until it is committed; `superseded` after its agent has committed another file under the same name.
        * @enum {string}
@@ -223,18 +231,22 @@ export interface components {
     VerifyingArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description Send the same request again.
        * @constant
@@ -295,6 +307,10 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
     };
     GivenGrant: {
       /** @description Identifies the grant. Nobody gets access by knowing it. */
@@ -323,12 +339,8 @@ export interface components {
       downloads: number;
     };
     InboxEntry: {
-      /** @description Identifies the grant. Nobody gets access by knowing it. */
-      grant_id: string;
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that gave the grant. */
-      from_agent: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
@@ -337,6 +349,14 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Identifies the grant. Nobody gets access by knowing it. */
+      grant_id: string;
+      /** @description The agent that gave the grant. */
+      from_agent: string;
       /**
        * Format: date-time
        * @description When it was granted.
@@ -362,18 +382,22 @@ export interface components {
     DeletedArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description It was deleted.
        * @constant
@@ -498,6 +522,10 @@ export interface operations {
           size: number;
           /** @description How many days to keep the file after its commit. */
           ttl_days: number;
+          /** @description Texts by name, which are shown with the file and never change. */
+          metadata?: {
+            [key: string]: string;
+          };
         };
       };
     };
