@@ -69,13 +69,13 @@ export interface Download {
   readonly sha256: string;
 }
 
-export interface InboxEntry extends Omit<Download, "url"> {
-  readonly grant_id: string;
-  readonly from_agent: string;
-  readonly granted_at: string;
+export interface InboxEntry
+  extends
+    Omit<Download, "url">,
+    Readonly<Record<"grant_id" | "from_agent" | "granted_at", string>> {
   readonly note: string | null;
   readonly reply_to: string | null;
-  readonly deliver: "each" | "one";
+  readonly deliver: string;
   readonly superseded: boolean;
   readonly metadata?: Readonly<Record<string, string>>;
 }
@@ -204,9 +204,7 @@ export async function publish(agent: Agent, publication: Publication = {}): Prom
  */
 interface GrantTerms {
   readonly to?: Agent;
-  readonly to_tag?: unknown;
   readonly expires_at?: unknown;
-  readonly max_downloads?: unknown;
   /** The other fields of the operation. */
   readonly [field: string]: unknown;
 }

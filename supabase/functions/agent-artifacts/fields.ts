@@ -107,7 +107,7 @@ export const maxDownloads = z.int(MAX_DOWNLOADS_RULE).min(1, MAX_DOWNLOADS_RULE)
 const NOTE_RULE = "Must be 1 to 2000 characters, without control characters but newline and tab.";
 /** What a giver says about a file. */
 export const note = wellFormedText.min(1, NOTE_RULE).max(2000, NOTE_RULE)
-  .regex(/^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$/, NOTE_RULE)
+  .regex(new RegExp(String.raw`^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$`), NOTE_RULE)
   .meta({ description: "What the file is for.", examples: ["Build this plan, please."] });
 
 /** How a grant to a tag is worked on. */
