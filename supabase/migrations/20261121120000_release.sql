@@ -4214,6 +4214,210 @@ comment on function artifacts.repeated_grant(
   'and until the end of the transaction nobody else makes it. Raises idempotency_conflict if the '
   'key was used for another request.';
 
+-- schemas/artifacts/grants/tasks.sql
+
+-- Grants as work. A grant that nobody has looked at as work has no row here: its task waits. The
+-- first look of /inbox/take makes the rows of an agent's new grants (filling.sql), so that a grant
+-- costs its giver nothing more, whoever uses tasks.
+
+create table artifacts.tasks (
+  grant_id text collate "C" not null references artifacts.grants (grant_id) on delete cascade,
+  agent_id agents.agent_id,
+  to_tag agents.tag,
+  queue text collate "C" not null
+    generated always as (coalesce(agent_id, '') || coalesce('#' || to_tag, '')) stored,
+  state text not null default 'waiting',
+  attempt integer not null default 0,
+  max_attempts integer not null default 5,
+  ready_at timestamptz,
+  take_id text collate "C",
+  taken_by agents.agent_id,
+  done_at timestamptz,
+  reason text,
+  reply_grant_id text collate "C",
+  waits_again_since xid8,
+
+  constraint an_agent_has_a_task_once primary key (grant_id, queue),
+  constraint a_task_is_of_an_agent_or_of_a_tag check (agent_id is not null or to_tag is not null),
+  constraint task_state_is_known check (state in ('waiting', 'taken', 'done', 'parked')),
+  constraint a_task_is_ready_until_it_is_over check ((ready_at is null) = (state in ('done', 'parked'))),
+  constraint done_at_is_set_when_done check ((done_at is null) = (state <> 'done')),
+  constraint a_taken_task_has_a_take check (state <> 'taken' or take_id is not null and taken_by is not null),
+  constraint take_id_is_well_formed check (length(take_id) = 37 and take_id ~ '^take_[0-9a-f]*$'),
+  constraint reason_is_1_to_500_characters check (length(reason) between 1 and 500),
+  constraint reply_is_a_grant_id check (length(reply_grant_id) = 38 and reply_grant_id ~ '^grant_[0-9a-f]*$')
+)
+-- A task is updated twice at least.
+with (fillfactor = 70);
+comment on table artifacts.tasks is
+  'One row per grant and queue, made when an agent of the queue first looks for work, and deleted '
+  'with its grant. Work that an agent of a tag shares with the others is in the queue of the tag.';
+comment on column artifacts.tasks.agent_id is
+  'Whose task it is; null: exactly one agent of the tag works on it.';
+comment on column artifacts.tasks.to_tag is 'The tag of a grant to a tag.';
+comment on column artifacts.tasks.queue is
+  'An agent, or `#` and a tag (one of its agents), or both (each of its agents).';
+comment on column artifacts.tasks.attempt is 'How often it was taken since it was last requeued.';
+comment on column artifacts.tasks.max_attempts is 'After how many attempts it is parked.';
+comment on column artifacts.tasks.ready_at is
+  'From when on it can be taken: after its pause, or when its take lapses. So a lapse needs no '
+  'clock: the next look finds the task like any other that is ready.';
+comment on column artifacts.tasks.take_id is
+  'The last take. Whoever names an earlier one is refused.';
+comment on column artifacts.tasks.taken_by is 'The agent of the last take, or that finished it.';
+comment on column artifacts.tasks.done_at is 'When it was done.';
+comment on column artifacts.tasks.reason is 'Why the last attempt failed, in its taker''s words.';
+comment on column artifacts.tasks.reply_grant_id is
+  'The grant that answers it, made by /inbox/done in the same transaction.';
+comment on column artifacts.tasks.waits_again_since is
+  'The transaction that made it wait again, for whoever waits for news; null: it did not, or was '
+  'taken since.';
+
+-- What can be taken, oldest first. Tasks that are done or parked are not in it, so a take does not
+-- read them.
+create index ready_tasks on artifacts.tasks (queue, ready_at, grant_id) where ready_at is not null;
+create unique index tasks_by_take on artifacts.tasks (take_id) where take_id is not null;
+-- For the end of an agent.
+create index tasks_by_taker on artifacts.tasks (taken_by, grant_id) where taken_by is not null;
+create index tasks_by_agent on artifacts.tasks (agent_id, grant_id) where to_tag is not null;
+create index tasks_waiting_again on artifacts.tasks (queue, waits_again_since)
+  where waits_again_since is not null;
+
+create table artifacts.task_queues (
+  agent_id agents.agent_id,
+  to_tag agents.tag,
+  queue text collate "C" generated always as (coalesce(agent_id, '') || coalesce('#' || to_tag, '')) stored
+    primary key,
+  filled_through xid8 not null default '0',
+
+  constraint a_queue_is_of_an_agent_or_of_a_tag check (agent_id is not null or to_tag is not null)
+);
+comment on table artifacts.task_queues is
+  'Up to where the grants of a queue have become rows of artifacts.tasks. One row per queue that '
+  'an agent has looked at.';
+comment on column artifacts.task_queues.to_tag is 'As in artifacts.tasks.';
+comment on column artifacts.task_queues.queue is 'As in artifacts.tasks.';
+comment on column artifacts.task_queues.filled_through is
+  'Every grant of this and of earlier transactions was looked at.';
+
+create index task_queues_by_agent on artifacts.task_queues (agent_id) where agent_id is not null;
+
+create function artifacts.queues_of(agent_id text) returns text[]
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return array[queues_of.agent_id] || array(
+    select q.queue
+    from agents.agent_tags t
+    cross join lateral (values ('#' || t.tag), (queues_of.agent_id || '#' || t.tag)) q (queue)
+    where t.agent_id = queues_of.agent_id
+    order by q.queue
+  );
+end
+$$;
+comment on function artifacts.queues_of(text) is
+  'The queues whose tasks an agent may take: its own, and for each tag that it has now, what one '
+  'of the tag''s agents works on and what each works on.';
+
+create function artifacts.queue_of(agent_id text, to_tag text, is_shared boolean) returns text
+language sql
+immutable
+-- Inlined.
+return case when to_tag is not null and is_shared then '' else agent_id end || coalesce('#' || to_tag, '');
+comment on function artifacts.queue_of(text, text, boolean) is
+  'The queue in which an agent finds the task of a grant.';
+
+create function artifacts.state_now(state text, ready_at timestamptz, attempt integer, max_attempts integer) returns text
+language sql
+stable
+-- Inlined.
+return case
+  when state is null then 'waiting'
+  when state = 'taken' and ready_at <= now() then case when attempt < max_attempts then 'waiting' else 'parked' end
+  else state
+end;
+comment on function artifacts.state_now(text, timestamptz, integer, integer) is
+  'The state of a task, by the columns of its row (null: there is none). A take that has lapsed '
+  'counts, even if no look has found it yet.';
+
+create function artifacts.entry_json(
+  given artifacts.grants,
+  artifact artifacts.artifacts,
+  note text,
+  reply_to text,
+  is_shared boolean,
+  task artifacts.tasks
+) returns jsonb
+language sql
+stable
+-- Inlined.
+return artifacts.content_json(artifact) || jsonb_build_object(
+  'grant_id', given.grant_id,
+  'from_agent', given.from_agent,
+  'granted_at', agents.iso_timestamp(given.granted_at),
+  'expires_at', agents.iso_timestamp(given.expires_at),
+  'note', note,
+  'reply_to', reply_to,
+  'deliver', artifacts.delivery(is_shared),
+  'superseded', artifact.state = 'superseded',
+  'state', artifacts.state_now(task.state, task.ready_at, task.attempt, task.max_attempts),
+  'attempt', coalesce(task.attempt, 0),
+  'next_at', case when task.state = 'waiting' and task.ready_at > now() then agents.iso_timestamp(task.ready_at) end
+);
+comment on function artifacts.entry_json(
+  artifacts.grants, artifacts.artifacts, text, text, boolean, artifacts.tasks
+) is 'An entry of an inbox; task is null if nobody has looked at the grant as work.';
+
+create function artifacts.record_task(
+  caller jsonb,
+  caller_agent text,
+  action text,
+  agent_id text,
+  given artifacts.grants,
+  more jsonb
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform agents.record_event(
+    record_task.caller, record_task.caller_agent, record_task.action, record_task.agent_id,
+    (record_task.given).grant_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', (record_task.given).artifact_id, 'to_tag', (record_task.given).to_tag
+    ) || record_task.more),
+    (record_task.given).from_agent
+  );
+end
+$$;
+comment on function artifacts.record_task(jsonb, text, text, text, artifacts.grants, jsonb) is
+  'Writes an event about an agent''s task. The giver sees it too.';
+
+create function artifacts.refuse_ended_grant(given artifacts.grants) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+begin
+  if (refuse_ended_grant.given).revoked_at is not null then
+    raise sqlstate 'PT410' using message = 'grant_revoked';
+  end if;
+  if (refuse_ended_grant.given).expires_at <= clock_timestamp() then
+    raise sqlstate 'PT410' using message = 'grant_expired';
+  end if;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = (refuse_ended_grant.given).artifact_id;
+  perform artifacts.refuse_ended(artifact);
+end
+$$;
+comment on function artifacts.refuse_ended_grant(artifacts.grants) is
+  'A grant that ends takes its task along, in every state. Raises grant_revoked, grant_expired, '
+  'artifact_expired.';
+
 -- schemas/artifacts/grants/granting.sql
 
 -- Giving access, and taking it away.
@@ -4890,7 +5094,8 @@ create function public.agent_api_list_inbox(
   max_entries integer,
   after_grant_id text,
   from_agent text default null,
-  after text default null
+  after text default null,
+  states text[] default null
 ) returns json
 language plpgsql
 stable
@@ -4901,6 +5106,9 @@ declare
   subject text := agents.subject_of(agent_api_list_inbox.caller, agent_api_list_inbox.agent_id);
   since pg_snapshot := artifacts.parse_inbox_position(agent_api_list_inbox.after);
   after_granted_at timestamptz;
+  -- Most agents never take a task. For them, no row of a task is looked for.
+  may_have_tasks boolean := exists (select from artifacts.task_queues q where q.queue = subject)
+    or exists (select from agents.agent_tags t where t.agent_id = subject);
   answer json;
 begin
   if agent_api_list_inbox.after_grant_id is not null then
@@ -4923,12 +5131,12 @@ begin
       agent_api_list_inbox.after_grant_id
     ) e
   ), live as (
-    select w.grant_id, w.granted_at
+    select w.grant_id, w.granted_at, t.task
     from walked w
     -- `limit 1` forces one lookup in each index per grant. Otherwise the planner, which does not
     -- know the number of grants, reads all of artifacts.grants once that has about 20,000 rows.
     cross join lateral (
-      select g.artifact_id from artifacts.grants g where g.grant_id = w.grant_id limit 1
+      select g.artifact_id, g.to_tag from artifacts.grants g where g.grant_id = w.grant_id limit 1
     ) g
     cross join lateral (
       select a.state, a.expires_at
@@ -4942,7 +5150,27 @@ begin
       where d.grant_id = w.grant_id
       limit 1
     ) d on true
+    left join lateral (
+      select t as task, artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) as state, t.taken_by
+      from artifacts.tasks t
+      where may_have_tasks
+        and t.grant_id = w.grant_id
+        and t.queue = artifacts.queue_of(
+          subject, g.to_tag,
+          g.to_tag is not null and exists (
+            select from artifacts.hand_overs h where h.grant_id = w.grant_id and h.is_shared
+          )
+        )
+      limit 1
+    ) t on true
     where w.is_shown
+      and case
+        when t.state is null then agent_api_list_inbox.states is null or 'waiting' = any (agent_api_list_inbox.states)
+        -- While another agent of the tag has it, it is not shown.
+        when t.state in ('taken', 'done') and t.taken_by <> subject then false
+        when agent_api_list_inbox.states is null then t.state in ('waiting', 'taken')
+        else t.state = any (agent_api_list_inbox.states)
+      end
       and a.state in ('committed', 'superseded')
       and a.expires_at > now()
       and d.has_more is not false
@@ -4957,16 +5185,7 @@ begin
     'grants', (
       select coalesce(
         json_agg(
-          artifacts.content_json(a) || jsonb_build_object(
-            'grant_id', g.grant_id,
-            'from_agent', g.from_agent,
-            'granted_at', agents.iso_timestamp(g.granted_at),
-            'expires_at', agents.iso_timestamp(g.expires_at),
-            'note', h.note,
-            'reply_to', h.reply_to,
-            'deliver', artifacts.delivery(h.is_shared),
-            'superseded', a.state = 'superseded'
-          )
+          artifacts.entry_json(g, a, h.note, h.reply_to, h.is_shared, p.task)
           order by p.granted_at desc, p.grant_id desc
         ),
         '[]'
@@ -4991,11 +5210,12 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_list_inbox(jsonb, text, integer, text, text, text) is
+comment on function public.agent_api_list_inbox(jsonb, text, integer, text, text, text, text[]) is
   'The live grants to an agent and its tags that allow another download, newest first, after the '
   'last grant of an earlier page; never a token. from_agent: only those of one sender. after is '
   'the latest of an earlier answer: only those made since then, and those to a tag that the agent '
-  'got since then. A page may be short or empty before the last. Raises forbidden, '
+  'got since then. states: the states of tasks to show; by default waiting, and what the agent '
+  'itself has taken. A page may be short or empty before the last. Raises forbidden, '
   'invalid_request, position_expired.';
 
 -- schemas/artifacts/grants/given_grants.sql
@@ -5192,6 +5412,809 @@ comment on function public.agent_api_list_grants(jsonb, text, text, text, intege
   'The live grants that an agent has given, those that end first. Optionally only those of one '
   'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises '
   'forbidden, invalid_request.';
+
+-- schemas/artifacts/tasks/filling.sql
+
+-- Makes tasks of the grants that a queue has got since it was last looked at.
+
+create function artifacts.has_unfilled_grants(grantee text, queue text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  return exists (
+    select
+    from artifacts.grants g
+    where g.grantee = has_unfilled_grants.grantee
+      and g.transaction_id > coalesce(
+        (select q.filled_through from artifacts.task_queues q where q.queue = has_unfilled_grants.queue),
+        '0'
+      )
+  );
+end
+$$;
+comment on function artifacts.has_unfilled_grants(text, text) is
+  'Whether a grantee has grants that the queue has not looked at. Also true for a few that it has, '
+  'while an older transaction is still writing.';
+
+create function artifacts.fill_queue(agent_id text, to_tag text) returns void
+language plpgsql
+volatile
+set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  -- An upper limit on the grants that one call reads, in steps.
+  grants_per_step constant integer := 1000;
+  max_steps constant integer := 10;
+  own_queue constant text := coalesce(fill_queue.agent_id, '') || coalesce('#' || fill_queue.to_tag, '');
+  named constant text := artifacts.grantee(
+    case when fill_queue.to_tag is null then fill_queue.agent_id end, fill_queue.to_tag
+  );
+  filled xid8;
+  settled xid8;
+  last_read xid8;
+  read_count bigint;
+begin
+  insert into artifacts.task_queues (agent_id, to_tag) values (fill_queue.agent_id, fill_queue.to_tag)
+  on conflict on constraint task_queues_pkey do nothing;
+  -- Looks at one queue run one at a time, so none waits for another in the middle of its rows.
+  select q.filled_through into filled from artifacts.task_queues q where q.queue = own_queue for update;
+  for step in 1..max_steps loop
+    -- Read before the grants: every transaction up to here has ended, so its grants are seen.
+    settled := (agents.horizon()::text::bigint - 1)::text::xid8;
+    with step as (
+      -- All grants of the last transaction, so that the next step can begin after it.
+      select g.grant_id, g.transaction_id, g.granted_at, g.live_until
+      from artifacts.grants g
+      where g.grantee = named and g.transaction_id > filled
+      order by g.grantee, g.transaction_id
+      fetch first grants_per_step rows with ties
+    ), filled_rows as (
+      insert into artifacts.tasks (grant_id, agent_id, to_tag, max_attempts, ready_at)
+      select s.grant_id, fill_queue.agent_id, fill_queue.to_tag, h.max_attempts, s.granted_at
+      from step s
+      cross join artifacts.hand_over_of(s.grant_id) h
+      where s.live_until > clock_timestamp()
+        and (fill_queue.to_tag is null or h.is_shared = (fill_queue.agent_id is null))
+      on conflict on constraint an_agent_has_a_task_once do nothing
+    )
+    select count(*), (array_agg(s.transaction_id order by s.transaction_id desc))[1]
+    into read_count, last_read
+    from step s;
+    exit when read_count = 0;
+    filled := greatest(filled, least(last_read, settled));
+    exit when read_count < grants_per_step or last_read > settled;
+  end loop;
+  update artifacts.task_queues q
+  set filled_through = filled
+  where q.queue = own_queue and q.filled_through < filled;
+end
+$$;
+comment on function artifacts.fill_queue(text, text) is
+  'Makes tasks of the grants that a queue has got since the last call, at most of about 10,000. '
+  'Grants of a transaction that is newer than one still writing are looked at again next time.';
+
+create function artifacts.fill_queues(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  next record;
+begin
+  for next in
+    select n.agent_id, n.to_tag
+    from (
+      values (fill_queues.agent_id, null::text)
+      union all
+      select w.agent_id, t.tag
+      from agents.agent_tags t
+      cross join lateral (values (null::text), (fill_queues.agent_id)) w (agent_id)
+      where t.agent_id = fill_queues.agent_id
+    ) n (agent_id, to_tag)
+    where artifacts.has_unfilled_grants(
+      artifacts.grantee(case when n.to_tag is null then n.agent_id end, n.to_tag),
+      coalesce(n.agent_id, '') || coalesce('#' || n.to_tag, '')
+    )
+    -- Agents of one tag share a queue: the same order for all of them.
+    order by n.to_tag nulls first, n.agent_id nulls first
+  loop
+    perform artifacts.fill_queue(next.agent_id, next.to_tag);
+  end loop;
+end
+$$;
+comment on function artifacts.fill_queues(text) is
+  'Calls fill_queue for each queue of an agent that has something new.';
+
+create function artifacts.has_task(agent_id text, from_agent text, prefix text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return exists (
+      select
+      from unnest(artifacts.queues_of(has_task.agent_id)) as q (queue)
+      cross join lateral (
+        select
+        from artifacts.tasks t
+        cross join lateral (
+          select g.from_agent, g.artifact_id from artifacts.grants g where g.grant_id = t.grant_id limit 1
+        ) g
+        cross join lateral (
+          select a.key from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
+        ) a
+        where t.queue = q.queue
+          and t.ready_at <= now()
+          and (has_task.from_agent is null or g.from_agent = has_task.from_agent)
+          and (has_task.prefix is null or starts_with(a.key, has_task.prefix))
+          and not artifacts.is_blocked(has_task.agent_id, g.from_agent)
+        limit 1
+      ) t
+    )
+    or artifacts.has_unfilled_grants(has_task.agent_id, has_task.agent_id)
+    or exists (
+      select
+      from agents.agent_tags t
+      where t.agent_id = has_task.agent_id
+        and (
+          artifacts.has_unfilled_grants('#' || t.tag, '#' || t.tag)
+          or artifacts.has_unfilled_grants('#' || t.tag, has_task.agent_id || '#' || t.tag)
+        )
+    );
+end
+$$;
+comment on function artifacts.has_task(text, text, text) is
+  'Whether /inbox/take may find a task for an agent now: one that waits or whose take has lapsed, '
+  'or a grant that it has not looked at yet.';
+
+-- schemas/artifacts/tasks/taking.sql
+
+-- Taking tasks: each is held by one agent at a time, under the name of its take.
+
+create function artifacts.next_queue(queues text[], instant timestamptz) returns text
+language plpgsql
+stable
+set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  return (
+    select q.queue
+    from unnest(next_queue.queues) as q (queue)
+    cross join lateral (
+      select t.ready_at
+      from artifacts.tasks t
+      where t.queue = q.queue and t.ready_at <= next_queue.instant
+      order by t.queue, t.ready_at
+      limit 1
+    ) t
+    order by t.ready_at
+    limit 1
+  );
+end
+$$;
+comment on function artifacts.next_queue(text[], timestamptz) is
+  'The queue whose oldest task has waited longest; null: none has a task that can be taken.';
+
+create function artifacts.lock_ready_tasks(
+  queue text,
+  instant timestamptz,
+  prefix text,
+  from_agent text,
+  blocked text[],
+  max_entries integer
+) returns setof artifacts.tasks
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return query
+    select t.*
+    from artifacts.tasks t
+    cross join lateral (
+      select g.from_agent, g.artifact_id from artifacts.grants g where g.grant_id = t.grant_id limit 1
+    ) g
+    cross join lateral (
+      select a.key from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
+    ) a
+    where t.queue = lock_ready_tasks.queue
+      and t.ready_at <= lock_ready_tasks.instant
+      and (lock_ready_tasks.from_agent is null or g.from_agent = lock_ready_tasks.from_agent)
+      and g.from_agent <> all (lock_ready_tasks.blocked)
+      and (lock_ready_tasks.prefix is null or starts_with(a.key, lock_ready_tasks.prefix))
+    order by t.queue, t.ready_at, t.grant_id
+    limit lock_ready_tasks.max_entries
+    -- A task that is being taken is not waited for.
+    for update of t skip locked;
+end
+$$;
+comment on function artifacts.lock_ready_tasks(text, timestamptz, text, text, text[], integer) is
+  'The oldest tasks of a queue that nobody is taking. Their grants may have ended.';
+
+create function artifacts.settle_lapse(caller jsonb, caller_agent text, lapsed artifacts.tasks, given artifacts.grants)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  update artifacts.tasks t
+  set state = 'parked', ready_at = null, take_id = null, reason = 'The last take lapsed.'
+  where t.grant_id = (settle_lapse.lapsed).grant_id and t.queue = (settle_lapse.lapsed).queue;
+  perform artifacts.record_task(
+    settle_lapse.caller, settle_lapse.caller_agent, 'task.parked', (settle_lapse.lapsed).taken_by, settle_lapse.given,
+    jsonb_build_object('attempt', (settle_lapse.lapsed).attempt)
+  );
+end
+$$;
+comment on function artifacts.settle_lapse(jsonb, text, artifacts.tasks, artifacts.grants) is
+  'Parks a task whose last attempt lapsed. The look that finds it calls this.';
+
+create function artifacts.take_task(
+  caller jsonb,
+  caller_agent text,
+  agent_id text,
+  waiting artifacts.tasks,
+  seconds integer
+) returns jsonb
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  given artifacts.grants;
+  artifact artifacts.artifacts;
+  said record;
+  taken artifacts.tasks;
+begin
+  select g.* into given from artifacts.grants g where g.grant_id = (take_task.waiting).grant_id;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = given.artifact_id;
+  if given.live_until <= clock_timestamp()
+    or artifact.state = 'deleted'
+    or artifact.ended_at is not null
+    or artifact.expires_at <= clock_timestamp()
+  then
+    -- It ended with its grant.
+    delete from artifacts.tasks t where t.grant_id = (take_task.waiting).grant_id and t.queue = (take_task.waiting).queue;
+    return null;
+  end if;
+  if (take_task.waiting).attempt >= (take_task.waiting).max_attempts then
+    perform artifacts.settle_lapse(take_task.caller, take_task.caller_agent, take_task.waiting, given);
+    return null;
+  end if;
+  update artifacts.tasks t
+  set state = 'taken',
+    attempt = t.attempt + 1,
+    ready_at = clock_timestamp() + make_interval(secs => take_task.seconds),
+    take_id = 'take_' || replace(gen_random_uuid()::text, '-', ''),
+    taken_by = take_task.agent_id,
+    waits_again_since = null
+  where t.grant_id = (take_task.waiting).grant_id and t.queue = (take_task.waiting).queue
+  returning t.* into taken;
+  perform artifacts.record_task(
+    take_task.caller, take_task.caller_agent, 'task.taken', take_task.agent_id, given,
+    jsonb_build_object('attempt', taken.attempt)
+  );
+  select h.* into said from artifacts.hand_over_of(given.grant_id) h;
+  return artifacts.entry_json(given, artifact, said.note, said.reply_to, said.is_shared, taken) || jsonb_build_object(
+    'take_id', taken.take_id, 'taken_until', agents.iso_timestamp(taken.ready_at)
+  );
+end
+$$;
+comment on function artifacts.take_task(jsonb, text, text, artifacts.tasks, integer) is
+  'Gives a locked task to an agent: what /inbox/take answers about it. Null if there is nothing to '
+  'do: its grant has ended, or its last attempt lapsed.';
+
+create function public.agent_api_take_tasks(
+  caller jsonb,
+  agent_id text,
+  max_entries integer,
+  seconds integer,
+  prefix text default null,
+  from_agent text default null
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  subject text;
+  queues text[];
+  blocked text[];
+  instant timestamptz;
+  next_queue text;
+  wanted integer;
+  found_count integer;
+  waiting artifacts.tasks;
+  taken jsonb;
+  tasks jsonb[] := '{}';
+begin
+  caller_agent := agents.admit(agent_api_take_tasks.caller);
+  subject := agents.require_self(caller_agent, agent_api_take_tasks.agent_id);
+  perform artifacts.fill_queues(subject);
+  queues := artifacts.queues_of(subject);
+  blocked := artifacts.senders_blocked_by(subject);
+  instant := clock_timestamp();
+  loop
+    wanted := agent_api_take_tasks.max_entries - cardinality(tasks);
+    exit when wanted = 0;
+    next_queue := artifacts.next_queue(queues, instant);
+    exit when next_queue is null;
+    if cardinality(queues) > 1 then
+      -- One at a time, because another queue may have the next oldest.
+      wanted := 1;
+    end if;
+    found_count := 0;
+    for waiting in
+      select t.*
+      from artifacts.lock_ready_tasks(
+        next_queue, instant, agent_api_take_tasks.prefix, agent_api_take_tasks.from_agent, blocked, wanted
+      ) t
+    loop
+      found_count := found_count + 1;
+      taken := artifacts.take_task(
+        agent_api_take_tasks.caller, caller_agent, subject, waiting, agent_api_take_tasks.seconds
+      );
+      if taken is not null then
+        tasks := tasks || taken;
+      end if;
+    end loop;
+    if found_count < wanted then
+      queues := array_remove(queues, next_queue);
+    end if;
+  end loop;
+  return json_build_object('tasks', to_json(tasks));
+end
+$$;
+comment on function public.agent_api_take_tasks(jsonb, text, integer, integer, text, text) is
+  'Takes up to max_entries tasks of an agent, oldest first, for `seconds`: {tasks: [{take_id, '
+  'taken_until, …}]}. Each task is held by one taker at a time. Optionally only files whose names '
+  'begin with prefix, or of one sender. Raises forbidden, invalid_request.';
+
+-- schemas/artifacts/tasks/outcomes.sql
+
+-- What becomes of a taken task. Each call names the take, so that a taker whose take has lapsed can
+-- change nothing: another agent may have the task.
+
+create function artifacts.lock_taken_task(caller_agent text, take_id text) returns artifacts.tasks
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  task artifacts.tasks;
+begin
+  select t.* into task
+  from artifacts.tasks t
+  where t.take_id = lock_taken_task.take_id
+    and (lock_taken_task.caller_agent is null or t.taken_by = lock_taken_task.caller_agent)
+  for update;
+  if not found then
+    raise sqlstate 'PT409' using message = 'take_lapsed';
+  end if;
+  return task;
+end
+$$;
+comment on function artifacts.lock_taken_task(text, text) is
+  'The task whose last take this is, locked; it may have lapsed since. Raises take_lapsed for a '
+  'take that is not the last one, and for somebody else''s.';
+
+create function artifacts.require_held(task artifacts.tasks) returns artifacts.grants
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  given artifacts.grants;
+begin
+  select g.* into given from artifacts.grants g where g.grant_id = (require_held.task).grant_id;
+  perform artifacts.refuse_ended_grant(given);
+  if (require_held.task).state <> 'taken' or (require_held.task).ready_at <= clock_timestamp() then
+    raise sqlstate 'PT409' using message = 'take_lapsed';
+  end if;
+  return given;
+end
+$$;
+comment on function artifacts.require_held(artifacts.tasks) is
+  'The grant of a locked task whose take still holds it. Raises take_lapsed, and the errors of '
+  'refuse_ended_grant.';
+
+create function public.agent_api_extend_take(caller jsonb, take_id text, seconds integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  task artifacts.tasks;
+begin
+  caller_agent := agents.admit(agent_api_extend_take.caller);
+  task := artifacts.lock_taken_task(caller_agent, agent_api_extend_take.take_id);
+  perform artifacts.require_held(task);
+  update artifacts.tasks t
+  set ready_at = clock_timestamp() + make_interval(secs => agent_api_extend_take.seconds)
+  where t.grant_id = task.grant_id and t.queue = task.queue
+  returning t.* into task;
+  return json_build_object('take_id', task.take_id, 'taken_until', agents.iso_timestamp(task.ready_at));
+end
+$$;
+comment on function public.agent_api_extend_take(jsonb, text, integer) is
+  'Holds a task for this many seconds from now: {take_id, taken_until}. Raises take_lapsed, '
+  'grant_revoked, grant_expired, artifact_expired.';
+
+create function artifacts.pause_after(attempt integer) returns integer
+language sql
+immutable
+return least(3600, 10 * 2 ^ least(attempt - 1, 10))::integer;
+comment on function artifacts.pause_after(integer) is
+  'How many seconds a task rests after its nth failed attempt: 10, doubled each time, at most an '
+  'hour.';
+
+create function artifacts.failure_json(task artifacts.tasks) returns json
+language sql
+stable
+return json_build_object(
+  'grant_id', task.grant_id,
+  'state', task.state,
+  'next_at', agents.iso_timestamp(task.ready_at)
+);
+comment on function artifacts.failure_json(artifacts.tasks) is 'What /inbox/fail answers.';
+
+create function public.agent_api_fail_task(
+  caller jsonb,
+  take_id text,
+  reason text,
+  retry_after_seconds integer default null,
+  is_final boolean default false
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  task artifacts.tasks;
+  given artifacts.grants;
+  is_parked boolean;
+begin
+  caller_agent := agents.admit(agent_api_fail_task.caller);
+  task := artifacts.lock_taken_task(caller_agent, agent_api_fail_task.take_id);
+  if task.state in ('waiting', 'parked') then
+    -- A caller that lost the first answer and repeats the request gets it now.
+    return artifacts.failure_json(task);
+  end if;
+  given := artifacts.require_held(task);
+  is_parked := agent_api_fail_task.is_final or task.attempt >= task.max_attempts;
+  update artifacts.tasks t
+  set state = case when is_parked then 'parked' else 'waiting' end,
+    ready_at = case
+      when not is_parked then clock_timestamp() + make_interval(
+        secs => coalesce(agent_api_fail_task.retry_after_seconds, artifacts.pause_after(t.attempt))
+      )
+    end,
+    reason = agent_api_fail_task.reason,
+    waits_again_since = case when not is_parked then agents.present_transaction() end
+  where t.grant_id = task.grant_id and t.queue = task.queue
+  returning t.* into task;
+  perform artifacts.record_task(
+    agent_api_fail_task.caller, caller_agent, case when is_parked then 'task.parked' else 'task.failed' end,
+    task.taken_by, given,
+    jsonb_build_object('attempt', task.attempt, 'next_at', agents.iso_timestamp(task.ready_at))
+  );
+  return artifacts.failure_json(task);
+end
+$$;
+comment on function public.agent_api_fail_task(jsonb, text, text, integer, boolean) is
+  'Gives a task back: it waits again after a pause, or is parked after its last attempt or if '
+  'is_final. Returns {grant_id, state, next_at | null}. Raises take_lapsed, grant_revoked, '
+  'grant_expired, artifact_expired.';
+
+-- schemas/artifacts/tasks/finishing.sql
+
+-- A task is done, with a file that answers it or without. Its outcome is recorded once.
+
+create function artifacts.finished_json(task artifacts.tasks) returns json
+language sql
+stable
+return json_build_object(
+  'grant_id', task.grant_id,
+  'state', 'done',
+  'reply', case when task.reply_grant_id is not null then json_build_object('grant_id', task.reply_grant_id) end
+);
+comment on function artifacts.finished_json(artifacts.tasks) is 'What /inbox/done answers.';
+
+create function artifacts.task_to_finish(caller_agent text, agent_id text, take_id text, grant_id text)
+returns artifacts.tasks
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  task artifacts.tasks;
+  subject text;
+  given artifacts.grants;
+begin
+  if task_to_finish.take_id is not null then
+    select t.* into task
+    from artifacts.tasks t
+    where t.take_id = task_to_finish.take_id
+      and (task_to_finish.caller_agent is null or t.taken_by = task_to_finish.caller_agent);
+    if not found then
+      raise sqlstate 'PT409' using message = 'take_lapsed';
+    end if;
+    return task;
+  end if;
+
+  subject := agents.require_self(task_to_finish.caller_agent, task_to_finish.agent_id);
+  select g.* into given
+  from artifacts.grants g
+  where g.grant_id = task_to_finish.grant_id
+    and (
+      g.to_agent = subject
+      or g.to_tag in (select t.tag from agents.agent_tags t where t.agent_id = subject)
+    );
+  if not found then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
+  end if;
+  if (select h.is_shared from artifacts.hand_over_of(given.grant_id) h) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "grant_id", "message": "Take it first, and send take_id: one agent of its tag works on it."}]}';
+  end if;
+  task.grant_id := given.grant_id;
+  task.agent_id := subject;
+  task.to_tag := given.to_tag;
+  task.taken_by := subject;
+  return task;
+end
+$$;
+comment on function artifacts.task_to_finish(text, text, text, text) is
+  'The task of a take, or of a grant to the agent itself, which may have no row. Raises '
+  'take_lapsed, grant_not_found, forbidden, and invalid_request for a grant that one agent of a '
+  'tag works on.';
+
+create function public.agent_api_finish_task(
+  caller jsonb,
+  agent_id text,
+  take_id text,
+  grant_id text,
+  reply_artifact_id text default null,
+  reply_note text default null,
+  reply_expires_at timestamptz default null,
+  reply_grant_id text default null,
+  reply_token_hash text default null,
+  max_live_grants integer default 1000,
+  max_ended_grants integer default 10000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  wanted artifacts.tasks;
+  own_queue text;
+  task artifacts.tasks;
+  given artifacts.grants;
+  replied_with artifacts.artifacts;
+begin
+  caller_agent := agents.admit(agent_api_finish_task.caller);
+  wanted := artifacts.task_to_finish(
+    caller_agent, agent_api_finish_task.agent_id, agent_api_finish_task.take_id, agent_api_finish_task.grant_id
+  );
+  own_queue := coalesce(wanted.agent_id, '') || coalesce('#' || wanted.to_tag, '');
+  -- The artifact of the answer is locked before the task's row. So of two calls for one task, the
+  -- second waits here, and then sees the outcome of the first.
+  perform pg_advisory_xact_lock(hashtextextended('task ' || wanted.grant_id || ' of ' || own_queue, 0));
+  select t.* into task from artifacts.tasks t where t.grant_id = wanted.grant_id and t.queue = own_queue;
+  if task.state = 'done'
+    and (agent_api_finish_task.take_id is null or task.take_id = agent_api_finish_task.take_id)
+  then
+    -- A caller that lost the first answer and repeats the request gets it now.
+    return artifacts.finished_json(task);
+  end if;
+  select g.* into given from artifacts.grants g where g.grant_id = wanted.grant_id;
+  perform artifacts.refuse_ended_grant(given);
+
+  if agent_api_finish_task.reply_artifact_id is not null then
+    replied_with := artifacts.lock_owned_artifact(wanted.taken_by, agent_api_finish_task.reply_artifact_id);
+    perform public.agent_api_grant_artifact(
+      agent_api_finish_task.caller,
+      replied_with.artifact_id,
+      given.from_agent,
+      -- A grant ends with its artifact in any case.
+      coalesce(agent_api_finish_task.reply_expires_at, replied_with.expires_at),
+      agent_api_finish_task.reply_grant_id,
+      agent_api_finish_task.reply_token_hash,
+      agent_api_finish_task.max_live_grants,
+      agent_api_finish_task.max_ended_grants,
+      note => agent_api_finish_task.reply_note,
+      reply_to => given.grant_id
+    );
+  end if;
+
+  if agent_api_finish_task.take_id is null then
+    insert into artifacts.tasks (grant_id, agent_id, to_tag, ready_at)
+    values (wanted.grant_id, wanted.agent_id, wanted.to_tag, clock_timestamp())
+    on conflict on constraint an_agent_has_a_task_once do nothing;
+    -- The inbox reads tasks only of agents that have a queue.
+    insert into artifacts.task_queues (agent_id, to_tag) values (wanted.agent_id, wanted.to_tag)
+    on conflict on constraint task_queues_pkey do nothing;
+  end if;
+  update artifacts.tasks t
+  set state = 'done',
+    ready_at = null,
+    done_at = clock_timestamp(),
+    taken_by = wanted.taken_by,
+    take_id = agent_api_finish_task.take_id,
+    reason = null,
+    reply_grant_id = case when replied_with.artifact_id is not null then agent_api_finish_task.reply_grant_id end,
+    waits_again_since = null
+  where t.grant_id = wanted.grant_id
+    and t.queue = own_queue
+    -- Without a take, only a task that nobody holds.
+    and case
+      when agent_api_finish_task.take_id is null
+      then t.state <> 'taken' or t.ready_at <= clock_timestamp()
+      else t.state = 'taken' and t.ready_at > clock_timestamp() and t.take_id = agent_api_finish_task.take_id
+    end
+  returning t.* into task;
+  if not found then
+    raise sqlstate 'PT409' using message = 'take_lapsed';
+  end if;
+  perform artifacts.record_task(
+    agent_api_finish_task.caller, caller_agent, 'task.done', task.taken_by, given,
+    jsonb_build_object('reply_grant_id', task.reply_grant_id)
+  );
+  return artifacts.finished_json(task);
+end
+$$;
+comment on function public.agent_api_finish_task(
+  jsonb, text, text, text, text, text, timestamptz, text, text, integer, integer
+) is
+  'Records that a task is done: the task of take_id, or of grant_id for a grant to the agent '
+  'itself, or to each agent of its tag, that nobody holds. With reply_artifact_id, the same '
+  'transaction grants this artifact of the taker to the giver, by default until the artifact ends. '
+  'Returns {grant_id, state, reply | null}, and the same again if it is repeated. Raises '
+  'take_lapsed, grant_not_found, invalid_request, grant_revoked, grant_expired, artifact_expired, '
+  'and those of agent_api_grant_artifact.';
+
+-- schemas/artifacts/tasks/requeueing.sql
+
+-- The giver lets a task begin again.
+
+create function public.agent_api_requeue_task(caller jsonb, grant_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  given artifacts.grants;
+begin
+  caller_agent := agents.admit(agent_api_requeue_task.caller);
+  select g.* into given
+  from artifacts.grants g
+  where g.grant_id = agent_api_requeue_task.grant_id
+    and g.grantee is not null
+    and (caller_agent is null or g.from_agent = caller_agent);
+  if not found then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
+  end if;
+  perform artifacts.refuse_ended_grant(given);
+  -- What is done stays done, and a taker keeps its take: neither has failed.
+  update artifacts.tasks t
+  set state = 'waiting',
+    attempt = 0,
+    ready_at = clock_timestamp(),
+    take_id = null,
+    waits_again_since = agents.present_transaction()
+  where t.grant_id = given.grant_id
+    and artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) in ('waiting', 'parked');
+  return json_build_object('grant_id', given.grant_id, 'state', coalesce(
+    (
+      select t.state
+      from artifacts.tasks t
+      where t.grant_id = given.grant_id
+      order by array_position(array['waiting', 'taken', 'done'], t.state)
+      limit 1
+    ),
+    'waiting'
+  ));
+end
+$$;
+comment on function public.agent_api_requeue_task(jsonb, text) is
+  'Lets the parked tasks of a grant, and those that rest after a failure, wait again: at once, and '
+  'their attempts count from 0. Returns {grant_id, state}. Idempotent. Raises grant_not_found, '
+  'grant_revoked, grant_expired, artifact_expired.';
+
+-- schemas/artifacts/tasks/ends.sql
+
+-- An agent ends: its tasks, and what it said.
+
+create function artifacts.release_tasks(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  update artifacts.tasks t
+  set ready_at = clock_timestamp()
+  where t.taken_by = release_tasks.agent_id and t.state = 'taken' and t.ready_at > clock_timestamp();
+  -- Its tasks of its tags. Those of grants to itself end with these grants.
+  delete from artifacts.tasks t where t.agent_id = release_tasks.agent_id and t.to_tag is not null;
+  delete from artifacts.task_queues q where q.agent_id = release_tasks.agent_id;
+end
+$$;
+comment on function artifacts.release_tasks(text) is
+  'Ends an agent as a worker: its takes lapse now, so that other agents of its tags get the tasks '
+  'at once. Call it under end_access.';
+
+create function artifacts.erase_tasks(name text, pseudonym text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  erased integer;
+  most integer;
+begin
+  -- As a rule, the agent's grants have taken its own words along.
+  delete from artifacts.hand_overs h
+  where h.grant_id = any (array(
+    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
+  ));
+  get diagnostics most = row_count;
+  delete from artifacts.tasks t
+  where (t.grant_id, t.queue) in (
+    select e.grant_id, e.queue
+    from artifacts.tasks e
+    where e.agent_id = name and e.to_tag is not null
+    order by e.agent_id, e.grant_id
+    limit max_entries
+  );
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  -- The taker's words go with its name. What became of the task stays.
+  update artifacts.tasks t
+  set taken_by = pseudonym, reason = null
+  where (t.grant_id, t.queue) in (
+    select e.grant_id, e.queue
+    from artifacts.tasks e
+    where e.taken_by = name
+    order by e.taken_by, e.grant_id
+    limit max_entries
+  );
+  get diagnostics erased = row_count;
+  return greatest(most, erased);
+end
+$$;
+comment on function artifacts.erase_tasks(text, text, integer) is
+  'Erases up to max_entries rows of each kind that name an agent in tasks, and what it said about '
+  'grants; returns the largest number of one kind.';
 
 -- schemas/artifacts/retention/sweep_schedule.sql
 
@@ -10859,6 +11882,15 @@ begin
         'expires_at', event.details -> 'expires_at',
         'max_downloads', event.details -> 'max_downloads'
       )
+      when 'task' then jsonb_build_object(
+        'grant_id', event.object_id,
+        'artifact_id', event.details -> 'artifact_id',
+        'from_agent', event.other_agent_id,
+        'to_tag', event.details -> 'to_tag',
+        'attempt', event.details -> 'attempt',
+        'next_at', event.details -> 'next_at',
+        'reply_grant_id', event.details -> 'reply_grant_id'
+      )
       when 'artifact' then jsonb_build_object(
         'artifact_id',
         agents.artifact_of_event(event.object_id, event.details),
@@ -11416,7 +12448,7 @@ comment on function mesh.has_other_version(text, bigint) is
 create function agents.is_in_feeds(action text) returns boolean
 language sql
 immutable
-return split_part(is_in_feeds.action, '.', 1) in ('artifact', 'grant', 'rule', 'peer', 'psk');
+return split_part(is_in_feeds.action, '.', 1) in ('artifact', 'grant', 'task', 'rule', 'peer', 'psk');
 comment on function agents.is_in_feeds(text) is
   'Whether /events of one of the functions shows events of this type.';
 
@@ -11571,7 +12603,8 @@ begin
   cross join lateral artifacts.may_have_new_grant(w.agent_id, w.inbox_place) g
   cross join lateral agents.may_have_new_event(w.agent_id, w.events_place) n
   where w.is_over
-    or w.kind not in ('inbox', 'configuration', 'events', 'all')
+    or w.kind not in ('inbox', 'tasks', 'configuration', 'events', 'all')
+    or w.kind = 'tasks' and artifacts.has_task(w.agent_id, w.wait ->> 'from_agent', w.wait ->> 'prefix')
     or w.wait ->> 'version' is not null
       and mesh.has_other_version(w.agent_id, (w.wait ->> 'version')::bigint)
     or w.inbox_place is not null
@@ -11589,7 +12622,8 @@ end
 $$;
 comment on function public.agent_api_find_changes(jsonb) is
   'Which of these waits have news, by their positions in the array, from 0: waits is [{kind: '
-  '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
+  '"inbox", caller, agent_id, from_agent, after}, {kind: "tasks", caller, agent_id, from_agent, '
+  'prefix}, {kind: "configuration", caller, agent_id, '
   'version}, {kind: "events", caller, agent_id, types, after}, {kind: "all", caller, agent_id, '
   'version | null, inbox_after | null, events_after | null}]. The others continue from the '
   'positions in the answer. Authenticates nobody: each request with news queries its answer '
@@ -12305,6 +13339,7 @@ begin
     agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
     agent_api_remove_agent.max_entries
   );
+  perform artifacts.release_tasks(agent_api_remove_agent.agent_id);
   delete from artifacts.blocked_senders b where b.agent_id = agent_api_remove_agent.agent_id;
   perform agents.replace_tags(operator, agent_api_remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;
@@ -13922,6 +14957,12 @@ as $$
       )
       + (select count(*) from agents.changed_things t where t.actor = name)
       + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
+      + (select count(*) from artifacts.task_queues q where q.agent_id = name)
+      + (
+        select count(*)
+        from (select from artifacts.tasks t where t.agent_id = name and t.to_tag is not null limit 10000) t
+      )
+      + (select count(*) from (select from artifacts.tasks t where t.taken_by = name limit 10000) t)
       + (
         select count(*)
         from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
@@ -14064,13 +15105,7 @@ begin
   delete from artifacts.grants g where g.grant_id = any (grant_ids);
   get diagnostics erased = row_count;
   most := greatest(most, erased);
-  -- The agent's own words. As a rule, its grants have just taken them along.
-  delete from artifacts.hand_overs h
-  where h.grant_id = any (array(
-    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
-  ));
-  get diagnostics erased = row_count;
-  most := greatest(most, erased);
+  most := greatest(most, artifacts.erase_tasks(name, pseudonym, max_entries));
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
@@ -14362,6 +15397,7 @@ begin
   -- other one, and an equation reads the whole table.
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
+  perform artifacts.release_tasks(forget_holder.agent_id);
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
   delete from artifacts.totals t
   where t.agent_id = forget_holder.agent_id
@@ -17581,6 +18617,8 @@ grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
 grant select, insert, update on artifacts.grant_downloads to service_role;
+grant select, insert, update, delete on artifacts.tasks to service_role;
+grant select, insert, update, delete on artifacts.task_queues to service_role;
 grant select, insert, delete on artifacts.hand_overs to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
@@ -17631,6 +18669,8 @@ alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
 alter table artifacts.grant_downloads enable row level security;
+alter table artifacts.tasks enable row level security;
+alter table artifacts.task_queues enable row level security;
 alter table artifacts.hand_overs enable row level security;
 alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
@@ -17711,6 +18751,11 @@ declare
     'public.agent_api_unblock_sender',
     'public.agent_api_list_inbox',
     'public.agent_api_list_grants',
+    'public.agent_api_take_tasks',
+    'public.agent_api_extend_take',
+    'public.agent_api_finish_task',
+    'public.agent_api_fail_task',
+    'public.agent_api_requeue_task',
     'public.agent_api_redeem_grant_token',
     'public.agent_api_check_grant_token',
     'public.agent_api_return_download',

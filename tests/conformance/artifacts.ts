@@ -54,10 +54,7 @@ export interface GivenGrant extends Omit<Grant, "token"> {
   readonly downloads: number;
 }
 
-export interface GivenGrantsPage {
-  readonly grants: readonly GivenGrant[];
-  readonly next_cursor: string | null;
-}
+export type GivenGrantsPage = Pick<ListPage, "next_cursor"> & { readonly grants: GivenGrant[] };
 
 export interface Download {
   readonly url: string;

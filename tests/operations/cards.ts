@@ -6,6 +6,11 @@ import { grant } from "./artifacts/grant.ts";
 import { grants } from "./artifacts/grants.ts";
 import { inbox } from "./artifacts/inbox/inbox.ts";
 import { inboxBlock } from "./artifacts/inbox/block.ts";
+import { inboxDone } from "./artifacts/inbox/done.ts";
+import { inboxExtend } from "./artifacts/inbox/extend.ts";
+import { inboxFail } from "./artifacts/inbox/fail.ts";
+import { inboxRequeue } from "./artifacts/inbox/requeue.ts";
+import { inboxTake } from "./artifacts/inbox/take.ts";
 import { inboxUnblock } from "./artifacts/inbox/unblock.ts";
 import { list } from "./artifacts/list.ts";
 import { openArtifact } from "./artifacts/open.ts";
@@ -45,6 +50,11 @@ export const ARTIFACTS_CARDS = {
   "/inbox": inbox,
   "/inbox/block": inboxBlock,
   "/inbox/unblock": inboxUnblock,
+  "/inbox/take": inboxTake,
+  "/inbox/extend": inboxExtend,
+  "/inbox/done": inboxDone,
+  "/inbox/fail": inboxFail,
+  "/inbox/requeue": inboxRequeue,
   "/list": list,
   "/delete": deleteArtifact,
   "/events": events,

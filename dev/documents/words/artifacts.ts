@@ -15,6 +15,11 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     "/inbox": "lists live grants to an agent",
     "/inbox/block": "hides a sender's grants",
     "/inbox/unblock": "shows a sender's grants again",
+    "/inbox/take": "takes grants as work",
+    "/inbox/extend": "holds a task for longer",
+    "/inbox/done": "finishes a task, grants a reply",
+    "/inbox/fail": "gives a task back",
+    "/inbox/requeue": "lets a parked task wait again",
     "/list": "lists an agent's files by name prefix",
     "/delete": "ends an artifact and its grants",
     "/events": "shows what happened, and who did it",
@@ -139,6 +144,47 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
       rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
       valid: ["plan-17"],
       invalid: ['""', "plan 17"],
+    },
+    take_id: {
+      rule: "`take_` and 32 hex digits. Any other text is valid, but names no take: 409.",
+      valid: ["take_5d2f8e1a7c4b4f0d9e6a3b2c1d0e9f87"],
+      invalid: ["1"],
+    },
+    states: {
+      rule: "a list of at least {minItems} of {items}.",
+      valid: ['["waiting", "parked"]'],
+      invalid: ["[]", '["lost"]'],
+    },
+    max: {
+      rule: "a whole number from {minimum} to {maximum}, by default {default}.",
+      valid: ["50"],
+      invalid: ["0", "51"],
+    },
+    seconds: {
+      rule: "a whole number from 30 to 3600; for `/inbox/take`, by default 300.",
+      valid: ["30"],
+      invalid: ["29", "3601"],
+    },
+    reply: {
+      rule:
+        "an object with `artifact_id` and, optionally, `note` and `expires_at`, by the rules of these.",
+      valid: ['{"artifact_id": "art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"}'],
+      invalid: ["{}", '"art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"'],
+    },
+    reason: {
+      rule: "1 to 500 characters, without U+0000.",
+      valid: ["The plan has no roof."],
+      invalid: ['""'],
+    },
+    retry_after_seconds: {
+      rule: "a whole number from {minimum} to {maximum}.",
+      valid: ["0"],
+      invalid: ["-1", "86401"],
+    },
+    final: {
+      rule: "true or false, by default {default}.",
+      valid: ["true"],
+      invalid: ['"yes"'],
     },
     max_size: {
       rule: "a whole number of bytes, at least {minimum}.",

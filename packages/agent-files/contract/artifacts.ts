@@ -41,6 +41,26 @@ export interface paths {
     /** Show a sender's grants in the inbox again. */
     post: operations["inboxUnblock"];
   };
+  "/inbox/take": {
+    /** Take grants as work, the oldest first: nobody else gets them meanwhile. */
+    post: operations["inboxTake"];
+  };
+  "/inbox/extend": {
+    /** Hold a taken task for longer. */
+    post: operations["inboxExtend"];
+  };
+  "/inbox/done": {
+    /** Record that a task is done, and grant its giver the file that answers it. */
+    post: operations["inboxDone"];
+  };
+  "/inbox/fail": {
+    /** Give a taken task back: it waits again after a pause, or is parked. */
+    post: operations["inboxFail"];
+  };
+  "/inbox/requeue": {
+    /** Let a parked task wait again. */
+    post: operations["inboxRequeue"];
+  };
   "/list": {
     /** List an agent's current artifacts whose names begin with a prefix, in byte order of name. */
     post: operations["list"];
@@ -169,6 +189,7 @@ export interface components {
           | "quota_exceeded"
           | "limit_exceeded"
           | "idempotency_conflict"
+          | "take_lapsed"
           | "artifact_expired"
           | "artifact_lost"
           | "grant_expired"
@@ -378,6 +399,72 @@ export interface components {
       deliver?: "each" | "one";
       /** @description Whether the agent has committed another file under the same name since. */
       superseded?: boolean;
+      /**
+       * @description `waiting`: it can be taken, from `next_at` on. `parked`: it failed too often, or for good, and waits for its giver.
+       * @enum {string}
+       */
+      state?: "waiting" | "taken" | "done" | "parked";
+      /** @description How often it was taken so far. */
+      attempt?: number;
+      /** @description When its pause ends; null: it has none. */
+      next_at?: string | null;
+    };
+    Task: {
+      /** @description Names this take. It is needed to extend, finish or fail it. */
+      take_id: string;
+      /**
+       * Format: date-time
+       * @description When the take lapses, unless it is extended: then another agent may get the task.
+       */
+      taken_until: string;
+      /** @description Identifies the artifact. An artifact's content never changes. */
+      artifact_id: string;
+      /** @description The file's name. */
+      key: string;
+      /** @description The file's media type. */
+      mime: string;
+      /** @description The file's size in bytes. */
+      size: number;
+      /** @description The SHA-256 digest of the file, in lower-case hex. */
+      sha256: string;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Identifies the grant. Nobody gets access by knowing it. */
+      grant_id: string;
+      /** @description The agent that gave the grant. */
+      from_agent: string;
+      /**
+       * Format: date-time
+       * @description When it was granted.
+       */
+      granted_at: string;
+      /**
+       * Format: date-time
+       * @description When the grant expires.
+       */
+      expires_at: string;
+      /** @description What the giver says about it; null: nothing. */
+      note?: string | null;
+      /** @description The grant that this one answers; null: none. */
+      reply_to?: string | null;
+      /**
+       * @description `one`: exactly one agent of the tag works on it.
+       * @enum {string}
+       */
+      deliver?: "each" | "one";
+      /** @description Whether the agent has committed another file under the same name since. */
+      superseded?: boolean;
+      /**
+       * @description `waiting`: it can be taken, from `next_at` on. `parked`: it failed too often, or for good, and waits for its giver.
+       * @enum {string}
+       */
+      state?: "waiting" | "taken" | "done" | "parked";
+      /** @description How often it was taken so far. */
+      attempt?: number;
+      /** @description When its pause ends; null: it has none. */
+      next_at?: string | null;
     };
     DeletedArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
@@ -450,7 +537,11 @@ export interface components {
         | "artifact.lost"
         | "artifact.recovered"
         | "grant.created"
-        | "grant.revoked";
+        | "grant.revoked"
+        | "task.taken"
+        | "task.done"
+        | "task.failed"
+        | "task.parked";
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id?: string;
       /** @description The file's name. Only its owner sees it, and an agent that opened it. */
@@ -470,6 +561,15 @@ export interface components {
       expires_at?: string;
       /** @description How many downloads the grant allows. */
       max_downloads?: number;
+      /** @description Of a task: the attempt that began or ended. */
+      attempt?: number;
+      /**
+       * Format: date-time
+       * @description Of a task that failed: when it can be taken again.
+       */
+      next_at?: string;
+      /** @description Of a task that is done: the grant that answers it. */
+      reply_grant_id?: string;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256?: string;
       /** @description How many reads this event stands for. Reads are logged once a minute at most. */
@@ -738,6 +838,8 @@ export interface operations {
           limit?: number;
           /** @description The previous page's `next_cursor`. */
           cursor?: string;
+          /** @description Only tasks in these states. Default: waiting, and what the agent has taken. */
+          states?: ("waiting" | "taken" | "done" | "parked")[];
           /**
            * @description How many seconds to wait for something new.
            * @default 0
@@ -812,6 +914,183 @@ export interface operations {
              * @constant
              */
             blocked: false;
+          };
+        };
+      };
+    };
+  };
+  inboxTake: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Required from the operator. An agent may only name itself. */
+          agent_id?: string;
+          /**
+           * @description How many tasks to take.
+           * @default 1
+           */
+          max?: number;
+          /**
+           * @description For how many seconds the caller holds it.
+           * @default 300
+           */
+          seconds?: number;
+          /** @description The beginning of the files' names: at most 1024 bytes of UTF-8. */
+          prefix?: string;
+          /** @description Only grants from this agent. */
+          from_agent?: string;
+          /**
+           * @description How many seconds to wait for something new.
+           * @default 0
+           */
+          wait_seconds?: number;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            tasks: components["schemas"]["Task"][];
+          };
+        };
+      };
+    };
+  };
+  inboxExtend: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The take, `take_` and 32 hex digits. */
+          take_id: string;
+          /** @description For how many seconds the caller holds it. */
+          seconds: number;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Names this take. It is needed to extend, finish or fail it. */
+            take_id: string;
+            /**
+             * Format: date-time
+             * @description When the take lapses, unless it is extended: then another agent may get the task.
+             */
+            taken_until: string;
+          };
+        };
+      };
+    };
+  };
+  inboxDone: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Required from the operator. An agent may only name itself. */
+          agent_id?: string;
+          /** @description The take, `take_` and 32 hex digits. */
+          take_id?: string;
+          /** @description The grant's id, `grant_` and 32 hex digits. */
+          grant_id?: string;
+          /** @description A committed artifact of the caller. */
+          reply?: {
+            /** @description The artifact's id, `art_` and 32 hex digits. */
+            artifact_id: string;
+            /** @description What the file is for. */
+            note?: string;
+            /**
+             * Format: date-time
+             * @description When the giver's access to it ends. Default: with the artifact.
+             */
+            expires_at?: string;
+          };
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Identifies the grant. Nobody gets access by knowing it. */
+            grant_id: string;
+            /**
+             * @description The task's state from now on.
+             * @constant
+             */
+            state: "done";
+            /** @description The grant of the reply; null: there is none. */
+            reply: {
+              /** @description Identifies the grant. Nobody gets access by knowing it. */
+              grant_id: string;
+            } | null;
+          };
+        };
+      };
+    };
+  };
+  inboxFail: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The take, `take_` and 32 hex digits. */
+          take_id: string;
+          /** @description Why, for its giver. */
+          reason: string;
+          /** @description The pause, in place of the default. */
+          retry_after_seconds?: number;
+          /**
+           * @description Whether it cannot succeed, however often it is tried.
+           * @default false
+           */
+          final?: boolean;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Identifies the grant. Nobody gets access by knowing it. */
+            grant_id: string;
+            /**
+             * @description `waiting`: it can be taken, from `next_at` on. `parked`: it failed too often, or for good, and waits for its giver.
+             * @enum {string}
+             */
+            state: "waiting" | "taken" | "done" | "parked";
+            /** @description When its pause ends; null: it has none. */
+            next_at: string | null;
+          };
+        };
+      };
+    };
+  };
+  inboxRequeue: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The grant's id, `grant_` and 32 hex digits. */
+          grant_id: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Identifies the grant. Nobody gets access by knowing it. */
+            grant_id: string;
+            /**
+             * @description `waiting`: it can be taken, from `next_at` on. `parked`: it failed too often, or for good, and waits for its giver.
+             * @enum {string}
+             */
+            state: "waiting" | "taken" | "done" | "parked";
           };
         };
       };
@@ -896,6 +1175,10 @@ export interface operations {
             | "artifact.recovered"
             | "grant.created"
             | "grant.revoked"
+            | "task.taken"
+            | "task.done"
+            | "task.failed"
+            | "task.parked"
           )[];
           /**
            * @description How many seconds to wait for something new.

@@ -128,6 +128,7 @@ export interface components {
           | "quota_exceeded"
           | "limit_exceeded"
           | "idempotency_conflict"
+          | "take_lapsed"
           | "artifact_expired"
           | "artifact_lost"
           | "grant_expired"

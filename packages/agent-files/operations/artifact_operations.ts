@@ -1,23 +1,16 @@
 import type {
   Artifact,
   ArtifactsAnswer,
-  ArtifactsPath,
   ArtifactsRequest,
   Download,
   Grant,
 } from "../contract/types.ts";
-import { Connection } from "../http/connection.ts";
-import type { CallerOptions, CallOptions } from "../http/connection_options.ts";
+import type { CallOptions } from "../http/connection_options.ts";
 import { commit, type CommitOptions } from "../transfer/commit.ts";
+import { TaskOperations } from "./task_operations.ts";
 
 /** The operations of the artifacts function. Each takes and returns the operation's fields. */
-export class ArtifactOperations {
-  protected readonly connection: Connection;
-
-  constructor(options: CallerOptions) {
-    this.connection = new Connection("agent-artifacts", options);
-  }
-
+export class ArtifactOperations extends TaskOperations {
   /**
    * Registers a file, and returns the URL to upload its bytes to. `put` does this, too.
    *
@@ -213,25 +206,5 @@ export class ArtifactOperations {
     options: CallOptions = {},
   ): Promise<ArtifactsAnswer<"/sweep">> {
     return this.post<"/sweep">("/sweep", request, options);
-  }
-
-  protected post<Path extends ArtifactsPath>(
-    path: Path,
-    request: ArtifactsRequest<Path>,
-    options: CallOptions,
-  ): Promise<ArtifactsAnswer<Path>> {
-    return this.connection.post<ArtifactsAnswer<Path>>(
-      path,
-      request as object,
-      options,
-    );
-  }
-
-  /** Adds the agent's identifier to a request, if the connection knows it. */
-  protected own<Request extends object>(
-    request: Request,
-  ): Request & { agent_id?: string } {
-    const { agentId } = this.connection;
-    return agentId === undefined ? request : { agent_id: agentId, ...request };
   }
 }

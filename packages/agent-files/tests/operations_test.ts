@@ -68,6 +68,24 @@ Deno.test("share() with maxDownloads → the agent gets it so often", async () =
   await assert.rejects(builder.files.open({ artifact_id }), { code: "grant_used_up" });
 });
 
+Deno.test("take(), extend(), done(), fail(), requeue() → a task and its answer", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  await planner.files.put("plan", "1", { to: [builder.agent.id] });
+  const { tasks: [task] } = await builder.files.take({ wait_seconds: 5 });
+  const { take_id, grant_id } = task!;
+  const { taken_until } = await builder.files.extend({ take_id, seconds: 3600 });
+  assert.ok(taken_until > task!.taken_until);
+  const failed = await builder.files.fail({ take_id, reason: "No roof.", final: true });
+  assert.deepEqual(failed, { grant_id, state: "parked", next_at: null });
+  assert.deepEqual(await planner.files.requeue({ grant_id }), { grant_id, state: "waiting" });
+
+  const { tasks: [again] } = await builder.files.take();
+  const { artifact_id } = await builder.files.put("house", "2");
+  const { reply } = await builder.files.done({ take_id: again!.take_id, reply: { artifact_id } });
+  const [answer] = await collect(planner.files.inbox());
+  assert.deepEqual([answer!.grant_id, answer!.reply_to], [reply!.grant_id, grant_id]);
+});
+
 Deno.test("block(), unblock() → a sender is out of the inbox, and in it again", async () => {
   const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
   await planner.files.put("plan", "1", { to: [builder.agent.id] });

@@ -12,6 +12,7 @@ export const documentation: Documentation = {
     Grants:
       "A grant gives access to one artifact until it expires or is revoked: to one agent, to " +
       "every agent that has a tag, or to anyone with its token.",
+    Tasks: "A grant is also a task. An agent takes it, then says that it is done or has failed.",
     Enrolment: "How agents prove who they are to get an agent key, and how to revoke that.",
     Events: "The log of what was done, by whom, and whom it affects.",
     Retention: "Deletes expired and abandoned files.",

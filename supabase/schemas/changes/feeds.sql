@@ -203,6 +203,15 @@ begin
         'expires_at', event.details -> 'expires_at',
         'max_downloads', event.details -> 'max_downloads'
       )
+      when 'task' then jsonb_build_object(
+        'grant_id', event.object_id,
+        'artifact_id', event.details -> 'artifact_id',
+        'from_agent', event.other_agent_id,
+        'to_tag', event.details -> 'to_tag',
+        'attempt', event.details -> 'attempt',
+        'next_at', event.details -> 'next_at',
+        'reply_grant_id', event.details -> 'reply_grant_id'
+      )
       when 'artifact' then jsonb_build_object(
         'artifact_id',
         agents.artifact_of_event(event.object_id, event.details),

@@ -81,7 +81,7 @@ comment on function mesh.has_other_version(text, bigint) is
 create function agents.is_in_feeds(action text) returns boolean
 language sql
 immutable
-return split_part(is_in_feeds.action, '.', 1) in ('artifact', 'grant', 'rule', 'peer', 'psk');
+return split_part(is_in_feeds.action, '.', 1) in ('artifact', 'grant', 'task', 'rule', 'peer', 'psk');
 comment on function agents.is_in_feeds(text) is
   'Whether /events of one of the functions shows events of this type.';
 
@@ -236,7 +236,8 @@ begin
   cross join lateral artifacts.may_have_new_grant(w.agent_id, w.inbox_place) g
   cross join lateral agents.may_have_new_event(w.agent_id, w.events_place) n
   where w.is_over
-    or w.kind not in ('inbox', 'configuration', 'events', 'all')
+    or w.kind not in ('inbox', 'tasks', 'configuration', 'events', 'all')
+    or w.kind = 'tasks' and artifacts.has_task(w.agent_id, w.wait ->> 'from_agent', w.wait ->> 'prefix')
     or w.wait ->> 'version' is not null
       and mesh.has_other_version(w.agent_id, (w.wait ->> 'version')::bigint)
     or w.inbox_place is not null
@@ -254,7 +255,8 @@ end
 $$;
 comment on function public.agent_api_find_changes(jsonb) is
   'Which of these waits have news, by their positions in the array, from 0: waits is [{kind: '
-  '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
+  '"inbox", caller, agent_id, from_agent, after}, {kind: "tasks", caller, agent_id, from_agent, '
+  'prefix}, {kind: "configuration", caller, agent_id, '
   'version}, {kind: "events", caller, agent_id, types, after}, {kind: "all", caller, agent_id, '
   'version | null, inbox_after | null, events_after | null}]. The others continue from the '
   'positions in the answer. Authenticates nobody: each request with news queries its answer '

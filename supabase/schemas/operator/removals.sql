@@ -169,6 +169,7 @@ begin
     agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
     agent_api_remove_agent.max_entries
   );
+  perform artifacts.release_tasks(agent_api_remove_agent.agent_id);
   delete from artifacts.blocked_senders b where b.agent_id = agent_api_remove_agent.agent_id;
   perform agents.replace_tags(operator, agent_api_remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;

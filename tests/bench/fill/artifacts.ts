@@ -30,7 +30,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillBlockedSenders(sql, artifacts),
   ]);
   await fillDownloads(sql);
-  await fillTasks(sql);
+  await fillTasks(sql, artifacts);
   await sql`analyze artifacts.artifacts, artifacts.grants, artifacts.grant_downloads`;
   await sql`
     insert into artifacts.totals

@@ -41,7 +41,15 @@ export const REGISTRAR = "registrar";
  */
 export const TAGGED = "tagged";
 
-export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR, TAGGED];
+/** Has done very many tasks. Ten wait, and it has taken ten others. */
+export const WORKER = "worker";
+
+export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR, TAGGED, WORKER];
+
+/** A take of the worker, from 0 to 9. */
+export function takenIdOf(index: number): string {
+  return `take_${md5(`take ${index}`)}`;
+}
 
 /** The tags of the tagged agent. Nearly all grants to the first tag have ended. */
 export const TAGS = Array.from({ length: 32 }, (_, index) => `tag:crew-${index + 1}`);

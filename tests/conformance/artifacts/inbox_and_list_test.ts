@@ -126,7 +126,7 @@ artifactTest(
     for (const [index, [given, artifact]] of expected.entries()) {
       const { granted_at, ...entry } = entries[index]!;
       assert.match(granted_at, /Z$/);
-      assert.deepEqual(entry, {
+      assert.deepEqual({ ...entry }, {
         grant_id: given.grant_id,
         artifact_id: artifact.artifact_id,
         from_agent: artifact.agent_id,
@@ -140,6 +140,9 @@ artifactTest(
         reply_to: null,
         deliver: "each",
         superseded: false,
+        state: "waiting",
+        attempt: 0,
+        next_at: null,
       });
     }
   },

@@ -37,6 +37,7 @@ artifactTest(
         reply_to: null,
         deliver: "each",
         superseded: false,
+        ...{ metadata: {}, state: "waiting", attempt: 0, next_at: null },
       },
     );
 

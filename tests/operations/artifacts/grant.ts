@@ -23,7 +23,7 @@ export const grant: ArtifactsCard = {
     },
   ],
   tool: {
-    hides: ["agent_id", "note", "reply_to", "deliver", "max_attempts", "idempotency_key"],
+    hides: ["note", "reply_to", "deliver", "max_attempts", "idempotency_key"],
     requiresOthers: true,
     effect: "adds",
   },

@@ -161,6 +161,7 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
         "InboxEntry",
         "News",
         "RegisteredArtifact",
+        "Task",
         "VerifyingArtifact",
       ],
       [

@@ -32,6 +32,8 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   limit_exceeded: "A limit has been reached; see `details`.",
   idempotency_conflict:
     "This `idempotency_key` was used for another request within the last 24 hours. Use a new one.",
+  take_lapsed:
+    "This take is over: it lapsed, or the task has an outcome. Another agent may have the task. Take again.",
   artifact_expired: "The artifact has expired or was deleted.",
   artifact_lost:
     "Storage has lost the bytes of this artifact. Its owner can register and upload them again.",

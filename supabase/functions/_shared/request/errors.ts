@@ -32,6 +32,7 @@ const CATALOGUE = {
   quota_exceeded: { status: 409 },
   limit_exceeded: { status: 409 },
   idempotency_conflict: { status: 409 },
+  take_lapsed: { status: 409 },
   artifact_expired: { status: 410 },
   artifact_lost: { status: 410 },
   grant_expired: { status: 410 },

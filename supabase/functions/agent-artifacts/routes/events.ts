@@ -24,6 +24,10 @@ export const ARTIFACT_EVENT_TYPES = [
   "artifact.recovered",
   "grant.created",
   "grant.revoked",
+  "task.taken",
+  "task.done",
+  "task.failed",
+  "task.parked",
 ] as const;
 
 export function createOperation(platform: Platform): Operation {
@@ -47,6 +51,12 @@ export function createOperation(platform: Platform): Operation {
       expires_at: sentExpiry.optional().meta({ description: "When the grant expires." }),
       max_downloads: z.int().min(1).optional()
         .meta({ description: "How many downloads the grant allows." }),
+      attempt: z.int().min(0).optional()
+        .meta({ description: "Of a task: the attempt that began or ended.", examples: [1] }),
+      next_at: sentTimestamp.optional()
+        .meta({ description: "Of a task that failed: when it can be taken again." }),
+      reply_grant_id: sentGrantId.optional()
+        .meta({ description: "Of a task that is done: the grant that answers it." }),
       sha256: sentSha256.optional(),
       reads: z.int().min(1).optional().meta({
         description:

@@ -1,12 +1,5 @@
 import * as z from "zod";
-import {
-  agentId,
-  limit,
-  sentAgentId,
-  sentTimestamp,
-  subject,
-  waitSeconds,
-} from "../../_shared/request/fields.ts";
+import { agentId, limit, subject, waitSeconds } from "../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
@@ -17,31 +10,8 @@ import {
   POSITION_RULE,
   SENT_INBOX_POSITION,
 } from "../../_shared/operations/waiting/positions.ts";
-import {
-  content,
-  CURSOR,
-  nextCursor,
-  sentDelivery,
-  sentExpiry,
-  sentGrantId,
-  sentNote,
-  sentReplyTo,
-} from "../fields.ts";
-
-const inboxEntry = z.object({
-  ...content,
-  grant_id: sentGrantId,
-  from_agent: sentAgentId.meta({ description: "The agent that gave the grant." }),
-  granted_at: sentTimestamp.meta({ description: "When it was granted." }),
-  expires_at: sentExpiry.meta({ description: "When the grant expires." }),
-  note: sentNote,
-  reply_to: sentReplyTo,
-  deliver: sentDelivery,
-  superseded: z.boolean().optional().meta({
-    description: "Whether the agent has committed another file under the same name since.",
-    examples: [false],
-  }),
-}).meta({ id: "InboxEntry" });
+import { CURSOR, nextCursor } from "../fields.ts";
+import { inboxEntry, STATES } from "../tasks.ts";
 
 const response = z.object({
   grants: z.array(inboxEntry),
@@ -79,6 +49,10 @@ export function createOperation(platform: Platform): Operation {
         // The last grant of the previous page.
         .regex(/^grant_[0-9a-f]{32}$/, "Must be the next_cursor of an earlier answer.")
         .optional().meta(CURSOR),
+      states: z.array(z.enum(STATES)).min(1, "Must have at least one state.").optional().meta({
+        description: "Only tasks in these states. Default: waiting, and what the agent has taken.",
+        examples: [["parked"]],
+      }),
       wait_seconds: waitSeconds,
     }),
     response,
@@ -94,6 +68,7 @@ export function createOperation(platform: Platform): Operation {
         max_entries: input.limit,
         after_grant_id: input.cursor ?? null,
         after: input.after ?? null,
+        ...(input.states !== undefined && { states: input.states }),
       };
       if (input.wait_seconds === 0) {
         return await relayDatabase("list_inbox", question, "grants");

@@ -41,7 +41,8 @@ create function public.agent_api_list_inbox(
   max_entries integer,
   after_grant_id text,
   from_agent text default null,
-  after text default null
+  after text default null,
+  states text[] default null
 ) returns json
 language plpgsql
 stable
@@ -52,6 +53,9 @@ declare
   subject text := agents.subject_of(agent_api_list_inbox.caller, agent_api_list_inbox.agent_id);
   since pg_snapshot := artifacts.parse_inbox_position(agent_api_list_inbox.after);
   after_granted_at timestamptz;
+  -- Most agents never take a task. For them, no row of a task is looked for.
+  may_have_tasks boolean := exists (select from artifacts.task_queues q where q.queue = subject)
+    or exists (select from agents.agent_tags t where t.agent_id = subject);
   answer json;
 begin
   if agent_api_list_inbox.after_grant_id is not null then
@@ -74,12 +78,12 @@ begin
       agent_api_list_inbox.after_grant_id
     ) e
   ), live as (
-    select w.grant_id, w.granted_at
+    select w.grant_id, w.granted_at, t.task
     from walked w
     -- `limit 1` forces one lookup in each index per grant. Otherwise the planner, which does not
     -- know the number of grants, reads all of artifacts.grants once that has about 20,000 rows.
     cross join lateral (
-      select g.artifact_id from artifacts.grants g where g.grant_id = w.grant_id limit 1
+      select g.artifact_id, g.to_tag from artifacts.grants g where g.grant_id = w.grant_id limit 1
     ) g
     cross join lateral (
       select a.state, a.expires_at
@@ -93,7 +97,27 @@ begin
       where d.grant_id = w.grant_id
       limit 1
     ) d on true
+    left join lateral (
+      select t as task, artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) as state, t.taken_by
+      from artifacts.tasks t
+      where may_have_tasks
+        and t.grant_id = w.grant_id
+        and t.queue = artifacts.queue_of(
+          subject, g.to_tag,
+          g.to_tag is not null and exists (
+            select from artifacts.hand_overs h where h.grant_id = w.grant_id and h.is_shared
+          )
+        )
+      limit 1
+    ) t on true
     where w.is_shown
+      and case
+        when t.state is null then agent_api_list_inbox.states is null or 'waiting' = any (agent_api_list_inbox.states)
+        -- While another agent of the tag has it, it is not shown.
+        when t.state in ('taken', 'done') and t.taken_by <> subject then false
+        when agent_api_list_inbox.states is null then t.state in ('waiting', 'taken')
+        else t.state = any (agent_api_list_inbox.states)
+      end
       and a.state in ('committed', 'superseded')
       and a.expires_at > now()
       and d.has_more is not false
@@ -108,16 +132,7 @@ begin
     'grants', (
       select coalesce(
         json_agg(
-          artifacts.content_json(a) || jsonb_build_object(
-            'grant_id', g.grant_id,
-            'from_agent', g.from_agent,
-            'granted_at', agents.iso_timestamp(g.granted_at),
-            'expires_at', agents.iso_timestamp(g.expires_at),
-            'note', h.note,
-            'reply_to', h.reply_to,
-            'deliver', artifacts.delivery(h.is_shared),
-            'superseded', a.state = 'superseded'
-          )
+          artifacts.entry_json(g, a, h.note, h.reply_to, h.is_shared, p.task)
           order by p.granted_at desc, p.grant_id desc
         ),
         '[]'
@@ -142,9 +157,10 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_list_inbox(jsonb, text, integer, text, text, text) is
+comment on function public.agent_api_list_inbox(jsonb, text, integer, text, text, text, text[]) is
   'The live grants to an agent and its tags that allow another download, newest first, after the '
   'last grant of an earlier page; never a token. from_agent: only those of one sender. after is '
   'the latest of an earlier answer: only those made since then, and those to a tag that the agent '
-  'got since then. A page may be short or empty before the last. Raises forbidden, '
+  'got since then. states: the states of tasks to show; by default waiting, and what the agent '
+  'itself has taken. A page may be short or empty before the last. Raises forbidden, '
   'invalid_request, position_expired.';

@@ -125,6 +125,12 @@ as $$
       )
       + (select count(*) from agents.changed_things t where t.actor = name)
       + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
+      + (select count(*) from artifacts.task_queues q where q.agent_id = name)
+      + (
+        select count(*)
+        from (select from artifacts.tasks t where t.agent_id = name and t.to_tag is not null limit 10000) t
+      )
+      + (select count(*) from (select from artifacts.tasks t where t.taken_by = name limit 10000) t)
       + (
         select count(*)
         from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h

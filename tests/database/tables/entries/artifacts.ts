@@ -89,6 +89,28 @@ export const ARTIFACTS = {
     lives: "one row for ever",
     nameless: { schedule: "a time for cron" },
   },
+  "artifacts.task_queues": {
+    size: "grows",
+    ends: { by: "removal", of: ["agent_id"], isNothing: "how far it has looked at its grants" },
+    row: { agent_id: "{other}", to_tag: "tag:crew" },
+    names: { agent_id: NAME },
+    nameless: { to_tag: "names a group of agents; the operator chose the word" },
+  },
+  "artifacts.tasks": {
+    size: "grows",
+    ends: { by: "parent", table: "artifacts.grants" },
+    lives: "it lives as long as its grant",
+    row: {
+      ...{ grant_id: "grant_{hex}", agent_id: "{other}", to_tag: "tag:crew" },
+      ready_at: "tomorrow",
+    },
+    names: {
+      agent_id: NAME,
+      taken_by: NAME,
+      reason: ownWords("{name} cannot", "taken_by"),
+    },
+    nameless: { to_tag: "names a group of agents; the operator chose the word" },
+  },
   "artifacts.totals": {
     size: "grows",
     ends: { by: "change", function: "agents.forget_holder", why: COUNTERS_STAY },

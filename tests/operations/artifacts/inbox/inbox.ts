@@ -8,7 +8,7 @@ export const inbox: ArtifactsCard = {
   valid: ({ reader }) => [
     { as: reader, body: { agent_id: reader.id, limit: 10 } },
   ],
-  tool: { effect: "reads" },
+  tool: { hides: ["agent_id", "states"], effect: "reads" },
   afterRestore: "not listed: reads",
   faults: [
     {

@@ -6,6 +6,7 @@ const REQUEST_EXCEPTIONS: Readonly<Record<string, string>> = {
   artifact_id: "Another form is no error of form: it names nothing, which is 404.",
   grant_id: "Likewise.",
   reply_to: "Likewise.",
+  take_id: "Likewise, but 409, as for a take that has lapsed.",
   grant_token: "Likewise.",
   token: "Another form is one of the many that no issuer signs, which are all 401.",
 };

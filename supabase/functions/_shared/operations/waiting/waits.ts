@@ -13,6 +13,11 @@ export type Wait =
   }
   & (
     | { readonly kind: "inbox"; readonly from_agent: string | null; readonly after: string }
+    | {
+      readonly kind: "tasks";
+      readonly from_agent: string | null;
+      readonly prefix: string | null;
+    }
     | { readonly kind: "configuration"; readonly version: number }
     | { readonly kind: "events"; readonly types: readonly string[]; readonly after: string }
     | AllNews
@@ -173,6 +178,7 @@ function moveOn(wait: Wait, { inbox_position, events_position }: Changes): Wait 
         inbox_after: wait.inbox_after && inbox_position,
         events_after: wait.events_after && events_position,
       };
+    case "tasks":
     case "configuration":
       return wait;
   }

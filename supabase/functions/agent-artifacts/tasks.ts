@@ -1,0 +1,63 @@
+/** The fields of grants as work. */
+import * as z from "zod";
+import { sentAgentId, sentTimestamp, wellFormedText } from "../_shared/request/fields.ts";
+import { content, sentDelivery, sentExpiry, sentGrantId, sentNote, sentReplyTo } from "./fields.ts";
+
+export const STATES = ["waiting", "taken", "done", "parked"] as const;
+
+export const sentState = z.enum(STATES).meta({
+  description: "`waiting`: it can be taken, from `next_at` on. `parked`: it failed too often, or " +
+    "for good, and waits for its giver.",
+  examples: ["waiting"],
+});
+
+export const sentNextAt = sentTimestamp.nullable()
+  .meta({ description: "When its pause ends; null: it has none.", examples: [null] });
+
+export const inboxEntry = z.object({
+  ...content,
+  grant_id: sentGrantId,
+  from_agent: sentAgentId.meta({ description: "The agent that gave the grant." }),
+  granted_at: sentTimestamp.meta({ description: "When it was granted." }),
+  expires_at: sentExpiry.meta({ description: "When the grant expires." }),
+  note: sentNote,
+  reply_to: sentReplyTo,
+  deliver: sentDelivery,
+  superseded: z.boolean().optional().meta({
+    description: "Whether the agent has committed another file under the same name since.",
+    examples: [false],
+  }),
+  state: sentState.optional(),
+  attempt: z.int().min(0).optional()
+    .meta({ description: "How often it was taken so far.", examples: [0] }),
+  next_at: sentNextAt.optional(),
+}).meta({ id: "InboxEntry" });
+
+const TAKE_ID = /^take_[0-9a-f]{32}$/;
+const TAKE_ID_EXAMPLE = "take_5d2f8e1a7c4b4f0d9e6a3b2c1d0e9f87";
+
+/** Any other text names no take. */
+export const takeId = wellFormedText
+  .meta({ description: "The take, `take_` and 32 hex digits.", examples: [TAKE_ID_EXAMPLE] })
+  .transform((text) => TAKE_ID.test(text) ? text : "");
+
+export const sentTakeId = z.string().regex(TAKE_ID).meta({
+  description: "Names this take. It is needed to extend, finish or fail it.",
+  examples: [TAKE_ID_EXAMPLE],
+});
+
+export const sentTakenUntil = sentTimestamp.meta({
+  description: "When the take lapses, unless it is extended: then another agent may get the task.",
+});
+
+const SECONDS_RULE = "Must be a whole number from 30 to 3600.";
+export const seconds = z.int(SECONDS_RULE).min(30, SECONDS_RULE).max(3600, SECONDS_RULE)
+  .meta({ description: "For how many seconds the caller holds it.", examples: [300] });
+
+/** The errors of calls that name a take. */
+export const TAKE_ERRORS = [
+  "take_lapsed",
+  "grant_revoked",
+  "grant_expired",
+  "artifact_expired",
+] as const;
