@@ -37,19 +37,19 @@ export const mcp: McpDefinition = {
     }),
     "/fetch": getTool({
       name: "fetch",
-      summary: "Get a file with a grant token instead of your own credential.",
+      summary: "Get a file with a grant token.",
     }),
     "/grant": grantTool,
     "/revoke": {
       name: "revoke",
       summary: "End one grant (`grant_id`), or an agent's access (`artifact_id` and `to_agent`).",
-      description: "A download URL that was issued earlier works until it expires.",
+      description: "Earlier download URLs work until they expire.",
       // Accepted, so that /grant's answer can be sent back, but models do not need them.
       hidden: ["expires_at", "max_downloads", "to_tag", "token"],
     },
     "/grants": {
       name: "grants",
-      summary: "List the live grants that you gave, the first to expire first.",
+      summary: "List the live grants that you gave, first to expire first.",
       description: "",
       hidden: ["to_tag"],
     },
@@ -58,7 +58,7 @@ export const mcp: McpDefinition = {
     "/delete": { name: "delete", description: "" },
     "/events": {
       name: "events",
-      summary: "List what you did and what happened to your files and grants, oldest first.",
+      summary: "List what you did and what happened to your files, oldest first.",
       description: "Send the answer's `latest` as the next `after`.",
       hidden: ["agent_id"],
     },

@@ -27,7 +27,7 @@ function tellingOf({ note, superseded }: Entry): [string, unknown][] {
 export const inboxTool = defineTool({
   name: "inbox",
   summary: "List the files granted to you, newest first.",
-  description: "Send the answer's `latest` as the next `after` to see only newer ones.",
+  description: "Send the answer's `latest` as the next `after` for newer ones.",
   additions: z.object({}),
   hidden: ["states"],
   async call({ run }, { given }) {
