@@ -33,7 +33,7 @@ export const ACCESS: readonly Invariant[] = [
   },
   {
     name: "the history does not contradict the contract",
-    atEnd: (_world, { history }) =>
+    look: (_world, { history }) =>
       RULES.flatMap((rule) => rule(history)).map(({ rule, entries }) =>
         `${rule}: ${entries.map(({ operation, agent }) => `${operation} by ${agent}`).join(", ")}`
       ),

@@ -6,7 +6,7 @@ export class Instance {
 
   constructor(readonly name: string, readonly answer: (request: Request) => Promise<Response>) {}
 
-  /** Ends it at once: its code, its timers and its connections. What it has asked others goes on. */
+  /** Ends its code, its timers and its connections at once. What it has asked others goes on. */
   kill(): void {
     this.isAlive = false;
     for (const notice of this.whenKilled.splice(0)) notice();
