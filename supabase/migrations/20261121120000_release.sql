@@ -2038,6 +2038,7 @@ create table artifacts.artifacts (
   ended_at timestamptz,
   removed_at timestamptz,
   lost_at timestamptz,
+  metadata jsonb,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -2054,6 +2055,10 @@ create table artifacts.artifacts (
   ),
   constraint key_has_1_to_1024_bytes check (octet_length(key) between 1 and 1024),
   constraint mime_has_at_most_255_characters check (length(mime) <= 255),
+  constraint metadata_is_an_object_of_strings check (
+    jsonb_typeof(metadata) = 'object'
+    and not jsonb_path_exists(metadata, '$.* ? (@.type() != "string")')
+  ),
   constraint size_is_not_negative check (size_bytes >= 0),
   constraint ttl_is_positive check (ttl_days > 0),
   constraint state_is_known check (state in ('pending', 'committed', 'superseded', 'deleted')),
@@ -2097,6 +2102,8 @@ comment on column artifacts.artifacts.removed_at is
   'When the sweep found that the bucket has no more objects of an ended artifact.';
 comment on column artifacts.artifacts.lost_at is
   'When fsck found that Storage has lost the bytes, or has other bytes; null: neither.';
+comment on column artifacts.artifacts.metadata is
+  'What the owner registered beside the file, which never changes; null: nothing.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -2133,22 +2140,34 @@ $$;
 comment on function artifacts.current_artifact(text, text) is
   'The artifact that an agent''s `key` names now, even if it has expired; null: none.';
 
-create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+create function artifacts.content_json(artifact artifacts.artifacts) returns jsonb
 language sql
 stable
-return json_build_object(
+return jsonb_build_object(
   'artifact_id', artifact.artifact_id,
-  'agent_id', artifact.agent_id,
   'key', artifact.key,
   'mime', artifact.mime,
   'size', artifact.size_bytes,
-  'ttl_days', artifact.ttl_days,
   'sha256', artifact.sha256,
-  'state', artifact.state,
-  'created_at', agents.iso_timestamp(artifact.created_at),
-  'committed_at', agents.iso_timestamp(artifact.committed_at),
-  'expires_at', agents.iso_timestamp(artifact.expires_at)
+  'metadata', coalesce(artifact.metadata, '{}')
 );
+comment on function artifacts.content_json(artifacts.artifacts) is
+  'What everybody who may have the bytes sees of an artifact: in the artifact object, in an inbox '
+  'entry, and in the answer of /open and /fetch.';
+
+create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+language sql
+stable
+return (
+  artifacts.content_json(artifact) || jsonb_build_object(
+    'agent_id', artifact.agent_id,
+    'ttl_days', artifact.ttl_days,
+    'state', artifact.state,
+    'created_at', agents.iso_timestamp(artifact.created_at),
+    'committed_at', agents.iso_timestamp(artifact.committed_at),
+    'expires_at', agents.iso_timestamp(artifact.expires_at)
+  )
+)::json;
 comment on function artifacts.artifact_json(artifacts.artifacts) is
   'The artifact object of the wire contract.';
 
@@ -2183,6 +2202,18 @@ end
 $$;
 comment on function artifacts.refuse_lost(artifacts.artifacts) is
   'Raises artifact_lost for an artifact whose bytes Storage has lost.';
+
+create function artifacts.owner_of(artifact_id text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (select a.agent_id from artifacts.artifacts a where a.artifact_id = owner_of.artifact_id);
+end
+$$;
+comment on function artifacts.owner_of(text) is
+  'The agent that an artifact belongs to, which never changes; null: there is no such artifact.';
 
 create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
 language plpgsql
@@ -2352,6 +2383,18 @@ return case
 end;
 comment on function artifacts.tag_of_grant(artifacts.grants) is
   '{to_tag} for a grant to a tag, and {} for any other. Answers about grants include it.';
+
+create function artifacts.granted_json(given artifacts.grants) returns jsonb
+language sql
+stable
+-- Inlined.
+return jsonb_build_object(
+  'grant_id', given.grant_id,
+  'artifact_id', given.artifact_id,
+  'to_agent', given.to_agent,
+  'expires_at', agents.iso_timestamp(given.expires_at)
+) || artifacts.tag_of_grant(given);
+comment on function artifacts.granted_json(artifacts.grants) is 'What /grant answers.';
 
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
 returns table (grant_id text, grantee text, to_tag text, live_until timestamptz)
@@ -3069,7 +3112,8 @@ create function public.agent_api_register_artifact(
   ttl_days integer,
   quota_bytes bigint,
   max_pending integer,
-  max_artifacts integer default 100000
+  max_artifacts integer default 100000,
+  metadata jsonb default null
 ) returns json
 language plpgsql
 volatile
@@ -3090,14 +3134,17 @@ begin
     agent_api_register_artifact.max_pending, agent_api_register_artifact.max_artifacts
   );
 
-  insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days)
+  insert into artifacts.artifacts (
+    artifact_id, agent_id, key, mime, size_bytes, ttl_days, metadata
+  )
   values (
     agent_api_register_artifact.artifact_id,
     agent_api_register_artifact.agent_id,
     agent_api_register_artifact.key,
     agent_api_register_artifact.mime,
     agent_api_register_artifact.size,
-    agent_api_register_artifact.ttl_days
+    agent_api_register_artifact.ttl_days,
+    nullif(agent_api_register_artifact.metadata, '{}')
   )
   returning * into registered;
   if may_be_enrolled then
@@ -3115,7 +3162,7 @@ begin
 end
 $$;
 comment on function public.agent_api_register_artifact(
-  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer
+  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer, jsonb
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
   'what the agent''s artifacts may hold together, including surplus uploads (0: no quota), unless '
@@ -4028,6 +4075,145 @@ comment on function public.agent_api_return_download(text) is
   'Takes back the count of a download whose answer could not be given. Needs no authentication: '
   'the download was allowed, and nobody else can call this.';
 
+-- schemas/artifacts/grants/hand_overs.sql
+
+-- What a giver said about a grant beyond access: what the file is for, what it answers, and how the
+-- work on it is handed out.
+
+create table artifacts.hand_overs (
+  grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
+  from_agent agents.agent_id not null,
+  note text,
+  reply_to text collate "C",
+  is_shared boolean not null default false,
+  max_attempts integer not null default 5,
+  idempotency_key text collate "C",
+  handed_over_at timestamptz not null default clock_timestamp(),
+
+  constraint note_is_1_to_2000_characters check (length(note) between 1 and 2000),
+  constraint reply_to_is_a_grant_id check (length(reply_to) = 38 and reply_to ~ '^grant_[0-9a-f]*$'),
+  constraint max_attempts_is_1_to_100 check (max_attempts between 1 and 100),
+  constraint idempotency_key_is_well_formed check (
+    length(idempotency_key) <= 64 and idempotency_key ~ '^[A-Za-z0-9_-]+$'
+  )
+);
+comment on table artifacts.hand_overs is
+  'One row per grant that was given with a note, as an answer, with an idempotency key, to one '
+  'agent of a tag, or with its own max_attempts. Any other grant has no row, so that giving it '
+  'costs no more than access.';
+comment on column artifacts.hand_overs.from_agent is 'The giver, as in artifacts.grants.';
+comment on column artifacts.hand_overs.note is 'The giver''s words, for the grantee.';
+comment on column artifacts.hand_overs.reply_to is
+  'The grant that this one answers. Its row may have been deleted since.';
+comment on column artifacts.hand_overs.is_shared is
+  'Whether exactly one agent of the tag works on it (`deliver: one`).';
+comment on column artifacts.hand_overs.max_attempts is
+  'After how many attempts its task is parked.';
+
+comment on column artifacts.hand_overs.idempotency_key is
+  'The giver''s name of the request. For 24 hours, the same request makes no second grant.';
+comment on column artifacts.hand_overs.handed_over_at is 'When the grant was given.';
+
+-- Finds a repeated request, and everything that an agent said.
+create index hand_overs_by_giver on artifacts.hand_overs (from_agent, idempotency_key, handed_over_at);
+
+create function artifacts.hand_over_of(grant_id text)
+returns table (note text, reply_to text, is_shared boolean, max_attempts integer)
+language sql
+stable
+-- Always returns one row. An SQL-standard body is inlined.
+begin atomic
+  select h.note, h.reply_to, coalesce(h.is_shared, false), coalesce(h.max_attempts, 5)
+  from (values (hand_over_of.grant_id collate "C")) g (grant_id)
+  left join artifacts.hand_overs h on h.grant_id = g.grant_id;
+end;
+comment on function artifacts.hand_over_of(text) is
+  'What the giver said about a grant, or the defaults.';
+
+create function artifacts.delivery(is_shared boolean) returns text
+language sql
+immutable
+-- Inlined.
+return case when is_shared then 'one' else 'each' end;
+comment on function artifacts.delivery(boolean) is '`deliver` on the wire.';
+
+create function artifacts.has_grant_of(agent_id text, grant_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from artifacts.grants g
+    where g.grant_id = has_grant_of.grant_id
+      and (
+        g.from_agent = has_grant_of.agent_id
+        or g.to_agent = has_grant_of.agent_id
+        or g.to_tag in (select t.tag from agents.agent_tags t where t.agent_id = has_grant_of.agent_id)
+      )
+  );
+end
+$$;
+comment on function artifacts.has_grant_of(text, text) is
+  'Whether an agent gave a grant, or received it by its name or a tag. It may have ended.';
+
+create function artifacts.repeated_grant(
+  from_agent text,
+  idempotency_key text,
+  artifact_id text,
+  grantee text,
+  expires_at timestamptz,
+  max_downloads integer,
+  note text,
+  reply_to text,
+  is_shared boolean,
+  max_attempts integer
+) returns jsonb
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  found_id text;
+  earlier artifacts.grants;
+  said artifacts.hand_overs;
+begin
+  -- Of requests with one key, the first makes the grant, and the others wait for it.
+  perform pg_advisory_xact_lock(
+    hashtextextended('grant ' || repeated_grant.idempotency_key || ' of ' || repeated_grant.from_agent, 0)
+  );
+  select h.grant_id into found_id
+  from artifacts.hand_overs h
+  where h.from_agent = repeated_grant.from_agent
+    and h.idempotency_key = repeated_grant.idempotency_key
+    and h.handed_over_at > clock_timestamp() - interval '24 hours'
+  order by h.from_agent desc, h.idempotency_key desc, h.handed_over_at desc
+  limit 1;
+  if not found then
+    return null;
+  end if;
+  select g.* into earlier from artifacts.grants g where g.grant_id = found_id;
+  select h.* into said from artifacts.hand_overs h where h.grant_id = found_id;
+  if (
+    earlier.artifact_id, earlier.grantee, earlier.expires_at, said.note, said.reply_to, said.is_shared, said.max_attempts,
+    (select d.max_downloads from artifacts.grant_downloads d where d.grant_id = found_id)
+  ) is distinct from (
+    repeated_grant.artifact_id, repeated_grant.grantee, repeated_grant.expires_at, repeated_grant.note,
+    repeated_grant.reply_to, repeated_grant.is_shared, repeated_grant.max_attempts, repeated_grant.max_downloads
+  ) then
+    raise sqlstate 'PT409' using message = 'idempotency_conflict';
+  end if;
+  return artifacts.granted_json(earlier) || jsonb '{"repeated": true}';
+end
+$$;
+comment on function artifacts.repeated_grant(
+  text, text, text, text, timestamptz, integer, text, text, boolean, integer
+) is
+  'What the same request with this idempotency key made within the last 24 hours; null: nothing, '
+  'and until the end of the transaction nobody else makes it. Raises idempotency_conflict if the '
+  'key was used for another request.';
+
 -- schemas/artifacts/grants/granting.sql
 
 -- Giving access, and taking it away.
@@ -4091,7 +4277,12 @@ create function public.agent_api_grant_artifact(
   max_live_grants integer,
   max_ended_grants integer default 10000,
   max_downloads integer default null,
-  to_tag text default null
+  to_tag text default null,
+  note text default null,
+  reply_to text default null,
+  is_shared boolean default false,
+  max_attempts integer default null,
+  idempotency_key text default null
 ) returns json
 language plpgsql
 volatile
@@ -4099,13 +4290,31 @@ security invoker
 set search_path = ''
 as $$
 declare
+  attempts constant integer := coalesce(agent_api_grant_artifact.max_attempts, 5);
   caller_agent text;
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
-  answer json;
+  answer jsonb;
 begin
   caller_agent := agents.admit(agent_api_grant_artifact.caller);
+  if agent_api_grant_artifact.idempotency_key is not null then
+    answer := artifacts.repeated_grant(
+      coalesce(caller_agent, artifacts.owner_of(agent_api_grant_artifact.artifact_id)),
+      agent_api_grant_artifact.idempotency_key,
+      agent_api_grant_artifact.artifact_id,
+      artifacts.grantee(agent_api_grant_artifact.to_agent, agent_api_grant_artifact.to_tag),
+      agent_api_grant_artifact.expires_at,
+      agent_api_grant_artifact.max_downloads,
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.is_shared,
+      attempts
+    );
+    if answer is not null then
+      return answer;
+    end if;
+  end if;
   artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_grant_artifact.artifact_id);
   perform artifacts.refuse_ended(artifact);
   if artifact.state = 'pending' then
@@ -4116,6 +4325,12 @@ begin
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  if agent_api_grant_artifact.reply_to is not null
+    and not artifacts.has_grant_of(artifact.agent_id, agent_api_grant_artifact.reply_to)
+  then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
   end if;
 
   -- The count is exact, because the artifact is locked.
@@ -4144,6 +4359,27 @@ begin
     insert into artifacts.grant_downloads (grant_id, max_downloads)
     values (granted.grant_id, agent_api_grant_artifact.max_downloads);
   end if;
+  if agent_api_grant_artifact.is_shared
+    or coalesce(
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.idempotency_key,
+      agent_api_grant_artifact.max_attempts::text
+    ) is not null
+  then
+    insert into artifacts.hand_overs (
+      grant_id, from_agent, note, reply_to, is_shared, max_attempts, idempotency_key
+    )
+    values (
+      granted.grant_id,
+      granted.from_agent,
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.is_shared,
+      attempts,
+      agent_api_grant_artifact.idempotency_key
+    );
+  end if;
   perform artifacts.forget_surplus_grants(granted.from_agent, agent_api_grant_artifact.max_ended_grants);
 
   perform agents.record_event(
@@ -4157,26 +4393,20 @@ begin
     )),
     granted.from_agent
   );
-  answer := json_build_object(
-    'grant_id', granted.grant_id,
-    'artifact_id', granted.artifact_id,
-    'to_agent', granted.to_agent,
-    'expires_at', agents.iso_timestamp(granted.expires_at)
-  );
-  if granted.to_tag is not null then
-    answer := answer::jsonb || artifacts.tag_of_grant(granted);
-  end if;
-  return answer;
+  return artifacts.granted_json(granted);
 end
 $$;
 comment on function public.agent_api_grant_artifact(
-  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text, text, text, boolean,
+  integer, text
 ) is
   'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
   'artifact until expires_at, for max_downloads downloads together (null: any number). Of the '
   'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
-  'Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request, '
-  'limit_exceeded.';
+  'is_shared: exactly one agent of the tag works on it. With an idempotency_key that the owner '
+  'used for the same request within the last 24 hours, returns the grant of that request, and '
+  'repeated. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'invalid_request, limit_exceeded, grant_not_found (reply_to), idempotency_conflict.';
 
 create function public.agent_api_revoke_grants(
   caller jsonb,
@@ -4727,16 +4957,15 @@ begin
     'grants', (
       select coalesce(
         json_agg(
-          json_build_object(
+          artifacts.content_json(a) || jsonb_build_object(
             'grant_id', g.grant_id,
-            'artifact_id', a.artifact_id,
             'from_agent', g.from_agent,
-            'key', a.key,
-            'mime', a.mime,
-            'size', a.size_bytes,
-            'sha256', a.sha256,
             'granted_at', agents.iso_timestamp(g.granted_at),
-            'expires_at', agents.iso_timestamp(g.expires_at)
+            'expires_at', agents.iso_timestamp(g.expires_at),
+            'note', h.note,
+            'reply_to', h.reply_to,
+            'deliver', artifacts.delivery(h.is_shared),
+            'superseded', a.state = 'superseded'
           )
           order by p.granted_at desc, p.grant_id desc
         ),
@@ -4749,6 +4978,7 @@ begin
       cross join lateral (
         select * from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
       ) a
+      cross join artifacts.hand_over_of(p.grant_id) h
     ),
     'next_cursor', case
       when (select count(*) from live) > agent_api_list_inbox.max_entries
@@ -6355,12 +6585,7 @@ stable
 set search_path = ''
 as $$
 begin
-  return json_build_object(
-    'artifact_id', artifact.artifact_id,
-    'key', artifact.key,
-    'mime', artifact.mime,
-    'size', artifact.size_bytes,
-    'sha256', artifact.sha256,
+  return artifacts.content_json(artifact) || jsonb_build_object(
     'counted_grant_id', counted_grant_id,
     'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
     'window_seconds', greatest(
@@ -13697,6 +13922,10 @@ as $$
       )
       + (select count(*) from agents.changed_things t where t.actor = name)
       + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
+      + (
+        select count(*)
+        from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
+      )
       + (select count(*) from artifacts.totals t where t.agent_id = name)
       + (select count(*) from artifacts.agent_limits l where l.agent_id = name)
       + (select count(*) from mesh.declined_requests d where name in (d.from_agent, d.to_agent))
@@ -13835,10 +14064,18 @@ begin
   delete from artifacts.grants g where g.grant_id = any (grant_ids);
   get diagnostics erased = row_count;
   most := greatest(most, erased);
+  -- The agent's own words. As a rule, its grants have just taken them along.
+  delete from artifacts.hand_overs h
+  where h.grant_id = any (array(
+    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
+  ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
-  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null
+  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null,
+    metadata = null
   where a.artifact_id = any (array(
     select e.artifact_id
     from artifacts.artifacts e
@@ -14981,6 +15218,8 @@ exception when undefined_table or invalid_schema_name or insufficient_privilege 
   return null;
 end
 $$;
+comment on function agents.recorded_migrations() is
+  'The migrations on record: [{version, name, digest}], or null if the records cannot be read.';
 
 create function public.agent_api_describe_schema() returns json
 language sql
@@ -17344,6 +17583,7 @@ grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
 grant select, insert, update on artifacts.grant_downloads to service_role;
+grant select, insert, delete on artifacts.hand_overs to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
 grant select, insert, update, delete on artifacts.enrolment_totals to service_role;
@@ -17393,6 +17633,7 @@ alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
 alter table artifacts.grant_downloads enable row level security;
+alter table artifacts.hand_overs enable row level security;
 alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.enrolment_totals enable row level security;
@@ -17438,8 +17679,8 @@ exception when insufficient_privilege then
 end
 $$;
 
--- Ours in `public` begin with agent_api_; each is in one of two lists, and none is overloaded.
--- pg_restore may let everybody execute functions, so the operator can call this again.
+-- Ours in `public` begin with agent_api_. pg_restore may let everybody execute functions, so the
+-- operator can call this again.
 create function agents.close_functions() returns integer
 language plpgsql
 volatile
@@ -17447,102 +17688,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  operation regproc;
+  operation record;
   open_count integer := 0;
-  -- Functions that are called for agents, or that only read. A call that waits for a lock holds a
-  -- connection that others need. So these give up after a second (55P03), and the caller is told to
-  -- retry.
-  impatient constant regproc[] := array[
-    'public.agent_api_describe_caller',
-    'public.agent_api_check_operator',
-    'public.agent_api_check_health',
-    'public.agent_api_check_bucket',
-    'public.agent_api_list_artifacts',
-    'public.agent_api_delete_artifact',
-    'public.agent_api_register_artifact',
-    'public.agent_api_discard_registration',
-    'public.agent_api_begin_commit',
-    'public.agent_api_leave_move',
-    'public.agent_api_save_commit_progress',
-    'public.agent_api_finish_commit',
-    'public.agent_api_release_commit',
-    'public.agent_api_grant_artifact',
-    'public.agent_api_revoke_grants',
-    'public.agent_api_block_sender',
-    'public.agent_api_unblock_sender',
-    'public.agent_api_list_inbox',
-    'public.agent_api_list_grants',
-    'public.agent_api_redeem_grant_token',
-    'public.agent_api_check_grant_token',
-    'public.agent_api_return_download',
-    'public.agent_api_open_artifact',
-    'public.agent_api_list_artifacts_without_bytes',
-    'public.agent_api_list_objects_without_artifact',
-    'public.agent_api_count_archived_versions',
-    'public.agent_api_list_shares_of_artifacts',
-    'public.agent_api_list_shares_of_grants',
-    'public.agent_api_list_totals',
-    'public.agent_api_list_wrong_totals',
-    'public.agent_api_list_sealed_artifacts',
-    'public.agent_api_check_project_totals',
-    'public.agent_api_record_heartbeat',
-    'public.agent_api_read_heartbeat',
-    'public.agent_api_read_relay_name',
-    'public.agent_api_remove_peer',
-    'public.agent_api_put_rule',
-    'public.agent_api_revoke_rule',
-    'public.agent_api_store_psks',
-    'public.agent_api_rotate_psk',
-    'public.agent_api_list_psks_to_reencrypt',
-    'public.agent_api_register_peer',
-    'public.agent_api_read_netmap',
-    'public.agent_api_read_wg_config',
-    'public.agent_api_list_events',
-    'public.agent_api_find_changes',
-    'public.agent_api_begin_wait',
-    'public.agent_api_read_news',
-    'public.agent_api_record_usage',
-    'public.agent_api_read_artifacts_metrics',
-    'public.agent_api_read_mesh_metrics',
-    'public.agent_api_find_events',
-    'public.agent_api_find_artifacts_named',
-    'public.agent_api_read_artifact',
-    'public.agent_api_find_artifact_of_grant',
-    'public.agent_api_find_agent_of_key',
-    'public.agent_api_count_mentions',
-    'public.agent_api_check_erasure',
-    'public.agent_api_list_agents',
-    'public.agent_api_read_agent',
-    'public.agent_api_read_ways',
-    'public.agent_api_list_usage',
-    'public.agent_api_list_busiest',
-    'public.agent_api_list_refusals',
-    'public.agent_api_list_newest_refusals',
-    'public.agent_api_list_all_grants',
-    'public.agent_api_list_peers',
-    'public.agent_api_list_mesh_rules',
-    'public.agent_api_check_mesh',
-    'public.agent_api_list_paths',
-    'public.agent_api_plan_policy',
-    'public.agent_api_read_policy',
-    'public.agent_api_inspect_deployment',
-    'public.agent_api_describe_schema',
-    'public.agent_api_find_restore_signs',
-    'public.agent_api_read_project',
-    'public.agent_api_find_lost_events',
-    'public.agent_api_find_hashed_names',
-    'public.agent_api_list_live_keys',
-    'public.agent_api_list_enrolments',
-    'public.agent_api_list_full_enrolments',
-    'public.agent_api_count_use_of_enrolments',
-    'public.agent_api_list_trusts',
-    'public.agent_api_enrol_with_key',
-    'public.agent_api_enrol_with_token',
-    'public.agent_api_refuse_token',
-    'public.agent_api_note_first_use',
-    'public.agent_api_leave'
-  ]::regproc[];
   -- Functions that only the operator calls. They may wait as long as the project lets a call last.
+  -- A call that waits for a lock holds a connection that others need. So every other function gives
+  -- up after a second (55P03), and the caller is told to retry.
   patient constant regproc[] := array[
     'public.agent_api_create_agent_key',
     'public.agent_api_create_agent_keys',
@@ -17584,19 +17734,21 @@ declare
     'public.agent_api_repair_project_totals'
   ]::regproc[];
 begin
-  foreach operation in array impatient || patient loop
+  for operation in
+    select f.oid, f.oid::regprocedure as name, f.provolatile
+    from pg_catalog.pg_proc f
+    where f.pronamespace = 'public'::regnamespace and starts_with(f.proname, 'agent_api_')
+  loop
     open_count := open_count + case
-      when has_function_privilege('anon', operation, 'execute')
-        or has_function_privilege('authenticated', operation, 'execute')
+      when has_function_privilege('anon', operation.oid, 'execute')
+        or has_function_privilege('authenticated', operation.oid, 'execute')
       then 1 else 0
     end;
-    execute format('revoke all on function %s from public, anon, authenticated', operation);
-    execute format('grant execute on function %s to service_role', operation);
+    execute format('revoke all on function %s from public, anon, authenticated', operation.name);
+    execute format('grant execute on function %s to service_role', operation.name);
     -- A function that is not volatile takes no lock that another could hold against it.
-    if operation = any (impatient)
-      and (select f.provolatile from pg_catalog.pg_proc f where f.oid = operation) = 'v'
-    then
-      execute format('alter function %s set lock_timeout = %L', operation, '1s');
+    if operation.provolatile = 'v' and operation.oid <> all (patient) then
+      execute format('alter function %s set lock_timeout = %L', operation.name, '1s');
     end if;
   end loop;
   return open_count;

@@ -73,6 +73,12 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
       valid: ["7"],
       invalid: ["0", "366"],
     },
+    metadata: {
+      rule:
+        "an object of at most 32 texts. A name is 1 to 64 of the characters `a-z 0-9 _ . -`; the first is a letter or a digit. A text has at most 1024 bytes of UTF-8; names and texts together have at most 8192.",
+      valid: ["{}", '{"ticket": "PLAN-17", "stage": "draft"}'],
+      invalid: ['{"Ticket": "PLAN-17"}', '{"pages": 12}', "[]"],
+    },
     sha256: {
       rule: "64 hex digits, in upper or lower case.",
       valid: ["b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"],
@@ -112,6 +118,27 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
       rule: "a whole number from {minimum} to {maximum}.",
       valid: ["1"],
       invalid: ["0", "1001"],
+    },
+    note: {
+      rule: "1 to 2000 characters. No control characters but newline and tab.",
+      valid: ["Build this plan, please."],
+      invalid: ['""', '"a\\u0007b"'],
+    },
+    reply_to: "artifact_id",
+    deliver: {
+      rule: "{choices}, by default `each`. `one` needs `to_tag`.",
+      valid: ["each"],
+      invalid: ["all"],
+    },
+    max_attempts: {
+      rule: "a whole number from {minimum} to {maximum}, by default 5.",
+      valid: ["1"],
+      invalid: ["0", "101"],
+    },
+    idempotency_key: {
+      rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
+      valid: ["plan-17"],
+      invalid: ['""', "plan 17"],
     },
     max_size: {
       rule: "a whole number of bytes, at least {minimum}.",

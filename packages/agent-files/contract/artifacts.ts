@@ -88,18 +88,22 @@ export interface components {
     RegisteredArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description `pending` until it is committed.
        * @enum {string}
@@ -164,6 +168,7 @@ export interface components {
           | "network_full"
           | "quota_exceeded"
           | "limit_exceeded"
+          | "idempotency_conflict"
           | "artifact_expired"
           | "artifact_lost"
           | "grant_expired"
@@ -192,18 +197,22 @@ export interface components {
     Artifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description `pending` until it is committed; `superseded` after its agent has committed another file under the same name.
        * @enum {string}
@@ -222,18 +231,22 @@ export interface components {
     VerifyingArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description Send the same request again.
        * @constant
@@ -265,8 +278,13 @@ export interface components {
        * @description When the grant expires.
        */
       expires_at: string;
-      /** @description For /fetch and for the link /d/<token>. Anyone who has it can download the file. It is never shown again. */
-      token: string;
+      /** @description For /fetch and for the link /d/<token>. Anyone who has it can download the file. It is never shown again: null if the answer is `repeated`. */
+      token: string | null;
+      /**
+       * @description An earlier request with this `idempotency_key` made the grant. Its token stays valid. Missing: this request made it.
+       * @constant
+       */
+      repeated?: true;
     };
     Download: {
       /**
@@ -289,6 +307,10 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
     };
     GivenGrant: {
       /** @description Identifies the grant. Nobody gets access by knowing it. */
@@ -317,12 +339,8 @@ export interface components {
       downloads: number;
     };
     InboxEntry: {
-      /** @description Identifies the grant. Nobody gets access by knowing it. */
-      grant_id: string;
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that gave the grant. */
-      from_agent: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
@@ -331,6 +349,14 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Identifies the grant. Nobody gets access by knowing it. */
+      grant_id: string;
+      /** @description The agent that gave the grant. */
+      from_agent: string;
       /**
        * Format: date-time
        * @description When it was granted.
@@ -341,22 +367,37 @@ export interface components {
        * @description When the grant expires.
        */
       expires_at: string;
+      /** @description What the giver says about it; null: nothing. */
+      note?: string | null;
+      /** @description The grant that this one answers; null: none. */
+      reply_to?: string | null;
+      /**
+       * @description `one`: exactly one agent of the tag works on it.
+       * @enum {string}
+       */
+      deliver?: "each" | "one";
+      /** @description Whether the agent has committed another file under the same name since. */
+      superseded?: boolean;
     };
     DeletedArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that owns the artifact. */
-      agent_id: string;
       /** @description The file's name. */
       key: string;
       /** @description The file's media type. */
       mime: string;
       /** @description The file's size in bytes. */
       size: number;
-      /** @description How many days the artifact lasts after its commit. */
-      ttl_days: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description The agent that owns the artifact. */
+      agent_id: string;
+      /** @description How many days the artifact lasts after its commit. */
+      ttl_days: number;
       /**
        * @description It was deleted.
        * @constant
@@ -481,6 +522,10 @@ export interface operations {
           size: number;
           /** @description How many days to keep the file after its commit. */
           ttl_days: number;
+          /** @description Texts by name, which are shown with the file and never change. */
+          metadata?: {
+            [key: string]: string;
+          };
         };
       };
     };
@@ -536,6 +581,19 @@ export interface operations {
           expires_at: string;
           /** @description How many downloads to allow, of all together. Default: any number. */
           max_downloads?: number;
+          /** @description What the file is for. */
+          note?: string;
+          /** @description A grant that the caller gave or received, and that this one answers. */
+          reply_to?: string;
+          /**
+           * @description With `to_tag`: `one` if exactly one of the agents is to work on it. Default: `each` of them.
+           * @enum {string}
+           */
+          deliver?: "each" | "one";
+          /** @description After how many failed attempts its task is parked. Default: 5. */
+          max_attempts?: number;
+          /** @description For 24 hours, the same request with this key makes no second grant. */
+          idempotency_key?: string;
         };
       };
     };

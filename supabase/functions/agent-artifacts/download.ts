@@ -4,7 +4,7 @@ import type { Platform } from "../_shared/operations/operation.ts";
 import { publicUrl } from "../_shared/request/reading/public_origin.ts";
 import type { CallerArgument } from "../_shared/identity/callers/caller.ts";
 import { sha256Hex } from "../_shared/identity/secrets.ts";
-import { sentArtifactId, sentExpiry, sentKey, sentMime, sentSha256, sentSize } from "./fields.ts";
+import { content, sentExpiry } from "./fields.ts";
 import type { ArtifactsSettings } from "./settings.ts";
 import { createObjectStore } from "./storage/object_store.ts";
 
@@ -21,11 +21,7 @@ export const download = z.object({
     description: "When `url` stops working.",
     examples: ["2026-01-31T09:31:00.000Z"],
   }),
-  artifact_id: sentArtifactId,
-  key: sentKey,
-  mime: sentMime,
-  size: sentSize,
-  sha256: sentSha256,
+  ...content,
 }).meta({ id: "Download" });
 
 /** What the SQL functions behind /fetch and /open return. */

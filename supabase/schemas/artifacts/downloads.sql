@@ -11,12 +11,7 @@ stable
 set search_path = ''
 as $$
 begin
-  return json_build_object(
-    'artifact_id', artifact.artifact_id,
-    'key', artifact.key,
-    'mime', artifact.mime,
-    'size', artifact.size_bytes,
-    'sha256', artifact.sha256,
+  return artifacts.content_json(artifact) || jsonb_build_object(
     'counted_grant_id', counted_grant_id,
     'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
     'window_seconds', greatest(

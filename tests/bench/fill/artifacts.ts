@@ -12,6 +12,7 @@ import {
   TAGS,
 } from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";
+import { fillTasks } from "./tasks.ts";
 
 const LIVE_GRANTS = 10;
 const READER_GRANTS = 50;
@@ -29,6 +30,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillBlockedSenders(sql, artifacts),
   ]);
   await fillDownloads(sql);
+  await fillTasks(sql);
   await sql`analyze artifacts.artifacts, artifacts.grants, artifacts.grant_downloads`;
   await sql`
     insert into artifacts.totals

@@ -132,9 +132,14 @@ artifactTest(
         from_agent: artifact.agent_id,
         key: artifact.key,
         mime: artifact.mime,
+        metadata: {},
         size: artifact.size,
         sha256: artifact.sha256,
         expires_at,
+        note: null,
+        reply_to: null,
+        deliver: "each",
+        superseded: false,
       });
     }
   },

@@ -11,8 +11,20 @@ export const register: ArtifactsCard = {
       as: agent,
       body: { agent_id: agent.id, key: "a/b.txt", mime: "text/plain", size: 5, ttl_days: 7 },
     },
+    {
+      as: agent,
+      body: {
+        ...{ agent_id: agent.id, key: "a/c.txt", mime: "text/plain", size: 5, ttl_days: 7 },
+        metadata: { ticket: "PLAN-17" },
+      },
+    },
   ],
-  tool: { name: "put", requiresOthers: true, effect: "renews" },
+  tool: {
+    name: "put",
+    hides: ["agent_id", "metadata"],
+    requiresOthers: true,
+    effect: "renews",
+  },
   afterRestore: "not listed: is repeated, or counts",
   faults: [
     {

@@ -162,7 +162,7 @@ export class Forwarder implements PathTunnel {
       endpoint: port.way && withoutStranger(port.way),
       handshakeAt: port.handshakeAt,
       // Only the kernel knows whether the peer answers, and it starts another handshake by itself.
-      unansweredFor: null,
+      ...{ unansweredFor: null, silentFor: null },
       receivedBytes: port.receivedBytes,
       sentBytes: port.sentBytes,
     }));

@@ -13,6 +13,12 @@ const WAITS_WHILE_DOWN = [1500, 3000];
 const WAITS_WHILE_UP = [4, 8, 16, 30, 60, 120, 300, 600].map((seconds) => seconds * 1000);
 
 /**
+ * How often a peer's new endpoints are tried when it is no longer at any of its endpoints. Behind
+ * some routers it never was, and cannot be reached there.
+ */
+const MOST_TRIES_OF_NEWS = 3;
+
+/**
  * How many milliseconds later the side with the greater public key tries; half of that for a silent
  * peer. If both sides started handshakes at the same moment, each would end the session before, and
  * lose its packets in flight.
@@ -26,8 +32,17 @@ const SECOND_TURN = 2000;
  */
 const SILENCES = [4000, 6000, 9000, 12_000];
 
+/**
+ * Two persistent keepalives, and their time on the way. A peer that is silent for longer has lost
+ * the session, for example because its program has started again, or is unreachable. One that sends
+ * no keepalives answers the first try.
+ */
+const KEEPALIVES = 52_000;
+
 interface State {
   candidates: readonly Endpoint[];
+  /** The candidates that were not there before, and were not tried since. */
+  news: readonly Endpoint[];
   /** What the attempts depend on. When it changes, they start again. */
   situation: string;
   tries: number;
@@ -73,6 +88,7 @@ export class Improver {
       if (known !== undefined && nameOf(known.candidates) === nameOf(endpoints)) continue;
       this.#states.set(publicKey, {
         candidates: endpoints,
+        news: known === undefined ? [] : newsOf(endpoints, known),
         situation: "",
         tries: 0,
         nextAt: 0,
@@ -106,14 +122,13 @@ export class Improver {
     tunnel: TriedTunnel,
     { stats, state }: { readonly stats: PeerStats; readonly state: State },
   ): boolean {
-    const { endpoint, publicKey, unansweredFor } = stats;
-    if (unansweredFor === null) state.triesInSilence = 0;
-    if (unansweredFor === null || endpoint === null || !isUp(stats, this.#surroundings)) {
-      return false;
-    }
+    const { endpoint, publicKey, unansweredFor, silentFor } = stats;
+    const doubt = Math.max(unansweredFor ?? 0, (silentFor ?? 0) - KEEPALIVES);
+    if (doubt < SILENCES[0]!) state.triesInSilence = 0;
+    if (endpoint === null || !isUp(stats, this.#surroundings)) return false;
     const turn = tunnel.publicKey < publicKey ? 0 : SECOND_TURN / 2;
     const due = (SILENCES[state.triesInSilence] ?? Infinity) + turn;
-    if (unansweredFor < due) return false;
+    if (doubt < due) return false;
     const isFirst = state.triesInSilence === 0;
     const others = state.candidates.filter((way) => !isSameEndpoint(way, endpoint));
     tunnel.tryEndpoints(publicKey, isFirst ? [endpoint] : [endpoint, ...others]);
@@ -130,9 +145,14 @@ export class Improver {
     const rank = this.#ranks.rankOf(endpoint);
     const [newest] = this.#relays();
     const isLeaving = endpoint.via !== DIRECT && endpoint.via !== newest;
+    // The peer has moved, and may not know where this side is: if nobody sends, neither notices.
+    const hasMoved = state.tries < MOST_TRIES_OF_NEWS &&
+      !candidates.some((way) => isSameEndpoint(way, endpoint));
     return candidates.filter((way) => {
       if (way.via === DIRECT && this.#isUdpBlocked()) return false;
-      return this.#ranks.rankOf(way) < rank || (isLeaving && way.via === newest);
+      const isBetter = this.#ranks.rankOf(way) < rank || (isLeaving && way.via === newest);
+      const isNew = hasMoved && state.news.includes(way) && this.#ranks.rankOf(way) === rank;
+      return isBetter || isNew;
     });
   }
 
@@ -187,6 +207,13 @@ export class Improver {
   #isLost({ via }: Endpoint): boolean {
     return via !== DIRECT && !this.#relays().includes(via);
   }
+}
+
+function newsOf(endpoints: readonly Endpoint[], { candidates, news, tries }: State): Endpoint[] {
+  const known = tries === 0
+    ? candidates.filter((way) => !news.some((other) => isSameEndpoint(way, other)))
+    : candidates;
+  return endpoints.filter((way) => !known.some((other) => isSameEndpoint(way, other)));
 }
 
 function nameOf(endpoints: readonly Endpoint[]): string {

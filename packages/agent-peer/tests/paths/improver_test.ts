@@ -19,6 +19,8 @@ function improve({ own = "A", endpoint = RELAYED as Endpoint | null } = {}) {
     handshakeAt: null as number | null,
     /** The second of the first packet that is still unanswered. */
     unansweredSince: null as number | null,
+    /** The second in which the peer was last heard; null: just now. */
+    heardAt: null as number | null,
   };
   const improver = new Improver({
     surroundings: world.surroundings,
@@ -35,6 +37,7 @@ function improve({ own = "A", endpoint = RELAYED as Endpoint | null } = {}) {
     receivedBytes: 0,
     sentBytes: 0,
     unansweredFor: state.unansweredSince === null ? null : world.now - state.unansweredSince * 1000,
+    silentFor: state.heardAt === null ? 0 : world.now - state.heardAt * 1000,
   }];
   const tunnel = {
     publicKey: own,
@@ -154,6 +157,35 @@ for (
     ]);
   });
 }
+
+Deno.test("a direct peer that sends no more keepalives → the way in use after 56 s, then all", () => {
+  const { state, tried, run } = improve({ endpoint: DIRECT });
+  state.heardAt = 0;
+  run(170);
+  assert.deepEqual(tried.map(({ second }) => second), [56, 58, 61, 64]);
+  assert.deepEqual(tried.map(({ ways }) => ways), [
+    ["udp"],
+    ...Array(3).fill(["udp", "relay-1"]),
+  ]);
+});
+
+Deno.test("a direct peer registers another endpoint, and is no more at a registered one → the new one is tried three times", () => {
+  const { improver, tried, run } = improve({ endpoint: DIRECT });
+  const moved = { ...DIRECT, address: "192.0.2.3" };
+  improver.setCandidates(new Map([["M", [moved, { ...RELAYED, address: moved.address }]]]));
+  run(600);
+  assert.deepEqual(tried.map(({ second }) => second), [0, 4, 8]);
+  assert.deepEqual(tried.map(({ ways }) => ways), Array(3).fill(["udp"]));
+});
+
+Deno.test("a direct peer registers one more endpoint → nothing is tried: it is still at a registered one", () => {
+  const { improver, tried, run } = improve({ endpoint: DIRECT });
+  improver.setCandidates(
+    new Map([["M", [DIRECT, { ...DIRECT, address: "192.0.2.3" }, RELAYED]]]),
+  );
+  run(600);
+  assert.deepEqual(tried, []);
+});
 
 Deno.test("a direct peer that answers again → nothing more is tried, until it is silent again", () => {
   const { state, tried, run } = improve({ endpoint: DIRECT });

@@ -221,6 +221,21 @@ Deno.test("persistentKeepaliveSeconds → a handshake at once, then a datagram e
   assert.equal(world.sent.length - count, 4);
 });
 
+Deno.test("persistentKeepaliveSeconds on both sides → each sends a datagram every so often, whatever it receives: its router counts only what goes out", () => {
+  const world = new World();
+  const { left, right } = pairOf(world, null);
+  left.tunnel.setPeers([right.asPeer({ persistentKeepaliveSeconds: 25 })]);
+  world.advance(10 * SECOND);
+  right.tunnel.setPeers([left.asPeer({ persistentKeepaliveSeconds: 25 })]);
+  world.advance(SECOND);
+  const count = world.sent.length;
+  world.advance(100 * SECOND);
+  for (const side of [left, right]) {
+    const sent = world.sent.slice(count).filter(({ from }) => from === side.endpoint);
+    assert.equal(sent.length, 4);
+  }
+});
+
 Deno.test("nobody speaks for nine minutes → the keys are forgotten", () => {
   const { world, left, right } = connected();
   const [, , data] = world.sent;

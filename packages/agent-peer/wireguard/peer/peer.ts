@@ -146,8 +146,8 @@ export class Peer {
   }
 
   stats(): PeerStats {
-    const { unansweredFor } = this.timers;
-    return { ...this.#where.stats(), handshakeAt: this.#handshakeAt, unansweredFor };
+    const { unansweredFor, silentFor } = this.timers;
+    return { ...this.#where.stats(), handshakeAt: this.#handshakeAt, unansweredFor, silentFor };
   }
 
   destroy(): void {

@@ -30,6 +30,7 @@ export class PeerTimers {
   #needsAnotherKeepalive = false;
   #persistentKeepalive: number | null = null;
   #unansweredSince: number | null = null;
+  #heardAt: number | null = null;
 
   constructor(context: PeerContext, actions: TimerActions) {
     this.#context = context;
@@ -40,6 +41,11 @@ export class PeerTimers {
   /** For how many milliseconds nothing has come back for packets that were sent; null if it has. */
   get unansweredFor(): number | null {
     return this.#unansweredSince === null ? null : this.#now - this.#unansweredSince;
+  }
+
+  /** For how many milliseconds nothing has come; null if nothing ever has. */
+  get silentFor(): number | null {
+    return this.#heardAt === null ? null : this.#now - this.#heardAt;
   }
 
   /** Milliseconds, or null for none. A new interval sends a keepalive at once. */
@@ -68,15 +74,24 @@ export class PeerTimers {
     this.#attempts = 0;
   }
 
+  /**
+   * Only what is sent puts off the persistent keepalive. The kernel's also waits after what it
+   * receives. But many routers let datagrams in only for a while after one has gone out. And a peer
+   * that is silent in spite of its keepalives is lost.
+   */
   authenticSent(): void {
     this.#deadlines.cancel("keepalive");
-    this.#traversed();
+    if (this.#persistentKeepalive === null) return;
+    this.#deadlines.set(
+      "persistentKeepalive",
+      this.#now + this.#persistentKeepalive,
+    );
   }
 
   authenticReceived(): void {
+    this.#heardAt = this.#now;
     this.#unansweredSince = null;
     this.#deadlines.cancel("newHandshake");
-    this.#traversed();
   }
 
   dataSent(): void {
@@ -115,14 +130,6 @@ export class PeerTimers {
 
   get #now(): number {
     return this.#context.surroundings.now();
-  }
-
-  #traversed(): void {
-    if (this.#persistentKeepalive === null) return;
-    this.#deadlines.set(
-      "persistentKeepalive",
-      this.#now + this.#persistentKeepalive,
-    );
   }
 
   #retransmit(): void {

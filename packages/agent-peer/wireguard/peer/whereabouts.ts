@@ -1,7 +1,7 @@
 import { type Endpoint, isSameEndpoint } from "../surroundings.ts";
 import type { MayMove, Move } from "./context.ts";
 
-/** The figures of a peer. All except `unansweredFor` are in `wg show`, too. */
+/** The figures of a peer. All except `unansweredFor` and `silentFor` are in `wg show`, too. */
 export interface PeerStats {
   /** In the form that `wg` writes. */
   readonly publicKey: string;
@@ -14,6 +14,8 @@ export interface PeerStats {
    * peer that has nothing to send is silent for 10 s.
    */
   readonly unansweredFor: number | null;
+  /** For how many milliseconds nothing authentic has come; null if nothing ever has. */
+  readonly silentFor: number | null;
   /** The bytes of authentic datagrams that were received, and of all datagrams that were sent. */
   readonly receivedBytes: number;
   readonly sentBytes: number;
@@ -81,7 +83,7 @@ export class Whereabouts {
     }
   }
 
-  stats(): Omit<PeerStats, "handshakeAt" | "unansweredFor"> {
+  stats(): Omit<PeerStats, "handshakeAt" | "unansweredFor" | "silentFor"> {
     return {
       publicKey: this.#publicKey,
       endpoint: this.#endpoint,

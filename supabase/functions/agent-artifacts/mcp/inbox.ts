@@ -5,6 +5,15 @@ interface Entry {
   readonly grant_id: string;
   readonly sha256: string;
   readonly granted_at: string;
+  readonly note?: string | null;
+  readonly superseded?: boolean;
+  readonly reply_to?: string | null;
+  readonly deliver?: string;
+}
+
+/** The note, and whether there is a newer file: only where there is something to tell. */
+function tellingOf({ note, superseded }: Entry): object {
+  return { ...(note && { note }), ...(superseded && { superseded }) };
 }
 
 /** /inbox, with only the fields that a model needs to choose a file. */
@@ -19,7 +28,11 @@ export const inboxTool = defineTool({
       given,
     );
     // Left out: the digest is in get's command, and the order of the grants shows which is newer.
-    const shown = grants.map(({ grant_id: _, sha256: __, granted_at: ___, ...entry }) => entry);
+    const shown = grants.map((whole) => {
+      const { grant_id: _, sha256: __, granted_at: ___, ...entry } = whole;
+      const { note: ____, superseded: _____, reply_to: ______, deliver: _______, ...file } = entry;
+      return { ...file, ...tellingOf(whole) };
+    });
     return { body: { grants: shown, ...position } };
   },
 });

@@ -18,27 +18,29 @@ import {
   SENT_INBOX_POSITION,
 } from "../../_shared/operations/waiting/positions.ts";
 import {
+  content,
   CURSOR,
   nextCursor,
-  sentArtifactId,
+  sentDelivery,
   sentExpiry,
   sentGrantId,
-  sentKey,
-  sentMime,
-  sentSha256,
-  sentSize,
+  sentNote,
+  sentReplyTo,
 } from "../fields.ts";
 
 const inboxEntry = z.object({
+  ...content,
   grant_id: sentGrantId,
-  artifact_id: sentArtifactId,
   from_agent: sentAgentId.meta({ description: "The agent that gave the grant." }),
-  key: sentKey,
-  mime: sentMime,
-  size: sentSize,
-  sha256: sentSha256,
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
+  note: sentNote,
+  reply_to: sentReplyTo,
+  deliver: sentDelivery,
+  superseded: z.boolean().optional().meta({
+    description: "Whether the agent has committed another file under the same name since.",
+    examples: [false],
+  }),
 }).meta({ id: "InboxEntry" });
 
 const response = z.object({

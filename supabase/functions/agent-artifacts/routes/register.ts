@@ -9,6 +9,7 @@ import {
 import { publicUrl } from "../../_shared/request/reading/public_origin.ts";
 import { newIdentifier } from "../../_shared/identity/secrets.ts";
 import { type Artifact, artifact, key, mime, uncommitted } from "../fields.ts";
+import { metadata } from "../metadata.ts";
 import { BUCKET, incomingPath } from "../storage/object_paths.ts";
 import { createObjectStore } from "../storage/object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
@@ -53,6 +54,7 @@ export function createOperation(
       .meta({ description: "The file's size in bytes.", examples: [48_213] }),
     ttl_days: z.int().min(1).max(settings.artifactsMaxTtlDays)
       .meta({ description: "How many days to keep the file after its commit.", examples: [7] }),
+    metadata: metadata.optional(),
   });
 
   return defineOperation({

@@ -108,16 +108,15 @@ begin
     'grants', (
       select coalesce(
         json_agg(
-          json_build_object(
+          artifacts.content_json(a) || jsonb_build_object(
             'grant_id', g.grant_id,
-            'artifact_id', a.artifact_id,
             'from_agent', g.from_agent,
-            'key', a.key,
-            'mime', a.mime,
-            'size', a.size_bytes,
-            'sha256', a.sha256,
             'granted_at', agents.iso_timestamp(g.granted_at),
-            'expires_at', agents.iso_timestamp(g.expires_at)
+            'expires_at', agents.iso_timestamp(g.expires_at),
+            'note', h.note,
+            'reply_to', h.reply_to,
+            'deliver', artifacts.delivery(h.is_shared),
+            'superseded', a.state = 'superseded'
           )
           order by p.granted_at desc, p.grant_id desc
         ),
@@ -130,6 +129,7 @@ begin
       cross join lateral (
         select * from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
       ) a
+      cross join artifacts.hand_over_of(p.grant_id) h
     ),
     'next_cursor', case
       when (select count(*) from live) > agent_api_list_inbox.max_entries

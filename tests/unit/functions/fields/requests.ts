@@ -31,6 +31,7 @@ export interface FieldSchema {
   readonly items?: FieldSchema;
   readonly properties?: Readonly<Record<string, FieldSchema>>;
   readonly additionalProperties?: unknown;
+  readonly propertyNames?: FieldSchema;
 }
 
 export interface Field {
