@@ -36,6 +36,7 @@ declare
     'public.agent_api_check_health',
     'public.agent_api_check_bucket',
     'public.agent_api_list_artifacts',
+    'public.agent_api_list_versions',
     'public.agent_api_delete_artifact',
     'public.agent_api_register_artifact',
     'public.agent_api_discard_registration',

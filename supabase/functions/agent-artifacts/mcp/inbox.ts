@@ -5,6 +5,7 @@ interface Entry {
   readonly grant_id: string;
   readonly sha256: string;
   readonly granted_at: string;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** /inbox, with only the fields that a model needs to choose a file. */
@@ -19,7 +20,9 @@ export const inboxTool = defineTool({
       given,
     );
     // Left out: the digest is in get's command, and the order of the grants shows which is newer.
-    const shown = grants.map(({ grant_id: _, sha256: __, granted_at: ___, ...entry }) => entry);
+    const shown = grants.map((
+      { grant_id: _, sha256: __, granted_at: ___, metadata = {}, ...entry },
+    ) => ({ ...entry, ...(Object.keys(metadata).length > 0 && { metadata }) }));
     return { body: { grants: shown, ...position } };
   },
 });
