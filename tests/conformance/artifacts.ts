@@ -38,7 +38,9 @@ export interface Registered extends Artifact {
 
 export interface Grant {
   readonly grant_id: string;
+  /** Null only if it is `repeated`. */
   readonly token: string;
+  readonly repeated?: true;
   readonly artifact_id: string;
   readonly to_agent: string | null;
   readonly to_tag?: string;
@@ -68,10 +70,14 @@ export interface Download {
   readonly sha256: string;
 }
 
-export interface InboxEntry extends Omit<Download, "url"> {
-  readonly grant_id: string;
-  readonly from_agent: string;
-  readonly granted_at: string;
+export interface InboxEntry
+  extends
+    Omit<Download, "url">,
+    Readonly<Record<"grant_id" | "from_agent" | "granted_at", string>> {
+  readonly note: string | null;
+  readonly reply_to: string | null;
+  readonly deliver: string;
+  readonly superseded: boolean;
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
@@ -199,9 +205,9 @@ export async function publish(agent: Agent, publication: Publication = {}): Prom
  */
 interface GrantTerms {
   readonly to?: Agent;
-  readonly to_tag?: unknown;
   readonly expires_at?: unknown;
-  readonly max_downloads?: unknown;
+  /** The other fields of the operation. */
+  readonly [field: string]: unknown;
 }
 
 /** Grants `artifact`; anything but 200 fails the test. */
@@ -219,9 +225,9 @@ export async function grant(
 export function tryGrant(
   as: Sender,
   { artifact_id }: Identified,
-  { to, to_tag, expires_at = secondsFromNow(600), max_downloads }: GrantTerms,
+  { to, expires_at = secondsFromNow(600), ...terms }: GrantTerms,
 ): Promise<Answer<Grant>> {
-  const body = { artifact_id, to_agent: to?.id, to_tag, expires_at, max_downloads };
+  const body = { artifact_id, to_agent: to?.id, expires_at, ...terms };
   return post<Grant>("/agent-artifacts/grant", { as, body });
 }
 

@@ -135,6 +135,27 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
       valid: ["1"],
       invalid: ["0", "1001"],
     },
+    note: {
+      rule: "1 to 2000 characters. No control characters but newline and tab.",
+      valid: ["Build this plan, please."],
+      invalid: ['""', '"a\\u0007b"'],
+    },
+    reply_to: "artifact_id",
+    deliver: {
+      rule: "{choices}, by default `each`. `one` needs `to_tag`.",
+      valid: ["each"],
+      invalid: ["all"],
+    },
+    max_attempts: {
+      rule: "a whole number from {minimum} to {maximum}, by default 5.",
+      valid: ["1"],
+      invalid: ["0", "101"],
+    },
+    idempotency_key: {
+      rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
+      valid: ["plan-17"],
+      invalid: ['""', "plan 17"],
+    },
     max_size: {
       rule: "a whole number of bytes, at least {minimum}.",
       valid: ["0"],

@@ -52,9 +52,9 @@ Deno.test("link() → a URL without a key that leads to the bytes, as often as i
   assert.equal(to_agent, null);
   assert.equal(url, `${SUPABASE_URL}/functions/v1/agent-artifacts/d/${token}`);
   assert.equal(await (await fetch(url)).text(), "how");
-  assert.equal(new TextDecoder().decode(await bytesIn((await files.get(token)).body)), "how");
+  assert.equal(new TextDecoder().decode(await bytesIn((await files.get(token!)).body)), "how");
   const usedUp = { code: "grant_used_up", status: 410, retryable: false };
-  await assert.rejects(files.get(token), usedUp);
+  await assert.rejects(files.get(token!), usedUp);
   assert.equal((await fetch(url).then((response) => response.json())).error.code, usedUp.code);
   const [given] = await collect(files.grants({ artifactId: artifact_id }));
   assert.deepEqual([given!.downloads, given!.max_downloads], [2, 2]);

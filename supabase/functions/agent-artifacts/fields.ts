@@ -104,6 +104,15 @@ const MAX_DOWNLOADS_RULE = "Must be a whole number from 1 to 1000.";
 export const maxDownloads = z.int(MAX_DOWNLOADS_RULE).min(1, MAX_DOWNLOADS_RULE)
   .max(1000, MAX_DOWNLOADS_RULE);
 
+const NOTE_RULE = "Must be 1 to 2000 characters, without control characters but newline and tab.";
+/** What a giver says about a file. */
+export const note = wellFormedText.min(1, NOTE_RULE).max(2000, NOTE_RULE)
+  .regex(new RegExp(String.raw`^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$`), NOTE_RULE)
+  .meta({ description: "What the file is for.", examples: ["Build this plan, please."] });
+
+/** How a grant to a tag is worked on. */
+export const DELIVERIES = ["each", "one"] as const;
+
 /** The fields of an answer that several operations have. */
 export const sentArtifactId = z.string().regex(ARTIFACT_ID).meta({
   description: "Identifies the artifact. An artifact's content never changes.",
@@ -139,6 +148,14 @@ export const ONE_GRANTEE = {
   // Checked even if other fields are bad, so that one answer names all of them.
   when: () => true,
 };
+export const sentNote = note.nullable().optional()
+  .meta({ description: "What the giver says about it; null: nothing.", examples: [null] });
+export const sentReplyTo = sentGrantId.nullable().optional()
+  .meta({ description: "The grant that this one answers; null: none.", examples: [null] });
+export const sentDelivery = z.enum(DELIVERIES).optional().meta({
+  description: "`one`: exactly one agent of the tag works on it.",
+  examples: ["each"],
+});
 export const sentKey = z.string().regex(KEY)
   .meta({ description: "The file's name.", examples: ["reports/2026/july.pdf"] });
 export const sentSha256 = z.string().regex(/^[0-9a-f]{64}$/).meta({

@@ -201,6 +201,18 @@ $$;
 comment on function artifacts.refuse_lost(artifacts.artifacts) is
   'Raises artifact_lost for an artifact whose bytes Storage has lost.';
 
+create function artifacts.owner_of(artifact_id text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (select a.agent_id from artifacts.artifacts a where a.artifact_id = owner_of.artifact_id);
+end
+$$;
+comment on function artifacts.owner_of(text) is
+  'The agent that an artifact belongs to, which never changes; null: there is no such artifact.';
+
 create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
 language plpgsql
 volatile

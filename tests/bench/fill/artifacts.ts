@@ -14,6 +14,7 @@ import {
   VERSIONED_KEY,
 } from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";
+import { fillTasks } from "./tasks.ts";
 
 const LIVE_GRANTS = 10;
 const READER_GRANTS = 50;
@@ -32,6 +33,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillBlockedSenders(sql, artifacts),
   ]);
   await fillDownloads(sql);
+  await fillTasks(sql);
   await sql`analyze artifacts.artifacts, artifacts.grants, artifacts.grant_downloads,
     artifacts.spent_versions`;
   await sql`

@@ -79,6 +79,11 @@ export function liveGrantIdOf(index: number): string {
   return `grant_${md5(`live ${index}`)}`;
 }
 
+/** An ended grant from the hoarder to the grantee. */
+export function endedGrantIdOf(index: number): string {
+  return `grant_${md5(`ended ${index}`)}`;
+}
+
 /** The epoch of every filled database, which is part of its positions. */
 export const EPOCH = "0".repeat(12);
 

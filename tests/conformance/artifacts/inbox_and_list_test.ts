@@ -137,6 +137,10 @@ artifactTest(
         size: artifact.size,
         sha256: artifact.sha256,
         expires_at,
+        note: null,
+        reply_to: null,
+        deliver: "each",
+        superseded: false,
       });
     }
   },

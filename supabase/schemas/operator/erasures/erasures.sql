@@ -86,6 +86,13 @@ begin
   delete from artifacts.grants g where g.grant_id = any (grant_ids);
   get diagnostics erased = row_count;
   most := greatest(most, erased);
+  -- The agent's own words. As a rule, its grants have just taken them along.
+  delete from artifacts.hand_overs h
+  where h.grant_id = any (array(
+    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
+  ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a

@@ -125,6 +125,10 @@ as $$
       )
       + (select count(*) from agents.changed_things t where t.actor = name)
       + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
+      + (
+        select count(*)
+        from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
+      )
       + (select count(*) from artifacts.totals t where t.agent_id = name)
       + (
         select count(*)

@@ -50,6 +50,17 @@ export const ARTIFACTS = {
     },
     nameless: { to_tag: "names a group of agents; the operator chose the word" },
   },
+  "artifacts.hand_overs": {
+    size: "grows",
+    ends: { by: "parent", table: "artifacts.grants" },
+    lives: "it lives as long as its grant",
+    row: { grant_id: "grant_{hex}", from_agent: "{other}" },
+    names: {
+      from_agent: NAME,
+      note: ownWords("for {name}", "from_agent"),
+      idempotency_key: ownWords("{name}-1", "from_agent"),
+    },
+  },
   "artifacts.orphans": {
     size: "grows",
     ends: {

@@ -5,6 +5,7 @@ import { type FieldSchema, FUNCTIONS, type OpenApiDocument, readOpenApi } from "
 const REQUEST_EXCEPTIONS: Readonly<Record<string, string>> = {
   artifact_id: "Another form is no error of form: it names nothing, which is 404.",
   grant_id: "Likewise.",
+  reply_to: "Likewise.",
   grant_token: "Likewise.",
   token: "Another form is one of the many that no issuer signs, which are all 401.",
 };
