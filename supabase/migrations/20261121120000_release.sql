@@ -2225,6 +2225,18 @@ $$;
 comment on function artifacts.refuse_lost(artifacts.artifacts) is
   'Raises artifact_lost for an artifact whose bytes Storage has lost.';
 
+create function artifacts.owner_of(artifact_id text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (select a.agent_id from artifacts.artifacts a where a.artifact_id = owner_of.artifact_id);
+end
+$$;
+comment on function artifacts.owner_of(text) is
+  'The agent that an artifact belongs to, which never changes; null: there is no such artifact.';
+
 create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
 language plpgsql
 volatile
@@ -2393,6 +2405,18 @@ return case
 end;
 comment on function artifacts.tag_of_grant(artifacts.grants) is
   '{to_tag} for a grant to a tag, and {} for any other. Answers about grants include it.';
+
+create function artifacts.granted_json(given artifacts.grants) returns jsonb
+language sql
+stable
+-- Inlined.
+return jsonb_build_object(
+  'grant_id', given.grant_id,
+  'artifact_id', given.artifact_id,
+  'to_agent', given.to_agent,
+  'expires_at', agents.iso_timestamp(given.expires_at)
+) || artifacts.tag_of_grant(given);
+comment on function artifacts.granted_json(artifacts.grants) is 'What /grant answers.';
 
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
 returns table (grant_id text, grantee text, to_tag text, live_until timestamptz)
@@ -4543,6 +4567,145 @@ comment on function public.agent_api_return_download(text) is
   'Takes back the count of a download whose answer could not be given. Needs no authentication: '
   'the download was allowed, and nobody else can call this.';
 
+-- schemas/artifacts/grants/hand_overs.sql
+
+-- What a giver said about a grant beyond access: what the file is for, what it answers, and how the
+-- work on it is handed out.
+
+create table artifacts.hand_overs (
+  grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
+  from_agent agents.agent_id not null,
+  note text,
+  reply_to text collate "C",
+  is_shared boolean not null default false,
+  max_attempts integer not null default 5,
+  idempotency_key text collate "C",
+  handed_over_at timestamptz not null default clock_timestamp(),
+
+  constraint note_is_1_to_2000_characters check (length(note) between 1 and 2000),
+  constraint reply_to_is_a_grant_id check (length(reply_to) = 38 and reply_to ~ '^grant_[0-9a-f]*$'),
+  constraint max_attempts_is_1_to_100 check (max_attempts between 1 and 100),
+  constraint idempotency_key_is_well_formed check (
+    length(idempotency_key) <= 64 and idempotency_key ~ '^[A-Za-z0-9_-]+$'
+  )
+);
+comment on table artifacts.hand_overs is
+  'One row per grant that was given with a note, as an answer, with an idempotency key, to one '
+  'agent of a tag, or with its own max_attempts. Any other grant has no row, so that giving it '
+  'costs no more than access.';
+comment on column artifacts.hand_overs.from_agent is 'The giver, as in artifacts.grants.';
+comment on column artifacts.hand_overs.note is 'The giver''s words, for the grantee.';
+comment on column artifacts.hand_overs.reply_to is
+  'The grant that this one answers. Its row may have been deleted since.';
+comment on column artifacts.hand_overs.is_shared is
+  'Whether exactly one agent of the tag works on it (`deliver: one`).';
+comment on column artifacts.hand_overs.max_attempts is
+  'After how many attempts its task is parked.';
+
+comment on column artifacts.hand_overs.idempotency_key is
+  'The giver''s name of the request. For 24 hours, the same request makes no second grant.';
+comment on column artifacts.hand_overs.handed_over_at is 'When the grant was given.';
+
+-- Finds a repeated request, and everything that an agent said.
+create index hand_overs_by_giver on artifacts.hand_overs (from_agent, idempotency_key, handed_over_at);
+
+create function artifacts.hand_over_of(grant_id text)
+returns table (note text, reply_to text, is_shared boolean, max_attempts integer)
+language sql
+stable
+-- Always returns one row. An SQL-standard body is inlined.
+begin atomic
+  select h.note, h.reply_to, coalesce(h.is_shared, false), coalesce(h.max_attempts, 5)
+  from (values (hand_over_of.grant_id collate "C")) g (grant_id)
+  left join artifacts.hand_overs h on h.grant_id = g.grant_id;
+end;
+comment on function artifacts.hand_over_of(text) is
+  'What the giver said about a grant, or the defaults.';
+
+create function artifacts.delivery(is_shared boolean) returns text
+language sql
+immutable
+-- Inlined.
+return case when is_shared then 'one' else 'each' end;
+comment on function artifacts.delivery(boolean) is '`deliver` on the wire.';
+
+create function artifacts.has_grant_of(agent_id text, grant_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from artifacts.grants g
+    where g.grant_id = has_grant_of.grant_id
+      and (
+        g.from_agent = has_grant_of.agent_id
+        or g.to_agent = has_grant_of.agent_id
+        or g.to_tag in (select t.tag from agents.agent_tags t where t.agent_id = has_grant_of.agent_id)
+      )
+  );
+end
+$$;
+comment on function artifacts.has_grant_of(text, text) is
+  'Whether an agent gave a grant, or received it by its name or a tag. It may have ended.';
+
+create function artifacts.repeated_grant(
+  from_agent text,
+  idempotency_key text,
+  artifact_id text,
+  grantee text,
+  expires_at timestamptz,
+  max_downloads integer,
+  note text,
+  reply_to text,
+  is_shared boolean,
+  max_attempts integer
+) returns jsonb
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  found_id text;
+  earlier artifacts.grants;
+  said artifacts.hand_overs;
+begin
+  -- Of requests with one key, the first makes the grant, and the others wait for it.
+  perform pg_advisory_xact_lock(
+    hashtextextended('grant ' || repeated_grant.idempotency_key || ' of ' || repeated_grant.from_agent, 0)
+  );
+  select h.grant_id into found_id
+  from artifacts.hand_overs h
+  where h.from_agent = repeated_grant.from_agent
+    and h.idempotency_key = repeated_grant.idempotency_key
+    and h.handed_over_at > clock_timestamp() - interval '24 hours'
+  order by h.from_agent desc, h.idempotency_key desc, h.handed_over_at desc
+  limit 1;
+  if not found then
+    return null;
+  end if;
+  select g.* into earlier from artifacts.grants g where g.grant_id = found_id;
+  select h.* into said from artifacts.hand_overs h where h.grant_id = found_id;
+  if (
+    earlier.artifact_id, earlier.grantee, earlier.expires_at, said.note, said.reply_to, said.is_shared, said.max_attempts,
+    (select d.max_downloads from artifacts.grant_downloads d where d.grant_id = found_id)
+  ) is distinct from (
+    repeated_grant.artifact_id, repeated_grant.grantee, repeated_grant.expires_at, repeated_grant.note,
+    repeated_grant.reply_to, repeated_grant.is_shared, repeated_grant.max_attempts, repeated_grant.max_downloads
+  ) then
+    raise sqlstate 'PT409' using message = 'idempotency_conflict';
+  end if;
+  return artifacts.granted_json(earlier) || jsonb '{"repeated": true}';
+end
+$$;
+comment on function artifacts.repeated_grant(
+  text, text, text, text, timestamptz, integer, text, text, boolean, integer
+) is
+  'What the same request with this idempotency key made within the last 24 hours; null: nothing, '
+  'and until the end of the transaction nobody else makes it. Raises idempotency_conflict if the '
+  'key was used for another request.';
+
 -- schemas/artifacts/grants/granting.sql
 
 -- Giving access, and taking it away.
@@ -4606,7 +4769,12 @@ create function public.agent_api_grant_artifact(
   max_live_grants integer,
   max_ended_grants integer default 10000,
   max_downloads integer default null,
-  to_tag text default null
+  to_tag text default null,
+  note text default null,
+  reply_to text default null,
+  is_shared boolean default false,
+  max_attempts integer default null,
+  idempotency_key text default null
 ) returns json
 language plpgsql
 volatile
@@ -4614,13 +4782,31 @@ security invoker
 set search_path = ''
 as $$
 declare
+  attempts constant integer := coalesce(agent_api_grant_artifact.max_attempts, 5);
   caller_agent text;
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
-  answer json;
+  answer jsonb;
 begin
   caller_agent := agents.admit(agent_api_grant_artifact.caller);
+  if agent_api_grant_artifact.idempotency_key is not null then
+    answer := artifacts.repeated_grant(
+      coalesce(caller_agent, artifacts.owner_of(agent_api_grant_artifact.artifact_id)),
+      agent_api_grant_artifact.idempotency_key,
+      agent_api_grant_artifact.artifact_id,
+      artifacts.grantee(agent_api_grant_artifact.to_agent, agent_api_grant_artifact.to_tag),
+      agent_api_grant_artifact.expires_at,
+      agent_api_grant_artifact.max_downloads,
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.is_shared,
+      attempts
+    );
+    if answer is not null then
+      return answer;
+    end if;
+  end if;
   artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_grant_artifact.artifact_id);
   perform artifacts.refuse_ended(artifact);
   if artifact.state = 'pending' then
@@ -4631,6 +4817,12 @@ begin
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  if agent_api_grant_artifact.reply_to is not null
+    and not artifacts.has_grant_of(artifact.agent_id, agent_api_grant_artifact.reply_to)
+  then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
   end if;
 
   -- The count is exact, because the artifact is locked.
@@ -4659,6 +4851,27 @@ begin
     insert into artifacts.grant_downloads (grant_id, max_downloads)
     values (granted.grant_id, agent_api_grant_artifact.max_downloads);
   end if;
+  if agent_api_grant_artifact.is_shared
+    or coalesce(
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.idempotency_key,
+      agent_api_grant_artifact.max_attempts::text
+    ) is not null
+  then
+    insert into artifacts.hand_overs (
+      grant_id, from_agent, note, reply_to, is_shared, max_attempts, idempotency_key
+    )
+    values (
+      granted.grant_id,
+      granted.from_agent,
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.is_shared,
+      attempts,
+      agent_api_grant_artifact.idempotency_key
+    );
+  end if;
   perform artifacts.forget_surplus_grants(granted.from_agent, agent_api_grant_artifact.max_ended_grants);
 
   perform agents.record_event(
@@ -4672,26 +4885,20 @@ begin
     )),
     granted.from_agent
   );
-  answer := json_build_object(
-    'grant_id', granted.grant_id,
-    'artifact_id', granted.artifact_id,
-    'to_agent', granted.to_agent,
-    'expires_at', agents.iso_timestamp(granted.expires_at)
-  );
-  if granted.to_tag is not null then
-    answer := answer::jsonb || artifacts.tag_of_grant(granted);
-  end if;
-  return answer;
+  return artifacts.granted_json(granted);
 end
 $$;
 comment on function public.agent_api_grant_artifact(
-  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text, text, text, boolean,
+  integer, text
 ) is
   'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
   'artifact until expires_at, for max_downloads downloads together (null: any number). Of the '
   'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
-  'Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request, '
-  'limit_exceeded.';
+  'is_shared: exactly one agent of the tag works on it. With an idempotency_key that the owner '
+  'used for the same request within the last 24 hours, returns the grant of that request, and '
+  'repeated. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'invalid_request, limit_exceeded, grant_not_found (reply_to), idempotency_conflict.';
 
 create function public.agent_api_revoke_grants(
   caller jsonb,
@@ -5246,7 +5453,11 @@ begin
             'grant_id', g.grant_id,
             'from_agent', g.from_agent,
             'granted_at', agents.iso_timestamp(g.granted_at),
-            'expires_at', agents.iso_timestamp(g.expires_at)
+            'expires_at', agents.iso_timestamp(g.expires_at),
+            'note', h.note,
+            'reply_to', h.reply_to,
+            'deliver', artifacts.delivery(h.is_shared),
+            'superseded', a.state = 'superseded'
           )
           order by p.granted_at desc, p.grant_id desc
         ),
@@ -5259,6 +5470,7 @@ begin
       cross join lateral (
         select * from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
       ) a
+      cross join artifacts.hand_over_of(p.grant_id) h
     ),
     'next_cursor', case
       when (select count(*) from live) > agent_api_list_inbox.max_entries
@@ -11087,6 +11299,7 @@ begin
         agents.artifact_of_event(event.object_id, event.details),
         'grant_id', case when starts_with(event.object_id, 'grant_') then event.object_id end,
         'sha256', event.details -> 'sha256',
+        'version', event.details -> 'version',
         'superseded', event.details -> 'superseded',
         'superseded_by', event.details -> 'superseded_by',
         'reads', event.details -> 'reads',
@@ -14145,6 +14358,10 @@ as $$
       )
       + (select count(*) from agents.changed_things t where t.actor = name)
       + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
+      + (
+        select count(*)
+        from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
+      )
       + (select count(*) from artifacts.totals t where t.agent_id = name)
       + (
         select count(*)
@@ -14288,6 +14505,13 @@ begin
   order by a.artifact_id
   for update;
   delete from artifacts.grants g where g.grant_id = any (grant_ids);
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  -- The agent's own words. As a rule, its grants have just taken them along.
+  delete from artifacts.hand_overs h
+  where h.grant_id = any (array(
+    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
+  ));
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
@@ -15446,6 +15670,8 @@ exception when undefined_table or invalid_schema_name or insufficient_privilege 
   return null;
 end
 $$;
+comment on function agents.recorded_migrations() is
+  'The migrations on record: [{version, name, digest}], or null if the records cannot be read.';
 
 create function public.agent_api_describe_schema() returns json
 language sql
@@ -17813,6 +18039,7 @@ grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
 grant select, insert, update on artifacts.grant_downloads to service_role;
+grant select, insert, delete on artifacts.hand_overs to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update, delete on artifacts.spent_versions to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
@@ -17863,6 +18090,7 @@ alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
 alter table artifacts.grant_downloads enable row level security;
+alter table artifacts.hand_overs enable row level security;
 alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.spent_versions enable row level security;
 alter table artifacts.totals enable row level security;
@@ -17909,8 +18137,8 @@ exception when insufficient_privilege then
 end
 $$;
 
--- Ours in `public` begin with agent_api_; each is in one of two lists, and none is overloaded.
--- pg_restore may let everybody execute functions, so the operator can call this again.
+-- Ours in `public` begin with agent_api_. pg_restore may let everybody execute functions, so the
+-- operator can call this again.
 create function agents.close_functions() returns integer
 language plpgsql
 volatile
@@ -17918,103 +18146,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  operation regproc;
+  operation record;
   open_count integer := 0;
-  -- Functions that are called for agents, or that only read. A call that waits for a lock holds a
-  -- connection that others need. So these give up after a second (55P03), and the caller is told to
-  -- retry.
-  impatient constant regproc[] := array[
-    'public.agent_api_describe_caller',
-    'public.agent_api_check_operator',
-    'public.agent_api_check_health',
-    'public.agent_api_check_bucket',
-    'public.agent_api_list_artifacts',
-    'public.agent_api_list_versions',
-    'public.agent_api_delete_artifact',
-    'public.agent_api_register_artifact',
-    'public.agent_api_discard_registration',
-    'public.agent_api_begin_commit',
-    'public.agent_api_leave_move',
-    'public.agent_api_save_commit_progress',
-    'public.agent_api_finish_commit',
-    'public.agent_api_release_commit',
-    'public.agent_api_grant_artifact',
-    'public.agent_api_revoke_grants',
-    'public.agent_api_block_sender',
-    'public.agent_api_unblock_sender',
-    'public.agent_api_list_inbox',
-    'public.agent_api_list_grants',
-    'public.agent_api_redeem_grant_token',
-    'public.agent_api_check_grant_token',
-    'public.agent_api_return_download',
-    'public.agent_api_open_artifact',
-    'public.agent_api_list_artifacts_without_bytes',
-    'public.agent_api_list_objects_without_artifact',
-    'public.agent_api_count_archived_versions',
-    'public.agent_api_list_shares_of_artifacts',
-    'public.agent_api_list_shares_of_grants',
-    'public.agent_api_list_totals',
-    'public.agent_api_list_wrong_totals',
-    'public.agent_api_list_sealed_artifacts',
-    'public.agent_api_check_project_totals',
-    'public.agent_api_record_heartbeat',
-    'public.agent_api_read_heartbeat',
-    'public.agent_api_read_relay_name',
-    'public.agent_api_remove_peer',
-    'public.agent_api_put_rule',
-    'public.agent_api_revoke_rule',
-    'public.agent_api_store_psks',
-    'public.agent_api_rotate_psk',
-    'public.agent_api_list_psks_to_reencrypt',
-    'public.agent_api_register_peer',
-    'public.agent_api_read_netmap',
-    'public.agent_api_read_wg_config',
-    'public.agent_api_list_events',
-    'public.agent_api_find_changes',
-    'public.agent_api_begin_wait',
-    'public.agent_api_read_news',
-    'public.agent_api_record_usage',
-    'public.agent_api_read_artifacts_metrics',
-    'public.agent_api_read_mesh_metrics',
-    'public.agent_api_find_events',
-    'public.agent_api_find_artifacts_named',
-    'public.agent_api_read_artifact',
-    'public.agent_api_find_artifact_of_grant',
-    'public.agent_api_find_agent_of_key',
-    'public.agent_api_count_mentions',
-    'public.agent_api_check_erasure',
-    'public.agent_api_list_agents',
-    'public.agent_api_read_agent',
-    'public.agent_api_read_ways',
-    'public.agent_api_list_usage',
-    'public.agent_api_list_busiest',
-    'public.agent_api_list_refusals',
-    'public.agent_api_list_newest_refusals',
-    'public.agent_api_list_all_grants',
-    'public.agent_api_list_peers',
-    'public.agent_api_list_mesh_rules',
-    'public.agent_api_check_mesh',
-    'public.agent_api_list_paths',
-    'public.agent_api_plan_policy',
-    'public.agent_api_read_policy',
-    'public.agent_api_inspect_deployment',
-    'public.agent_api_describe_schema',
-    'public.agent_api_find_restore_signs',
-    'public.agent_api_read_project',
-    'public.agent_api_find_lost_events',
-    'public.agent_api_find_hashed_names',
-    'public.agent_api_list_live_keys',
-    'public.agent_api_list_enrolments',
-    'public.agent_api_list_full_enrolments',
-    'public.agent_api_count_use_of_enrolments',
-    'public.agent_api_list_trusts',
-    'public.agent_api_enrol_with_key',
-    'public.agent_api_enrol_with_token',
-    'public.agent_api_refuse_token',
-    'public.agent_api_note_first_use',
-    'public.agent_api_leave'
-  ]::regproc[];
   -- Functions that only the operator calls. They may wait as long as the project lets a call last.
+  -- A call that waits for a lock holds a connection that others need. So every other function gives
+  -- up after a second (55P03), and the caller is told to retry.
   patient constant regproc[] := array[
     'public.agent_api_create_agent_key',
     'public.agent_api_create_agent_keys',
@@ -18056,19 +18192,21 @@ declare
     'public.agent_api_repair_project_totals'
   ]::regproc[];
 begin
-  foreach operation in array impatient || patient loop
+  for operation in
+    select f.oid, f.oid::regprocedure as name, f.provolatile
+    from pg_catalog.pg_proc f
+    where f.pronamespace = 'public'::regnamespace and starts_with(f.proname, 'agent_api_')
+  loop
     open_count := open_count + case
-      when has_function_privilege('anon', operation, 'execute')
-        or has_function_privilege('authenticated', operation, 'execute')
+      when has_function_privilege('anon', operation.oid, 'execute')
+        or has_function_privilege('authenticated', operation.oid, 'execute')
       then 1 else 0
     end;
-    execute format('revoke all on function %s from public, anon, authenticated', operation);
-    execute format('grant execute on function %s to service_role', operation);
+    execute format('revoke all on function %s from public, anon, authenticated', operation.name);
+    execute format('grant execute on function %s to service_role', operation.name);
     -- A function that is not volatile takes no lock that another could hold against it.
-    if operation = any (impatient)
-      and (select f.provolatile from pg_catalog.pg_proc f where f.oid = operation) = 'v'
-    then
-      execute format('alter function %s set lock_timeout = %L', operation, '1s');
+    if operation.provolatile = 'v' and operation.oid <> all (patient) then
+      execute format('alter function %s set lock_timeout = %L', operation.name, '1s');
     end if;
   end loop;
   return open_count;

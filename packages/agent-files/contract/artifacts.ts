@@ -174,6 +174,7 @@ export interface components {
           | "network_full"
           | "quota_exceeded"
           | "limit_exceeded"
+          | "idempotency_conflict"
           | "artifact_expired"
           | "artifact_lost"
           | "grant_expired"
@@ -287,8 +288,13 @@ export interface components {
        * @description When the grant expires.
        */
       expires_at: string;
-      /** @description For /fetch and for the link /d/<token>. Anyone who has it can download the file. It is never shown again. */
-      token: string;
+      /** @description For /fetch and for the link /d/<token>. Anyone who has it can download the file. It is never shown again: null if the answer is `repeated`. */
+      token: string | null;
+      /**
+       * @description An earlier request with this `idempotency_key` made the grant. Its token stays valid. Missing: this request made it.
+       * @constant
+       */
+      repeated?: true;
     };
     Download: {
       /**
@@ -375,6 +381,17 @@ export interface components {
        * @description When the grant expires.
        */
       expires_at: string;
+      /** @description What the giver says about it; null: nothing. */
+      note?: string | null;
+      /** @description The grant that this one answers; null: none. */
+      reply_to?: string | null;
+      /**
+       * @description `one`: exactly one agent of the tag works on it.
+       * @enum {string}
+       */
+      deliver?: "each" | "one";
+      /** @description Whether the agent has committed another file under the same name since. */
+      superseded?: boolean;
     };
     DeletedArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
@@ -586,6 +603,19 @@ export interface operations {
           expires_at: string;
           /** @description How many downloads to allow, of all together. Default: any number. */
           max_downloads?: number;
+          /** @description What the file is for. */
+          note?: string;
+          /** @description A grant that the caller gave or received, and that this one answers. */
+          reply_to?: string;
+          /**
+           * @description With `to_tag`: `one` if exactly one of the agents is to work on it. Default: `each` of them.
+           * @enum {string}
+           */
+          deliver?: "each" | "one";
+          /** @description After how many failed attempts its task is parked. Default: 5. */
+          max_attempts?: number;
+          /** @description For 24 hours, the same request with this key makes no second grant. */
+          idempotency_key?: string;
         };
       };
     };
