@@ -1,0 +1,46 @@
+import type { Entry } from "../histories/history.ts";
+
+/** What the clients of a history know, by what was answered to them. */
+export interface Agent {
+  readonly name: string;
+  readonly key: string;
+}
+
+export interface KnownArtifact {
+  /** Such as `a3`: registered in step 3. */
+  readonly name: string;
+  readonly id: string;
+  readonly owner: Agent;
+  readonly content: string;
+  readonly sha256: string;
+  readonly uploadUrl: string;
+  /** When a request for it was answered, in the order of answers; undefined: never. */
+  committed?: number;
+  deleted?: number;
+  /** A fault took its bytes, so nobody can promise them any more. */
+  isLost?: true;
+}
+
+export interface KnownGrant {
+  readonly name: string;
+  readonly id: string;
+  readonly artifact: KnownArtifact;
+  readonly to: Agent;
+  readonly token: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export class Known {
+  readonly agents: Agent[] = [];
+  readonly artifacts: KnownArtifact[] = [];
+  readonly grants: KnownGrant[] = [];
+  /** Every request with its answer, for `tests/histories/checker/`. */
+  readonly history: Entry[] = [];
+  /** Orders the starts and ends of requests: no two have the same place. */
+  #place = 0;
+
+  nextPlace(): number {
+    return ++this.#place;
+  }
+}
