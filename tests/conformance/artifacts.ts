@@ -24,6 +24,7 @@ export interface Artifact {
   readonly committed_at: string | null;
   readonly expires_at: string | null;
   readonly metadata?: Readonly<Record<string, string>>;
+  readonly version?: number | null;
 }
 
 /** The part of an artifact that operations need. */

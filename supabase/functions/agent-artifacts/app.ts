@@ -22,6 +22,7 @@ export const OPERATIONS = {
   "/inbox/fail": () => import("./routes/inbox/fail.ts"),
   "/inbox/requeue": () => import("./routes/inbox/requeue.ts"),
   "/list": () => import("./routes/list.ts"),
+  "/versions": () => import("./routes/versions.ts"),
   "/delete": () => import("./routes/delete.ts"),
   "/events": () => import("./routes/events.ts"),
   "/wait": () => import("../_shared/operations/waiting/wait.ts"),

@@ -35,6 +35,10 @@ export const RENAMER = "renamer";
  */
 export const REGISTRAR = "registrar";
 
+/** A tenth of all artifacts are its versions of one name. All but the last are superseded. */
+export const VERSIONED = "versioned";
+export const VERSIONED_KEY = "log.txt";
+
 /**
  * Has as many tags as an agent can have, each with live grants to it. Together these are more
  * grants than one page checks.
@@ -44,7 +48,17 @@ export const TAGGED = "tagged";
 /** Has done very many tasks. Ten wait, and it has taken ten others. */
 export const WORKER = "worker";
 
-export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR, TAGGED, WORKER];
+export const CAST = [
+  HOARDER,
+  OWNER,
+  GRANTEE,
+  READER,
+  RENAMER,
+  REGISTRAR,
+  TAGGED,
+  VERSIONED,
+  WORKER,
+];
 
 /** A take of the worker, from 0 to 9. */
 export function takenIdOf(index: number): string {

@@ -2,25 +2,25 @@ import * as z from "zod";
 import { defineTool } from "../../_shared/operations/mcp/definition.ts";
 
 interface Entry {
+  readonly artifact_id: string;
+  readonly from_agent: string;
+  readonly key: string;
+  readonly mime: string;
+  readonly size: number;
+  readonly version?: number | null;
+  readonly expires_at: string;
+  readonly metadata?: Readonly<Record<string, string>>;
   readonly note?: string | null;
   readonly superseded?: boolean;
 }
 
-/**
- * The digest is in get's command, and the order of the grants shows which is newer. The others are
- * for programs.
- */
-const LEFT_OUT: ReadonlySet<string> = new Set(
-  ["grant_id", "sha256", "granted_at", "note", "superseded", "reply_to", "deliver"]
-    .concat("state", "attempt", "next_at"),
-);
-
-/** The note, and whether there is a newer file: only where there is something to tell. */
-function tellingOf({ note, superseded }: Entry): [string, unknown][] {
-  return [...(note ? [["note", note]] : []), ...(superseded ? [["superseded", true]] : [])] as [
-    string,
-    unknown,
-  ][];
+/** What not every file has: shown only where there is something to tell. */
+function tellingOf({ metadata = {}, note, superseded }: Entry): object {
+  return {
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(note && { note }),
+    ...(superseded && { superseded }),
+  };
 }
 
 /** /inbox, with only the fields that a model needs to choose a file. */
@@ -35,11 +35,14 @@ export const inboxTool = defineTool({
       "/inbox",
       given,
     );
-    const shown = grants.map((entry) =>
-      Object.fromEntries(
-        Object.entries(entry).filter(([name]) => !LEFT_OUT.has(name)).concat(tellingOf(entry)),
-      )
-    );
+    // Left out: the digest is in get's command, and the order of the grants shows which is newer.
+    const shown = grants.map((entry) => {
+      const { artifact_id, from_agent, key, mime, size, version, expires_at } = entry;
+      return {
+        ...{ artifact_id, from_agent, key, mime, size, version, expires_at },
+        ...tellingOf(entry),
+      };
+    });
     return { body: { grants: shown, ...position } };
   },
 });

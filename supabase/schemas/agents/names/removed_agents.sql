@@ -63,7 +63,10 @@ begin
   delete from agents.removed_agents r where r.agent_id = agent_api_readmit_agent.agent_id;
   is_readmitted := found;
   delete from agents.erased_names e where e.name_hash = agents.hash_of_name(agent_api_readmit_agent.agent_id);
-  if not (is_readmitted or found) then
+  if found then
+    -- Nothing tells any more which versions the erased agent's files had.
+    perform artifacts.begin_versions_anew(agent_api_readmit_agent.agent_id);
+  elsif not is_readmitted then
     return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', false);
   end if;
   perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', agent_api_readmit_agent.agent_id);

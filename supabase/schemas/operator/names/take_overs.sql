@@ -91,6 +91,7 @@ begin
   is_done := greatest(revoked_grants, deleted_artifacts, counted) < agent_api_take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(agent_api_take_over_agent.agent_id);
+    perform artifacts.begin_versions_anew(agent_api_take_over_agent.agent_id);
     perform mesh.rest_addresses(array[agent_api_take_over_agent.agent_id]);
     update agents.names n
     set ways = '{operator}',
