@@ -1,6 +1,7 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../packages/local/project.ts";
+import { LOCKED } from "../pins/pins.ts";
 import { countTests, type TestCounts } from "./test_counts.ts";
 
 /** How many checks of one section of the wire contract passed, failed and were skipped. */
@@ -62,6 +63,7 @@ async function runFiles(
         "--allow-env",
         "--allow-net",
         "--allow-read",
+        ...LOCKED,
         `--junit-path=${report}`,
         ...testArguments,
         ...files.map((file) => join(SUITE, file)),

@@ -91,7 +91,7 @@ async function run(
   },
 ) {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-all", TEST, ...args],
+    args: ["run", "--quiet", "--allow-all", TEST, ...args],
     env: { PORT_SHARE: share, ...(answers !== null && { ANSWERED_FIELDS: answers }) },
     stdin: "null",
     stdout: "piped",

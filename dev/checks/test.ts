@@ -9,6 +9,7 @@ import { THROW_AWAY } from "../../packages/local/stack/options.ts";
 import { type Stack, stackEnvironment, startStack } from "../../packages/local/stack/stack.ts";
 import { runProgramTask } from "../../packages/command/run_task.ts";
 import { installPostgres, readServerVersion, requireMajor } from "../postgres/other_version.ts";
+import { LOCKED } from "../pins/pins.ts";
 import { addCounts, countTests, describeCounts, type TestCounts } from "./test_counts.ts";
 import { withTestFiles } from "./test_files.ts";
 import { takeUnits } from "./test_queue.ts";
@@ -107,6 +108,7 @@ async function runTests(
       "--allow-all",
       // No type checks: `deno task ok` and `.ci/run` check all files once.
       "--no-check",
+      ...LOCKED,
       `--junit-path=${testReport}`,
       ...await withTestFiles(args),
     ],

@@ -2,6 +2,7 @@ import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROJECT } from "../../packages/local/project.ts";
+import { pinnedVersions } from "../pins/pins.ts";
 import { installPackages } from "./install_packages.ts";
 
 /** The folder of the TypeScript client's package. */
@@ -12,7 +13,6 @@ export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly description: string;
-  readonly devDependencies: Readonly<Record<string, string>>;
   readonly [field: string]: unknown;
 }
 
@@ -28,6 +28,19 @@ const SOURCES = [
   "packages/command",
 ];
 
+/** The npm packages that the package contains. */
+const PACKAGES = [
+  "@modelcontextprotocol/server",
+  "@noble/hashes",
+  "https-proxy-agent",
+  "leven",
+  "libsodium",
+  "modern-tar",
+  "mrmime",
+  "socks-proxy-agent",
+  "zod",
+];
+
 /**
  * A temporary folder with the client's sources, where they are in the project, and, in
  * `node_modules/`, the packages that they import, because a bundler cannot read Deno's own cache.
@@ -38,12 +51,11 @@ export async function copySources(): Promise<AsyncDisposable & { readonly path: 
   const path = await mkdtemp(join(tmpdir(), "agent-files-"));
   const remove = () => rm(path, { recursive: true, force: true });
   try {
-    const { devDependencies } = await readManifest();
     for (const folder of SOURCES) {
       await cp(join(PROJECT, folder), join(path, folder), { recursive: true, filter: isSource });
     }
     const lock = join(PROJECT, "dev/clients/deno.lock");
-    await installPackages(path, { dependencies: devDependencies, lock });
+    await installPackages(path, { dependencies: await pinnedVersions(PACKAGES), lock });
   } catch (error) {
     await remove();
     throw error;

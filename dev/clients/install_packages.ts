@@ -4,8 +4,7 @@ import { CommandError } from "../../packages/command/command_error.ts";
 import { runProgram } from "../../packages/local/processes/run_program.ts";
 
 /**
- * Installs packages into `node_modules/` of a folder, in the versions of a lock file. They are kept
- * out of the project's `deno.json`, since Deno downloads all of its packages for each task. Throws
+ * Installs packages into `node_modules/` of a folder, in the versions of a lock file. Throws
  * CommandError if they cannot be installed, or have other versions.
  */
 export async function installPackages(

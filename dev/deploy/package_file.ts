@@ -17,9 +17,8 @@ export function locatePackageFile(npmPackage: string, file: string): Promise<str
 }
 
 /**
- * Asks another process, which has its own lock file. Deno downloads everything that a lock file
- * lists before it runs anything. These packages are larger than all others together, and starting
- * the service does not need them.
+ * Asks another process, which has its own lock file: these packages are no part of what is imported
+ * here, and larger than all of that together.
  */
 async function locate(npmPackage: string, file: string): Promise<string> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

@@ -1,8 +1,9 @@
-import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROJECT } from "../../packages/local/project.ts";
 import { installPackages } from "../clients/install_packages.ts";
+import { pinnedVersions } from "../pins/pins.ts";
 
 /** The folders with the sources of `agentops`, relative to the project. */
 const SOURCES = [
@@ -45,25 +46,10 @@ export async function copyOperatorSources(): Promise<AsyncDisposable & { readonl
       });
     }
     const lock = join(PROJECT, "dev/release/deno.lock");
-    await installPackages(path, { dependencies: await pinned(PACKAGES), lock });
+    await installPackages(path, { dependencies: await pinnedVersions(PACKAGES), lock });
   } catch (error) {
     await remove();
     throw error;
   }
   return { path, [Symbol.asyncDispose]: remove };
-}
-
-/** The versions in the project's `deno.json`, by name. */
-async function pinned(names: readonly string[]): Promise<Record<string, string>> {
-  const { imports } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8")) as {
-    readonly imports: Readonly<Record<string, string>>;
-  };
-  return Object.fromEntries(names.map((name) => {
-    const entry = Object.entries(imports).find(([key]) =>
-      key === name || key.startsWith(`${name}/`)
-    );
-    const [, version] = /^npm:(?:@[^/]+\/)?[^@]+@([^/]+)/.exec(entry?.[1] ?? "") ?? [];
-    if (version === undefined) throw new Error(`deno.json does not pin ${name}.`);
-    return [name, version];
-  }));
 }

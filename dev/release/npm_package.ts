@@ -22,8 +22,7 @@ export const OPERATOR_PROGRAM = "agentops.mjs";
  * in the source tree, so that nobody publishes it from there by mistake. Throws CommandError.
  */
 export async function packNpmPackage(options: NpmPackageOptions): Promise<void> {
-  const { private: _private, scripts: _scripts, devDependencies: _bundled, ...manifest } =
-    await readManifest();
+  const { private: _private, scripts: _scripts, ...manifest } = await readManifest();
   await pack({ ...manifest, ...publishedFields(options, "packages/agent-files") }, options, [
     [join(CLIENT, "dist"), "dist"],
     [join(CLIENT, "README.md"), "README.md"],

@@ -139,6 +139,7 @@ create table agents.epochs (
   begun_at timestamptz not null default now(),
   first_config_version bigint not null default 0,
   transaction_offset bigint not null default 0,
+  first_version_after timestamptz,
 
   constraint there_is_only_one_row check (only_row),
   constraint epoch_is_well_formed check (epoch ~ '^[0-9a-f]{12}$')
@@ -149,6 +150,9 @@ comment on table agents.epochs is
 comment on column agents.epochs.first_config_version is
   'The first config_version of an agent that has none yet. A restore may have lost a '
   'config_version that the agent had.';
+comment on column agents.epochs.first_version_after is
+  'Files committed in this epoch get versions above all that were given out before this time; '
+  'null: there was no restore.';
 comment on column agents.epochs.transaction_offset is
   'What present_transaction adds to the transaction numbers of this cluster. If a dump is restored '
   'into another cluster, its rows have a transaction_id that is in the future there. '
@@ -1081,29 +1085,6 @@ comment on function agents.agent_of_user(jsonb) is
   'The agent that a signed-in user is; null if the caller is not a user, the token has expired, or '
   'the agent was removed or erased. Raises agent_name_taken if the name does not belong to the '
   'project''s users.';
-
-create function public.agent_api_readmit_agent(agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  is_readmitted boolean;
-begin
-  delete from agents.removed_agents r where r.agent_id = agent_api_readmit_agent.agent_id;
-  is_readmitted := found;
-  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(agent_api_readmit_agent.agent_id);
-  if not (is_readmitted or found) then
-    return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', false);
-  end if;
-  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', agent_api_readmit_agent.agent_id);
-  return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', true);
-end
-$$;
-comment on function public.agent_api_readmit_agent(text) is
-  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
-  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
 
 -- schemas/agents/key_changes.sql
 
@@ -2038,6 +2019,10 @@ create table artifacts.artifacts (
   ended_at timestamptz,
   removed_at timestamptz,
   lost_at timestamptz,
+  metadata jsonb,
+  version bigint,
+  keep_versions integer,
+  end_grants boolean not null default false,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -2054,6 +2039,14 @@ create table artifacts.artifacts (
   ),
   constraint key_has_1_to_1024_bytes check (octet_length(key) between 1 and 1024),
   constraint mime_has_at_most_255_characters check (length(mime) <= 255),
+  constraint metadata_is_an_object_of_strings check (
+    jsonb_typeof(metadata) = 'object'
+    and not jsonb_path_exists(metadata, '$.* ? (@.type() != "string")')
+  ),
+  constraint versions_are_given_by_commits check (
+    version is null or version >= 1 and committed_at is not null
+  ),
+  constraint keep_versions_is_1_to_1000 check (keep_versions between 1 and 1000),
   constraint size_is_not_negative check (size_bytes >= 0),
   constraint ttl_is_positive check (ttl_days > 0),
   constraint state_is_known check (state in ('pending', 'committed', 'superseded', 'deleted')),
@@ -2097,6 +2090,15 @@ comment on column artifacts.artifacts.removed_at is
   'When the sweep found that the bucket has no more objects of an ended artifact.';
 comment on column artifacts.artifacts.lost_at is
   'When fsck found that Storage has lost the bytes, or has other bytes; null: neither.';
+comment on column artifacts.artifacts.metadata is
+  'What the owner registered beside the file, which never changes; null: nothing.';
+comment on column artifacts.artifacts.version is
+  'Counts the commits under the name, from 1. Null until the commit, and again once the owner was '
+  'erased.';
+comment on column artifacts.artifacts.keep_versions is
+  'How many superseded versions of the name the commit keeps; null: all.';
+comment on column artifacts.artifacts.end_grants is
+  'Whether keep_versions also ends versions that are granted.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -2141,7 +2143,9 @@ return jsonb_build_object(
   'key', artifact.key,
   'mime', artifact.mime,
   'size', artifact.size_bytes,
-  'sha256', artifact.sha256
+  'sha256', artifact.sha256,
+  'version', artifact.version,
+  'metadata', coalesce(artifact.metadata, '{}')
 );
 comment on function artifacts.content_json(artifacts.artifacts) is
   'What everybody who may have the bytes sees of an artifact: in the artifact object, in an inbox '
@@ -2194,6 +2198,18 @@ end
 $$;
 comment on function artifacts.refuse_lost(artifacts.artifacts) is
   'Raises artifact_lost for an artifact whose bytes Storage has lost.';
+
+create function artifacts.owner_of(artifact_id text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (select a.agent_id from artifacts.artifacts a where a.artifact_id = owner_of.artifact_id);
+end
+$$;
+comment on function artifacts.owner_of(text) is
+  'The agent that an artifact belongs to, which never changes; null: there is no such artifact.';
 
 create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
 language plpgsql
@@ -2364,6 +2380,18 @@ end;
 comment on function artifacts.tag_of_grant(artifacts.grants) is
   '{to_tag} for a grant to a tag, and {} for any other. Answers about grants include it.';
 
+create function artifacts.granted_json(given artifacts.grants) returns jsonb
+language sql
+stable
+-- Inlined.
+return jsonb_build_object(
+  'grant_id', given.grant_id,
+  'artifact_id', given.artifact_id,
+  'to_agent', given.to_agent,
+  'expires_at', agents.iso_timestamp(given.expires_at)
+) || artifacts.tag_of_grant(given);
+comment on function artifacts.granted_json(artifacts.grants) is 'What /grant answers.';
+
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
 returns table (grant_id text, grantee text, to_tag text, live_until timestamptz)
 language sql
@@ -2404,6 +2432,78 @@ $$;
 comment on function artifacts.is_granted(text, text, timestamptz) is
   'Whether an agent, or a tag of it, has a grant of an artifact that is live after a given time. '
   'Its downloads may be used up.';
+
+-- schemas/artifacts/names.sql
+
+-- Names that look the same: Unicode has several spellings of one text, such as `é` as one character
+-- or as `e` and an accent. A file from a Mac often has another spelling than the one that is typed.
+
+-- A hash, because a normalized name may be too long for an index. Only names that are not ASCII
+-- have another spelling.
+create index artifacts_by_composed_name
+  on artifacts.artifacts (agent_id, hashtextextended(normalize(key, nfc), 0))
+  where state = 'committed' and ended_at is null and octet_length(key) > char_length(key);
+
+create function artifacts.named_artifact(agent_id text, key text, caller_agent text)
+returns artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  exact artifacts.artifacts := artifacts.current_artifact(named_artifact.agent_id, named_artifact.key);
+  instant timestamptz := clock_timestamp();
+  is_own boolean := named_artifact.caller_agent is not distinct from named_artifact.agent_id
+    or named_artifact.caller_agent is null;
+  same_looking text[];
+  artifact artifacts.artifacts;
+begin
+  if octet_length(named_artifact.key) = char_length(named_artifact.key)
+    or (exact.artifact_id is not null
+      and (is_own or artifacts.is_granted(exact.artifact_id, named_artifact.caller_agent, instant)))
+  then
+    return exact;
+  end if;
+
+  select array_agg(named.artifact_id order by named.artifact_id) into same_looking
+  from (
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.agent_id = named_artifact.agent_id
+      and a.state = 'committed'
+      and a.ended_at is null
+      and octet_length(a.key) > char_length(a.key)
+      and hashtextextended(normalize(a.key, nfc), 0)
+        = hashtextextended(normalize(named_artifact.key, nfc), 0)
+      and normalize(a.key, nfc) = normalize(named_artifact.key, nfc)
+      and a.key <> named_artifact.key
+      and a.expires_at > instant
+      -- What the caller cannot open must not change the answer.
+      and (is_own or artifacts.is_granted(a.artifact_id, named_artifact.caller_agent, instant))
+    limit 10
+  ) named;
+
+  if cardinality(same_looking) > 1 then
+    raise sqlstate 'PT404' using
+      message = 'artifact_not_found',
+      detail = json_build_object('same_looking', to_json(same_looking)),
+      hint = format(
+        'Several files have names that look like this one, in other Unicode spellings. Use the id of one: %s.',
+        array_to_string(same_looking, ', ')
+      );
+  end if;
+  if same_looking is null then
+    return exact;
+  end if;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = same_looking[1];
+  return artifact;
+end
+$$;
+comment on function artifacts.named_artifact(text, text, text) is
+  'The artifact that an agent''s `key` names for a caller (null: the operator): the one of exactly '
+  'this name or, if the caller can open none, the only one whose name is another Unicode spelling '
+  'of it. Null: none. Only for reads: nothing is written under a name that was not given exactly. '
+  'Raises artifact_not_found if several other spellings exist.';
 
 -- schemas/artifacts/totals.sql
 
@@ -3080,7 +3180,10 @@ create function public.agent_api_register_artifact(
   ttl_days integer,
   quota_bytes bigint,
   max_pending integer,
-  max_artifacts integer default 100000
+  max_artifacts integer default 100000,
+  metadata jsonb default null,
+  keep_versions integer default null,
+  end_grants boolean default false
 ) returns json
 language plpgsql
 volatile
@@ -3101,14 +3204,19 @@ begin
     agent_api_register_artifact.max_pending, agent_api_register_artifact.max_artifacts
   );
 
-  insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days)
+  insert into artifacts.artifacts (
+    artifact_id, agent_id, key, mime, size_bytes, ttl_days, metadata, keep_versions, end_grants
+  )
   values (
     agent_api_register_artifact.artifact_id,
     agent_api_register_artifact.agent_id,
     agent_api_register_artifact.key,
     agent_api_register_artifact.mime,
     agent_api_register_artifact.size,
-    agent_api_register_artifact.ttl_days
+    agent_api_register_artifact.ttl_days,
+    nullif(agent_api_register_artifact.metadata, '{}'),
+    agent_api_register_artifact.keep_versions,
+    agent_api_register_artifact.end_grants
   )
   returning * into registered;
   if may_be_enrolled then
@@ -3126,7 +3234,8 @@ begin
 end
 $$;
 comment on function public.agent_api_register_artifact(
-  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer
+  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer, jsonb, integer,
+  boolean
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
   'what the agent''s artifacts may hold together, including surplus uploads (0: no quota), unless '
@@ -3474,6 +3583,392 @@ comment on function artifacts.judge_objects(text, text, integer) is
   'The first max_entries objects between two names, in byte order. standing: "live"; "dead" (its '
   'row says so, permanently); or "unknown" (it has no row). is_pending: a later commit may still '
   'use the path. stored_at is null for the content of an artifact.';
+
+-- schemas/artifacts/versions/versions.sql
+
+-- Versions: the committed artifacts of one name, numbered from 1 in the order of their commits. A
+-- number that was given out once is never given to another artifact of the name.
+
+-- The order of /versions. Also finds the highest number of a name.
+create unique index versions_by_name on artifacts.artifacts (agent_id, key, version)
+  where version is not null;
+
+create table artifacts.spent_versions (
+  agent_id agents.agent_id,
+  key_hash bytea,
+  version bigint not null,
+
+  primary key (agent_id, key_hash),
+  constraint key_hash_has_16_bytes_or_none check (length(key_hash) in (0, 16)),
+  constraint versions_begin_at_1 check (version >= 1)
+);
+comment on table artifacts.spent_versions is
+  'The highest version that each name of an agent had when the tombstone of that version was '
+  'deleted, so that the number is not given out again. Rows stay as long as the agent''s name has '
+  'the same holder: one per name whose newest artifact ended a month ago.';
+comment on column artifacts.spent_versions.key_hash is
+  'The first 16 bytes of the SHA-256 of the name (`key`). Empty: all names of the agent, because '
+  'an earlier holder of the agent''s name may have used them.';
+
+create function artifacts.hash_of_key(key text) returns bytea
+language sql
+immutable
+return substring(sha256(convert_to(key, 'UTF8')) from 1 for 16);
+comment on function artifacts.hash_of_key(text) is 'What spent_versions stores of a name.';
+
+create function artifacts.version_at(instant timestamptz) returns bigint
+language sql
+immutable
+-- Milliseconds since 1970. Every version that was given out before is lower: a name gets fewer than
+-- one version per millisecond. The number has 13 digits until 2286.
+return (extract(epoch from instant) * 1000)::bigint;
+comment on function artifacts.version_at(timestamptz) is
+  'A version that is higher than every one that was given out before a time, for names whose '
+  'versions are not known.';
+
+create function artifacts.next_version(agent_id text, key text) returns bigint
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- One statement, so that a tombstone that is being deleted is seen in one of the two tables.
+  return (
+    select greatest(
+      1 + (
+        select a.version
+        from artifacts.artifacts a
+        where a.agent_id = next_version.agent_id
+          and a.key = next_version.key
+          and a.version is not null
+        order by a.version desc
+        limit 1
+      ),
+      1 + (
+        select max(s.version)
+        from artifacts.spent_versions s
+        where s.agent_id = next_version.agent_id
+          and s.key_hash in ('', artifacts.hash_of_key(next_version.key))
+      ),
+      (select artifacts.version_at(e.first_version_after) from agents.epochs e),
+      -- Of an erased agent, nothing else is known.
+      (
+        select artifacts.version_at(e.erased_at)
+        from agents.erased_names e
+        where e.name_hash = agents.hash_of_name(next_version.agent_id)
+      ),
+      1
+    )
+  );
+end
+$$;
+comment on function artifacts.next_version(text, text) is
+  'The version of the next artifact that is committed under a name. The caller holds the lock of '
+  'commits under this name.';
+
+create function artifacts.begin_versions_anew(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from artifacts.spent_versions s where s.agent_id = begin_versions_anew.agent_id;
+  insert into artifacts.spent_versions (agent_id, key_hash, version)
+  values (begin_versions_anew.agent_id, '', artifacts.version_at(clock_timestamp()));
+end
+$$;
+comment on function artifacts.begin_versions_anew(text) is
+  'For a new holder of an agent''s name: its versions begin above every one that the former holder '
+  'had, and tell nothing of them.';
+
+create function artifacts.keep_spent_versions(artifact_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  insert into artifacts.spent_versions as s (agent_id, key_hash, version)
+  select a.agent_id, artifacts.hash_of_key(a.key), max(a.version)
+  from artifacts.artifacts a
+  where a.artifact_id = any (keep_spent_versions.artifact_ids)
+    and a.version is not null
+    -- A later version of the name keeps the count.
+    and not exists (
+      select
+      from artifacts.artifacts l
+      where l.agent_id = a.agent_id
+        and l.key = a.key
+        and l.version > a.version
+        and l.artifact_id <> all (keep_spent_versions.artifact_ids)
+    )
+  group by a.agent_id, a.key
+  order by a.agent_id, artifacts.hash_of_key(a.key)
+  on conflict on constraint spent_versions_pkey do update
+  set version = greatest(s.version, excluded.version);
+end
+$$;
+comment on function artifacts.keep_spent_versions(text[]) is
+  'Call this before the tombstones of these artifacts are deleted.';
+
+create function artifacts.is_taken(artifact_id text) returns boolean
+language sql
+stable
+-- Nothing takes artifacts yet. Inlined.
+return false;
+comment on function artifacts.is_taken(text) is
+  'Whether somebody is working on an artifact now, so that keep_versions must not end it.';
+
+create function artifacts.end_surplus_versions(
+  caller jsonb,
+  caller_agent text,
+  committed artifacts.artifacts
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- One more superseded version comes with each commit, so these catch up.
+  most_read constant integer := 1000;
+  most_ended constant integer := 100;
+  instant timestamptz := clock_timestamp();
+  surplus_ids text[];
+  ended artifacts.artifacts;
+begin
+  surplus_ids := array(
+    select s.artifact_id
+    from (
+      select a.artifact_id, a.state, a.ended_at, a.expires_at, a.version
+      from artifacts.artifacts a
+      where a.agent_id = committed.agent_id and a.key = committed.key and a.version is not null
+        and a.version < committed.version
+        and a.state = 'superseded' and a.ended_at is null and a.expires_at > instant
+      order by a.version desc
+      offset committed.keep_versions
+      limit most_read
+    ) s
+    where not artifacts.is_taken(s.artifact_id)
+      and (
+        committed.end_grants
+        or not exists (select from artifacts.live_grants(s.artifact_id, instant))
+      )
+    order by s.version
+    limit most_ended
+  );
+  -- Skips what others have locked: waiting for it here could deadlock. A later commit ends it.
+  surplus_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.artifact_id = any (surplus_ids) and a.state = 'superseded'
+    order by a.artifact_id
+    for update skip locked
+  );
+  for ended in
+    update artifacts.artifacts a
+    set state = 'deleted', deleted_at = clock_timestamp()
+    where a.artifact_id = any (surplus_ids)
+      -- Under the lock again: they may have been granted or taken meanwhile.
+      and not artifacts.is_taken(a.artifact_id)
+      and (
+        committed.end_grants
+        or not exists (select from artifacts.live_grants(a.artifact_id, instant))
+      )
+    returning a.*
+  loop
+    perform agents.record_event(
+      caller, caller_agent, 'artifact.deleted', ended.agent_id, ended.artifact_id,
+      jsonb_build_object('key', ended.key, 'reason', 'keep_versions')
+    );
+  end loop;
+end
+$$;
+comment on function artifacts.end_surplus_versions(jsonb, text, artifacts.artifacts) is
+  'Ends the superseded versions of a name that its newest artifact does not keep, as if they were '
+  'deleted; at most 100 per commit. It leaves those that are taken and, without end_grants, those '
+  'that are granted.';
+
+-- schemas/artifacts/versions/listing.sql
+
+-- Finding the versions of a name: /versions, and what /open says of a file that was replaced.
+
+create function artifacts.live_versions(
+  agent_id text,
+  key text,
+  before_version bigint,
+  max_entries integer
+) returns setof artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return query
+    select a.*
+    from artifacts.artifacts a
+    where a.agent_id = live_versions.agent_id
+      and a.key = live_versions.key
+      and a.version is not null
+      and a.version < coalesce(live_versions.before_version, 9223372036854775807)
+    order by a.agent_id desc, a.key desc, a.version desc
+    limit live_versions.max_entries;
+end
+$$;
+comment on function artifacts.live_versions(text, text, bigint, integer) is
+  'The newest versions of a name below a number, also those that have ended.';
+
+create function artifacts.is_open_to(artifact artifacts.artifacts, caller_agent text, instant timestamptz)
+returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return artifact.state in ('committed', 'superseded')
+    and artifact.ended_at is null
+    and artifact.expires_at > instant
+    and (
+      is_open_to.caller_agent is null
+      or is_open_to.caller_agent = artifact.agent_id
+      or artifacts.is_granted(artifact.artifact_id, is_open_to.caller_agent, instant)
+    );
+end
+$$;
+comment on function artifacts.is_open_to(artifacts.artifacts, text, timestamptz) is
+  'Whether an artifact has not ended, and a caller (null: the operator) may open it. Its downloads '
+  'may be used up.';
+
+create function artifacts.refuse_replaced(agent_id text, key text, caller_agent text) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  instant timestamptz := clock_timestamp();
+  open_versions jsonb;
+begin
+  select jsonb_agg(
+    jsonb_build_object('artifact_id', v.artifact_id, 'version', v.version) order by v.version desc
+  )
+  into open_versions
+  from (
+    select w.artifact_id, w.version
+    from artifacts.live_versions(refuse_replaced.agent_id, refuse_replaced.key, null, 1000) w
+    where w.state = 'superseded' and artifacts.is_open_to(w, refuse_replaced.caller_agent, instant)
+    limit 10
+  ) v;
+  if open_versions is not null then
+    raise sqlstate 'PT404' using
+      message = 'artifact_not_found',
+      detail = json_build_object('replaced', open_versions),
+      hint = format(
+        'This file was replaced, and you have no access to what replaced it. You may still open version %s (%s).',
+        open_versions -> 0 ->> 'version', open_versions -> 0 ->> 'artifact_id'
+      );
+  end if;
+end
+$$;
+comment on function artifacts.refuse_replaced(text, text, text) is
+  'Raises artifact_not_found with the superseded versions of a name that a caller may open, if '
+  'there are any: {replaced: [{artifact_id, version}]}, at most 10. Looks at the newest 1,000.';
+
+create function artifacts.numbered_artifact(agent_id text, key text, version bigint, caller_agent text)
+returns artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+begin
+  if exists (
+    select
+    from artifacts.spent_versions s
+    where s.agent_id = numbered_artifact.agent_id
+      and s.key_hash = ''
+      and s.version > numbered_artifact.version
+  ) then
+    -- A former holder of the agent's name may have had it.
+    return null;
+  end if;
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.agent_id = numbered_artifact.agent_id
+    and a.key = numbered_artifact.key
+    and a.version = numbered_artifact.version;
+  if not found and octet_length(numbered_artifact.key) > char_length(numbered_artifact.key) then
+    select a.* into artifact
+    from artifacts.artifacts a
+    where a.agent_id = numbered_artifact.agent_id
+      and a.key = (
+        artifacts.named_artifact(
+          numbered_artifact.agent_id, numbered_artifact.key, numbered_artifact.caller_agent
+        )
+      ).key
+      and a.version = numbered_artifact.version;
+  end if;
+  return artifact;
+end
+$$;
+comment on function artifacts.numbered_artifact(text, text, bigint, text) is
+  'A version of an agent''s `key`, even if it has ended; null: none. The name may be another '
+  'Unicode spelling of a current one: see artifacts.named_artifact.';
+
+create function public.agent_api_list_versions(
+  caller jsonb,
+  agent_id text,
+  key text,
+  max_entries integer,
+  before_version bigint default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(agent_api_list_versions.caller);
+  owner text := coalesce(
+    agent_api_list_versions.agent_id, agents.require_self(caller_agent, null)
+  );
+  instant timestamptz := clock_timestamp();
+  -- An upper limit on the versions that one page reads, so that ended ones cannot slow it down.
+  entries_per_page constant integer := agent_api_list_versions.max_entries + 1000;
+  answer json;
+begin
+  with walked as (
+    select w as artifact, w.version
+    from artifacts.live_versions(
+      owner, agent_api_list_versions.key, agent_api_list_versions.before_version, entries_per_page
+    ) w
+  ), listed as (
+    select w.artifact, w.version
+    from walked w
+    where artifacts.is_open_to(w.artifact, caller_agent, instant)
+    order by w.version desc
+    -- One more than asked for tells whether there is a next page.
+    limit agent_api_list_versions.max_entries + 1
+  ), page as (
+    select l.* from listed l order by l.version desc limit agent_api_list_versions.max_entries
+  )
+  select json_build_object(
+    'versions', (
+      select coalesce(json_agg(artifacts.artifact_json(p.artifact) order by p.version desc), '[]')
+      from page p
+    ),
+    'next_cursor', case
+      when (select count(*) from listed) > agent_api_list_versions.max_entries
+        then (select min(p.version) from page p)::text
+      when (select count(*) from walked) = entries_per_page
+        then (select min(w.version) from walked w)::text
+    end
+  ) into answer;
+  return answer;
+end
+$$;
+comment on function public.agent_api_list_versions(jsonb, text, text, integer, bigint) is
+  'The versions of an agent''s `key` (null: the caller''s) that a caller may open, newest first, '
+  'below before_version: for the owner and the operator all that have not ended. A page may be '
+  'short or empty before the last. Raises invalid_request.';
 
 -- schemas/artifacts/verification/verifications.sql
 
@@ -3856,6 +4351,7 @@ begin
   update artifacts.artifacts a
   set state = 'committed',
       sha256 = agent_api_finish_commit.observed_sha256,
+      version = artifacts.next_version(a.agent_id, a.key),
       sealed_attempt = decided_attempt,
       committed_at = committed.at,
       expires_at = committed.at + make_interval(hours => 24 * a.ttl_days)
@@ -3866,7 +4362,10 @@ begin
   perform agents.record_event(
     agent_api_finish_commit.caller, caller_agent, 'artifact.committed',
     artifact.agent_id, artifact.artifact_id,
-    jsonb_build_object('key', artifact.key, 'sha256', artifact.sha256, 'superseded', superseded_id)
+    jsonb_build_object(
+      'key', artifact.key, 'sha256', artifact.sha256, 'version', artifact.version,
+      'superseded', superseded_id
+    )
   );
   if superseded_id is not null then
     perform agents.record_event(
@@ -3874,6 +4373,9 @@ begin
       superseded_id,
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
+  end if;
+  if artifact.keep_versions is not null then
+    perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
   end if;
   return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
 end
@@ -4039,6 +4541,145 @@ comment on function public.agent_api_return_download(text) is
   'Takes back the count of a download whose answer could not be given. Needs no authentication: '
   'the download was allowed, and nobody else can call this.';
 
+-- schemas/artifacts/grants/hand_overs.sql
+
+-- What a giver said about a grant beyond access: what the file is for, what it answers, and how the
+-- work on it is handed out.
+
+create table artifacts.hand_overs (
+  grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
+  from_agent agents.agent_id not null,
+  note text,
+  reply_to text collate "C",
+  is_shared boolean not null default false,
+  max_attempts integer not null default 5,
+  idempotency_key text collate "C",
+  handed_over_at timestamptz not null default clock_timestamp(),
+
+  constraint note_is_1_to_2000_characters check (length(note) between 1 and 2000),
+  constraint reply_to_is_a_grant_id check (length(reply_to) = 38 and reply_to ~ '^grant_[0-9a-f]*$'),
+  constraint max_attempts_is_1_to_100 check (max_attempts between 1 and 100),
+  constraint idempotency_key_is_well_formed check (
+    length(idempotency_key) <= 64 and idempotency_key ~ '^[A-Za-z0-9_-]+$'
+  )
+);
+comment on table artifacts.hand_overs is
+  'One row per grant that was given with a note, as an answer, with an idempotency key, to one '
+  'agent of a tag, or with its own max_attempts. Any other grant has no row, so that giving it '
+  'costs no more than access.';
+comment on column artifacts.hand_overs.from_agent is 'The giver, as in artifacts.grants.';
+comment on column artifacts.hand_overs.note is 'The giver''s words, for the grantee.';
+comment on column artifacts.hand_overs.reply_to is
+  'The grant that this one answers. Its row may have been deleted since.';
+comment on column artifacts.hand_overs.is_shared is
+  'Whether exactly one agent of the tag works on it (`deliver: one`).';
+comment on column artifacts.hand_overs.max_attempts is
+  'After how many attempts its task is parked.';
+
+comment on column artifacts.hand_overs.idempotency_key is
+  'The giver''s name of the request. For 24 hours, the same request makes no second grant.';
+comment on column artifacts.hand_overs.handed_over_at is 'When the grant was given.';
+
+-- Finds a repeated request, and everything that an agent said.
+create index hand_overs_by_giver on artifacts.hand_overs (from_agent, idempotency_key, handed_over_at);
+
+create function artifacts.hand_over_of(grant_id text)
+returns table (note text, reply_to text, is_shared boolean, max_attempts integer)
+language sql
+stable
+-- Always returns one row. An SQL-standard body is inlined.
+begin atomic
+  select h.note, h.reply_to, coalesce(h.is_shared, false), coalesce(h.max_attempts, 5)
+  from (values (hand_over_of.grant_id collate "C")) g (grant_id)
+  left join artifacts.hand_overs h on h.grant_id = g.grant_id;
+end;
+comment on function artifacts.hand_over_of(text) is
+  'What the giver said about a grant, or the defaults.';
+
+create function artifacts.delivery(is_shared boolean) returns text
+language sql
+immutable
+-- Inlined.
+return case when is_shared then 'one' else 'each' end;
+comment on function artifacts.delivery(boolean) is '`deliver` on the wire.';
+
+create function artifacts.has_grant_of(agent_id text, grant_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from artifacts.grants g
+    where g.grant_id = has_grant_of.grant_id
+      and (
+        g.from_agent = has_grant_of.agent_id
+        or g.to_agent = has_grant_of.agent_id
+        or g.to_tag in (select t.tag from agents.agent_tags t where t.agent_id = has_grant_of.agent_id)
+      )
+  );
+end
+$$;
+comment on function artifacts.has_grant_of(text, text) is
+  'Whether an agent gave a grant, or received it by its name or a tag. It may have ended.';
+
+create function artifacts.repeated_grant(
+  from_agent text,
+  idempotency_key text,
+  artifact_id text,
+  grantee text,
+  expires_at timestamptz,
+  max_downloads integer,
+  note text,
+  reply_to text,
+  is_shared boolean,
+  max_attempts integer
+) returns jsonb
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  found_id text;
+  earlier artifacts.grants;
+  said artifacts.hand_overs;
+begin
+  -- Of requests with one key, the first makes the grant, and the others wait for it.
+  perform pg_advisory_xact_lock(
+    hashtextextended('grant ' || repeated_grant.idempotency_key || ' of ' || repeated_grant.from_agent, 0)
+  );
+  select h.grant_id into found_id
+  from artifacts.hand_overs h
+  where h.from_agent = repeated_grant.from_agent
+    and h.idempotency_key = repeated_grant.idempotency_key
+    and h.handed_over_at > clock_timestamp() - interval '24 hours'
+  order by h.from_agent desc, h.idempotency_key desc, h.handed_over_at desc
+  limit 1;
+  if not found then
+    return null;
+  end if;
+  select g.* into earlier from artifacts.grants g where g.grant_id = found_id;
+  select h.* into said from artifacts.hand_overs h where h.grant_id = found_id;
+  if (
+    earlier.artifact_id, earlier.grantee, earlier.expires_at, said.note, said.reply_to, said.is_shared, said.max_attempts,
+    (select d.max_downloads from artifacts.grant_downloads d where d.grant_id = found_id)
+  ) is distinct from (
+    repeated_grant.artifact_id, repeated_grant.grantee, repeated_grant.expires_at, repeated_grant.note,
+    repeated_grant.reply_to, repeated_grant.is_shared, repeated_grant.max_attempts, repeated_grant.max_downloads
+  ) then
+    raise sqlstate 'PT409' using message = 'idempotency_conflict';
+  end if;
+  return artifacts.granted_json(earlier) || jsonb '{"repeated": true}';
+end
+$$;
+comment on function artifacts.repeated_grant(
+  text, text, text, text, timestamptz, integer, text, text, boolean, integer
+) is
+  'What the same request with this idempotency key made within the last 24 hours; null: nothing, '
+  'and until the end of the transaction nobody else makes it. Raises idempotency_conflict if the '
+  'key was used for another request.';
+
 -- schemas/artifacts/grants/granting.sql
 
 -- Giving access, and taking it away.
@@ -4102,7 +4743,12 @@ create function public.agent_api_grant_artifact(
   max_live_grants integer,
   max_ended_grants integer default 10000,
   max_downloads integer default null,
-  to_tag text default null
+  to_tag text default null,
+  note text default null,
+  reply_to text default null,
+  is_shared boolean default false,
+  max_attempts integer default null,
+  idempotency_key text default null
 ) returns json
 language plpgsql
 volatile
@@ -4110,13 +4756,31 @@ security invoker
 set search_path = ''
 as $$
 declare
+  attempts constant integer := coalesce(agent_api_grant_artifact.max_attempts, 5);
   caller_agent text;
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
-  answer json;
+  answer jsonb;
 begin
   caller_agent := agents.admit(agent_api_grant_artifact.caller);
+  if agent_api_grant_artifact.idempotency_key is not null then
+    answer := artifacts.repeated_grant(
+      coalesce(caller_agent, artifacts.owner_of(agent_api_grant_artifact.artifact_id)),
+      agent_api_grant_artifact.idempotency_key,
+      agent_api_grant_artifact.artifact_id,
+      artifacts.grantee(agent_api_grant_artifact.to_agent, agent_api_grant_artifact.to_tag),
+      agent_api_grant_artifact.expires_at,
+      agent_api_grant_artifact.max_downloads,
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.is_shared,
+      attempts
+    );
+    if answer is not null then
+      return answer;
+    end if;
+  end if;
   artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_grant_artifact.artifact_id);
   perform artifacts.refuse_ended(artifact);
   if artifact.state = 'pending' then
@@ -4127,6 +4791,12 @@ begin
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  if agent_api_grant_artifact.reply_to is not null
+    and not artifacts.has_grant_of(artifact.agent_id, agent_api_grant_artifact.reply_to)
+  then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
   end if;
 
   -- The count is exact, because the artifact is locked.
@@ -4155,6 +4825,27 @@ begin
     insert into artifacts.grant_downloads (grant_id, max_downloads)
     values (granted.grant_id, agent_api_grant_artifact.max_downloads);
   end if;
+  if agent_api_grant_artifact.is_shared
+    or coalesce(
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.idempotency_key,
+      agent_api_grant_artifact.max_attempts::text
+    ) is not null
+  then
+    insert into artifacts.hand_overs (
+      grant_id, from_agent, note, reply_to, is_shared, max_attempts, idempotency_key
+    )
+    values (
+      granted.grant_id,
+      granted.from_agent,
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.is_shared,
+      attempts,
+      agent_api_grant_artifact.idempotency_key
+    );
+  end if;
   perform artifacts.forget_surplus_grants(granted.from_agent, agent_api_grant_artifact.max_ended_grants);
 
   perform agents.record_event(
@@ -4168,26 +4859,20 @@ begin
     )),
     granted.from_agent
   );
-  answer := json_build_object(
-    'grant_id', granted.grant_id,
-    'artifact_id', granted.artifact_id,
-    'to_agent', granted.to_agent,
-    'expires_at', agents.iso_timestamp(granted.expires_at)
-  );
-  if granted.to_tag is not null then
-    answer := answer::jsonb || artifacts.tag_of_grant(granted);
-  end if;
-  return answer;
+  return artifacts.granted_json(granted);
 end
 $$;
 comment on function public.agent_api_grant_artifact(
-  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text, text, text, boolean,
+  integer, text
 ) is
   'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
   'artifact until expires_at, for max_downloads downloads together (null: any number). Of the '
   'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
-  'Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request, '
-  'limit_exceeded.';
+  'is_shared: exactly one agent of the tag works on it. With an idempotency_key that the owner '
+  'used for the same request within the last 24 hours, returns the grant of that request, and '
+  'repeated. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'invalid_request, limit_exceeded, grant_not_found (reply_to), idempotency_conflict.';
 
 create function public.agent_api_revoke_grants(
   caller jsonb,
@@ -4742,7 +5427,11 @@ begin
             'grant_id', g.grant_id,
             'from_agent', g.from_agent,
             'granted_at', agents.iso_timestamp(g.granted_at),
-            'expires_at', agents.iso_timestamp(g.expires_at)
+            'expires_at', agents.iso_timestamp(g.expires_at),
+            'note', h.note,
+            'reply_to', h.reply_to,
+            'deliver', artifacts.delivery(h.is_shared),
+            'superseded', a.state = 'superseded'
           )
           order by p.granted_at desc, p.grant_id desc
         ),
@@ -4755,6 +5444,7 @@ begin
       cross join lateral (
         select * from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
       ) a
+      cross join artifacts.hand_over_of(p.grant_id) h
     ),
     'next_cursor', case
       when (select count(*) from live) > agent_api_list_inbox.max_entries
@@ -5341,6 +6031,7 @@ begin
     limit agent_api_forget_ended.max_entries
     for update skip locked
   ));
+  perform artifacts.keep_spent_versions(forgotten_ids);
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
     and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)
@@ -6274,78 +6965,6 @@ $$;
 comment on function public.agent_api_delete_artifact(jsonb, text) is
   'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
 
--- schemas/artifacts/names.sql
-
--- Names that look the same: Unicode has several spellings of one text, such as `é` as one character
--- or as `e` and an accent. A file from a Mac often has another spelling than the one that is typed.
-
--- A hash, because a normalized name may be too long for an index. Only names that are not ASCII
--- have another spelling.
-create index artifacts_by_composed_name
-  on artifacts.artifacts (agent_id, hashtextextended(normalize(key, nfc), 0))
-  where state = 'committed' and ended_at is null and octet_length(key) > char_length(key);
-
-create function artifacts.named_artifact(agent_id text, key text, caller_agent text)
-returns artifacts.artifacts
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  exact artifacts.artifacts := artifacts.current_artifact(named_artifact.agent_id, named_artifact.key);
-  instant timestamptz := clock_timestamp();
-  is_own boolean := named_artifact.caller_agent is not distinct from named_artifact.agent_id
-    or named_artifact.caller_agent is null;
-  same_looking text[];
-  artifact artifacts.artifacts;
-begin
-  if octet_length(named_artifact.key) = char_length(named_artifact.key)
-    or (exact.artifact_id is not null
-      and (is_own or artifacts.is_granted(exact.artifact_id, named_artifact.caller_agent, instant)))
-  then
-    return exact;
-  end if;
-
-  select array_agg(named.artifact_id order by named.artifact_id) into same_looking
-  from (
-    select a.artifact_id
-    from artifacts.artifacts a
-    where a.agent_id = named_artifact.agent_id
-      and a.state = 'committed'
-      and a.ended_at is null
-      and octet_length(a.key) > char_length(a.key)
-      and hashtextextended(normalize(a.key, nfc), 0)
-        = hashtextextended(normalize(named_artifact.key, nfc), 0)
-      and normalize(a.key, nfc) = normalize(named_artifact.key, nfc)
-      and a.key <> named_artifact.key
-      and a.expires_at > instant
-      -- What the caller cannot open must not change the answer.
-      and (is_own or artifacts.is_granted(a.artifact_id, named_artifact.caller_agent, instant))
-    limit 10
-  ) named;
-
-  if cardinality(same_looking) > 1 then
-    raise sqlstate 'PT404' using
-      message = 'artifact_not_found',
-      detail = json_build_object('same_looking', to_json(same_looking)),
-      hint = format(
-        'Several files have names that look like this one, in other Unicode spellings. Use the id of one: %s.',
-        array_to_string(same_looking, ', ')
-      );
-  end if;
-  if same_looking is null then
-    return exact;
-  end if;
-  select a.* into artifact from artifacts.artifacts a where a.artifact_id = same_looking[1];
-  return artifact;
-end
-$$;
-comment on function artifacts.named_artifact(text, text, text) is
-  'The artifact that an agent''s `key` names for a caller (null: the operator): the one of exactly '
-  'this name or, if the caller can open none, the only one whose name is another Unicode spelling '
-  'of it. Null: none. Only for reads: nothing is written under a name that was not given exactly. '
-  'Raises artifact_not_found if several other spellings exist.';
-
 -- schemas/artifacts/downloads.sql
 
 -- Reading artifacts: whoever has access gets what a download URL is made from.
@@ -6494,7 +7113,8 @@ create function public.agent_api_open_artifact(
   window_seconds integer,
   key text default null,
   agent_id text default null,
-  max_size bigint default null
+  max_size bigint default null,
+  version bigint default null
 ) returns json
 language plpgsql
 volatile
@@ -6503,6 +7123,7 @@ set search_path = ''
 as $$
 declare
   caller_agent text;
+  owner text;
   artifact artifacts.artifacts;
   opened_at timestamptz := clock_timestamp();
   grant_ends_at timestamptz;
@@ -6512,11 +7133,20 @@ begin
   if agent_api_open_artifact.key is null then
     select a.* into artifact from artifacts.artifacts a where a.artifact_id = agent_api_open_artifact.artifact_id;
   else
-    artifact := artifacts.named_artifact(
-      coalesce(agent_api_open_artifact.agent_id, agents.require_self(caller_agent, null)),
-      agent_api_open_artifact.key,
-      caller_agent
-    );
+    owner := coalesce(agent_api_open_artifact.agent_id, agents.require_self(caller_agent, null));
+    if agent_api_open_artifact.version is not null then
+      artifact := artifacts.numbered_artifact(
+        owner, agent_api_open_artifact.key, agent_api_open_artifact.version, caller_agent
+      );
+    else
+      artifact := artifacts.named_artifact(owner, agent_api_open_artifact.key, caller_agent);
+      if caller_agent <> owner and (
+        artifact.artifact_id is null
+        or not artifacts.is_granted(artifact.artifact_id, caller_agent, opened_at)
+      ) then
+        perform artifacts.refuse_replaced(owner, agent_api_open_artifact.key, caller_agent);
+      end if;
+    end if;
   end if;
   if artifact.artifact_id is null then
     raise sqlstate 'PT404' using message = 'artifact_not_found';
@@ -6556,9 +7186,12 @@ begin
   );
 end
 $$;
-comment on function public.agent_api_open_artifact(jsonb, text, integer, text, text, bigint) is
+comment on function public.agent_api_open_artifact(
+  jsonb, text, integer, text, text, bigint, bigint
+) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
-  'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact. If the '
+  'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact, or a '
+  'version of that `key`. If the '
   'grant has a download limit, the download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
   'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
   'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';
@@ -10640,6 +11273,7 @@ begin
         agents.artifact_of_event(event.object_id, event.details),
         'grant_id', case when starts_with(event.object_id, 'grant_') then event.object_id end,
         'sha256', event.details -> 'sha256',
+        'version', event.details -> 'version',
         'superseded', event.details -> 'superseded',
         'superseded_by', event.details -> 'superseded_by',
         'reads', event.details -> 'reads',
@@ -13698,7 +14332,18 @@ as $$
       )
       + (select count(*) from agents.changed_things t where t.actor = name)
       + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
+      + (
+        select count(*)
+        from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
+      )
       + (select count(*) from artifacts.totals t where t.agent_id = name)
+      + (
+        select count(*)
+        from (
+          select from artifacts.spent_versions s
+          where s.agent_id = name order by s.agent_id, s.key_hash limit 10000
+        ) s
+      )
       + (select count(*) from artifacts.agent_limits l where l.agent_id = name)
       + (select count(*) from mesh.declined_requests d where name in (d.from_agent, d.to_agent))
       + (select count(*) from mesh.address_leases l where l.agent_id = name)
@@ -13836,10 +14481,18 @@ begin
   delete from artifacts.grants g where g.grant_id = any (grant_ids);
   get diagnostics erased = row_count;
   most := greatest(most, erased);
+  -- The agent's own words. As a rule, its grants have just taken them along.
+  delete from artifacts.hand_overs h
+  where h.grant_id = any (array(
+    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
+  ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
-  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null
+  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null,
+    metadata = null, version = null
   where a.artifact_id = any (array(
     select e.artifact_id
     from artifacts.artifacts e
@@ -13847,6 +14500,13 @@ begin
     order by e.agent_id, e.artifact_id
     limit max_entries
   ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  delete from artifacts.spent_versions s
+  where s.agent_id = name and s.key_hash in (
+    select d.key_hash from artifacts.spent_versions d
+    where d.agent_id = name order by d.agent_id, d.key_hash limit max_entries
+  );
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   update agents.usage u
@@ -14127,6 +14787,7 @@ begin
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
+  delete from artifacts.spent_versions s where s.agent_id = forget_holder.agent_id;
   delete from artifacts.totals t
   where t.agent_id = forget_holder.agent_id
     and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
@@ -14254,6 +14915,7 @@ begin
   is_done := greatest(revoked_grants, deleted_artifacts, counted) < agent_api_take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(agent_api_take_over_agent.agent_id);
+    perform artifacts.begin_versions_anew(agent_api_take_over_agent.agent_id);
     perform mesh.rest_addresses(array[agent_api_take_over_agent.agent_id]);
     update agents.names n
     set ways = '{operator}',
@@ -14277,6 +14939,32 @@ comment on function public.agent_api_take_over_agent(text, integer) is
   'artifacts per call: {agent_id, keys, peer, grants, artifacts, remaining}. While remaining is '
   'true, call it again; nobody can come in meanwhile. Changes nothing if the name is free or the '
   'operator''s alone.';
+
+create function public.agent_api_readmit_agent(agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  is_readmitted boolean;
+begin
+  delete from agents.removed_agents r where r.agent_id = agent_api_readmit_agent.agent_id;
+  is_readmitted := found;
+  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(agent_api_readmit_agent.agent_id);
+  if found then
+    -- Nothing tells any more which versions the erased agent's files had.
+    perform artifacts.begin_versions_anew(agent_api_readmit_agent.agent_id);
+  elsif not is_readmitted then
+    return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', false);
+  end if;
+  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', agent_api_readmit_agent.agent_id);
+  return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', true);
+end
+$$;
+comment on function public.agent_api_readmit_agent(text) is
+  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
+  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
 
 -- schemas/operator/deployment/structure.sql
 
@@ -14982,6 +15670,8 @@ exception when undefined_table or invalid_schema_name or insufficient_privilege 
   return null;
 end
 $$;
+comment on function agents.recorded_migrations() is
+  'The migrations on record: [{version, name, digest}], or null if the records cannot be read.';
 
 create function public.agent_api_describe_schema() returns json
 language sql
@@ -15099,6 +15789,10 @@ begin
   update agents.epochs e
   set epoch = agents.new_epoch(),
       begun_at = clock_timestamp(),
+      -- A clock that went back must not bring versions back.
+      first_version_after = greatest(
+        clock_timestamp(), e.first_version_after + interval '1 day'
+      ),
       -- Units of 10 microseconds since 1970. Every version that was handed out before is lower: a
       -- version rises by one per change, and a change takes longer than 10 microseconds. The number
       -- has 15 digits, the most that the reference agent accepts, until 2286. The other two values
@@ -15138,7 +15832,7 @@ $$;
 comment on function public.agent_api_after_restore() is
   'Begins another epoch, after the database was restored: every position that was handed out is '
   'now refused with position_expired, every config_version is raised beyond any that was ever '
-  'handed out, and the transactions of rows from another cluster are now in the past. Returns '
+  'handed out, the next versions of all files are, too, and the transactions of rows from another cluster are now in the past. Returns '
   '{epoch, begun_at, first_config_version}.';
 
 -- schemas/operator/restores/restore_signs.sql
@@ -17345,7 +18039,9 @@ grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
 grant select, insert, update on artifacts.grant_downloads to service_role;
+grant select, insert, delete on artifacts.hand_overs to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
+grant select, insert, update, delete on artifacts.spent_versions to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
 grant select, insert, update, delete on artifacts.enrolment_totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
@@ -17394,7 +18090,9 @@ alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
 alter table artifacts.grant_downloads enable row level security;
+alter table artifacts.hand_overs enable row level security;
 alter table artifacts.blocked_senders enable row level security;
+alter table artifacts.spent_versions enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.enrolment_totals enable row level security;
 alter table artifacts.project_totals enable row level security;
@@ -17439,8 +18137,8 @@ exception when insufficient_privilege then
 end
 $$;
 
--- Ours in `public` begin with agent_api_; each is in one of two lists, and none is overloaded.
--- pg_restore may let everybody execute functions, so the operator can call this again.
+-- Ours in `public` begin with agent_api_. pg_restore may let everybody execute functions, so the
+-- operator can call this again.
 create function agents.close_functions() returns integer
 language plpgsql
 volatile
@@ -17448,102 +18146,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  operation regproc;
+  operation record;
   open_count integer := 0;
-  -- Functions that are called for agents, or that only read. A call that waits for a lock holds a
-  -- connection that others need. So these give up after a second (55P03), and the caller is told to
-  -- retry.
-  impatient constant regproc[] := array[
-    'public.agent_api_describe_caller',
-    'public.agent_api_check_operator',
-    'public.agent_api_check_health',
-    'public.agent_api_check_bucket',
-    'public.agent_api_list_artifacts',
-    'public.agent_api_delete_artifact',
-    'public.agent_api_register_artifact',
-    'public.agent_api_discard_registration',
-    'public.agent_api_begin_commit',
-    'public.agent_api_leave_move',
-    'public.agent_api_save_commit_progress',
-    'public.agent_api_finish_commit',
-    'public.agent_api_release_commit',
-    'public.agent_api_grant_artifact',
-    'public.agent_api_revoke_grants',
-    'public.agent_api_block_sender',
-    'public.agent_api_unblock_sender',
-    'public.agent_api_list_inbox',
-    'public.agent_api_list_grants',
-    'public.agent_api_redeem_grant_token',
-    'public.agent_api_check_grant_token',
-    'public.agent_api_return_download',
-    'public.agent_api_open_artifact',
-    'public.agent_api_list_artifacts_without_bytes',
-    'public.agent_api_list_objects_without_artifact',
-    'public.agent_api_count_archived_versions',
-    'public.agent_api_list_shares_of_artifacts',
-    'public.agent_api_list_shares_of_grants',
-    'public.agent_api_list_totals',
-    'public.agent_api_list_wrong_totals',
-    'public.agent_api_list_sealed_artifacts',
-    'public.agent_api_check_project_totals',
-    'public.agent_api_record_heartbeat',
-    'public.agent_api_read_heartbeat',
-    'public.agent_api_read_relay_name',
-    'public.agent_api_remove_peer',
-    'public.agent_api_put_rule',
-    'public.agent_api_revoke_rule',
-    'public.agent_api_store_psks',
-    'public.agent_api_rotate_psk',
-    'public.agent_api_list_psks_to_reencrypt',
-    'public.agent_api_register_peer',
-    'public.agent_api_read_netmap',
-    'public.agent_api_read_wg_config',
-    'public.agent_api_list_events',
-    'public.agent_api_find_changes',
-    'public.agent_api_begin_wait',
-    'public.agent_api_read_news',
-    'public.agent_api_record_usage',
-    'public.agent_api_read_artifacts_metrics',
-    'public.agent_api_read_mesh_metrics',
-    'public.agent_api_find_events',
-    'public.agent_api_find_artifacts_named',
-    'public.agent_api_read_artifact',
-    'public.agent_api_find_artifact_of_grant',
-    'public.agent_api_find_agent_of_key',
-    'public.agent_api_count_mentions',
-    'public.agent_api_check_erasure',
-    'public.agent_api_list_agents',
-    'public.agent_api_read_agent',
-    'public.agent_api_read_ways',
-    'public.agent_api_list_usage',
-    'public.agent_api_list_busiest',
-    'public.agent_api_list_refusals',
-    'public.agent_api_list_newest_refusals',
-    'public.agent_api_list_all_grants',
-    'public.agent_api_list_peers',
-    'public.agent_api_list_mesh_rules',
-    'public.agent_api_check_mesh',
-    'public.agent_api_list_paths',
-    'public.agent_api_plan_policy',
-    'public.agent_api_read_policy',
-    'public.agent_api_inspect_deployment',
-    'public.agent_api_describe_schema',
-    'public.agent_api_find_restore_signs',
-    'public.agent_api_read_project',
-    'public.agent_api_find_lost_events',
-    'public.agent_api_find_hashed_names',
-    'public.agent_api_list_live_keys',
-    'public.agent_api_list_enrolments',
-    'public.agent_api_list_full_enrolments',
-    'public.agent_api_count_use_of_enrolments',
-    'public.agent_api_list_trusts',
-    'public.agent_api_enrol_with_key',
-    'public.agent_api_enrol_with_token',
-    'public.agent_api_refuse_token',
-    'public.agent_api_note_first_use',
-    'public.agent_api_leave'
-  ]::regproc[];
   -- Functions that only the operator calls. They may wait as long as the project lets a call last.
+  -- A call that waits for a lock holds a connection that others need. So every other function gives
+  -- up after a second (55P03), and the caller is told to retry.
   patient constant regproc[] := array[
     'public.agent_api_create_agent_key',
     'public.agent_api_create_agent_keys',
@@ -17585,19 +18192,21 @@ declare
     'public.agent_api_repair_project_totals'
   ]::regproc[];
 begin
-  foreach operation in array impatient || patient loop
+  for operation in
+    select f.oid, f.oid::regprocedure as name, f.provolatile
+    from pg_catalog.pg_proc f
+    where f.pronamespace = 'public'::regnamespace and starts_with(f.proname, 'agent_api_')
+  loop
     open_count := open_count + case
-      when has_function_privilege('anon', operation, 'execute')
-        or has_function_privilege('authenticated', operation, 'execute')
+      when has_function_privilege('anon', operation.oid, 'execute')
+        or has_function_privilege('authenticated', operation.oid, 'execute')
       then 1 else 0
     end;
-    execute format('revoke all on function %s from public, anon, authenticated', operation);
-    execute format('grant execute on function %s to service_role', operation);
+    execute format('revoke all on function %s from public, anon, authenticated', operation.name);
+    execute format('grant execute on function %s to service_role', operation.name);
     -- A function that is not volatile takes no lock that another could hold against it.
-    if operation = any (impatient)
-      and (select f.provolatile from pg_catalog.pg_proc f where f.oid = operation) = 'v'
-    then
-      execute format('alter function %s set lock_timeout = %L', operation, '1s');
+    if operation.provolatile = 'v' and operation.oid <> all (patient) then
+      execute format('alter function %s set lock_timeout = %L', operation.name, '1s');
     end if;
   end loop;
   return open_count;

@@ -23,6 +23,8 @@ export interface Artifact {
   readonly created_at: string;
   readonly committed_at: string | null;
   readonly expires_at: string | null;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly version?: number | null;
 }
 
 /** The part of an artifact that operations need. */
@@ -36,7 +38,9 @@ export interface Registered extends Artifact {
 
 export interface Grant {
   readonly grant_id: string;
+  /** Null only if it is `repeated`. */
   readonly token: string;
+  readonly repeated?: true;
   readonly artifact_id: string;
   readonly to_agent: string | null;
   readonly to_tag?: string;
@@ -56,26 +60,21 @@ export interface GivenGrantsPage {
   readonly next_cursor: string | null;
 }
 
-export interface Download {
+export interface Download extends Pick<Artifact, "artifact_id" | "key" | "mime" | "size"> {
   readonly url: string;
   readonly expires_at: string;
-  readonly artifact_id: string;
-  readonly key: string;
-  readonly mime: string;
-  readonly size: number;
   readonly sha256: string;
 }
 
-export interface InboxEntry {
-  readonly grant_id: string;
-  readonly artifact_id: string;
-  readonly from_agent: string;
-  readonly key: string;
-  readonly mime: string;
-  readonly size: number;
-  readonly sha256: string;
-  readonly granted_at: string;
-  readonly expires_at: string;
+export interface InboxEntry
+  extends
+    Omit<Download, "url">,
+    Readonly<Record<"grant_id" | "from_agent" | "granted_at", string>>,
+    Pick<Artifact, "metadata"> {
+  readonly note: string | null;
+  readonly reply_to: string | null;
+  readonly deliver: string;
+  readonly superseded: boolean;
 }
 
 export interface ListPage {
@@ -135,16 +134,19 @@ export interface Publication {
   readonly key?: string;
   readonly mime?: string;
   readonly ttl_days?: number;
+  /** Optional fields of /register. */
+  readonly further?: object;
 }
 
 /** Registers an artifact of the agent, with the size of `content`. */
 export async function register(
   agent: Agent,
-  { content = "hello", key = "notes/hello.txt", mime = "text/plain", ttl_days = 7 }: Publication =
-    {},
+  { content = "hello", key = "notes/hello.txt", mime = "text/plain", ttl_days = 7, further }:
+    Publication = {},
 ): Promise<Registered> {
   const size = new TextEncoder().encode(content).byteLength;
-  const answer = await tryRegister(agent, { agent_id: agent.id, key, mime, size, ttl_days });
+  const body = { agent_id: agent.id, key, mime, size, ttl_days, ...further };
+  const answer = await tryRegister(agent, body);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body;
 }
@@ -199,9 +201,9 @@ export async function publish(agent: Agent, publication: Publication = {}): Prom
  */
 interface GrantTerms {
   readonly to?: Agent;
-  readonly to_tag?: unknown;
   readonly expires_at?: unknown;
-  readonly max_downloads?: unknown;
+  /** The other fields of the operation. */
+  readonly [field: string]: unknown;
 }
 
 /** Grants `artifact`; anything but 200 fails the test. */
@@ -219,9 +221,9 @@ export async function grant(
 export function tryGrant(
   as: Sender,
   { artifact_id }: Identified,
-  { to, to_tag, expires_at = secondsFromNow(600), max_downloads }: GrantTerms,
+  { to, expires_at = secondsFromNow(600), ...terms }: GrantTerms,
 ): Promise<Answer<Grant>> {
-  const body = { artifact_id, to_agent: to?.id, to_tag, expires_at, max_downloads };
+  const body = { artifact_id, to_agent: to?.id, expires_at, ...terms };
   return post<Grant>("/agent-artifacts/grant", { as, body });
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname, join, relative, resolve } from "node:path";
+import { LOCKED } from "../../dev/pins/pins.ts";
 import { PROJECT } from "../../packages/local/project.ts";
 
 const FUNCTIONS = join(PROJECT, "supabase", "functions");
@@ -30,7 +31,7 @@ export interface FunctionModules {
 /** The modules that a function's index.ts reaches, also through type and dynamic imports. */
 export async function readModules(name: string): Promise<FunctionModules> {
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", join(FUNCTIONS, name, "index.ts")],
+    args: ["info", "--json", ...LOCKED, join(FUNCTIONS, name, "index.ts")],
     cwd: PROJECT,
   }).output();
   assert.equal(code, 0, name);

@@ -16,7 +16,11 @@ Deno.test("packages/agent-files/README.md, agent-files → compiles", async () =
     const source = join(PROJECT, "packages/agent-files/index.ts");
     await writeFile(join(directory, "example.ts"), block.replace('"agent-files"', `"${source}"`));
     const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["check", `--config=${join(PROJECT, "deno.json")}`, join(directory, "example.ts")],
+      args: [
+        "check",
+        `--config=${join(PROJECT, "tests/deno.json")}`,
+        join(directory, "example.ts"),
+      ],
     }).output();
     assert.equal(code, 0, new TextDecoder().decode(stderr));
   } finally {

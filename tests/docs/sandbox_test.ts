@@ -14,7 +14,7 @@ async function assertCompiles(block: string, declarations = ""): Promise<void> {
     const text = block.replace('"agent-files/mesh"', `"${ENTRY}"`);
     await writeFile(file, `${text}\n${declarations}\n`);
     const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["check", `--config=${join(PROJECT, "deno.json")}`, file],
+      args: ["check", `--config=${join(PROJECT, "tests/deno.json")}`, file],
     }).output();
     assert.equal(code, 0, new TextDecoder().decode(stderr));
   } finally {

@@ -85,7 +85,12 @@ Deno.test(`docs/users.md, ${FIRST_LIST} → the list of the user who signs in`, 
     .replace(/\);\s*$/, "));\nDeno.exit();\n");
   await writeFile(join(folder, "list.js"), program);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-all", `--config=${join(PROJECT, "deno.json")}`, join(folder, "list.js")],
+    args: [
+      "run",
+      "--allow-all",
+      `--config=${join(PROJECT, "tests/deno.json")}`,
+      join(folder, "list.js"),
+    ],
   }).output();
   await Deno.remove(folder, { recursive: true });
   assert.equal(code, 0, new TextDecoder().decode(stderr));

@@ -26,7 +26,13 @@ interface Runtime {
 
 function runtimesOf(agent: string): Runtime[] {
   const source = join(PROJECT, "packages/cli/main.ts");
-  const deno = [Deno.execPath(), "run", "--allow-all", `--config=${PROJECT}/deno.json`, source];
+  const deno = [
+    Deno.execPath(),
+    "run",
+    "--allow-all",
+    `--config=${PROJECT}/tests/deno.json`,
+    source,
+  ];
   const put = ["put", "big", "--to", "builder"];
   const follow = ["inbox", "--follow", "--download", "received"];
   return [

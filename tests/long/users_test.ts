@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../packages/local/project.ts";
+import { readPins } from "../../dev/pins/pins.ts";
 import { readSigningKey } from "../../packages/local/auth/signing_key.ts";
 import { signUserToken } from "../../packages/local/auth/user_token.ts";
 import { THROW_AWAY } from "../../packages/local/stack/options.ts";
@@ -21,8 +21,8 @@ interface SignedIn {
 
 /** Installs supabase-js from npm, in the version that is pinned here, into a folder of its own. */
 async function installSupabaseJs(folder: string): Promise<void> {
-  const { imports } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
-  const named = imports["@supabase/supabase-js"].replace("npm:", "");
+  const pins = await readPins();
+  const named = pins["@supabase/supabase-js"]!.replace("npm:", "");
   await writeFile(join(folder, "package.json"), '{"private": true, "type": "module"}');
   const { code, stderr } = await new Deno.Command("npm", {
     args: ["install", "--no-audit", "--no-fund", named],

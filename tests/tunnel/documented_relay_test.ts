@@ -12,7 +12,7 @@ import { ADDRESSES, deniedRanges, DocumentedServer } from "./relay/documented_se
 import type { RelaySight, RelayTask } from "./relay/relay_program.ts";
 
 const PROGRAM = fileURLToPath(new URL("./relay/relay_program.ts", import.meta.url));
-const CONFIG = fileURLToPath(new URL("../../deno.json", import.meta.url));
+const CONFIG = fileURLToPath(new URL("../deno.json", import.meta.url));
 
 /**
  * The answers of /relay to an agent at two different times, with the variables of docs/relay.md.

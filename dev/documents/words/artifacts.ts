@@ -16,6 +16,7 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     "/inbox/block": "hides a sender's grants",
     "/inbox/unblock": "shows a sender's grants again",
     "/list": "lists an agent's files by name prefix",
+    "/versions": "lists the versions of a file",
     "/delete": "ends an artifact and its grants",
     "/events": "shows what happened, and who did it",
     "/wait": "waits for everything in one request",
@@ -73,6 +74,27 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
       valid: ["7"],
       invalid: ["0", "366"],
     },
+    metadata: {
+      rule:
+        "an object of at most 32 texts. A name is 1 to 64 of the characters `a-z 0-9 _ . -`; the first is a letter or a digit. A text has at most 1024 bytes of UTF-8; names and texts together have at most 8192.",
+      valid: ["{}", '{"ticket": "PLAN-17", "stage": "draft"}'],
+      invalid: ['{"Ticket": "PLAN-17"}', '{"pages": 12}', "[]"],
+    },
+    keep_versions: {
+      rule: "a whole number from {minimum} to {maximum}. By default, all versions stay.",
+      valid: ["5"],
+      invalid: ["0", "1001"],
+    },
+    end_grants: {
+      rule: "true or false, only with `keep_versions`.",
+      valid: ["true"],
+      invalid: ['"yes"'],
+    },
+    version: {
+      rule: "a whole number, at least {minimum}.",
+      valid: ["3"],
+      invalid: ["0", '"3"'],
+    },
     sha256: {
       rule: "64 hex digits, in upper or lower case.",
       valid: ["b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"],
@@ -112,6 +134,27 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
       rule: "a whole number from {minimum} to {maximum}.",
       valid: ["1"],
       invalid: ["0", "1001"],
+    },
+    note: {
+      rule: "1 to 2000 characters. No control characters but newline and tab.",
+      valid: ["Build this plan, please."],
+      invalid: ['""', '"a\\u0007b"'],
+    },
+    reply_to: "artifact_id",
+    deliver: {
+      rule: "{choices}, by default `each`. `one` needs `to_tag`.",
+      valid: ["each"],
+      invalid: ["all"],
+    },
+    max_attempts: {
+      rule: "a whole number from {minimum} to {maximum}, by default 5.",
+      valid: ["1"],
+      invalid: ["0", "101"],
+    },
+    idempotency_key: {
+      rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
+      valid: ["plan-17"],
+      invalid: ['""', "plan 17"],
     },
     max_size: {
       rule: "a whole number of bytes, at least {minimum}.",
@@ -160,7 +203,7 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     },
     cursor: {
       rule:
-        "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters.",
+        "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters, for `/versions` at most 15.",
       valid: [],
       invalid: ['""', "a b"],
     },

@@ -45,6 +45,10 @@ export interface paths {
     /** List an agent's current artifacts whose names begin with a prefix, in byte order of name. */
     post: operations["list"];
   };
+  "/versions": {
+    /** List the versions of a file that you may open, newest first. */
+    post: operations["versions"];
+  };
   "/delete": {
     /** Delete an artifact and end its grants. */
     post: operations["deleteArtifact"];
@@ -96,6 +100,12 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
       /** @description The agent that owns the artifact. */
       agent_id: string;
       /** @description How many days the artifact lasts after its commit. */
@@ -164,6 +174,7 @@ export interface components {
           | "network_full"
           | "quota_exceeded"
           | "limit_exceeded"
+          | "idempotency_conflict"
           | "artifact_expired"
           | "artifact_lost"
           | "grant_expired"
@@ -200,6 +211,12 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
       /** @description The agent that owns the artifact. */
       agent_id: string;
       /** @description How many days the artifact lasts after its commit. */
@@ -230,6 +247,12 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
       /** @description The agent that owns the artifact. */
       agent_id: string;
       /** @description How many days the artifact lasts after its commit. */
@@ -265,8 +288,13 @@ export interface components {
        * @description When the grant expires.
        */
       expires_at: string;
-      /** @description For /fetch and for the link /d/<token>. Anyone who has it can download the file. It is never shown again. */
-      token: string;
+      /** @description For /fetch and for the link /d/<token>. Anyone who has it can download the file. It is never shown again: null if the answer is `repeated`. */
+      token: string | null;
+      /**
+       * @description An earlier request with this `idempotency_key` made the grant. Its token stays valid. Missing: this request made it.
+       * @constant
+       */
+      repeated?: true;
     };
     Download: {
       /**
@@ -289,6 +317,12 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
     };
     GivenGrant: {
       /** @description Identifies the grant. Nobody gets access by knowing it. */
@@ -327,6 +361,12 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
       /** @description Identifies the grant. Nobody gets access by knowing it. */
       grant_id: string;
       /** @description The agent that gave the grant. */
@@ -341,6 +381,17 @@ export interface components {
        * @description When the grant expires.
        */
       expires_at: string;
+      /** @description What the giver says about it; null: nothing. */
+      note?: string | null;
+      /** @description The grant that this one answers; null: none. */
+      reply_to?: string | null;
+      /**
+       * @description `one`: exactly one agent of the tag works on it.
+       * @enum {string}
+       */
+      deliver?: "each" | "one";
+      /** @description Whether the agent has committed another file under the same name since. */
+      superseded?: boolean;
     };
     DeletedArtifact: {
       /** @description Identifies the artifact. An artifact's content never changes. */
@@ -353,6 +404,12 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
+      /** @description What the owner registered beside the file; `{}`: nothing. */
+      metadata?: {
+        [key: string]: string;
+      };
       /** @description The agent that owns the artifact. */
       agent_id: string;
       /** @description How many days the artifact lasts after its commit. */
@@ -438,6 +495,8 @@ export interface components {
        * @description When the last of these reads was, if later than `at`.
        */
       last_read_at?: string;
+      /** @description The version that the commit gave the file. */
+      version?: number;
       /** @description The artifact that the committed one replaced. */
       superseded?: string;
       /** @description The artifact that replaced this one under its name. */
@@ -481,6 +540,14 @@ export interface operations {
           size: number;
           /** @description How many days to keep the file after its commit. */
           ttl_days: number;
+          /** @description Texts by name, which are shown with the file and never change. */
+          metadata?: {
+            [key: string]: string;
+          };
+          /** @description The commit ends superseded versions of the name beyond that many, the oldest first. Default: all stay until they expire. */
+          keep_versions?: number;
+          /** @description With `keep_versions`: also end versions that others may still open. */
+          end_grants?: boolean;
         };
       };
     };
@@ -536,6 +603,19 @@ export interface operations {
           expires_at: string;
           /** @description How many downloads to allow, of all together. Default: any number. */
           max_downloads?: number;
+          /** @description What the file is for. */
+          note?: string;
+          /** @description A grant that the caller gave or received, and that this one answers. */
+          reply_to?: string;
+          /**
+           * @description With `to_tag`: `one` if exactly one of the agents is to work on it. Default: `each` of them.
+           * @enum {string}
+           */
+          deliver?: "each" | "one";
+          /** @description After how many failed attempts its task is parked. Default: 5. */
+          max_attempts?: number;
+          /** @description For 24 hours, the same request with this key makes no second grant. */
+          idempotency_key?: string;
         };
       };
     };
@@ -614,6 +694,8 @@ export interface operations {
           key?: string;
           /** @description With `key`: the agent that owns the file. Default: the caller. */
           agent_id?: string;
+          /** @description With `key`: which version of the file. Default: the current one. */
+          version?: number;
           /** @description In bytes. A larger file is refused, which does not count as a download. */
           max_size?: number;
         };
@@ -786,6 +868,37 @@ export interface operations {
         content: {
           "application/json": {
             artifacts: components["schemas"]["Artifact"][];
+            /** @description The `cursor` of the next page; null: this is the last page. */
+            next_cursor: string | null;
+          };
+        };
+      };
+    };
+  };
+  versions: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The agent that owns the file. Default: the caller. */
+          agent_id?: string;
+          /** @description The file's name: at most 1024 bytes of UTF-8, in segments joined by `/`. */
+          key: string;
+          /**
+           * @description The page size.
+           * @default 100
+           */
+          limit?: number;
+          /** @description The previous page's `next_cursor`. */
+          cursor?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            versions: components["schemas"]["Artifact"][];
             /** @description The `cursor` of the next page; null: this is the last page. */
             next_cursor: string | null;
           };

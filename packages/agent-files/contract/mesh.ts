@@ -127,6 +127,7 @@ export interface components {
           | "network_full"
           | "quota_exceeded"
           | "limit_exceeded"
+          | "idempotency_conflict"
           | "artifact_expired"
           | "artifact_lost"
           | "grant_expired"

@@ -62,7 +62,7 @@ Deno.test("put() of a text → its UTF-8; get() by key and by grant token → th
     [builder, token],
   ] as const;
   for (const [{ files }, target] of targets) {
-    const { body } = await files.get(target);
+    const { body } = await files.get(target!);
     assert.equal(new TextDecoder().decode(await bytesIn(body)), "größer");
   }
 });

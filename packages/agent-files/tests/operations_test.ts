@@ -52,9 +52,9 @@ Deno.test("link() → a URL without a key that leads to the bytes, as often as i
   assert.equal(to_agent, null);
   assert.equal(url, `${SUPABASE_URL}/functions/v1/agent-artifacts/d/${token}`);
   assert.equal(await (await fetch(url)).text(), "how");
-  assert.equal(new TextDecoder().decode(await bytesIn((await files.get(token)).body)), "how");
+  assert.equal(new TextDecoder().decode(await bytesIn((await files.get(token!)).body)), "how");
   const usedUp = { code: "grant_used_up", status: 410, retryable: false };
-  await assert.rejects(files.get(token), usedUp);
+  await assert.rejects(files.get(token!), usedUp);
   assert.equal((await fetch(url).then((response) => response.json())).error.code, usedUp.code);
   const [given] = await collect(files.grants({ artifactId: artifact_id }));
   assert.deepEqual([given!.downloads, given!.max_downloads], [2, 2]);
@@ -119,4 +119,24 @@ Deno.test("events() with wait → what was done, in its order, each once, on fro
   }
   await doing;
   assert.deepEqual(seen, ["grant.created", "grant.revoked"]);
+});
+
+Deno.test("put() with metadata → in its answer, in list() and in the other agent's inbox()", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  const metadata = { ticket: "PLAN-17" };
+  const put = await planner.files.put("plan", "1", { metadata, to: [builder.agent.id] });
+  assert.deepEqual(put.metadata, metadata);
+  assert.deepEqual((await collect(planner.files.list()))[0]!.metadata, metadata);
+  assert.deepEqual((await collect(builder.files.inbox()))[0]!.metadata, metadata);
+});
+
+Deno.test("versions() → those of the agent's own file, newest first; of another agent's, those that it may open", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  await planner.files.put("plan", "1", { to: [builder.agent.id] });
+  await planner.files.put("plan", "2");
+  const numbersOf = async (versions: AsyncIterable<{ version?: number | null }>) =>
+    (await collect(versions)).map(({ version }) => version);
+  assert.deepEqual(await numbersOf(planner.files.versions("plan")), [2, 1]);
+  const options = { agentId: planner.agent.id };
+  assert.deepEqual(await numbersOf(builder.files.versions("plan", options)), [1]);
 });

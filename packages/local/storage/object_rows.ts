@@ -58,6 +58,18 @@ export interface BucketRow {
 /** Neither an older version nor a delete marker is an object. */
 const IS_OBJECT = "archived_at is null and not is_delete_marker";
 
+/** What the rows need of a pool of connections. */
+export interface RowsPool {
+  query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<{ rows: Row[] }>;
+  query<Row extends pg.QueryResultRow>(text: string): Promise<{ rows: Row[] }>;
+  connect(): Promise<RowsClient>;
+  end(): Promise<void>;
+}
+
+export interface RowsClient extends Pick<RowsPool, "query"> {
+  release(isBroken: boolean): void;
+}
+
 /** PostgreSQL's error code for a duplicate value in a unique index. */
 const UNIQUE_VIOLATION = "23505";
 
@@ -67,19 +79,24 @@ const UNIQUE_VIOLATION = "23505";
  * error that nobody can catch if PostgreSQL dies during a transaction.
  */
 export class ObjectRows {
-  readonly #pool: pg.Pool;
+  readonly #pool: RowsPool;
 
-  constructor(databaseUrl: string) {
-    this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
+  constructor(pool: RowsPool) {
+    this.#pool = pool;
+  }
+
+  static open(databaseUrl: string): ObjectRows {
+    const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
     // PostgreSQL closed an idle connection. The next query opens another.
-    this.#pool.on("error", (cause) => {
-      if (!this.#pool.ending) console.error("storage: PostgreSQL:", reasonOf(cause));
+    pool.on("error", (cause) => {
+      if (!pool.ending) console.error("storage: PostgreSQL:", reasonOf(cause));
     });
     // PostgreSQL may close a connection right after it was opened, between two queries, or while a
     // failed one is being closed. The next query fails and reports that.
-    this.#pool.on("connect", (client) => {
+    pool.on("connect", (client) => {
       client.on("error", () => {});
     });
+    return new ObjectRows(pool);
   }
 
   close(): Promise<void> {
@@ -236,7 +253,7 @@ export class ObjectRows {
     return rows;
   }
 
-  async #transaction<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  async #transaction<Result>(work: (client: RowsClient) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect();
     let failure: unknown;
     try {
@@ -255,7 +272,7 @@ export class ObjectRows {
 }
 
 /** Suspended versioning differs from enabled versioning only for uploads from before: not here. */
-async function keepsVersions(client: pg.PoolClient, bucket: string): Promise<boolean> {
+async function keepsVersions(client: RowsClient, bucket: string): Promise<boolean> {
   const { rows } = await client.query(
     "select from storage.buckets where id = $1 and versioning_status <> 'DISABLED'",
     [bucket],
@@ -265,7 +282,7 @@ async function keepsVersions(client: pg.PoolClient, bucket: string): Promise<boo
 
 /** Makes older versions of the objects at `paths`, and returns their rows. */
 async function archive(
-  client: pg.PoolClient,
+  client: RowsClient,
   { bucket, paths }: { readonly bucket: string; readonly paths: readonly string[] },
 ): Promise<ObjectRow[]> {
   const { rows } = await client.query<ObjectRow & { readonly is_delete_marker: boolean }>(

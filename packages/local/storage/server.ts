@@ -36,20 +36,60 @@ export interface StorageServer {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a stand-in for Supabase Storage. It knows only the calls that the service and its callers
- * make, and answers them like the real server. It is behind the gateway, so paths come without
- * `/storage/v1`.
- */
+/** What the stand-in keeps its objects in, and what it signs with. */
+export interface StorageParts {
+  readonly rows: ObjectRows;
+  readonly files: Pick<ObjectFiles, "receive" | "read" | "duplicate" | "copy" | "remove">;
+  readonly tokens: Pick<Tokens, "signUpload" | "signDownload" | "verifySigned" | "roleOf">;
+  /** Bytes, for buckets without a limit of their own. */
+  readonly sizeLimit: number;
+  /** As in StorageOptions. */
+  readonly copyMilliseconds: number | null;
+}
+
+/** Starts the stand-in on a port of its own. */
 export async function startStorage(
   options: StorageOptions,
   place: StoragePlace,
 ): Promise<StorageServer> {
-  const { storageSizeLimit: sizeLimit, storageCopyMilliseconds: copyMilliseconds } = options;
-  const rows = new ObjectRows(place.databaseUrl);
+  const rows = ObjectRows.open(place.databaseUrl);
   const files = await ObjectFiles.open(place.directory, options);
   await files.keepOnly(await rows.versions());
-  const tokens = new Tokens(place.jwtSecret);
+  const app = createStorageApp({
+    rows,
+    files,
+    tokens: new Tokens(place.jwtSecret),
+    sizeLimit: options.storageSizeLimit,
+    copyMilliseconds: options.storageCopyMilliseconds,
+  });
+
+  // Uses node:http, because Deno.serve buffers all of a chunked body, however slowly the body is
+  // read, and takes longer per chunk the more chunks it holds.
+  const server = createServer(
+    // No limit: an upload may take any time.
+    { requestTimeout: 0 },
+    getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    async stop() {
+      server.close();
+      server.closeIdleConnections();
+      await once(server, "close");
+      await rows.close();
+    },
+  };
+}
+
+/**
+ * A stand-in for Supabase Storage. It knows only the calls that the service and its callers make,
+ * and answers them like the real server. It is behind the gateway, so paths come without
+ * `/storage/v1`.
+ */
+export function createStorageApp(parts: StorageParts): Hono {
+  const { rows, files, tokens, sizeLimit, copyMilliseconds } = parts;
   const app = new Hono();
 
   app.put("/object/upload/sign/:bucket/:path{.+}", async (context) => {
@@ -179,24 +219,7 @@ export async function startStorage(
     return storageErrors.internal().toResponse();
   });
 
-  // Uses node:http, because Deno.serve buffers all of a chunked body, however slowly the body is
-  // read, and takes longer per chunk the more chunks it holds.
-  const server = createServer(
-    // No limit: an upload may take any time.
-    { requestTimeout: 0 },
-    getRequestListener(app.fetch, { overrideGlobalObjects: false }),
-  );
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    port: (server.address() as AddressInfo).port,
-    async stop() {
-      server.close();
-      server.closeIdleConnections();
-      await once(server, "close");
-      await rows.close();
-    },
-  };
+  return app;
 }
 
 function addressOf(context: Context): ObjectAddress {

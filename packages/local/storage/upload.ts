@@ -6,7 +6,7 @@ import { readRawBody } from "./upload_body.ts";
 
 export interface UploadContext {
   readonly rows: ObjectRows;
-  readonly files: ObjectFiles;
+  readonly files: Pick<ObjectFiles, "receive" | "remove">;
   /** Bytes; for buckets without a limit of their own. */
   readonly sizeLimit: number;
 }

@@ -1,6 +1,7 @@
 /** The field rules of artifacts and grants, and the shapes that several operations answer with. */
 import * as z from "zod";
 import { sentAgentId, sentTimestamp, tag, wellFormedText } from "../_shared/request/fields.ts";
+import { sentMetadata } from "./metadata.ts";
 
 const MAX_KEY_BYTES = 1024;
 
@@ -103,6 +104,15 @@ const MAX_DOWNLOADS_RULE = "Must be a whole number from 1 to 1000.";
 export const maxDownloads = z.int(MAX_DOWNLOADS_RULE).min(1, MAX_DOWNLOADS_RULE)
   .max(1000, MAX_DOWNLOADS_RULE);
 
+const NOTE_RULE = "Must be 1 to 2000 characters, without control characters but newline and tab.";
+/** What a giver says about a file. */
+export const note = wellFormedText.min(1, NOTE_RULE).max(2000, NOTE_RULE)
+  .regex(new RegExp(String.raw`^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$`), NOTE_RULE)
+  .meta({ description: "What the file is for.", examples: ["Build this plan, please."] });
+
+/** How a grant to a tag is worked on. */
+export const DELIVERIES = ["each", "one"] as const;
+
 /** The fields of an answer that several operations have. */
 export const sentArtifactId = z.string().regex(ARTIFACT_ID).meta({
   description: "Identifies the artifact. An artifact's content never changes.",
@@ -138,6 +148,14 @@ export const ONE_GRANTEE = {
   // Checked even if other fields are bad, so that one answer names all of them.
   when: () => true,
 };
+export const sentNote = note.nullable().optional()
+  .meta({ description: "What the giver says about it; null: nothing.", examples: [null] });
+export const sentReplyTo = sentGrantId.nullable().optional()
+  .meta({ description: "The grant that this one answers; null: none.", examples: [null] });
+export const sentDelivery = z.enum(DELIVERIES).optional().meta({
+  description: "`one`: exactly one agent of the tag works on it.",
+  examples: ["each"],
+});
 export const sentKey = z.string().regex(KEY)
   .meta({ description: "The file's name.", examples: ["reports/2026/july.pdf"] });
 export const sentSha256 = z.string().regex(/^[0-9a-f]{64}$/).meta({
@@ -152,6 +170,15 @@ export const nextCursor = z.string().nullable().meta({
   examples: [null],
 });
 
+const VERSION_RULE = "Must be a whole number, at least 1.";
+export const version = z.int(VERSION_RULE).min(1, VERSION_RULE);
+/** Optional, because the schema of an older release does not return it. */
+export const sentVersion = version.nullable().optional().meta({
+  description: "Counts the commits under the file's name, from 1. A number is never used again. " +
+    "Null before the commit.",
+  examples: [3],
+});
+
 /** What every answer about an artifact has. `artifacts.content_json` makes it. */
 export const content = {
   artifact_id: sentArtifactId,
@@ -160,6 +187,8 @@ export const content = {
     .meta({ description: "The file's media type.", examples: ["application/pdf"] }),
   size: z.int().min(0).meta({ description: "The file's size in bytes.", examples: [48_213] }),
   sha256: sentSha256,
+  version: sentVersion,
+  metadata: sentMetadata,
 };
 
 export const artifact = z.object({
@@ -190,4 +219,5 @@ export const uncommitted = {
   sha256: artifact.shape.sha256.meta({ examples: [null] }),
   committed_at: artifact.shape.committed_at.meta({ examples: [null] }),
   expires_at: artifact.shape.expires_at.meta({ examples: [null] }),
+  version: sentVersion.meta({ examples: [null] }),
 };

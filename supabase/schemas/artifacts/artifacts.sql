@@ -21,6 +21,10 @@ create table artifacts.artifacts (
   ended_at timestamptz,
   removed_at timestamptz,
   lost_at timestamptz,
+  metadata jsonb,
+  version bigint,
+  keep_versions integer,
+  end_grants boolean not null default false,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -37,6 +41,14 @@ create table artifacts.artifacts (
   ),
   constraint key_has_1_to_1024_bytes check (octet_length(key) between 1 and 1024),
   constraint mime_has_at_most_255_characters check (length(mime) <= 255),
+  constraint metadata_is_an_object_of_strings check (
+    jsonb_typeof(metadata) = 'object'
+    and not jsonb_path_exists(metadata, '$.* ? (@.type() != "string")')
+  ),
+  constraint versions_are_given_by_commits check (
+    version is null or version >= 1 and committed_at is not null
+  ),
+  constraint keep_versions_is_1_to_1000 check (keep_versions between 1 and 1000),
   constraint size_is_not_negative check (size_bytes >= 0),
   constraint ttl_is_positive check (ttl_days > 0),
   constraint state_is_known check (state in ('pending', 'committed', 'superseded', 'deleted')),
@@ -80,6 +92,15 @@ comment on column artifacts.artifacts.removed_at is
   'When the sweep found that the bucket has no more objects of an ended artifact.';
 comment on column artifacts.artifacts.lost_at is
   'When fsck found that Storage has lost the bytes, or has other bytes; null: neither.';
+comment on column artifacts.artifacts.metadata is
+  'What the owner registered beside the file, which never changes; null: nothing.';
+comment on column artifacts.artifacts.version is
+  'Counts the commits under the name, from 1. Null until the commit, and again once the owner was '
+  'erased.';
+comment on column artifacts.artifacts.keep_versions is
+  'How many superseded versions of the name the commit keeps; null: all.';
+comment on column artifacts.artifacts.end_grants is
+  'Whether keep_versions also ends versions that are granted.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -124,7 +145,9 @@ return jsonb_build_object(
   'key', artifact.key,
   'mime', artifact.mime,
   'size', artifact.size_bytes,
-  'sha256', artifact.sha256
+  'sha256', artifact.sha256,
+  'version', artifact.version,
+  'metadata', coalesce(artifact.metadata, '{}')
 );
 comment on function artifacts.content_json(artifacts.artifacts) is
   'What everybody who may have the bytes sees of an artifact: in the artifact object, in an inbox '
@@ -177,6 +200,18 @@ end
 $$;
 comment on function artifacts.refuse_lost(artifacts.artifacts) is
   'Raises artifact_lost for an artifact whose bytes Storage has lost.';
+
+create function artifacts.owner_of(artifact_id text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (select a.agent_id from artifacts.artifacts a where a.artifact_id = owner_of.artifact_id);
+end
+$$;
+comment on function artifacts.owner_of(text) is
+  'The agent that an artifact belongs to, which never changes; null: there is no such artifact.';
 
 create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
 language plpgsql

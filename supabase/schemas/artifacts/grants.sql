@@ -81,6 +81,18 @@ end;
 comment on function artifacts.tag_of_grant(artifacts.grants) is
   '{to_tag} for a grant to a tag, and {} for any other. Answers about grants include it.';
 
+create function artifacts.granted_json(given artifacts.grants) returns jsonb
+language sql
+stable
+-- Inlined.
+return jsonb_build_object(
+  'grant_id', given.grant_id,
+  'artifact_id', given.artifact_id,
+  'to_agent', given.to_agent,
+  'expires_at', agents.iso_timestamp(given.expires_at)
+) || artifacts.tag_of_grant(given);
+comment on function artifacts.granted_json(artifacts.grants) is 'What /grant answers.';
+
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
 returns table (grant_id text, grantee text, to_tag text, live_until timestamptz)
 language sql

@@ -1,10 +1,10 @@
 /** Cold starts of both functions and of a bare one, by both Deno versions. */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../packages/local/project.ts";
 import { locateHostedDeno } from "../../../dev/deploy/hosted_deno.ts";
 import type { Runnable } from "../../../dev/deploy/hosted_function.ts";
 import { packFunctions } from "../../../dev/deploy/pack.ts";
+import { readPins } from "../../../dev/pins/pins.ts";
 import { type ColdStart, type ColdStartTime, measureColdStarts } from "../cold_start.ts";
 
 /**
@@ -66,9 +66,8 @@ async function versionOf(deno: string): Promise<string> {
 async function writeBareFunction(directory: string): Promise<Runnable> {
   const entryPoint = join(directory, "index.ts");
   const configFile = join(directory, "deno.json");
-  const { imports } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
   await mkdir(directory);
   await writeFile(entryPoint, BARE_FUNCTION);
-  await writeFile(configFile, JSON.stringify({ imports }));
+  await writeFile(configFile, JSON.stringify({ imports: await readPins() }));
   return { name: "bare", directory, entryPoint, configFile };
 }

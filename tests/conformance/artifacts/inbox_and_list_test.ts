@@ -132,9 +132,15 @@ artifactTest(
         from_agent: artifact.agent_id,
         key: artifact.key,
         mime: artifact.mime,
+        metadata: {},
+        version: 1,
         size: artifact.size,
         sha256: artifact.sha256,
         expires_at,
+        note: null,
+        reply_to: null,
+        deliver: "each",
+        superseded: false,
       });
     }
   },

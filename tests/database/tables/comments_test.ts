@@ -25,7 +25,10 @@ Deno.test("every column has a comment, or a name that says everything", async ()
   const bare = columns.filter(({ hasComment }) => !hasComment);
   assert.deepEqual(
     bare.filter(({ column }) => !CLEAR_NAMES.includes(column))
-      .map(({ table, column }) => `${table}.${column} has no comment`),
+      .map(({ table, column }) =>
+        `${table}.${column} has no comment in supabase/schemas/. If its name says everything, list ` +
+        `the name in tests/database/tables/comments_test.ts`
+      ),
     [],
   );
   assert.deepEqual(CLEAR_NAMES.filter((name) => !bare.some(({ column }) => column === name)), []);

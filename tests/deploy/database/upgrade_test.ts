@@ -140,7 +140,7 @@ async function extractProject(version: string, directory: string): Promise<void>
   const archive = join(directory, "project.tar");
   await run(
     "git",
-    ["archive", "--output", archive, `v${version}`, "deno.json", "dev/deno.lock", "supabase"],
+    ["archive", "--output", archive, `v${version}`, "deno.json", "dev", "supabase"],
     { cwd: PROJECT },
   ).catch((cause: Error) => {
     throw new Error(

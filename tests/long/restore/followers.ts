@@ -92,7 +92,7 @@ export function followByCommandLine(
 ): FollowingProcess {
   return followByProcess(Deno.execPath(), {
     args: [
-      ...["run", "--allow-all", `--config=${join(PROJECT, "deno.json")}`],
+      ...["run", "--allow-all", `--config=${join(PROJECT, "tests/deno.json")}`],
       join(PROJECT, "packages/cli/main.ts"),
       ...["inbox", "--follow", "--download", folder, "--json"],
     ],

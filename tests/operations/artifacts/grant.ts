@@ -1,4 +1,5 @@
-import { publish, secondsFromNow } from "../../conformance/artifacts.ts";
+import assert from "node:assert/strict";
+import { inbox, publish, secondsFromNow } from "../../conformance/artifacts.ts";
 import type { ArtifactsCard } from "../card.ts";
 import { assertContent, castOfTwo } from "./arrangements.ts";
 import { GRANT_PLANS } from "./plans/grant.ts";
@@ -13,8 +14,19 @@ export const grant: ArtifactsCard = {
   valid: ({ agent, reader, committed: { artifact_id } }) => [
     { as: agent, body: { artifact_id, to_agent: reader.id, expires_at: secondsFromNow(600) } },
     { as: agent, body: { artifact_id, expires_at: secondsFromNow(600), max_downloads: 5 } },
+    {
+      as: agent,
+      body: {
+        ...{ artifact_id, to_tag: "tag:nobody-has-it", expires_at: secondsFromNow(600) },
+        ...{ note: "Build it.", deliver: "one", max_attempts: 2 },
+      },
+    },
   ],
-  tool: { requiresOthers: true, effect: "adds" },
+  tool: {
+    hides: ["agent_id", "note", "reply_to", "deliver", "max_attempts", "idempotency_key"],
+    requiresOthers: true,
+    effect: "adds",
+  },
   afterRestore: "listed",
   faults: [
     {
@@ -25,6 +37,20 @@ export const grant: ArtifactsCard = {
         const { artifact_id } = artifact;
         const body = { artifact_id, to_agent: reader.id, expires_at: secondsFromNow(600) };
         return { request: { as: owner, body }, holds: () => assertContent(reader, artifact) };
+      },
+    },
+    {
+      situation: "with an idempotency key",
+      settled: ["200"],
+      async arrange() {
+        const [owner, reader] = await castOfTwo();
+        const { artifact_id } = await publish(owner);
+        const body = {
+          ...{ artifact_id, to_agent: reader.id, expires_at: secondsFromNow(600) },
+          ...{ note: "Build it.", idempotency_key: "plan-17" },
+        };
+        const holds = async () => assert.equal((await inbox(reader)).length, 1);
+        return { request: { as: owner, body }, holds };
       },
     },
   ],

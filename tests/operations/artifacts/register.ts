@@ -11,8 +11,22 @@ export const register: ArtifactsCard = {
       as: agent,
       body: { agent_id: agent.id, key: "a/b.txt", mime: "text/plain", size: 5, ttl_days: 7 },
     },
+    {
+      as: agent,
+      body: {
+        ...{ agent_id: agent.id, key: "a/c.txt", mime: "text/plain", size: 5, ttl_days: 7 },
+        metadata: { ticket: "PLAN-17" },
+        keep_versions: 3,
+        end_grants: true,
+      },
+    },
   ],
-  tool: { name: "put", requiresOthers: true, effect: "renews" },
+  tool: {
+    name: "put",
+    hides: ["agent_id", "metadata", "keep_versions", "end_grants"],
+    requiresOthers: true,
+    effect: "renews",
+  },
   afterRestore: "not listed: is repeated, or counts",
   faults: [
     {

@@ -27,7 +27,7 @@ export async function byDeno(folder: string): Promise<string> {
   await Deno.mkdir(own);
   await Deno.copyFile(`${folder}/agentfiles`, `${own}/agentfiles.mjs`);
   const { tasks } = JSON.parse(await Deno.readTextFile(join(PROJECT, "deno.json")));
-  const [, rights] = /deno run (.*) --config/.exec(tasks.agentfiles)!;
+  const [, rights] = /deno run (.*) "\$ROOT\//.exec(tasks.agentfiles)!;
   const command = `"${Deno.execPath()}" run ${rights} "${own}/agentfiles.mjs"`;
   const script = `#!/bin/sh\nexec ${command} "$@"\n`;
   await Deno.writeTextFile(`${own}/agentfiles`, script, { mode: 0o755 });

@@ -30,7 +30,7 @@ export const UNPRIVILEGED: readonly string[] = [
 async function bundle(): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "sandbox-program-" });
   globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
-  const options = ["bundle", "--quiet", "--config", `${PROJECT}deno.json`, "--output"];
+  const options = ["bundle", "--quiet", "--config", `${PROJECT}tests/deno.json`, "--output"];
   const program = new URL("./sandbox_program.ts", import.meta.url).pathname;
   await run([Deno.execPath(), ...options, `${folder}/sandbox.mjs`, program]);
   await run([Deno.execPath(), ...options, `${folder}/worker.js`, `${SOURCES}/mesh/worker.ts`]);

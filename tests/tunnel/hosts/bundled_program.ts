@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { run } from "../../wireguard/hosts/run_program.ts";
 
-const CONFIG = fileURLToPath(new URL("../../../deno.json", import.meta.url));
+const CONFIG = fileURLToPath(new URL("../../deno.json", import.meta.url));
 
 /** Runs a command as a user without any privilege. */
 const UNPRIVILEGED = [

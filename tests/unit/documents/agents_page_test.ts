@@ -15,7 +15,10 @@ Deno.test(`AGENTS.md → at most ${MOST_LINES} lines, and every file and folder 
   const page = await readText("AGENTS.md");
   assert.ok(page.trimEnd().split("\n").length <= MOST_LINES);
   const paths = Array.from(page.matchAll(PATH), ([, path]) => path!);
-  assert.ok(paths.includes("supabase/schemas/") && paths.includes("deno.json"), paths.join(" "));
+  assert.ok(
+    paths.includes("supabase/schemas/") && paths.includes("dev/imports.json"),
+    paths.join(" "),
+  );
   const missing: string[] = [];
   for (const path of paths) await stat(join(PROJECT, path)).catch(() => missing.push(path));
   assert.deepEqual(missing, []);

@@ -49,7 +49,12 @@ Deno.test("the progress bar on a terminal → rate and remaining time", async ()
       await new Promise((resolve) => setTimeout(resolve, 50));
     }`;
   await writeFile(planner.path("transfer.ts"), script);
-  const args = ["run", "--allow-all", `--config=${join(PROJECT, "deno.json")}`, "transfer.ts"];
+  const args = [
+    "run",
+    "--allow-all",
+    `--config=${join(PROJECT, "packages/cli/deno.json")}`,
+    "transfer.ts",
+  ];
   const { cwd, env } = planner.command([], {});
   await using pty = new Pty(Deno.execPath(), args, { columns: 100, cwd, env });
   const { code, shown } = await pty.ended();

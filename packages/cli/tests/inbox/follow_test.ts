@@ -14,7 +14,7 @@ Deno.test("agentfiles inbox --follow --download → each file as it is put, whol
     args: [
       "run",
       "--allow-all",
-      `--config=${join(PROJECT, "deno.json")}`,
+      `--config=${join(PROJECT, "packages/cli/deno.json")}`,
       MAIN,
       ...["inbox", "--follow", "--download", "received", "--json"],
     ],

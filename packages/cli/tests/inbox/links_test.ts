@@ -127,7 +127,7 @@ Deno.test("inbox --download under a Deno that may not look into /proc, with a li
         "--allow-read",
         "--allow-write",
         "--allow-sys",
-        `--config=${join(PROJECT, "deno.json")}`,
+        `--config=${join(PROJECT, "packages/cli/deno.json")}`,
         path,
         folder,
       ],

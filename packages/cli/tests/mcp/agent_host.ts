@@ -14,7 +14,7 @@ const BY_DENO: readonly [string, ...string[]] = [
   Deno.execPath(),
   "run",
   "--allow-all",
-  `--config=${join(PROJECT, "deno.json")}`,
+  `--config=${join(PROJECT, "packages/cli/deno.json")}`,
   join(PROJECT, "packages/cli/main.ts"),
 ];
 

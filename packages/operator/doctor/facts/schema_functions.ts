@@ -15,7 +15,7 @@ export interface SchemaFunction {
 
 /** Every function that the schema files define. */
 export function readSchemaFunctions(files: readonly SchemaFile[]): SchemaFunction[] {
-  const impatient = namesOfImpatient(files);
+  const patient = namesOfPatient(files);
   return files.flatMap(({ text }) =>
     Array.from(text.matchAll(/^create function ([\w.]+)\(/gm), ({ 1: name, index }) => {
       const definition = definitionAt(text, index);
@@ -28,7 +28,8 @@ export function readSchemaFunctions(files: readonly SchemaFile[]): SchemaFunctio
           definition.replace(/^create /, "create or replace "),
           `revoke all on function ${name} from public, anon, authenticated;`,
           `grant execute on function ${name} to service_role;`,
-          ...(impatient.has(name!) && /^volatile$/m.test(definition)
+          ...(name!.startsWith("public.") && !patient.has(name!) &&
+              /^volatile$/m.test(definition)
             ? [`alter function ${name} set lock_timeout = '1s';`]
             : []),
           // PostgREST reloads its schema cache only when it is notified.
@@ -47,10 +48,10 @@ function definitionAt(text: string, index: number): string {
   return rest.slice(0, rest.indexOf(end) + end.length).trimEnd();
 }
 
-/** Functions with a short lock timeout, as `privileges.sql` lists them. */
-function namesOfImpatient(files: readonly SchemaFile[]): ReadonlySet<string> {
+/** Functions without a short lock timeout, as `privileges.sql` lists them. */
+function namesOfPatient(files: readonly SchemaFile[]): ReadonlySet<string> {
   const { text = "" } = files.find(({ path }) => path.endsWith("/privileges.sql")) ?? {};
-  const list = /impatient constant regproc\[\] := array\[(.*?)\]/s.exec(text)?.[1] ?? "";
+  const list = /patient constant regproc\[\] := array\[(.*?)\]/s.exec(text)?.[1] ?? "";
   return new Set(Array.from(list.matchAll(/'([\w.]+)'/g), ([, name]) => name!));
 }
 

@@ -6,6 +6,7 @@ import {
   SECRET_KEY,
   SUPABASE_URL,
 } from "../../../../tests/conformance/client.ts";
+import { commandFilesIn, exampleArgs } from "./every_command.ts";
 import { withOwnStack } from "../../../../tests/database/own_stack.ts";
 import { programOf } from "../../../local/tests/stack/stack_process.ts";
 
@@ -40,17 +41,15 @@ async function piped(
 Deno.test("every task that reads, whose reader goes away → ends by itself, with no stack trace", async () => {
   const { id } = await createAgent("piped");
   try {
+    const reports = await commandFilesIn("reports/");
     const tasks: readonly [string, ...string[]][] = [
       ["agentops events", "--all", "--json"],
-      ["agentops events", "--since", "1h"],
       ["agentops events", "--endings", "--all"],
-      ["agentops agent list"],
-      ["agentops agent show", id],
-      ["agentops usage"],
-      ["agentops trace", id, "--agent"],
-      ["agentops grants"],
       ["agentops mesh"],
-      ["agentops mesh", "--mermaid"],
+      ...reports.map((file): [string, ...string[]] => [
+        file.words!,
+        ...exampleArgs(file, { planner: id, builder: id, "reports/july.pdf": id }),
+      ]),
       ["agentops enrolment list"],
       ["agentops fsck", "--help"],
       ["agentops agent revoke", id, "--dry-run"],

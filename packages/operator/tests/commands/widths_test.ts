@@ -9,6 +9,7 @@ import {
 import { endMadeEnrolments, put } from "../../../../tests/conformance/enrolment/enrolments.ts";
 import { join } from "../../../../tests/conformance/mesh_cast.ts";
 import { withStackDatabase } from "../../../../tests/database/connection.ts";
+import { commandFilesIn, exampleArgs } from "./every_command.ts";
 import { linesInTerminal } from "./terminal.ts";
 import { parseRows, run } from "./run_report.ts";
 import { runTask } from "../../../local/tests/stack/stack_process.ts";
@@ -24,21 +25,33 @@ interface Names {
 
 const SINCE = ["--since", "2d"];
 
-/** Every table of `agentops`, by the words of its command. */
+/** Calls of commands. Those in `reports/` that are not here are called as in their example. */
 const TABLES: readonly (readonly [words: string, args: (names: Names) => readonly string[]])[] = [
   ["agent list", () => ["--limit", "1000"]],
   ["events", ({ agent }) => ["--agent", agent]],
   ["events", ({ agent }) => ["--refusals", "--agent", agent, ...SINCE]],
-  ["grants", ({ agent }) => ["--of", agent]],
-  ["mesh", ({ agent }) => ["--agent", agent]],
-  ["mesh", ({ agent }) => ["--rules", "--agent", agent]],
-  ["mesh", ({ agent }) => ["--paths", "--agent", agent]],
-  ["mesh check", () => []],
-  ["agent show", ({ agent }) => [agent]],
+  ["grants list", ({ agent }) => ["--of", agent]],
+  ["mesh show", ({ agent }) => ["--agent", agent]],
+  ["mesh show", ({ agent }) => ["--rules", "--agent", agent]],
+  ["mesh show", ({ agent }) => ["--paths", "--agent", agent]],
   ["trace", ({ artifact }) => [artifact]],
   ["usage", ({ agent }) => ["--agent", agent, ...SINCE]],
   ["enrolment list", () => []],
 ];
+
+/** The calls of every command that only reads. */
+async function everyCall(
+  names: Names,
+): Promise<(readonly [words: string, args: readonly string[]])[]> {
+  const calls: (readonly [string, readonly string[]])[] = TABLES
+    .map(([words, argsOf]) => [words, argsOf(names)]);
+  for (const file of await commandFilesIn("reports/")) {
+    const words = file.words!.replace("agentops ", "");
+    if (calls.some(([called]) => called === words)) continue;
+    calls.push([words, exampleArgs(file, { planner: names.agent })]);
+  }
+  return calls;
+}
 
 Deno.test("every table of the operator in a terminal of 80 columns, with long names → no line is wider, and nothing is left out", async (t) => {
   try {
@@ -64,15 +77,15 @@ Deno.test("every table of the operator in a terminal of 80 columns, with long na
       await sql`insert into agents.refusals (agent_id, hour, kind, count)
         values (${agent.id}, date_trunc('hour', now() - interval '1 day'), 'grant_not_found', 1e9)`;
     });
-    for (const [words, argsOf] of TABLES) {
-      const args = argsOf({ agent: agent.id, artifact: artifact.artifact_id });
+    const names = { agent: agent.id, artifact: artifact.artifact_id };
+    for (const [words, args] of await everyCall(names)) {
       await t.step([words, ...args].join(" "), async () => {
         const program = `agentops ${words}`;
         const lines = await linesInTerminal(program, args, 80);
         assert.ok(lines.length >= 1, words);
         assert.deepEqual(lines.filter((line) => line.length > 80), []);
         const text = lines.join("").replaceAll(/\s/g, "");
-        if (words === "grants") {
+        if (words === "grants list") {
           for (const shown of [grant_id, artifact.artifact_id, agent.id, other.id, LONG_KEY]) {
             assert.ok(text.includes(shown), `${shown} in ${lines.join("\n")}`);
           }

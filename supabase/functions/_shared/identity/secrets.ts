@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 
 /** SHA-256 of a text in lower-case hex: what is stored in place of agent keys and grant tokens. */
 export function sha256Hex(text: string): string {
@@ -24,5 +24,9 @@ export function newIdentifier(prefix: "art_" | "grant_"): string {
 
 /** A bearer capability of 256 random bits. */
 export function newGrantToken(): string {
-  return "g_" + Buffer.from(randomBytes(32)).toString("base64url");
+  return "g_" + randomBytes(32).toString("base64url");
+}
+
+function randomBytes(length: number): Buffer {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(length)));
 }

@@ -30,6 +30,8 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   network_full: "The mesh has no free address left.",
   quota_exceeded: "The agent's quota has no room for this artifact.",
   limit_exceeded: "A limit has been reached; see `details`.",
+  idempotency_conflict:
+    "This `idempotency_key` was used for another request within the last 24 hours. Use a new one.",
   artifact_expired: "The artifact has expired or was deleted.",
   artifact_lost:
     "Storage has lost the bytes of this artifact. Its owner can register and upload them again.",

@@ -31,6 +31,7 @@ const CATALOGUE = {
   network_full: { status: 409 },
   quota_exceeded: { status: 409 },
   limit_exceeded: { status: 409 },
+  idempotency_conflict: { status: 409 },
   artifact_expired: { status: 410 },
   artifact_lost: { status: 410 },
   grant_expired: { status: 410 },

@@ -8,8 +8,11 @@ import {
 import { newGrantToken, newIdentifier, sha256Hex } from "../../_shared/identity/secrets.ts";
 import {
   artifactId,
+  DELIVERIES,
+  grantId,
   maxDownloads,
   namesOneGrantee,
+  note,
   ONE_GRANTEE,
   sentArtifactId,
   sentExpiry,
@@ -29,12 +32,72 @@ const grantWithoutToken = z.object({
 });
 
 const response = grantWithoutToken.extend({
-  token: sentGrantToken.meta({
+  token: sentGrantToken.nullable().meta({
     description:
       "For /fetch and for the link /d/<token>. Anyone who has it can download the file. " +
-      "It is never shown again.",
+      "It is never shown again: null if the answer is `repeated`.",
+  }),
+  repeated: z.literal(true).optional().meta({
+    description: "An earlier request with this `idempotency_key` made the grant. Its token stays " +
+      "valid. Missing: this request made it.",
   }),
 }).meta({ id: "Grant" });
+
+type Granted = Omit<z.output<typeof response>, "token">;
+
+const IDEMPOTENCY_RULE = "Must be 1 to 64 of A-Z a-z 0-9 _ -.";
+const idempotencyKey = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, IDEMPOTENCY_RULE).meta({
+  description: "For 24 hours, the same request with this key makes no second grant.",
+  examples: ["plan-17"],
+});
+
+const ATTEMPTS_RULE = "Must be a whole number from 1 to 100.";
+const maxAttempts = z.int(ATTEMPTS_RULE).min(1, ATTEMPTS_RULE).max(100, ATTEMPTS_RULE).meta({
+  description: "After how many failed attempts its task is parked. Default: 5.",
+  examples: [5],
+});
+
+/** What only some grants say: it is sent to the database only if the request has it. */
+function handOver(
+  { note, reply_to, deliver, max_attempts, idempotency_key }: z.output<typeof request>,
+) {
+  return {
+    ...(note !== undefined && { note }),
+    ...(reply_to !== undefined && { reply_to }),
+    ...(deliver === "one" && { is_shared: true }),
+    ...(max_attempts !== undefined && { max_attempts }),
+    ...(idempotency_key !== undefined && { idempotency_key }),
+  };
+}
+
+const request = z.strictObject({
+  artifact_id: artifactId,
+  to_agent: agentId.optional().meta({
+    description: "The agent that gets access. Default: anyone with the token.",
+    examples: ["builder"],
+  }),
+  to_tag: tag.optional().meta({
+    description: "In place of `to_agent`: all agents with this tag.",
+  }),
+  expires_at: timestamp.meta({ description: "When the grant expires." }),
+  max_downloads: maxDownloads.optional().meta({
+    description: "How many downloads to allow, of all together. Default: any number.",
+  }),
+  note: note.optional(),
+  reply_to: grantId.optional().meta({
+    description: "A grant that the caller gave or received, and that this one answers.",
+  }),
+  deliver: z.enum(DELIVERIES).optional().meta({
+    description: "With `to_tag`: `one` if exactly one of the agents is to work on it. Default: " +
+      "`each` of them.",
+    examples: ["one"],
+  }),
+  max_attempts: maxAttempts.optional(),
+  idempotency_key: idempotencyKey.optional(),
+}).refine(namesOneGrantee, ONE_GRANTEE).refine(
+  ({ deliver, to_tag }) => deliver !== "one" || to_tag !== undefined,
+  { path: ["deliver"], message: "Must be each, unless to_tag is sent.", when: () => true },
+);
 
 export function createOperation(
   { callDatabase, settings }: Platform<ArtifactsSettings>,
@@ -52,25 +115,15 @@ export function createOperation(
     callers: "the owner",
     effect: "adds",
     identification: "required",
-    request: z.strictObject({
-      artifact_id: artifactId,
-      to_agent: agentId.optional().meta({
-        description: "The agent that gets access. Default: anyone with the token.",
-        examples: ["builder"],
-      }),
-      to_tag: tag.optional().meta({
-        description: "In place of `to_agent`: all agents with this tag.",
-      }),
-      expires_at: timestamp.meta({ description: "When the grant expires." }),
-      max_downloads: maxDownloads.optional().meta({
-        description: "How many downloads to allow, of all together. Default: any number.",
-      }),
-    }).refine(namesOneGrantee, ONE_GRANTEE),
+    request,
     response,
-    errors: ["artifact_not_found", "artifact_not_committed", "artifact_expired", "limit_exceeded"],
+    errors: [
+      ...["artifact_not_found", "artifact_not_committed", "artifact_expired"] as const,
+      ...["limit_exceeded", "grant_not_found", "idempotency_conflict"] as const,
+    ],
     async handle({ input, caller }) {
       const token = newGrantToken();
-      const granted = await callDatabase<z.output<typeof grantWithoutToken>>("grant_artifact", {
+      const granted = await callDatabase<Granted>("grant_artifact", {
         caller,
         artifact_id: input.artifact_id,
         to_agent: input.to_agent ?? null,
@@ -81,8 +134,9 @@ export function createOperation(
         token_hash: sha256Hex(token),
         max_live_grants: settings.artifactsMaxGrants,
         max_ended_grants: settings.artifactsMaxEndedGrants,
+        ...handOver(input),
       });
-      return { ...granted, token };
+      return { ...granted, token: granted.repeated ? null : token };
     },
   });
 }

@@ -17,7 +17,16 @@ import {
   POSITION_RULE,
   SENT_INBOX_POSITION,
 } from "../../_shared/operations/waiting/positions.ts";
-import { content, CURSOR, nextCursor, sentExpiry, sentGrantId } from "../fields.ts";
+import {
+  content,
+  CURSOR,
+  nextCursor,
+  sentDelivery,
+  sentExpiry,
+  sentGrantId,
+  sentNote,
+  sentReplyTo,
+} from "../fields.ts";
 
 const inboxEntry = z.object({
   ...content,
@@ -25,6 +34,13 @@ const inboxEntry = z.object({
   from_agent: sentAgentId.meta({ description: "The agent that gave the grant." }),
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
+  note: sentNote,
+  reply_to: sentReplyTo,
+  deliver: sentDelivery,
+  superseded: z.boolean().optional().meta({
+    description: "Whether the agent has committed another file under the same name since.",
+    examples: [false],
+  }),
 }).meta({ id: "InboxEntry" });
 
 const response = z.object({

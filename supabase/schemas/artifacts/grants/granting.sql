@@ -59,7 +59,12 @@ create function public.agent_api_grant_artifact(
   max_live_grants integer,
   max_ended_grants integer default 10000,
   max_downloads integer default null,
-  to_tag text default null
+  to_tag text default null,
+  note text default null,
+  reply_to text default null,
+  is_shared boolean default false,
+  max_attempts integer default null,
+  idempotency_key text default null
 ) returns json
 language plpgsql
 volatile
@@ -67,13 +72,31 @@ security invoker
 set search_path = ''
 as $$
 declare
+  attempts constant integer := coalesce(agent_api_grant_artifact.max_attempts, 5);
   caller_agent text;
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
-  answer json;
+  answer jsonb;
 begin
   caller_agent := agents.admit(agent_api_grant_artifact.caller);
+  if agent_api_grant_artifact.idempotency_key is not null then
+    answer := artifacts.repeated_grant(
+      coalesce(caller_agent, artifacts.owner_of(agent_api_grant_artifact.artifact_id)),
+      agent_api_grant_artifact.idempotency_key,
+      agent_api_grant_artifact.artifact_id,
+      artifacts.grantee(agent_api_grant_artifact.to_agent, agent_api_grant_artifact.to_tag),
+      agent_api_grant_artifact.expires_at,
+      agent_api_grant_artifact.max_downloads,
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.is_shared,
+      attempts
+    );
+    if answer is not null then
+      return answer;
+    end if;
+  end if;
   artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_grant_artifact.artifact_id);
   perform artifacts.refuse_ended(artifact);
   if artifact.state = 'pending' then
@@ -84,6 +107,12 @@ begin
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  if agent_api_grant_artifact.reply_to is not null
+    and not artifacts.has_grant_of(artifact.agent_id, agent_api_grant_artifact.reply_to)
+  then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
   end if;
 
   -- The count is exact, because the artifact is locked.
@@ -112,6 +141,27 @@ begin
     insert into artifacts.grant_downloads (grant_id, max_downloads)
     values (granted.grant_id, agent_api_grant_artifact.max_downloads);
   end if;
+  if agent_api_grant_artifact.is_shared
+    or coalesce(
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.idempotency_key,
+      agent_api_grant_artifact.max_attempts::text
+    ) is not null
+  then
+    insert into artifacts.hand_overs (
+      grant_id, from_agent, note, reply_to, is_shared, max_attempts, idempotency_key
+    )
+    values (
+      granted.grant_id,
+      granted.from_agent,
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.is_shared,
+      attempts,
+      agent_api_grant_artifact.idempotency_key
+    );
+  end if;
   perform artifacts.forget_surplus_grants(granted.from_agent, agent_api_grant_artifact.max_ended_grants);
 
   perform agents.record_event(
@@ -125,26 +175,20 @@ begin
     )),
     granted.from_agent
   );
-  answer := json_build_object(
-    'grant_id', granted.grant_id,
-    'artifact_id', granted.artifact_id,
-    'to_agent', granted.to_agent,
-    'expires_at', agents.iso_timestamp(granted.expires_at)
-  );
-  if granted.to_tag is not null then
-    answer := answer::jsonb || artifacts.tag_of_grant(granted);
-  end if;
-  return answer;
+  return artifacts.granted_json(granted);
 end
 $$;
 comment on function public.agent_api_grant_artifact(
-  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text, text, text, boolean,
+  integer, text
 ) is
   'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
   'artifact until expires_at, for max_downloads downloads together (null: any number). Of the '
   'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
-  'Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request, '
-  'limit_exceeded.';
+  'is_shared: exactly one agent of the tag works on it. With an idempotency_key that the owner '
+  'used for the same request within the last 24 hours, returns the grant of that request, and '
+  'repeated. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'invalid_request, limit_exceeded, grant_not_found (reply_to), idempotency_conflict.';
 
 create function public.agent_api_revoke_grants(
   caller jsonb,

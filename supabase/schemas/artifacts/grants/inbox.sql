@@ -112,7 +112,11 @@ begin
             'grant_id', g.grant_id,
             'from_agent', g.from_agent,
             'granted_at', agents.iso_timestamp(g.granted_at),
-            'expires_at', agents.iso_timestamp(g.expires_at)
+            'expires_at', agents.iso_timestamp(g.expires_at),
+            'note', h.note,
+            'reply_to', h.reply_to,
+            'deliver', artifacts.delivery(h.is_shared),
+            'superseded', a.state = 'superseded'
           )
           order by p.granted_at desc, p.grant_id desc
         ),
@@ -125,6 +129,7 @@ begin
       cross join lateral (
         select * from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
       ) a
+      cross join artifacts.hand_over_of(p.grant_id) h
     ),
     'next_cursor', case
       when (select count(*) from live) > agent_api_list_inbox.max_entries

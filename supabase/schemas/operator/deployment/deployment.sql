@@ -31,6 +31,8 @@ exception when undefined_table or invalid_schema_name or insufficient_privilege 
   return null;
 end
 $$;
+comment on function agents.recorded_migrations() is
+  'The migrations on record: [{version, name, digest}], or null if the records cannot be read.';
 
 create function public.agent_api_describe_schema() returns json
 language sql

@@ -86,10 +86,18 @@ begin
   delete from artifacts.grants g where g.grant_id = any (grant_ids);
   get diagnostics erased = row_count;
   most := greatest(most, erased);
+  -- The agent's own words. As a rule, its grants have just taken them along.
+  delete from artifacts.hand_overs h
+  where h.grant_id = any (array(
+    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
+  ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
-  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null
+  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null,
+    metadata = null, version = null
   where a.artifact_id = any (array(
     select e.artifact_id
     from artifacts.artifacts e
@@ -97,6 +105,13 @@ begin
     order by e.agent_id, e.artifact_id
     limit max_entries
   ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  delete from artifacts.spent_versions s
+  where s.agent_id = name and s.key_hash in (
+    select d.key_hash from artifacts.spent_versions d
+    where d.agent_id = name order by d.agent_id, d.key_hash limit max_entries
+  );
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   update agents.usage u

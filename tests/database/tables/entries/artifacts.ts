@@ -22,6 +22,7 @@ export const ARTIFACTS = {
       agent_id: NAME,
       key: ownWords("{name}/plan.txt"),
       mime: ownWords("text/{name}"),
+      metadata: ownWords('{"of": "{name}"}'),
     },
   },
   "artifacts.blocked_senders": {
@@ -49,6 +50,17 @@ export const ARTIFACTS = {
     },
     nameless: { to_tag: "names a group of agents; the operator chose the word" },
   },
+  "artifacts.hand_overs": {
+    size: "grows",
+    ends: { by: "parent", table: "artifacts.grants" },
+    lives: "it lives as long as its grant",
+    row: { grant_id: "grant_{hex}", from_agent: "{other}" },
+    names: {
+      from_agent: NAME,
+      note: ownWords("for {name}", "from_agent"),
+      idempotency_key: ownWords("{name}-1", "from_agent"),
+    },
+  },
   "artifacts.orphans": {
     size: "grows",
     ends: {
@@ -70,6 +82,16 @@ export const ARTIFACTS = {
   "artifacts.project_totals": {
     size: { bounded: "one row per shard" },
     ends: { by: "nothing", why: "counters" },
+  },
+  "artifacts.spent_versions": {
+    size: "grows",
+    ends: {
+      by: "change",
+      function: "agents.forget_holder",
+      why: "no version is given out again while the name has the same holder",
+    },
+    row: { agent_id: "{other}", key_hash: "\\x", version: "1" },
+    names: { agent_id: NAME },
   },
   "artifacts.sweeps": {
     size: { bounded: "one row" },

@@ -1,5 +1,6 @@
 import {
   artifactIdOf,
+  endedGrantIdOf,
   GRANTEE,
   HOARDER,
   POPULAR,
@@ -57,4 +58,16 @@ export const GRANT_PLANS: readonly PlannedCall[] = [
     token_hash: sha256("any token"),
     max_live_grants: 1000,
   }, { circumstances: "to a tag" }),
+  call("grant_artifact", {
+    caller: as(HOARDER),
+    artifact_id: artifactIdOf(POPULAR),
+    to_agent: GRANTEE,
+    expires_at: IN_A_DAY,
+    grant_id: `grant_${"0".repeat(32)}`,
+    token_hash: DIGEST,
+    max_live_grants: 1000,
+    note: "Build it.",
+    reply_to: endedGrantIdOf(1),
+    idempotency_key: "new",
+  }, { circumstances: "with an idempotency key, as an answer" }),
 ];

@@ -5,6 +5,7 @@ import { type FieldSchema, FUNCTIONS, type OpenApiDocument, readOpenApi } from "
 const REQUEST_EXCEPTIONS: Readonly<Record<string, string>> = {
   artifact_id: "Another form is no error of form: it names nothing, which is 404.",
   grant_id: "Likewise.",
+  reply_to: "Likewise.",
   grant_token: "Likewise.",
   token: "Another form is one of the many that no issuer signs, which are all 401.",
 };
@@ -52,6 +53,9 @@ function hasRule(schema: FieldSchema): boolean {
   if (type === "boolean" || type === "null") return true;
   if (anyOf !== undefined) return anyOf.every(hasRule);
   if (items !== undefined) return hasRule(items);
+  if (schema.propertyNames !== undefined) {
+    return [schema.propertyNames, schema.additionalProperties as FieldSchema].every(hasRule);
+  }
   if (type === "integer" || type === "number") {
     return minimum !== undefined && maximum !== undefined;
   }

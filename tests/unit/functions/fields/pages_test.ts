@@ -80,7 +80,8 @@ for (const name of ["agent-artifacts", "agent-mesh"] as const) {
     const rules = rulesOf(await readFile(join(PROJECT, page), "utf8"));
     for (const field of await readFields(name)) {
       const rule = rules.find(({ fields }) => fields.includes(field.name));
-      assert.ok(rule, `${field.where} has no rule in ${page}`);
+      const words = `dev/documents/words/${name.replace("agent-", "")}.ts`;
+      assert.ok(rule, `${field.where} has no rule in ${page}: write it in ${words}`);
       const { text, valid, invalid } = rule;
       assert.ok(invalid.length > 0, `${field.name} has nothing invalid`);
       for (const value of valid) {

@@ -2,27 +2,14 @@
 import assert from "node:assert/strict";
 import { helpOfAll } from "../../../agentops/help.ts";
 import { VERBS } from "../../../agentops/verbs.ts";
-import type { Operation } from "../../../command.ts";
 import { helpOf } from "../../../../command/help.ts";
 import { loadVerbs } from "../../../../command/verbs.ts";
 import { runTask } from "../../../../local/tests/stack/stack_process.ts";
+import { COMMANDS } from "../every_command.ts";
 
 const COLUMNS = 80;
 
 const verbs = await loadVerbs(VERBS);
-
-/** Every command with the words that name it, groups included. */
-function commandsOf(
-  commands: Readonly<Record<string, Operation>>,
-  before = "agentops",
-): [name: string, command: Operation][] {
-  return Object.entries(commands).flatMap(([word, command]) => {
-    const name = `${before} ${word}`;
-    return [[name, command], ...commandsOf(command.parts ?? {}, name)];
-  });
-}
-
-const COMMANDS = commandsOf(verbs);
 
 function tooWide(text: string): string[] {
   return text.split("\n").filter((line) => line.length > COLUMNS);

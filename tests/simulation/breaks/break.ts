@@ -1,0 +1,32 @@
+/** A fault that was mended once, brought back to see in how many seeds it is found. */
+export interface Break {
+  /** Of the list of all breaks. */
+  readonly number: number;
+  /** What somebody does, and what goes wrong. */
+  readonly words: string;
+  /** Each `from` stands exactly once in its file. */
+  readonly changes: readonly Change[];
+}
+
+export interface Change {
+  /** `sql`: the release's migrations. Otherwise a file of `supabase/functions/`. */
+  readonly file: "sql" | `${string}.ts`;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The break of the file `tests/simulation/breaks/<name>.ts`. */
+export async function breakNamed(name: string | null): Promise<Break | undefined> {
+  if (name === null) return undefined;
+  return (await import(new URL(`./${name}.ts`, import.meta.url).href)).default;
+}
+
+/** `text` with the break's changes of `file`. Throws if it has none or several places for one. */
+export function changed(text: string, file: string, broken: Break | undefined): string {
+  return (broken?.changes ?? []).filter((change) => change.file === file)
+    .reduce((now, { from, to }) => {
+      const places = now.split(from).length - 1;
+      if (places !== 1) throw new Error(`${file} has ${places} places for: ${from}`);
+      return now.replace(from, () => to);
+    }, text);
+}

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { breakNamed, changed } from "./breaks/break.ts";
+import { playHistory } from "./history.ts";
+import { shrink } from "./runs/shrink.ts";
+import { openStage } from "./stage.ts";
+
+const MOST_SEEDS = 40;
+
+Deno.test("a revoked token opens again → found, and made smaller by at least half", async () => {
+  const stage = await openStage(await breakNamed("revoked_token"));
+  for (let seed = 1; seed <= MOST_SEEDS; seed++) {
+    const question = { seed, steps: 40 };
+    const outcome = await playHistory(stage, question);
+    if (outcome.violation === null) continue;
+    assert.match(outcome.violation.what, /^a dead token was redeemed/);
+    const smaller = await shrink(stage, question, outcome);
+    const kept = smaller.question.steps - smaller.question.omissions!.steps.size;
+    assert.ok(kept <= 20, `${kept} steps`);
+    assert.ok(smaller.outcome.transcript.length <= outcome.transcript.length / 2);
+    const again = await playHistory(stage, smaller.question);
+    assert.deepEqual(again.transcript, smaller.outcome.transcript);
+    return;
+  }
+  assert.fail(`not found in ${MOST_SEEDS} seeds`);
+});
+
+Deno.test("a change whose place is missing, or not the only one → refused", () => {
+  const change = { file: "sql", from: "a", to: "b" } as const;
+  const broken = { number: 1, words: "", changes: [change] };
+  assert.equal(changed("cab", "sql", broken), "cbb");
+  assert.throws(() => changed("none of it", "sql", broken), /0 places/);
+  assert.throws(() => changed("aa", "sql", broken), /2 places/);
+  assert.equal(changed("aa", "other.ts", broken), "aa");
+});

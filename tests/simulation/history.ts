@@ -1,0 +1,187 @@
+import { Known } from "./known.ts";
+import { type Invariant, INVARIANTS, type Move, MOVES } from "./registry.ts";
+import { sweep } from "./actors/operator.ts";
+import { Turn } from "./turn.ts";
+import type { SavedDatabase } from "./world/database.ts";
+import { type Choice, NOTHING_OMITTED, type Omissions } from "./world/decisions.ts";
+import { runAs } from "./world/globals.ts";
+import { type Deployment, World } from "./world/world.ts";
+
+export interface Question {
+  readonly seed: number;
+  readonly steps: number;
+  readonly omissions?: Omissions;
+}
+
+/** What one seed's history was. */
+export interface Outcome {
+  readonly transcript: readonly string[];
+  /** What is broken first; null: nothing. */
+  readonly violation: { readonly invariant: string; readonly what: string } | null;
+  /** The decisions for a fault or a delay that were taken. */
+  readonly taken: readonly string[];
+}
+
+/** Milliseconds between two steps. */
+const GAPS: readonly [Choice<number>, ...Choice<number>[]] = [
+  [50, 30],
+  [25, 1_000],
+  [15, 20_000],
+  [6, 300_000],
+  [3, 3 * 3_600_000],
+  [1, 26 * 3_600_000],
+];
+
+const MOST_AT_ONCE = 6;
+/** After so long, every upload URL, lease, grant and window of these histories has ended. */
+const END_MILLISECONDS = 40 * 24 * 3_600_000;
+
+/** A database at its start, for any number of histories one after the other. */
+export interface Stage extends Deployment {
+  readonly start: SavedDatabase;
+}
+
+class Broken extends Error {
+  constructor(readonly invariant: string, readonly what: string) {
+    super(`${invariant}: ${what}`);
+  }
+}
+
+/** Plays a seed's history from the stage's start. */
+export function playHistory(stage: Stage, question: Question): Promise<Outcome> {
+  stage.database.restore(stage.start);
+  return playOn(stage, question);
+}
+
+/** Plays a seed's history on whatever the database holds. */
+export async function playOn(
+  deployment: Deployment,
+  { seed, steps, omissions = NOTHING_OMITTED }: Question,
+): Promise<Outcome> {
+  const world = new World(seed, deployment, omissions);
+  const { transcript, decisions } = world;
+  let violation: Outcome["violation"] = null;
+  try {
+    await new Play(world).run(steps, omissions);
+  } catch (error) {
+    if (!(error instanceof Broken)) throw error;
+    violation = { invariant: error.invariant, what: error.what };
+    transcript.note(`BROKEN: ${error.message}`);
+  } finally {
+    world.end();
+  }
+  return { transcript: transcript.lines, violation, taken: decisions.taken };
+}
+
+class Play {
+  readonly #known = new Known();
+  #underWay = 0;
+  #heard = 0;
+  /** How many queries had been run when the invariants were last looked at. */
+  #lookedAt = 0;
+  #failure: unknown = null;
+
+  constructor(private readonly world: World) {}
+
+  async run(steps: number, omissions: Omissions): Promise<void> {
+    const { world } = this;
+    this.#createAgents();
+    for (let step = 1; step <= steps; step++) {
+      const gap = world.decisions.choose(`${step} gap`, GAPS);
+      await this.#pass(world.timeline.now + gap);
+      await this.#pass(Infinity, () => this.#underWay < MOST_AT_ONCE);
+      if (!omissions.steps.has(step)) this.#begin(step);
+    }
+    await this.#pass(Infinity, () => this.#underWay === 0);
+    await this.#end(steps);
+  }
+
+  #createAgents(): void {
+    for (const name of ["ann", "bob", "cleo"]) {
+      const [row] = runAs(this.world.party(name), () =>
+        this.world.database.query(
+          `select agent_api_create_agent_key(agent_id => '${name}')::text as made`,
+        ));
+      this.#known.agents.push({ name, key: JSON.parse(row!["made"]!).key });
+    }
+  }
+
+  #begin(step: number): void {
+    const move = chosenMove(this.world, step);
+    const turn = new Turn(this.world, this.#known, step);
+    this.#underWay++;
+    runAs(this.world.party(`${step}`), () => move.play(turn)).then(
+      () => this.#underWay--,
+      (error: unknown) => this.#failure ??= error,
+    );
+  }
+
+  /** Lets time pass, and checks after everything that happened meanwhile. */
+  async #pass(until: number, isOver: () => boolean = () => false): Promise<void> {
+    await this.world.run(until, () => {
+      this.#hear();
+      return isOver() || this.#failure !== null;
+    });
+    if (this.#failure !== null) throw this.#failure;
+    this.#look();
+  }
+
+  /** Sweeps without faults until nothing is left, long after everything has ended. */
+  async #end(steps: number): Promise<void> {
+    const { world } = this;
+    world.network.isCalm = true;
+    for (let round = 1; round <= 3; round++) {
+      await this.#pass(world.timeline.now + END_MILLISECONDS / 3);
+      let left: number | null = null;
+      const turn = new Turn(world, this.#known, steps + round);
+      turn.say("operator sweeps until nothing is left");
+      void runAs(world.party(`${steps + round}`), async () => {
+        do left = await sweep(turn); while (left !== 0);
+      });
+      await this.#pass(Infinity, () => left === 0);
+    }
+    for (const { name, atEnd } of INVARIANTS) {
+      const [what] = atEnd?.(world, this.#known) ?? [];
+      if (what !== undefined) throw new Broken(name, what);
+    }
+  }
+
+  #hear(): void {
+    for (const entry of this.#known.history.slice(this.#heard)) {
+      for (const { name, hear } of INVARIANTS) {
+        const what = hear?.(entry, this.#known) ?? null;
+        if (what !== null) this.#failure ??= new Broken(name, what);
+      }
+    }
+    this.#heard = this.#known.history.length;
+  }
+
+  /** The database and the bytes change only by queries. */
+  #look(): void {
+    if (this.world.database.queries === this.#lookedAt) return;
+    this.#lookAtOnce();
+    this.#lookedAt = this.world.database.queries;
+  }
+
+  #lookAtOnce(): void {
+    for (const { broken, name } of this.world.database.query(ALL_SQL)) {
+      throw new Broken(name!, broken!);
+    }
+    for (const { name, look } of INVARIANTS) {
+      const [what] = look?.(this.world, this.#known) ?? [];
+      if (what !== undefined) throw new Broken(name, what);
+    }
+  }
+}
+
+/** All queries of invariants as one. */
+const ALL_SQL = INVARIANTS.filter(({ sql }) => sql !== undefined)
+  .map(({ name, sql }) => `select '${name.replaceAll("'", "''")}' as name, broken from (${sql}) q`)
+  .join(" union all ");
+
+function chosenMove(world: World, step: number): Move {
+  const [first, ...rest] = MOVES.map((move): Choice<Move> => [move.weight, move]);
+  return world.decisions.choose(`${step} move`, [first!, ...rest]);
+}
+
+export type { Invariant };

@@ -1,0 +1,56 @@
+import type { Entry } from "../histories/history.ts";
+
+/** What the clients of a history know, by what was answered to them. */
+export interface Agent {
+  readonly name: string;
+  readonly key: string;
+}
+
+export interface KnownArtifact {
+  /** Such as `a3`: registered in step 3. */
+  readonly name: string;
+  readonly id: string;
+  readonly owner: Agent;
+  readonly content: string;
+  readonly sha256: string;
+  readonly uploadUrl: string;
+  /** When a request for it was answered, in the order of answers; undefined: never. */
+  committed?: number;
+  deleted?: number;
+  /** Milliseconds since 1970, as /commit answered. */
+  expiresAt?: number;
+  /** A fault took its bytes, so nobody can promise them any more. */
+  isLost?: true;
+}
+
+export interface KnownGrant {
+  readonly name: string;
+  readonly id: string;
+  readonly artifact: KnownArtifact;
+  readonly to: Agent;
+  readonly token: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** An answered request, as invariants hear it. */
+export interface Heard extends Entry {
+  /** When the request was sent, by the database's clock: milliseconds since 1970. */
+  readonly askedAt: number;
+}
+
+export class Known {
+  /** Whether the database's clock was set back: what had expired may live again. */
+  hasDatabaseGoneBack = false;
+  readonly agents: Agent[] = [];
+  readonly artifacts: KnownArtifact[] = [];
+  readonly grants: KnownGrant[] = [];
+  /** Every request with its answer, for `tests/histories/checker/`. */
+  readonly history: Heard[] = [];
+  /** Orders the starts and ends of requests: no two have the same place. */
+  #place = 0;
+
+  nextPlace(): number {
+    return ++this.#place;
+  }
+}

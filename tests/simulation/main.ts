@@ -1,0 +1,53 @@
+import { breakNamed } from "./breaks/break.ts";
+import { type Outcome, playHistory, type Question, type Stage } from "./history.ts";
+import { type Command, commandOf, readCommand, USAGE } from "./runs/command.ts";
+import { playSeeds } from "./runs/many_seeds.ts";
+import { shrink } from "./runs/shrink.ts";
+import { openStage } from "./stage.ts";
+
+async function main(args: string[]): Promise<number> {
+  const command = readCommand(args);
+  if (command === null) {
+    console.error(USAGE);
+    return 2;
+  }
+  if (command.worker !== null) return await playShare(command);
+  if (command.seeds !== null) return (await playSeeds(command)).length === 0 ? 0 : 1;
+  const stage = await openStage(await breakNamed(command.breakName));
+  return await printHistory(stage, command.question!, command.breakName);
+}
+
+/** One process' share of the seeds. */
+async function playShare({ seeds, steps, processes, breakName }: Command): Promise<number> {
+  const stage = await openStage(await breakNamed(breakName));
+  const [first, last] = seeds!;
+  for (let seed = first; seed <= last; seed += processes) {
+    const { violation } = await playHistory(stage, { seed, steps });
+    const broken = violation && `${violation.invariant}: ${violation.what}`;
+    console.log(JSON.stringify({ seed, broken }));
+  }
+  return 0;
+}
+
+async function printHistory(
+  stage: Stage,
+  question: Question,
+  breakName: string | null,
+): Promise<number> {
+  const outcome = await playHistory(stage, question);
+  print(outcome);
+  if (outcome.violation === null) return 0;
+  const isSmall = question.omissions!.steps.size > 0 || question.omissions!.calm.size > 0;
+  if (isSmall) return 1;
+  const { question: smaller, outcome: least, plays } = await shrink(stage, question, outcome);
+  console.log(`\nThe same with less, after ${plays} histories:\n`);
+  print(least);
+  console.log(`\n${commandOf(smaller, breakName)}`);
+  return 1;
+}
+
+function print({ transcript }: Outcome): void {
+  for (const line of transcript) console.log(line);
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
