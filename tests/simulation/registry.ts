@@ -1,4 +1,3 @@
-import type { Entry } from "../histories/history.ts";
 import { OPERATOR_MOVES } from "./actors/operator.ts";
 import { OWNER_MOVES } from "./actors/owner.ts";
 import { GRANTEE_MOVES } from "./actors/grantee.ts";
@@ -7,7 +6,7 @@ import { ACCESS } from "./invariants/access.ts";
 import { BYTES } from "./invariants/bytes.ts";
 import { REFERENCES } from "./invariants/references.ts";
 import { TOTALS } from "./invariants/totals.ts";
-import type { Known } from "./known.ts";
+import type { Heard, Known } from "./known.ts";
 import type { Turn } from "./turn.ts";
 import type { World } from "./world/world.ts";
 
@@ -29,7 +28,7 @@ export interface Invariant {
   /** Looks at the world at every step. Returns what is wrong. */
   look?(world: World, known: Known): string[];
   /** Looks at an answer when it arrives. Returns what is wrong; null: nothing. */
-  hear?(entry: Entry, known: Known): string | null;
+  hear?(entry: Heard, known: Known): string | null;
   /** Looks once, when all requests have ended and many sweeps have run without a fault. */
   atEnd?(world: World, known: Known): string[];
 }
