@@ -37,7 +37,7 @@ artifactTest(
         reply_to: null,
         deliver: "each",
         superseded: false,
-        ...{ metadata: {}, state: "waiting", attempt: 0, next_at: null },
+        ...{ metadata: {}, version: 1, state: "waiting", attempt: 0, next_at: null },
       },
     );
 
