@@ -151,8 +151,8 @@ comment on column agents.epochs.first_config_version is
   'The first config_version of an agent that has none yet. A restore may have lost a '
   'config_version that the agent had.';
 comment on column agents.epochs.first_version_after is
-  'Files committed in this epoch get versions above artifacts.version_at of this time; null: '
-  'there was no restore.';
+  'Files committed in this epoch get versions above all that were given out before this time; '
+  'null: there was no restore.';
 comment on column agents.epochs.transaction_offset is
   'What present_transaction adds to the transaction numbers of this cluster. If a dump is restored '
   'into another cluster, its rows have a transaction_id that is in the future there. '
@@ -1085,32 +1085,6 @@ comment on function agents.agent_of_user(jsonb) is
   'The agent that a signed-in user is; null if the caller is not a user, the token has expired, or '
   'the agent was removed or erased. Raises agent_name_taken if the name does not belong to the '
   'project''s users.';
-
-create function public.agent_api_readmit_agent(agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  is_readmitted boolean;
-begin
-  delete from agents.removed_agents r where r.agent_id = agent_api_readmit_agent.agent_id;
-  is_readmitted := found;
-  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(agent_api_readmit_agent.agent_id);
-  if found then
-    -- Nothing tells any more which versions the erased agent's files had.
-    perform artifacts.begin_versions_anew(agent_api_readmit_agent.agent_id);
-  elsif not is_readmitted then
-    return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', false);
-  end if;
-  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', agent_api_readmit_agent.agent_id);
-  return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', true);
-end
-$$;
-comment on function public.agent_api_readmit_agent(text) is
-  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
-  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
 
 -- schemas/agents/key_changes.sql
 
@@ -14965,6 +14939,32 @@ comment on function public.agent_api_take_over_agent(text, integer) is
   'artifacts per call: {agent_id, keys, peer, grants, artifacts, remaining}. While remaining is '
   'true, call it again; nobody can come in meanwhile. Changes nothing if the name is free or the '
   'operator''s alone.';
+
+create function public.agent_api_readmit_agent(agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  is_readmitted boolean;
+begin
+  delete from agents.removed_agents r where r.agent_id = agent_api_readmit_agent.agent_id;
+  is_readmitted := found;
+  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(agent_api_readmit_agent.agent_id);
+  if found then
+    -- Nothing tells any more which versions the erased agent's files had.
+    perform artifacts.begin_versions_anew(agent_api_readmit_agent.agent_id);
+  elsif not is_readmitted then
+    return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', false);
+  end if;
+  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', agent_api_readmit_agent.agent_id);
+  return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', true);
+end
+$$;
+comment on function public.agent_api_readmit_agent(text) is
+  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
+  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
 
 -- schemas/operator/deployment/structure.sql
 

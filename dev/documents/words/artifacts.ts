@@ -203,7 +203,7 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     },
     cursor: {
       rule:
-        "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters.",
+        "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters, for `/versions` at most 15.",
       valid: [],
       invalid: ['""', "a b"],
     },

@@ -29,8 +29,8 @@ comment on column agents.epochs.first_config_version is
   'The first config_version of an agent that has none yet. A restore may have lost a '
   'config_version that the agent had.';
 comment on column agents.epochs.first_version_after is
-  'Files committed in this epoch get versions above artifacts.version_at of this time; null: '
-  'there was no restore.';
+  'Files committed in this epoch get versions above all that were given out before this time; '
+  'null: there was no restore.';
 comment on column agents.epochs.transaction_offset is
   'What present_transaction adds to the transaction numbers of this cluster. If a dump is restored '
   'into another cluster, its rows have a transaction_id that is in the future there. '

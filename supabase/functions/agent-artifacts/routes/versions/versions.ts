@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { agentId, limit } from "../../_shared/request/fields.ts";
+import { agentId, limit } from "../../../_shared/request/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
-} from "../../_shared/operations/operation.ts";
-import { artifact, CURSOR, key, nextCursor } from "../fields.ts";
+} from "../../../_shared/operations/operation.ts";
+import { artifact, CURSOR, key, nextCursor } from "../../fields.ts";
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
