@@ -24,6 +24,19 @@ Deno.test("a revoked token opens again → found, and made smaller by at least h
   assert.fail(`not found in ${MOST_SEEDS} seeds`);
 });
 
+Deno.test("a lost move gives its lease back → a copy that no row names, found", async () => {
+  const stage = await openStage(await breakNamed("second_copy"));
+  for (let seed = 1; seed <= MOST_SEEDS; seed++) {
+    const { violation } = await playHistory(stage, { seed, steps: 40 });
+    if (violation === null) continue;
+    assert.equal(violation.invariant, "Storage has no bytes that no row names");
+    const { violation: without } = await playHistory(await openStage(), { seed, steps: 40 });
+    assert.equal(without, null);
+    return;
+  }
+  assert.fail(`not found in ${MOST_SEEDS} seeds`);
+});
+
 Deno.test("a change whose place is missing, or not the only one → refused", () => {
   const change = { file: "sql", from: "a", to: "b" } as const;
   const broken = { number: 1, words: "", changes: [change] };

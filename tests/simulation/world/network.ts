@@ -21,10 +21,10 @@ export type Fate =
 
 /** How often each fate comes, in a thousand calls. The ordinary one comes first. */
 const FATES: readonly [Choice<Fate>, ...Choice<Fate>[]] = [
-  [951, "arrives"],
+  [930, "arrives"],
   [9, "refused"],
   [8, "answer lost"],
-  [8, "cut off"],
+  [29, "cut off"],
   [9, "502"],
   [7, "silence"],
   [8, "broken off"],
@@ -46,7 +46,7 @@ const DELAYS: Delays = [
  * How long Storage copies a small object when it moves it. Less than the ten seconds of
  * `artifacts.longest_move`: a copy that takes longer counts as failed, and may be left behind.
  */
-export const COPYING: Delays = [[650, 5], [200, 2_000], [150, 8_000]];
+export const COPYING: Delays = [[550, 5], [200, 2_000], [250, 8_000]];
 
 /** A party that answers requests: a function's process, PostgREST or Storage. */
 export type Server = (request: Request) => Promise<Response>;

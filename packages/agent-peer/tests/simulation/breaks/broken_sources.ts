@@ -7,7 +7,13 @@ import type { Patch } from "./breaks.ts";
 
 const ROOT = fileURLToPath(new URL("../../../../../", import.meta.url));
 /** What the simulation loads. */
-const LOADED = ["packages/agent-peer", "packages/agent-files", "tests/seeds", "deno.json"];
+const LOADED = [
+  "packages/agent-peer",
+  "packages/agent-files",
+  "tests/seeds",
+  "deno.json",
+  "dev/imports.json",
+];
 
 /** The first seed that fails, and which of its decisions are enough for that. */
 export interface ShrunkFailure extends Failure {
@@ -25,7 +31,7 @@ export class BrokenSources implements AsyncDisposable {
 
   static async create(patches: readonly Patch[]): Promise<BrokenSources> {
     const folder = await mkdtemp(join(tmpdir(), "broken-"));
-    await mkdir(join(folder, "tests"));
+    for (const parent of ["tests", "dev"]) await mkdir(join(folder, parent));
     for (const part of LOADED) {
       await cp(join(ROOT, part), join(folder, part), {
         recursive: true,
