@@ -14,7 +14,7 @@ import { operationsOf } from "../faults/points/code.ts";
 import { agentsIn, isIdentified, keyIn, sent } from "./requests.ts";
 import { newName, signIn } from "./signed_in.ts";
 
-/** Operations about the caller itself, or about what was granted to it: every agent may call them. */
+/** Operations about the caller itself, or what was granted to it: every agent may call them. */
 const OF_THE_CALLER = /\/(?:whoami|mcp|versions)$/;
 
 /** Nobody else's take is the caller's: it is answered as one that is over. */
