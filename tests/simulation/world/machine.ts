@@ -36,6 +36,8 @@ type Write = (
 ) => number;
 
 interface Stream {
+  /** Its number. Null once it was closed. */
+  fd: number | null;
   position: number;
   node: FileNode;
   shared: object;
@@ -135,13 +137,14 @@ export class Machine {
     FS.nameTable.length = 0;
     FS.nameTable.push(...snapshot.nameTable);
     FS.streams.length = 0;
-    for (const saved of snapshot.streams) {
+    for (const [fd, saved] of snapshot.streams.entries()) {
       if (saved === undefined || saved === null) {
         FS.streams.push(undefined);
         continue;
       }
       const { stream, position, node, shared } = saved;
-      Object.assign(stream, { position, node });
+      // PostgreSQL may have closed it since: a segment of its log, for example, once it was full.
+      Object.assign(stream, { fd, position, node });
       Object.assign(stream.shared, shared);
       FS.streams.push(stream);
     }
