@@ -164,7 +164,7 @@ declare
   found_count integer;
   waiting artifacts.tasks;
   taken jsonb;
-  tasks jsonb[] := '{}';
+  tasks jsonb[] := '{}'::jsonb[];
 begin
   caller_agent := agents.admit(agent_api_take_tasks.caller);
   subject := agents.require_self(caller_agent, agent_api_take_tasks.agent_id);
