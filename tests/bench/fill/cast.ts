@@ -47,6 +47,8 @@ export const TAGGED = "tagged";
 
 /** Has done very many tasks. Ten wait, and it has taken ten others. */
 export const WORKER = "worker";
+/** Gave the worker its tasks: one file, as often. */
+export const FOREMAN = "foreman";
 
 export const CAST = [
   HOARDER,
@@ -58,6 +60,7 @@ export const CAST = [
   TAGGED,
   VERSIONED,
   WORKER,
+  FOREMAN,
 ];
 
 /** A take of the worker, from 0 to 9. */

@@ -1,6 +1,6 @@
 /** Fills the tables of hand-overs as work. */
 import type postgres from "postgres";
-import { HOARDER, POPULAR, WORKER } from "./cast.ts";
+import { FOREMAN, HOARDER, WORKER } from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";
 
 /** So many tasks wait, and so many are taken. */
@@ -12,12 +12,17 @@ export async function fillTasks(sql: postgres.Sql, artifacts: number): Promise<v
     insert into artifacts.hand_overs (grant_id, from_agent, note, idempotency_key)
     select g.grant_id, g.from_agent, 'Build it.', left(g.grant_id, 38)
     from artifacts.grants g where g.from_agent = ${HOARDER}`;
+  await sql`
+    insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days,
+      state, sha256, created_at, committed_at, expires_at, commit_attempts, sealed_attempt, version)
+    values ('art_' || md5('work'), ${FOREMAN}, 'work.txt', 'text/plain', 100, 365, 'committed',
+      encode(sha256('work'), 'hex'), now() - interval '10 days', now() - interval '10 days',
+      now() + interval '100 days', 1, 1, 1)`;
   await fillInChunks(sql, artifacts + 2 * FEW, async (transaction, { from, to }) => {
     await transaction`
       insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash,
         granted_at, expires_at)
-      select 'grant_' || md5('work ' || i), 'art_' || md5('artifact ' || ${POPULAR + 1}::integer),
-        ${HOARDER}, ${WORKER}, encode(sha256(convert_to('work ' || i, 'UTF8')), 'hex'),
+      select 'grant_' || md5('work ' || i), 'art_' || md5('work'), ${FOREMAN}, ${WORKER}, encode(sha256(convert_to('work ' || i, 'UTF8')), 'hex'),
         now() - interval '9 days' + i * interval '1 ms', now() + interval '90 days'
       from generate_series(${from}::integer, ${to}::integer - 1) i`;
     await transaction`
