@@ -12,12 +12,13 @@ export async function fillTasks(sql: postgres.Sql, artifacts: number): Promise<v
     insert into artifacts.hand_overs (grant_id, from_agent, note, idempotency_key)
     select g.grant_id, g.from_agent, 'Build it.', left(g.grant_id, 38)
     from artifacts.grants g where g.from_agent = ${HOARDER}`;
-  await sql`
-    insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days,
-      state, sha256, created_at, committed_at, expires_at, commit_attempts, sealed_attempt, version)
-    values ('art_' || md5('work'), ${FOREMAN}, 'work.txt', 'text/plain', 100, 365, 'committed',
-      encode(sha256('work'), 'hex'), now() - interval '10 days', now() - interval '10 days',
-      now() + interval '100 days', 1, 1, 1)`;
+  await fillInChunks(sql, 1, (transaction) =>
+    transaction`
+      insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days,
+        state, sha256, created_at, committed_at, expires_at, commit_attempts, sealed_attempt, version)
+      values ('art_' || md5('work'), ${FOREMAN}, 'work.txt', 'text/plain', 100, 365, 'committed',
+        encode(sha256('work'), 'hex'), now() - interval '10 days', now() - interval '10 days',
+        now() + interval '100 days', 1, 1, 1)`);
   await fillInChunks(sql, artifacts + 2 * FEW, async (transaction, { from, to }) => {
     await transaction`
       insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash,
