@@ -79,7 +79,8 @@ async function fillVersions(sql: postgres.Sql, count: number): Promise<void> {
       from generate_series(${from}::integer, ${to}::integer - 1) i`;
     await transaction`
       insert into artifacts.spent_versions (agent_id, key_hash, version)
-      select ${VERSIONED}, artifacts.hash_of_key('spent ' || i), 1
+      select case when i % 2 = 0 then ${VERSIONED} else 'owner-' || i end,
+        artifacts.hash_of_key('spent ' || i), 1
       from generate_series(${from}::integer, ${to}::integer - 1) i`;
   });
 }

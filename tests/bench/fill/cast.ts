@@ -45,7 +45,7 @@ export const VERSIONED_KEY = "log.txt";
  */
 export const TAGGED = "tagged";
 
-/** Has done very many tasks. Ten wait, and it has taken ten others. */
+/** Has done many tasks, a twentieth as many as there are artifacts. Ten wait, ten are taken. */
 export const WORKER = "worker";
 /** Gave the worker its tasks: one file, as often. */
 export const FOREMAN = "foreman";

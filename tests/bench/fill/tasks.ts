@@ -19,7 +19,7 @@ export async function fillTasks(sql: postgres.Sql, artifacts: number): Promise<v
       values ('art_' || md5('work'), ${FOREMAN}, 'work.txt', 'text/plain', 100, 365, 'committed',
         encode(sha256('work'), 'hex'), now() - interval '10 days', now() - interval '10 days',
         now() + interval '100 days', 1, 1, 1)`);
-  await fillInChunks(sql, artifacts + 2 * FEW, async (transaction, { from, to }) => {
+  await fillInChunks(sql, artifacts / 20 + 2 * FEW, async (transaction, { from, to }) => {
     await transaction`
       insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash,
         granted_at, expires_at)
