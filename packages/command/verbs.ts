@@ -8,7 +8,7 @@ import { UsageError } from "./usage_error.ts";
 /** Exit code if no verb was given. */
 const WRONG_USAGE = 2;
 
-/** A program of several commands, each of which is loaded when it is named. */
+/** A program with several commands. A command is loaded when it is named. */
 export interface Verbs<Context> {
   readonly name: string;
   readonly version: string;

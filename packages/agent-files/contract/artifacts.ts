@@ -1049,7 +1049,7 @@ export interface operations {
              * @constant
              */
             state: "done";
-            /** @description The grant of the reply; null: there is none. */
+            /** @description The grant of the reply; null: it was done without one. */
             reply: {
               /** @description Identifies the grant. Nobody gets access by knowing it. */
               grant_id: string;

@@ -13,7 +13,7 @@ export interface PostgresBinaries {
 const VERSION = "17.10.0-beta.17";
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
 
-/** The packages with PostgreSQL for each platform, of which one is downloaded. */
+/** The packages with PostgreSQL, by platform. Only the one for this platform is downloaded. */
 export const POSTGRES_PACKAGES = PLATFORMS.map(packageOf);
 
 /**

@@ -54,7 +54,7 @@ export async function shrink(stage: Stage, question: Question, failing: Outcome)
     : { question: { ...question, omissions: { steps, calm } }, outcome, plays };
 }
 
-/** Delta debugging: a part of `items` that still fails, of which no tried piece can be left out. */
+/** Delta debugging: a part of `items` that still fails, and passes without any piece tried. */
 export async function leastOf<Item>(
   items: readonly Item[],
   fails: (some: readonly Item[]) => Promise<boolean>,

@@ -121,7 +121,7 @@ return case
   else state
 end;
 comment on function artifacts.state_now(text, timestamptz, integer, integer) is
-  'The state of a task, by the columns of its row (null: there is none). A take that has lapsed '
+  'The state of a task, by the columns of its row (null if it has no row). A take that has lapsed '
   'counts, even if no look has found it yet.';
 
 create function artifacts.entry_json(

@@ -3,7 +3,7 @@ import type { Decision } from "./plan.ts";
 import type { World } from "./world.ts";
 
 /**
- * How long afterwards finding a path again may take, in milliseconds. If a program starts anew and
+ * How long afterwards finding a path again may take, in milliseconds. If a program restarts and
  * its neighbour is behind a router, the neighbour must notice, and it may have nothing to send.
  */
 const [GRACE, AFTER_START] = [30_000, 65_000];

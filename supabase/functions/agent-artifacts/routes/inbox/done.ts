@@ -51,7 +51,7 @@ export function createOperation(
       grant_id: sentGrantId,
       state: z.literal("done").meta({ description: "The task's state from now on." }),
       reply: z.object({ grant_id: sentGrantId }).nullable()
-        .meta({ description: "The grant of the reply; null: there is none." }),
+        .meta({ description: "The grant of the reply; null: it was done without one." }),
     }),
     errors: [
       ...TAKE_ERRORS,
