@@ -4743,8 +4743,9 @@ comment on column artifacts.tasks.waits_again_since is
 -- read them.
 create index ready_tasks on artifacts.tasks (queue, ready_at, grant_id) where ready_at is not null;
 create unique index tasks_by_take on artifacts.tasks (take_id) where take_id is not null;
--- For the end of an agent.
+-- For the end of an agent: what it has taken now, and what it took or finished.
 create index tasks_by_taker on artifacts.tasks (taken_by, grant_id) where taken_by is not null;
+create index taken_tasks on artifacts.tasks (taken_by) where state = 'taken';
 create index tasks_by_agent on artifacts.tasks (agent_id, grant_id) where to_tag is not null;
 create index tasks_waiting_again on artifacts.tasks (queue, waits_again_since)
   where waits_again_since is not null;
