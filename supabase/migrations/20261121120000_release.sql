@@ -3711,10 +3711,26 @@ comment on function artifacts.keep_spent_versions(text[]) is
   'Call this before the tombstones of these artifacts are deleted.';
 
 create function artifacts.is_taken(artifact_id text) returns boolean
-language sql
+language plpgsql
 stable
--- Nothing takes artifacts yet. Inlined.
-return false;
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  return exists (
+    select
+    from artifacts.live_grants(is_taken.artifact_id, now()) g
+    cross join lateral (
+      select t.state, t.ready_at
+      from artifacts.tasks t
+      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > now()
+      limit 1
+    ) t
+  );
+end
+$$;
 comment on function artifacts.is_taken(text) is
   'Whether somebody is working on an artifact now, so that keep_versions must not end it.';
 
@@ -4698,6 +4714,7 @@ create table artifacts.tasks (
   ready_at timestamptz,
   take_id text collate "C",
   taken_by agents.agent_id,
+  first_taken_at timestamptz,
   done_at timestamptz,
   reason text,
   reply_grant_id text collate "C",
@@ -4731,6 +4748,8 @@ comment on column artifacts.tasks.ready_at is
 comment on column artifacts.tasks.take_id is
   'The last take. Whoever names an earlier one is refused.';
 comment on column artifacts.tasks.taken_by is 'The agent of the last take, or that finished it.';
+comment on column artifacts.tasks.first_taken_at is
+  'When its grantee first took it, and so has seen it.';
 comment on column artifacts.tasks.done_at is 'When it was done.';
 comment on column artifacts.tasks.reason is 'Why the last attempt failed, in its taker''s words.';
 comment on column artifacts.tasks.reply_grant_id is
@@ -4743,9 +4762,12 @@ comment on column artifacts.tasks.waits_again_since is
 -- read them.
 create index ready_tasks on artifacts.tasks (queue, ready_at, grant_id) where ready_at is not null;
 create unique index tasks_by_take on artifacts.tasks (take_id) where take_id is not null;
--- For the end of an agent.
-create index tasks_by_taker on artifacts.tasks (taken_by, grant_id) where taken_by is not null;
+-- For the end of an agent, which must not read what it has done.
+create index tasks_by_taker on artifacts.tasks (taken_by, state, grant_id) where taken_by is not null;
 create index tasks_by_agent on artifacts.tasks (agent_id, grant_id) where to_tag is not null;
+-- These two are for the sweep, and for whoever looks after the project.
+create index takes_by_end on artifacts.tasks (ready_at) where state = 'taken';
+create index parked_tasks on artifacts.tasks (grant_id, queue) where state = 'parked';
 create index tasks_waiting_again on artifacts.tasks (queue, waits_again_since)
   where waits_again_since is not null;
 
@@ -4883,6 +4905,135 @@ $$;
 comment on function artifacts.refuse_ended_grant(artifacts.grants) is
   'A grant that ends takes its task along, in every state. Raises grant_revoked, grant_expired, '
   'artifact_expired.';
+
+-- schemas/artifacts/grants/shown_grants.sql
+
+-- When a grant was first shown to its grantee. Reading an inbox writes nothing for each grant: if an
+-- answer shows something new, one row says how far the grantee has seen.
+
+create table artifacts.inbox_views (
+  agent_id agents.agent_id,
+  to_tag agents.tag,
+  grantee text collate "C" not null generated always as (coalesce(agent_id, '#' || to_tag)) stored,
+  seen pg_snapshot not null,
+  seen_through xid8 not null generated always as (pg_snapshot_xmax(seen)) stored,
+  shown_at timestamptz not null default clock_timestamp(),
+
+  constraint a_view_is_of_an_agent_or_of_a_tag check ((agent_id is null) <> (to_tag is null)),
+  constraint an_inbox_is_seen_once_through_a_transaction primary key (grantee, seen_through)
+);
+comment on table artifacts.inbox_views is
+  'One row per answer of /inbox that showed something new to an agent, and one to each of its tags '
+  'that something new was for. The first one whose snapshot has a grant says when it was shown.';
+comment on column artifacts.inbox_views.to_tag is
+  'Shown to one of the tag''s agents, as part of its inbox.';
+comment on column artifacts.inbox_views.grantee is 'As in artifacts.grants.';
+comment on column artifacts.inbox_views.seen is 'The snapshot of the answer.';
+comment on column artifacts.inbox_views.seen_through is
+  'The snapshot has no transaction from this one on.';
+comment on column artifacts.inbox_views.shown_at is 'When the answer was given.';
+
+-- For the sweep.
+create index inbox_views_by_time on artifacts.inbox_views (shown_at);
+
+create function artifacts.has_unseen_grants(grantee text, instant pg_snapshot) returns boolean
+language plpgsql
+stable
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  seen pg_snapshot;
+begin
+  select v.seen into seen
+  from artifacts.inbox_views v
+  where v.grantee = has_unseen_grants.grantee
+  order by v.grantee desc, v.seen_through desc
+  limit 1;
+  if seen is null then
+    return exists (
+      select
+      from artifacts.grants g
+      where g.grantee = has_unseen_grants.grantee
+        and pg_visible_in_snapshot(g.transaction_id, has_unseen_grants.instant)
+    );
+  end if;
+  return exists (
+    select
+    from artifacts.grants g
+    where g.grantee = has_unseen_grants.grantee
+      and g.transaction_id >= pg_snapshot_xmin(seen)
+      and not pg_visible_in_snapshot(g.transaction_id, seen)
+      and pg_visible_in_snapshot(g.transaction_id, has_unseen_grants.instant)
+  );
+end
+$$;
+comment on function artifacts.has_unseen_grants(text, pg_snapshot) is
+  'Whether a grantee has grants in a snapshot that are in no earlier answer of /inbox.';
+
+create function artifacts.tell_of_view(agent_id text) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  instant constant pg_snapshot := agents.present_snapshot();
+begin
+  if artifacts.has_unseen_grants(tell_of_view.agent_id, instant) or exists (
+    select
+    from agents.agent_tags t
+    where t.agent_id = tell_of_view.agent_id and artifacts.has_unseen_grants('#' || t.tag, instant)
+  ) then
+    -- As with x-caller, a header of PostgREST's answer costs no extra round trip.
+    perform set_config(
+      'response.headers',
+      (
+        coalesce(nullif(current_setting('response.headers', true), ''), '[]')::jsonb
+          || jsonb_build_array(jsonb_build_object('x-inbox-shown', tell_of_view.agent_id || ' ' || instant::text))
+      )::text,
+      true
+    );
+  end if;
+end
+$$;
+comment on function artifacts.tell_of_view(text) is
+  'If this answer shows an agent something for the first time, sets the answer''s header '
+  'x-inbox-shown: `<agent_id> <snapshot>`, which agent_api_note_inbox_shown must be called with.';
+
+create function public.agent_api_note_inbox_shown(caller jsonb, agent_id text, seen text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject constant text := agents.require_self(
+    agents.admit(agent_api_note_inbox_shown.caller), agent_api_note_inbox_shown.agent_id
+  );
+  instant constant pg_snapshot := agent_api_note_inbox_shown.seen::pg_snapshot;
+begin
+  insert into artifacts.inbox_views (agent_id, to_tag, seen)
+  select n.agent_id, n.to_tag, instant
+  from (
+    select subject as agent_id, null as to_tag, subject as grantee
+    union all
+    select null, t.tag, '#' || t.tag
+    from agents.agent_tags t
+    where t.agent_id = subject
+  ) n
+  where artifacts.has_unseen_grants(n.grantee, instant)
+  -- The same order for all agents of a tag.
+  order by n.to_tag nulls first
+  on conflict on constraint an_inbox_is_seen_once_through_a_transaction do nothing;
+  return json_build_object('agent_id', subject);
+end
+$$;
+comment on function public.agent_api_note_inbox_shown(jsonb, text, text) is
+  'Records that an answer of /inbox, from this snapshot, was given to an agent: {agent_id}. Raises '
+  'unauthenticated, forbidden.';
 
 -- schemas/artifacts/grants/granting.sql
 
@@ -5364,6 +5515,54 @@ comment on function artifacts.grant_ids_since(text[], text[], pg_snapshot, integ
   'A bounded number of grants: those to `grantees` made since a snapshot, even if they have ended, '
   'and the live ones to `gained`.';
 
+create function artifacts.ids_waiting_again(
+  queues text[],
+  since pg_snapshot,
+  max_entries integer
+) returns text[]
+language plpgsql
+stable
+set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select t.grant_id
+    from unnest(ids_waiting_again.queues) as q (queue)
+    cross join lateral (
+      select t.grant_id
+      from artifacts.tasks t
+      where t.queue = q.queue and t.waits_again_since >= pg_snapshot_xmin(ids_waiting_again.since)
+      order by t.queue, t.waits_again_since
+      limit ids_waiting_again.max_entries
+    ) t
+    limit ids_waiting_again.max_entries
+  );
+end
+$$;
+comment on function artifacts.ids_waiting_again(text[], pg_snapshot, integer) is
+  'A bounded number of grants whose tasks in these queues wait again since a snapshot.';
+
+create function artifacts.waits_again(grant_id text, queues text[], since pg_snapshot) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from artifacts.tasks t
+    where t.grant_id = waits_again.grant_id
+      and t.queue = any (waits_again.queues)
+      and not pg_visible_in_snapshot(t.waits_again_since, waits_again.since)
+  );
+end
+$$;
+comment on function artifacts.waits_again(text, text[], pg_snapshot) is
+  'Whether the task of a grant in these queues waits again since a snapshot.';
+
 create function artifacts.live_grant_ids(
   grantees text[],
   from_agent text,
@@ -5474,6 +5673,7 @@ declare
   grantees text[];
   gained text[];
   blocked text[];
+  queues text[];
   ids text[];
 begin
   select h.grantees, h.gained, array(
@@ -5484,11 +5684,13 @@ begin
   -- Few agents have more live grants than entries_per_page. Only for these, the grants are read in
   -- the order of the pages.
   if inbox_entries.since is not null then
-    ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page);
+    queues := artifacts.queues_of(inbox_entries.agent_id);
+    ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page)
+      || artifacts.ids_waiting_again(queues, inbox_entries.since, entries_per_page);
   else
     ids := artifacts.live_grant_ids(grantees, inbox_entries.from_agent, blocked, entries_per_page);
   end if;
-  if cardinality(ids) = entries_per_page then
+  if cardinality(ids) >= entries_per_page then
     ids := artifacts.newest_grant_ids(
       grantees, entries_per_page, inbox_entries.after_granted_at, inbox_entries.after_grant_id
     );
@@ -5502,6 +5704,7 @@ begin
           inbox_entries.since is null
           or not pg_visible_in_snapshot(g.transaction_id, inbox_entries.since)
           or g.grantee = any (gained)
+          or artifacts.waits_again(g.grant_id, queues, inbox_entries.since)
         )
     from artifacts.grants g
     where g.grant_id = any (ids)
@@ -5673,6 +5876,16 @@ begin
     end,
     'latest', agents.position_at(agents.present_snapshot()::text)
   ) into answer;
+  -- Only an answer that shows the agent itself all there is, or all since a position, is noted.
+  if agent_api_list_inbox.caller ->> 'kind' <> 'operator'
+    and agent_api_list_inbox.from_agent is null
+    and agent_api_list_inbox.states is null
+    and agent_api_list_inbox.after_grant_id is null
+    and json_array_length(answer -> 'grants') > 0
+    and answer ->> 'next_cursor' is null
+  then
+    perform artifacts.tell_of_view(subject);
+  end if;
   return answer;
 end
 $$;
@@ -5683,6 +5896,107 @@ comment on function public.agent_api_list_inbox(jsonb, text, integer, text, text
   'got since then. states: the states of tasks to show; by default waiting, and what the agent '
   'itself has taken. A page may be short or empty before the last. Raises forbidden, '
   'invalid_request, position_expired.';
+
+-- schemas/artifacts/grants/given_work.sql
+
+-- What becomes of a grant as work, for its giver.
+
+create function artifacts.count_tasks(grant_id text, to_tag text) returns jsonb
+language plpgsql
+stable
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  return (
+    select jsonb_build_object(
+      'waiting', count(*) filter (where s.state = 'waiting'),
+      'taken', count(*) filter (where s.state = 'taken'),
+      'done', count(*) filter (where s.state = 'done'),
+      'parked', count(*) filter (where s.state = 'parked')
+    )
+    from (
+      (
+        select artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) as state
+        from artifacts.tasks t
+        where t.grant_id = count_tasks.grant_id
+        limit 1000
+      )
+      union all
+      (
+        -- The agents of the tag that have not looked for work yet.
+        select 'waiting'
+        from agents.agent_tags a
+        where a.tag = count_tasks.to_tag
+          and not exists (
+            select
+            from artifacts.tasks t
+            where t.grant_id = count_tasks.grant_id and t.queue = a.agent_id || '#' || a.tag
+          )
+        limit 1000
+      )
+    ) s
+  );
+end
+$$;
+comment on function artifacts.count_tasks(text, text) is
+  'Of a grant to each agent of a tag: how many of its tasks are in which state, up to 1000 of the '
+  'tasks that agents have looked at, and 1000 of the others.';
+
+create function artifacts.work_of(given artifacts.grants) returns table (work jsonb)
+language sql
+stable
+-- Always returns one row. An SQL-standard body is inlined.
+begin atomic
+  select jsonb_build_object(
+    'note', h.note,
+    'deliver', case when (work_of.given).grantee is not null then artifacts.delivery(h.is_shared) end,
+    'state', case
+      when (work_of.given).to_agent is not null or h.is_shared
+      then artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts)
+    end,
+    'attempt', case
+      when (work_of.given).to_agent is not null or h.is_shared then coalesce(t.attempt, 0)
+    end,
+    -- Whoever takes or finishes a task has seen it.
+    'shown_at', agents.iso_timestamp(least(v.shown_at, t.first_taken_at, t.done_at)),
+    'taken_by', case when t.state = 'done' or t.state = 'taken' and t.ready_at > now() then t.taken_by end,
+    'taken_until', case
+      when t.state = 'taken' and t.ready_at > now() then agents.iso_timestamp(t.ready_at)
+    end,
+    'done_at', agents.iso_timestamp(t.done_at),
+    'reason', t.reason,
+    'reply_grant_id', t.reply_grant_id,
+    'tasks', case
+      when (work_of.given).to_tag is not null and not h.is_shared
+      then artifacts.count_tasks((work_of.given).grant_id, (work_of.given).to_tag)
+    end
+  )
+  from artifacts.hand_over_of((work_of.given).grant_id) h
+  left join lateral (
+    select k.state, k.ready_at, k.attempt, k.max_attempts, k.taken_by, k.first_taken_at, k.done_at,
+      k.reason, k.reply_grant_id
+    from artifacts.tasks k
+    where k.grant_id = (work_of.given).grant_id
+      and k.queue = coalesce((work_of.given).to_agent, case when h.is_shared then '#' || (work_of.given).to_tag end)
+    limit 1
+  ) t on true
+  left join lateral (
+    select s.shown_at
+    from artifacts.inbox_views s
+    where s.grantee = (work_of.given).grantee
+      and s.seen_through > (work_of.given).transaction_id
+      and pg_visible_in_snapshot((work_of.given).transaction_id, s.seen)
+    order by s.grantee, s.seen_through
+    limit 1
+  ) v on true;
+end;
+comment on function artifacts.work_of(artifacts.grants) is
+  'A grant as work, as its giver sees it: {note, deliver, state, attempt, shown_at, taken_by, '
+  'taken_until, done_at, reason, reply_grant_id, tasks}. For a grant to each agent of a tag, tasks '
+  'counts them by state, and state is null.';
 
 -- schemas/artifacts/grants/given_grants.sql
 
@@ -5776,7 +6090,7 @@ begin atomic
     'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
     'max_downloads', d.max_downloads,
     'downloads', d.downloads
-  ) || artifacts.tag_of_grant(describe_grant.given)
+  ) || artifacts.tag_of_grant(describe_grant.given) || w.work
   from (
     select i.key, i.state, i.expires_at
     from artifacts.artifacts i
@@ -5784,6 +6098,7 @@ begin atomic
     limit 1
   ) a
   cross join artifacts.downloads_of((describe_grant.given).grant_id) d
+  cross join artifacts.work_of(describe_grant.given) w
   -- A grant ends with its artifact.
   where a.state in ('committed', 'superseded') and a.expires_at > now();
 end;
@@ -6171,6 +6486,7 @@ begin
     ready_at = clock_timestamp() + make_interval(secs => take_task.seconds),
     take_id = 'take_' || replace(gen_random_uuid()::text, '-', ''),
     taken_by = take_task.agent_id,
+    first_taken_at = coalesce(t.first_taken_at, clock_timestamp()),
     waits_again_since = null
   where t.grant_id = (take_task.waiting).grant_id and t.queue = (take_task.waiting).queue
   returning t.* into taken;
@@ -6591,7 +6907,8 @@ begin
     raise sqlstate 'PT404' using message = 'grant_not_found';
   end if;
   perform artifacts.refuse_ended_grant(given);
-  -- What is done stays done, and a taker keeps its take: neither has failed.
+  -- What is done stays done, and a taker keeps its take. Otherwise a giver that lost the answer, and
+  -- repeats the request, would have work done twice that an agent took or finished meanwhile.
   update artifacts.tasks t
   set state = 'waiting',
     attempt = 0,
@@ -6614,30 +6931,197 @@ end
 $$;
 comment on function public.agent_api_requeue_task(jsonb, text) is
   'Lets the parked tasks of a grant, and those that rest after a failure, wait again: at once, and '
-  'their attempts count from 0. Returns {grant_id, state}. Idempotent. Raises grant_not_found, '
-  'grant_revoked, grant_expired, artifact_expired.';
+  'their attempts count from 0. Returns {grant_id, state}: waiting, unless it was taken or done '
+  'meanwhile. Idempotent. Raises grant_not_found, grant_revoked, grant_expired, artifact_expired.';
+
+-- schemas/artifacts/tasks/settling.sql
+
+-- What the sweep does about tasks: takes lapse without a clock, and most are found by the next look
+-- of /inbox/take. For a queue that nobody looks at, the sweep is that look.
+
+create function artifacts.is_over(given artifacts.grants) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (is_over.given).live_until <= clock_timestamp() or not exists (
+    select
+    from artifacts.artifacts a
+    where a.artifact_id = (is_over.given).artifact_id
+      and a.state in ('committed', 'superseded')
+      and a.ended_at is null
+      and a.expires_at > clock_timestamp()
+  );
+end
+$$;
+comment on function artifacts.is_over(artifacts.grants) is
+  'Whether a grant, or its artifact, has ended, and its task with it.';
+
+create function public.agent_api_settle_tasks(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  -- A variable: an index does not help with a volatile function.
+  instant constant timestamptz := clock_timestamp();
+  -- As many as artifacts.count_parked counts.
+  most_parked constant integer := 1000;
+  lapsed artifacts.tasks;
+  given artifacts.grants;
+  waiting integer := 0;
+  parked integer := 0;
+begin
+  perform agents.authenticate_operator(agent_api_settle_tasks.caller);
+  for lapsed in
+    select t.*
+    from artifacts.tasks t
+    where t.state = 'taken' and t.ready_at <= instant
+    order by t.ready_at
+    limit agent_api_settle_tasks.max_entries
+    -- Its taker may be extending it, and another agent may be taking it.
+    for update skip locked
+  loop
+    select g.* into given from artifacts.grants g where g.grant_id = lapsed.grant_id;
+    if artifacts.is_over(given) then
+      delete from artifacts.tasks t where t.grant_id = lapsed.grant_id and t.queue = lapsed.queue;
+    elsif lapsed.attempt >= lapsed.max_attempts then
+      perform artifacts.settle_lapse(agent_api_settle_tasks.caller, null, lapsed, given);
+      parked := parked + 1;
+    else
+      -- ready_at stays: it is the task's place among those that wait.
+      update artifacts.tasks t
+      set state = 'waiting', take_id = null, waits_again_since = agents.present_transaction()
+      where t.grant_id = lapsed.grant_id and t.queue = lapsed.queue;
+      waiting := waiting + 1;
+    end if;
+  end loop;
+  -- So that those whose grants have ended never hide the others.
+  delete from artifacts.tasks t
+  where (t.grant_id, t.queue) in (
+    select p.grant_id, p.queue
+    from (
+      select k.grant_id, k.queue
+      from artifacts.tasks k
+      where k.state = 'parked'
+      order by k.grant_id, k.queue
+      limit most_parked
+    ) p
+    cross join lateral (
+      select g as given from artifacts.grants g where g.grant_id = p.grant_id limit 1
+    ) g
+    where artifacts.is_over(g.given)
+  );
+  -- No grant is that old: its file has ended.
+  delete from artifacts.inbox_views v
+  where (v.grantee, v.seen_through) in (
+    select o.grantee, o.seen_through
+    from artifacts.inbox_views o
+    where o.shown_at < instant - interval '400 days'
+    order by o.shown_at
+    limit agent_api_settle_tasks.max_entries
+  );
+  return json_build_object(
+    'waiting', waiting,
+    'parked', parked,
+    'remaining', (
+      select count(*)
+      from (
+        select from artifacts.tasks t
+        where t.state = 'taken' and t.ready_at <= instant
+        order by t.ready_at
+        limit 1000
+      ) l
+    )
+  );
+end
+$$;
+comment on function public.agent_api_settle_tasks(jsonb, integer) is
+  'Settles takes that lapsed, up to max_entries: their tasks wait again, so that /inbox and /wait '
+  'tell of them, or are parked after their last attempts. Deletes parked tasks whose grants have '
+  'ended. Returns {waiting, parked, remaining}; remaining counts at most 1000. Raises forbidden for '
+  'an agent.';
 
 -- schemas/artifacts/tasks/ends.sql
 
 -- An agent ends: its tasks, and what it said.
 
-create function artifacts.release_tasks(agent_id text) returns void
+create function artifacts.give_back_takes(agent_id text, max_entries integer) returns integer
 language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  -- A variable: an index does not help with a volatile function.
+  instant constant timestamptz := clock_timestamp();
+  given_back integer;
 begin
   update artifacts.tasks t
-  set ready_at = clock_timestamp()
-  where t.taken_by = release_tasks.agent_id and t.state = 'taken' and t.ready_at > clock_timestamp();
-  -- Its tasks of its tags. Those of grants to itself end with these grants.
-  delete from artifacts.tasks t where t.agent_id = release_tasks.agent_id and t.to_tag is not null;
-  delete from artifacts.task_queues q where q.agent_id = release_tasks.agent_id;
+  set
+    -- After its last attempt a task lapses instead, and whoever finds it parks it, with its event.
+    state = case when t.attempt < t.max_attempts then 'waiting' else t.state end,
+    take_id = case when t.attempt >= t.max_attempts then t.take_id end,
+    ready_at = instant,
+    waits_again_since = case when t.attempt < t.max_attempts then agents.present_transaction() end
+  where (t.grant_id, t.queue) in (
+      select h.grant_id, h.queue
+      from artifacts.tasks h
+      where h.taken_by = give_back_takes.agent_id and h.state = 'taken' and h.ready_at > instant
+      order by h.taken_by, h.state, h.grant_id
+      limit give_back_takes.max_entries
+    );
+  get diagnostics given_back = row_count;
+  return given_back;
 end
 $$;
-comment on function artifacts.release_tasks(text) is
-  'Ends an agent as a worker: its takes lapse now, so that other agents of its tags get the tasks '
-  'at once. Call it under end_access.';
+comment on function artifacts.give_back_takes(text, integer) is
+  'Lets other agents have at once what an agent has taken, up to max_entries tasks; the attempts '
+  'count. Returns how many. Call it under end_access.';
+
+create function artifacts.release_tasks(agent_id text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  released integer;
+  most integer := artifacts.give_back_takes(release_tasks.agent_id, release_tasks.max_entries);
+begin
+  -- Its tasks of its tags. Those of grants to itself end with these grants.
+  delete from artifacts.tasks t
+  where (t.grant_id, t.queue) in (
+    select o.grant_id, o.queue
+    from artifacts.tasks o
+    where o.agent_id = release_tasks.agent_id and o.to_tag is not null
+    order by o.agent_id, o.grant_id
+    limit release_tasks.max_entries
+  );
+  get diagnostics released = row_count;
+  most := greatest(most, released);
+  delete from artifacts.inbox_views v
+  where (v.grantee, v.seen_through) in (
+    select o.grantee, o.seen_through
+    from artifacts.inbox_views o
+    where o.grantee = release_tasks.agent_id
+    order by o.grantee, o.seen_through
+    limit release_tasks.max_entries
+  );
+  get diagnostics released = row_count;
+  -- One row per tag that the agent ever had.
+  delete from artifacts.task_queues q where q.agent_id = release_tasks.agent_id;
+  return greatest(most, released);
+end
+$$;
+comment on function artifacts.release_tasks(text, integer) is
+  'Ends an agent as a worker: its takes are given back, and its own tasks of its tags are deleted, '
+  'up to max_entries of each kind. Returns the largest number of one kind: repeat it while that is '
+  'max_entries. Call it under end_access.';
 
 create function artifacts.erase_tasks(name text, pseudonym text, max_entries integer) returns integer
 language plpgsql
@@ -6664,6 +7148,16 @@ begin
   );
   get diagnostics erased = row_count;
   most := greatest(most, erased);
+  delete from artifacts.inbox_views v
+  where v.agent_id = name and (v.grantee, v.seen_through) in (
+    select o.grantee, o.seen_through
+    from artifacts.inbox_views o
+    where o.grantee = name
+    order by o.grantee, o.seen_through
+    limit max_entries
+  );
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
   -- The taker's words go with its name. What became of the task stays.
   update artifacts.tasks t
   set taken_by = pseudonym, reason = null
@@ -6671,7 +7165,7 @@ begin
     select e.grant_id, e.queue
     from artifacts.tasks e
     where e.taken_by = name
-    order by e.taken_by, e.grant_id
+    order by e.taken_by, e.state, e.grant_id
     limit max_entries
   );
   get diagnostics erased = row_count;
@@ -8270,6 +8764,54 @@ comment on function artifacts.sweep_backlog() is
   'What is left for the sweep, counted up to a thousand of each kind: artifacts to end, ended '
   'artifacts whose bytes must be removed, tombstones to delete.';
 
+create function artifacts.count_parked() returns bigint
+language sql
+stable
+set search_path = ''
+as $$
+  select count(*)
+  from (
+    -- The sweep deletes those among them whose grants have ended.
+    select t.grant_id
+    from artifacts.tasks t
+    where t.state = 'parked'
+    order by t.grant_id, t.queue
+    limit 1000
+  ) p
+  cross join lateral (
+    select g.live_until from artifacts.grants g where g.grant_id = p.grant_id limit 1
+  ) g
+  where g.live_until > now()
+$$;
+comment on function artifacts.count_parked() is
+  'How many tasks are parked, counted up to a thousand.';
+
+create function artifacts.first_parked() returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (
+    select p.grant_id
+    from (
+      select t.grant_id
+      from artifacts.tasks t
+      where t.state = 'parked'
+      order by t.grant_id, t.queue
+      limit 1000
+    ) p
+    cross join lateral (
+      select g.live_until from artifacts.grants g where g.grant_id = p.grant_id limit 1
+    ) g
+    where g.live_until > now()
+    order by p.grant_id
+    limit 1
+  );
+end
+$$;
+comment on function artifacts.first_parked() is 'The grant of a parked task; null: none is parked.';
+
 create function public.agent_api_read_artifacts_metrics(caller jsonb) returns json
 language plpgsql
 stable
@@ -8292,6 +8834,7 @@ begin
     ),
     'surplus_bytes', held.surplus_bytes,
     'grants', held.grants,
+    'parked_tasks', artifacts.count_parked(),
     'backlog', backlog.counts,
     'backlog_since', extract(epoch from backlog.waits_since),
     'swept_at', (select extract(epoch from s.swept_at) from artifacts.sweeps s),
@@ -8324,8 +8867,8 @@ begin
 end
 $$;
 comment on function public.agent_api_read_artifacts_metrics(jsonb) is
-  'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
+  'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, '
+  'parked_tasks, backlog, backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
   'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
 
 -- schemas/mesh/networks.sql
@@ -12814,6 +13357,25 @@ begin
           order by g.grantee, g.live_until
           limit 1000
         ) g
+        union all
+        -- Tasks that wait again.
+        select g.from_agent, g.artifact_id, g.live_until,
+          not pg_visible_in_snapshot(t.waits_again_since, has_new_grant.since)
+        from unnest(artifacts.queues_of(has_new_grant.agent_id)) as q (queue)
+        cross join lateral (
+          select t.grant_id, t.waits_again_since
+          from artifacts.tasks t
+          where t.queue = q.queue
+            and t.waits_again_since >= pg_snapshot_xmin(has_new_grant.since)
+          order by t.queue, t.waits_again_since
+          limit 1000
+        ) t
+        cross join lateral (
+          select g.from_agent, g.artifact_id, g.live_until
+          from artifacts.grants g
+          where g.grant_id = t.grant_id
+          limit 1
+        ) g
       ) l
       limit 1000
     )
@@ -12834,8 +13396,8 @@ begin
 end
 $$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant that it did not show in a snapshot. Also true once this has read '
-  '1000 grants, because a new one may follow them.';
+  'Whether an inbox shows a grant that it did not show in a snapshot, or one whose task waits again '
+  'since. Also true once this has read 1000 grants, because a new one may follow them.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language plpgsql
@@ -12920,7 +13482,22 @@ begin atomic
             where g.grantee = artifacts.grantee(null, t.tag)
               and g.transaction_id >= pg_snapshot_xmin(may_have_new_grant.since)
           )
+          or exists (
+            select from artifacts.tasks k
+            where k.queue = '#' || t.tag
+              and k.waits_again_since >= pg_snapshot_xmin(may_have_new_grant.since)
+          )
+          or exists (
+            select from artifacts.tasks k
+            where k.queue = may_have_new_grant.agent_id || '#' || t.tag
+              and k.waits_again_since >= pg_snapshot_xmin(may_have_new_grant.since)
+          )
         )
+    )
+    or exists (
+      select from artifacts.tasks k
+      where k.queue = may_have_new_grant.agent_id
+        and k.waits_again_since >= pg_snapshot_xmin(may_have_new_grant.since)
     );
 end;
 comment on function artifacts.may_have_new_grant(text, pg_snapshot) is
@@ -13732,6 +14309,7 @@ declare
   peer_removed boolean;
   revoked_grants integer;
   deleted_artifacts integer;
+  released_tasks integer;
 begin
   perform agents.end_access(agent_api_remove_agent.agent_id);
   perform mesh.enter_policy(agents.tags_of(agent_api_remove_agent.agent_id));
@@ -13749,7 +14327,7 @@ begin
     agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
     agent_api_remove_agent.max_entries
   );
-  perform artifacts.release_tasks(agent_api_remove_agent.agent_id);
+  released_tasks := artifacts.release_tasks(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   delete from artifacts.blocked_senders b where b.agent_id = agent_api_remove_agent.agent_id;
   perform agents.replace_tags(operator, agent_api_remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;
@@ -13767,16 +14345,17 @@ begin
     'peer', peer_removed,
     'grants', revoked_grants,
     'artifacts', deleted_artifacts,
-    'remaining', greatest(revoked_grants, deleted_artifacts) >= agent_api_remove_agent.max_entries
+    'remaining', greatest(revoked_grants, deleted_artifacts, released_tasks) >= agent_api_remove_agent.max_entries
   );
 end
 $$;
 comment on function public.agent_api_remove_agent(text, boolean, integer) is
   'Ends, in one transaction, an agent''s keys, its peer with rules, requests and PSKs, the grants '
-  'from and to it, its pending uploads and, unless they are kept, its artifacts. Users who are '
+  'from and to it, its pending uploads and, unless they are kept, its artifacts. What it has taken '
+  'waits for other agents again. Users who are '
   'that agent are refused from then on, until agent_api_readmit_agent. Ends at most max_entries '
-  'grants and as many artifacts, so that no agent holds too much for one call: while remaining is '
-  'true, call it again. Returns how many of each it ended. Idempotent.';
+  'grants, as many artifacts and as many tasks, so that no agent holds too much for one call: '
+  'while remaining is true, call it again. Returns how many of each it ended. Idempotent.';
 
 -- schemas/operator/traces.sql
 
@@ -15377,6 +15956,13 @@ as $$
         select count(*)
         from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
       )
+      + (
+        select count(*)
+        from (
+          select from artifacts.inbox_views v
+          where v.grantee = name order by v.grantee, v.seen_through limit 10000
+        ) v
+      )
       + (select count(*) from artifacts.totals t where t.agent_id = name)
       + (
         select count(*)
@@ -15821,7 +16407,8 @@ begin
   -- other one, and an equation reads the whole table.
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
-  perform artifacts.release_tasks(forget_holder.agent_id);
+  -- The callers have released most of them, in bounded steps.
+  perform artifacts.release_tasks(forget_holder.agent_id, null);
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
   delete from artifacts.spent_versions s where s.agent_id = forget_holder.agent_id;
   delete from artifacts.totals t
@@ -15914,6 +16501,7 @@ declare
   revoked_grants integer;
   deleted_artifacts integer;
   counted integer;
+  released_tasks integer;
   is_done boolean;
 begin
   perform agents.end_access(agent_api_take_over_agent.agent_id);
@@ -15948,7 +16536,10 @@ begin
   -- What was counted about the former holder is written to the log now, before the next one reads.
   counted := agents.erase_counted(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
 
-  is_done := greatest(revoked_grants, deleted_artifacts, counted) < agent_api_take_over_agent.max_entries;
+  released_tasks := artifacts.release_tasks(
+    agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries
+  );
+  is_done := greatest(revoked_grants, deleted_artifacts, counted, released_tasks) < agent_api_take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(agent_api_take_over_agent.agent_id);
     perform artifacts.begin_versions_anew(agent_api_take_over_agent.agent_id);
@@ -16784,6 +17375,8 @@ begin
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
     'held_log', agents.held_log(),
+    'parked_tasks', artifacts.count_parked(),
+    'parked_grant_id', artifacts.first_parked(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -16796,7 +17389,7 @@ comment on function public.agent_api_inspect_deployment(text[]) is
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
   'missing_structure, definers, open_objects, strange_structure, shared_tables, policies, '
-  'unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A '
+  'unprotected_storage, bucket_versioning, held_log, parked_tasks, parked_grant_id, installed_at, swept_at, sweep_schedule}. A '
   'digest of a migration is the MD5 of its text without white space and semicolons.';
 
 -- schemas/operator/restores/restores.sql
@@ -17705,7 +18298,13 @@ begin
       from agents.enrolled_agents a
       where a.agent_id = (is_abandoned.holder).agent_id and a.ended_at is null
     )
-    and agents.leads_until((is_abandoned.holder).agent_id) is null;
+    and agents.leads_until((is_abandoned.holder).agent_id) is null
+    -- They may be very many: the sweep releases them before it forgets the name.
+    and not exists (
+      select
+      from artifacts.tasks t
+      where t.agent_id = (is_abandoned.holder).agent_id and t.to_tag is not null
+    );
 end
 $$;
 comment on function agents.is_abandoned(agents.names) is
@@ -18461,6 +19060,8 @@ as $$
 declare
   revoked agents.keys;
   revoked_count integer := 0;
+  -- The others lapse at their own time.
+  most_takes constant integer := 2000;
 begin
   for revoked in
     update agents.keys k
@@ -18476,11 +19077,13 @@ begin
   update agents.enrolled_agents a
   set ended_at = clock_timestamp()
   where a.agent_id = end_keys.agent_id and a.ended_at is null;
+  perform artifacts.give_back_takes(end_keys.agent_id, most_takes);
   return revoked_count;
 end
 $$;
 comment on function agents.end_keys(jsonb, text, text) is
-  'Revokes every key of an agent, under end_access(agent_id); returns how many.';
+  'Revokes every key of an agent, under end_access(agent_id), and gives back what it has taken; '
+  'returns how many keys.';
 
 create function public.agent_api_leave(caller jsonb, agent_id text default null) returns json
 language plpgsql
@@ -18504,8 +19107,8 @@ begin
 end
 $$;
 comment on function public.agent_api_leave(jsonb, text) is
-  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants '
-  'stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
+  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. What it has taken waits '
+  'for other agents again. Its files and grants stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
 
 create function public.agent_api_revoke_enrolment(
   caller jsonb,
@@ -18872,6 +19475,7 @@ declare
   ended_id text;
   last_end timestamptz;
   forgotten_ids text[] := array[]::text[];
+  tasks_per_agent constant integer := 2000;
 begin
   for ended_id in
     select a.agent_id
@@ -18893,6 +19497,8 @@ begin
       where a.agent_id = ended_id and a.ended_at is not null;
       continue;
     end if;
+    -- If it has more, the next call goes on.
+    continue when artifacts.release_tasks(ended_id, tasks_per_agent) = tasks_per_agent;
     -- A name that the operator or users share stays theirs.
     delete from agents.names n
     where n.agent_id = ended_id
@@ -19078,6 +19684,7 @@ grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, update, delete on artifacts.tasks to service_role;
 grant select, insert, update, delete on artifacts.task_queues to service_role;
 grant select, insert, delete on artifacts.hand_overs to service_role;
+grant select, insert, delete on artifacts.inbox_views to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update, delete on artifacts.spent_versions to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
@@ -19131,6 +19738,7 @@ alter table artifacts.grant_downloads enable row level security;
 alter table artifacts.tasks enable row level security;
 alter table artifacts.task_queues enable row level security;
 alter table artifacts.hand_overs enable row level security;
+alter table artifacts.inbox_views enable row level security;
 alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.spent_versions enable row level security;
 alter table artifacts.totals enable row level security;
@@ -19200,6 +19808,7 @@ declare
     'public.agent_api_record_surplus_uploads',
     'public.agent_api_collect_dead_objects',
     'public.agent_api_forget_ended',
+    'public.agent_api_settle_tasks',
     'public.agent_api_settle_reads',
     'public.agent_api_settle_changes',
     'public.agent_api_forget_events',

@@ -88,7 +88,7 @@ begin atomic
     'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
     'max_downloads', d.max_downloads,
     'downloads', d.downloads
-  ) || artifacts.tag_of_grant(describe_grant.given)
+  ) || artifacts.tag_of_grant(describe_grant.given) || w.work
   from (
     select i.key, i.state, i.expires_at
     from artifacts.artifacts i
@@ -96,6 +96,7 @@ begin atomic
     limit 1
   ) a
   cross join artifacts.downloads_of((describe_grant.given).grant_id) d
+  cross join artifacts.work_of(describe_grant.given) w
   -- A grant ends with its artifact.
   where a.state in ('committed', 'superseded') and a.expires_at > now();
 end;
