@@ -188,7 +188,7 @@ artifactTest(
       const body = { agent_id: planner.id };
       assertError(await post("/agent-artifacts/grants", { as: agent, body }), 403, "forbidden");
     }
-      for (const answer of [await open(builder, { artifact_id }), await redeem(token)]) {
+    for (const answer of [await open(builder, { artifact_id }), await redeem(token)]) {
       assert.equal(answer.status, 200);
       assert.equal("note" in answer.body, false);
     }
