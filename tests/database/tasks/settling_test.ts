@@ -127,8 +127,8 @@ artifactTest(
   async ({ planner, builder }) => {
     await settle();
     const tasks: Task[] = [];
-  for (let given = 0; given < 3; given++) tasks.push(await takenBy(planner, builder));
-  for (const task of tasks) await lapse(task);
+    for (let given = 0; given < 3; given++) tasks.push(await takenBy(planner, builder));
+    for (const task of tasks) await lapse(task);
     const answers = [];
     for (let call = 0; call < 2; call++) {
       answers.push((await operatorRpc("settle_tasks", { caller: OPERATOR, max_entries: 2 })).body);

@@ -11,10 +11,11 @@ export function checkTasks(facts: Facts): Finding[] {
   const { parked_tasks, parked_grant_id } = database;
   if (parked_grant_id === null) return [ok("tasks", "No task is parked.")];
   const count = parked_tasks >= MOST_COUNTED ? `${MOST_COUNTED} or more` : String(parked_tasks);
-  const tasks = parked_tasks === 1 ? "task is" : "tasks are";
   return [note(
     "tasks",
-    `${count} ${tasks} parked: they failed too often, or for good, and wait for their givers.`,
+    parked_tasks === 1
+      ? "1 task is parked: it failed too often, or for good, and waits for its giver."
+      : `${count} tasks are parked: they failed too often, or for good, and wait for their givers.`,
     "Their events, task.parked, say which, and /grants of the givers says why. To let the first one begin again:",
     shell(
       `curl -sS --fail-with-body -X POST '${facts.url}/functions/v1/agent-artifacts/inbox/requeue' \\\n` +

@@ -50,7 +50,10 @@ export const INBOX_PLANS: readonly PlannedCall[] = [
     max_entries: 50,
     after_grant_id: null,
     after: BEGINNING,
-  }, { circumstances: "of tasks that wait again, beside very many that are done", bounds: { rows: 10_000, pages: 20_000 } }),
+  }, {
+    circumstances: "of tasks that wait again, beside very many that are done",
+    bounds: { rows: 10_000, pages: 20_000 },
+  }),
   call("note_inbox_shown", { caller: as(TAGGED), agent_id: TAGGED, seen: "1:1000000000:" }, {
     circumstances: "with 32 tags",
     bounds: { rows: 500, pages: 2_000 },
