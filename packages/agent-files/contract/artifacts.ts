@@ -392,9 +392,13 @@ export interface components {
       reply_grant_id?: string | null;
       /** @description For a grant to each agent of a tag: how many of them have it in which state, counted up to about 1000; null: for any other. */
       tasks?: {
+        /** @description How many of its tasks are waiting. */
         waiting: number;
+        /** @description How many of its tasks are taken. */
         taken: number;
+        /** @description How many of its tasks are done. */
         done: number;
+        /** @description How many of its tasks are parked. */
         parked: number;
       } | null;
     };

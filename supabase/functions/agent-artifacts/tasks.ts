@@ -53,7 +53,9 @@ export const sentTakenUntil = sentTimestamp.meta({
 const aTime = (description: string) =>
   sentTimestamp.nullable().optional().meta({ description, examples: [null] });
 
-const counted = z.int().min(0);
+const counted = (state: string) =>
+  z.int().min(0).max(2000)
+    .meta({ description: `How many of its tasks are ${state}.`, examples: [2] });
 
 /** A grant as work, in the list of its giver. */
 export const givenWork = {
@@ -76,7 +78,7 @@ export const givenWork = {
   }),
   taken_until: aTime("When the take lapses; null: nobody holds it."),
   done_at: aTime("When it was done; null: it is not."),
-  reason: z.string().nullable().optional().meta({
+  reason: z.string().min(1).max(500).nullable().optional().meta({
     description: "Why the last attempt failed, in the words of its taker; null: it did not.",
     examples: [null],
   }),
@@ -84,7 +86,12 @@ export const givenWork = {
     description: "The grant that answers it; null: there is none.",
     examples: [null],
   }),
-  tasks: z.object({ waiting: counted, taken: counted, done: counted, parked: counted })
+  tasks: z.object({
+    waiting: counted("waiting"),
+    taken: counted("taken"),
+    done: counted("done"),
+    parked: counted("parked"),
+  })
     .nullable().optional().meta({
       description: "For a grant to each agent of a tag: how many of them have it in which state, " +
         "counted up to about 1000; null: for any other.",

@@ -77,7 +77,7 @@ artifactTest(
 );
 
 artifactTest(
-  "requeue of a task that is taken or done → stays so: a repeated request undoes nothing",
+  "/inbox/requeue of a task that is taken or done → stays so: a repeated request undoes nothing",
   async (cast) => {
     const { planner, builder } = cast;
     const { grant_id } = await handedOver(cast);

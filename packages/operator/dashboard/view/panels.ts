@@ -47,7 +47,7 @@ function held({ artifacts, bytes: held, surplus_bytes, grants, parked_tasks }: H
       ],
     })
   }<p>${bytes(surplus_bytes)} uploaded beyond registered sizes; ${grants} grants${
-    parked_tasks ? `; ${parked_tasks} parked tasks` : ""
+    parked_tasks ? `, ${parked_tasks} parked tasks` : ""
   }. <a
     href="../agents/?sort=-bytes">Agents by bytes</a></p>`;
 }

@@ -133,7 +133,7 @@ function isFirstUse({ response }: Answer): boolean {
   return response.headers.get("x-caller")?.endsWith("first") ?? false;
 }
 
-/** What note_inbox_shown takes, if an inbox showed something for the first time; null: it did not. */
+/** What note_inbox_shown takes, if an inbox showed something for the first time; else null. */
 function inboxView({ response }: Answer): { agent_id: string; seen: string } | null {
   const [agent_id, seen] = response.headers.get("x-inbox-shown")?.split(" ") ?? [];
   return agent_id === undefined || seen === undefined ? null : { agent_id, seen };

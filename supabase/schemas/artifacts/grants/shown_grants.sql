@@ -1,5 +1,5 @@
--- When a grant was first shown to its grantee. Reading an inbox writes nothing for each grant: if an
--- answer shows something new, one row says how far the grantee has seen.
+-- When a grant was first shown to its grantee. Reading an inbox writes nothing for each grant: if
+-- an answer shows something new, one row says how far the grantee has seen.
 
 create table artifacts.inbox_views (
   agent_id agents.agent_id,

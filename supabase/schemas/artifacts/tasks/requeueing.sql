@@ -20,8 +20,8 @@ begin
     raise sqlstate 'PT404' using message = 'grant_not_found';
   end if;
   perform artifacts.refuse_ended_grant(given);
-  -- What is done stays done, and a taker keeps its take. Otherwise a giver that lost the answer, and
-  -- repeats the request, would have work done twice that an agent took or finished meanwhile.
+  -- What is done stays done, and a taker keeps its take. Otherwise a giver that lost the answer,
+  -- and repeats the request, would have work done twice that an agent took or finished meanwhile.
   update artifacts.tasks t
   set state = 'waiting',
     attempt = 0,
