@@ -3889,7 +3889,7 @@ create table artifacts.tasks (
   to_tag agents.tag,
   queue text collate "C" not null
     generated always as (coalesce(agent_id, '') || coalesce('#' || to_tag, '')) stored,
-  state text not null default 'waiting',
+  state text collate "C" not null default 'waiting',
   attempt integer not null default 0,
   max_attempts integer not null default 5,
   ready_at timestamptz,
