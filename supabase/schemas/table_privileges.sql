@@ -37,7 +37,7 @@ grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, update, delete on artifacts.tasks to service_role;
 grant select, insert, update, delete on artifacts.task_queues to service_role;
 grant select, insert, delete on artifacts.hand_overs to service_role;
-grant select, insert, delete on artifacts.inbox_views to service_role;
+grant select, insert, update, delete on artifacts.inbox_views to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update, delete on artifacts.spent_versions to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;

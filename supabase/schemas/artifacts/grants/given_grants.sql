@@ -21,8 +21,10 @@ begin
     return query
       select g.*
       from artifacts.grants g
-      where g.artifact_id = given_grants.artifact_id
-        and g.live_until >= given_grants.after_live_until
+      -- Row comparisons, as in live_grants: for equations, the planner might read all live grants
+      -- of the agent, which are in this order, too.
+      where (g.artifact_id, g.live_until) >= (given_grants.artifact_id, given_grants.after_live_until)
+        and (g.artifact_id, g.live_until) <= (given_grants.artifact_id, timestamptz 'infinity')
         and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
         and g.from_agent = given_grants.agent_id
         and (given_grants.grantees is null or g.grantee = any (given_grants.grantees))

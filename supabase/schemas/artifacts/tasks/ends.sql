@@ -17,13 +17,16 @@ begin
     take_id = case when t.attempt >= t.max_attempts then t.take_id end,
     ready_at = instant,
     waits_again_since = case when t.attempt < t.max_attempts then agents.present_transaction() end
-  where (t.grant_id, t.queue) in (
-      select h.grant_id, h.queue
-      from artifacts.tasks h
-      where h.taken_by = give_back_takes.agent_id and h.state = 'taken' and h.ready_at > instant
-      order by h.taken_by, h.state, h.grant_id
-      limit give_back_takes.max_entries
-    );
+  -- Found by ctid, which cannot change while the row is locked. Otherwise the planner, which does
+  -- not know the number of rows, may read the whole table.
+  where t.ctid = any (array(
+    select h.ctid
+    from artifacts.tasks h
+    where h.taken_by = give_back_takes.agent_id and h.state = 'taken' and h.ready_at > instant
+    order by h.taken_by, h.state, h.grant_id
+    limit give_back_takes.max_entries
+    for update
+  ));
   get diagnostics given_back = row_count;
   return given_back;
 end
@@ -43,23 +46,24 @@ declare
 begin
   -- Its tasks of its tags. Those of grants to itself end with these grants.
   delete from artifacts.tasks t
-  where (t.grant_id, t.queue) in (
-    select o.grant_id, o.queue
+  where t.ctid = any (array(
+    select o.ctid
     from artifacts.tasks o
     where o.agent_id = release_tasks.agent_id and o.to_tag is not null
     order by o.agent_id, o.grant_id
     limit release_tasks.max_entries
-  );
+    for update
+  ));
   get diagnostics released = row_count;
   most := greatest(most, released);
   delete from artifacts.inbox_views v
-  where (v.grantee, v.seen_through) in (
-    select o.grantee, o.seen_through
+  where v.grantee = release_tasks.agent_id and v.seen_through = any (array(
+    select o.seen_through
     from artifacts.inbox_views o
     where o.grantee = release_tasks.agent_id
     order by o.grantee, o.seen_through
     limit release_tasks.max_entries
-  );
+  ));
   get diagnostics released = row_count;
   -- One row per tag that the agent ever had.
   delete from artifacts.task_queues q where q.agent_id = release_tasks.agent_id;
@@ -87,35 +91,37 @@ begin
   ));
   get diagnostics most = row_count;
   delete from artifacts.tasks t
-  where (t.grant_id, t.queue) in (
-    select e.grant_id, e.queue
+  where t.ctid = any (array(
+    select e.ctid
     from artifacts.tasks e
     where e.agent_id = name and e.to_tag is not null
     order by e.agent_id, e.grant_id
     limit max_entries
-  );
+    for update
+  ));
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   delete from artifacts.inbox_views v
-  where v.agent_id = name and (v.grantee, v.seen_through) in (
-    select o.grantee, o.seen_through
+  where v.grantee = name and v.seen_through = any (array(
+    select o.seen_through
     from artifacts.inbox_views o
     where o.grantee = name
     order by o.grantee, o.seen_through
     limit max_entries
-  );
+  ));
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   -- The taker's words go with its name. What became of the task stays.
   update artifacts.tasks t
   set taken_by = pseudonym, reason = null
-  where (t.grant_id, t.queue) in (
-    select e.grant_id, e.queue
+  where t.ctid = any (array(
+    select e.ctid
     from artifacts.tasks e
     where e.taken_by = name
     order by e.taken_by, e.state, e.grant_id
     limit max_entries
-  );
+    for update
+  ));
   get diagnostics erased = row_count;
   return greatest(most, erased);
 end

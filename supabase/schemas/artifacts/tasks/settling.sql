@@ -66,29 +66,32 @@ begin
   end loop;
   -- So that those whose grants have ended never hide the others.
   delete from artifacts.tasks t
-  where (t.grant_id, t.queue) in (
-    select p.grant_id, p.queue
+  where t.ctid = any (array(
+    select p.ctid
     from (
-      select k.grant_id, k.queue
+      select k.ctid, k.grant_id
       from artifacts.tasks k
       where k.state = 'parked'
       order by k.grant_id, k.queue
       limit most_parked
+      -- Its giver may be requeueing it.
+      for update skip locked
     ) p
     cross join lateral (
       select g as given from artifacts.grants g where g.grant_id = p.grant_id limit 1
     ) g
     where artifacts.is_over(g.given)
-  );
+  ));
   -- No grant is that old: its file has ended.
   delete from artifacts.inbox_views v
-  where (v.grantee, v.seen_through) in (
-    select o.grantee, o.seen_through
+  where v.ctid = any (array(
+    select o.ctid
     from artifacts.inbox_views o
     where o.shown_at < instant - interval '400 days'
     order by o.shown_at
     limit agent_api_settle_tasks.max_entries
-  );
+    for update skip locked
+  ));
   return json_build_object(
     'waiting', waiting,
     'parked', parked,
