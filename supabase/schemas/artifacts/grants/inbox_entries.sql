@@ -94,6 +94,54 @@ comment on function artifacts.grant_ids_since(text[], text[], pg_snapshot, integ
   'A bounded number of grants: those to `grantees` made since a snapshot, even if they have ended, '
   'and the live ones to `gained`.';
 
+create function artifacts.ids_waiting_again(
+  queues text[],
+  since pg_snapshot,
+  max_entries integer
+) returns text[]
+language plpgsql
+stable
+set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select t.grant_id
+    from unnest(ids_waiting_again.queues) as q (queue)
+    cross join lateral (
+      select t.grant_id
+      from artifacts.tasks t
+      where t.queue = q.queue and t.waits_again_since >= pg_snapshot_xmin(ids_waiting_again.since)
+      order by t.queue, t.waits_again_since
+      limit ids_waiting_again.max_entries
+    ) t
+    limit ids_waiting_again.max_entries
+  );
+end
+$$;
+comment on function artifacts.ids_waiting_again(text[], pg_snapshot, integer) is
+  'A bounded number of grants whose tasks in these queues wait again since a snapshot.';
+
+create function artifacts.waits_again(grant_id text, queues text[], since pg_snapshot) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from artifacts.tasks t
+    where t.grant_id = waits_again.grant_id
+      and t.queue = any (waits_again.queues)
+      and not pg_visible_in_snapshot(t.waits_again_since, waits_again.since)
+  );
+end
+$$;
+comment on function artifacts.waits_again(text, text[], pg_snapshot) is
+  'Whether the task of a grant in these queues waits again since a snapshot.';
+
 create function artifacts.live_grant_ids(
   grantees text[],
   from_agent text,
@@ -204,6 +252,7 @@ declare
   grantees text[];
   gained text[];
   blocked text[];
+  queues text[];
   ids text[];
 begin
   select h.grantees, h.gained, array(
@@ -214,11 +263,13 @@ begin
   -- Few agents have more live grants than entries_per_page. Only for these, the grants are read in
   -- the order of the pages.
   if inbox_entries.since is not null then
-    ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page);
+    queues := artifacts.queues_of(inbox_entries.agent_id);
+    ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page)
+      || artifacts.ids_waiting_again(queues, inbox_entries.since, entries_per_page);
   else
     ids := artifacts.live_grant_ids(grantees, inbox_entries.from_agent, blocked, entries_per_page);
   end if;
-  if cardinality(ids) = entries_per_page then
+  if cardinality(ids) >= entries_per_page then
     ids := artifacts.newest_grant_ids(
       grantees, entries_per_page, inbox_entries.after_granted_at, inbox_entries.after_grant_id
     );
@@ -232,6 +283,7 @@ begin
           inbox_entries.since is null
           or not pg_visible_in_snapshot(g.transaction_id, inbox_entries.since)
           or g.grantee = any (gained)
+          or artifacts.waits_again(g.grant_id, queues, inbox_entries.since)
         )
     from artifacts.grants g
     where g.grant_id = any (ids)
