@@ -4191,11 +4191,12 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject constant text := agents.require_self(
-    agents.admit(agent_api_note_inbox_shown.caller), agent_api_note_inbox_shown.agent_id
-  );
+  subject text;
   instant constant pg_snapshot := agent_api_note_inbox_shown.seen::pg_snapshot;
 begin
+  subject := agents.require_self(
+    agents.admit(agent_api_note_inbox_shown.caller), agent_api_note_inbox_shown.agent_id
+  );
   insert into artifacts.inbox_views (agent_id, to_tag, seen)
   select n.agent_id, n.to_tag, instant
   from (
@@ -4598,6 +4599,59 @@ comment on function public.agent_api_unblock_sender(jsonb, text, text) is
   'Shows a sender''s grants in an agent''s inbox again. Idempotent. Raises forbidden, '
   'invalid_request.';
 
+-- schemas/artifacts/grants/waiting_again.sql
+
+-- Tasks that wait again: what an agent that has seen their grants is told a second time.
+
+create function artifacts.ids_waiting_again(
+  queues text[],
+  since pg_snapshot,
+  max_entries integer
+) returns text[]
+language plpgsql
+stable
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select t.grant_id
+    from unnest(ids_waiting_again.queues) as q (queue)
+    cross join lateral (
+      select t.grant_id
+      from artifacts.tasks t
+      where t.queue = q.queue and t.waits_again_since >= pg_snapshot_xmin(ids_waiting_again.since)
+      order by t.queue, t.waits_again_since
+      limit ids_waiting_again.max_entries
+    ) t
+    limit ids_waiting_again.max_entries
+  );
+end
+$$;
+comment on function artifacts.ids_waiting_again(text[], pg_snapshot, integer) is
+  'A bounded number of grants whose tasks in these queues wait again since a snapshot.';
+
+create function artifacts.waits_again(grant_id text, queues text[], since pg_snapshot) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from artifacts.tasks t
+    where t.grant_id = waits_again.grant_id
+      and t.queue = any (waits_again.queues)
+      and not pg_visible_in_snapshot(t.waits_again_since, waits_again.since)
+  );
+end
+$$;
+comment on function artifacts.waits_again(text, text[], pg_snapshot) is
+  'Whether the task of a grant in these queues waits again since a snapshot.';
+
 -- schemas/artifacts/grants/inbox_entries.sql
 
 -- Which grants an inbox has: those that name the agent, and those to a tag that it has now.
@@ -4695,54 +4749,6 @@ $$;
 comment on function artifacts.grant_ids_since(text[], text[], pg_snapshot, integer) is
   'A bounded number of grants: those to `grantees` made since a snapshot, even if they have ended, '
   'and the live ones to `gained`.';
-
-create function artifacts.ids_waiting_again(
-  queues text[],
-  since pg_snapshot,
-  max_entries integer
-) returns text[]
-language plpgsql
-stable
-set search_path = ''
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-as $$
-begin
-  return array(
-    select t.grant_id
-    from unnest(ids_waiting_again.queues) as q (queue)
-    cross join lateral (
-      select t.grant_id
-      from artifacts.tasks t
-      where t.queue = q.queue and t.waits_again_since >= pg_snapshot_xmin(ids_waiting_again.since)
-      order by t.queue, t.waits_again_since
-      limit ids_waiting_again.max_entries
-    ) t
-    limit ids_waiting_again.max_entries
-  );
-end
-$$;
-comment on function artifacts.ids_waiting_again(text[], pg_snapshot, integer) is
-  'A bounded number of grants whose tasks in these queues wait again since a snapshot.';
-
-create function artifacts.waits_again(grant_id text, queues text[], since pg_snapshot) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return exists (
-    select
-    from artifacts.tasks t
-    where t.grant_id = waits_again.grant_id
-      and t.queue = any (waits_again.queues)
-      and not pg_visible_in_snapshot(t.waits_again_since, waits_again.since)
-  );
-end
-$$;
-comment on function artifacts.waits_again(text, text[], pg_snapshot) is
-  'Whether the task of a grant in these queues waits again since a snapshot.';
 
 create function artifacts.live_grant_ids(
   grantees text[],
@@ -4866,8 +4872,10 @@ begin
   -- the order of the pages.
   if inbox_entries.since is not null then
     queues := artifacts.queues_of(inbox_entries.agent_id);
-    ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page)
-      || artifacts.ids_waiting_again(queues, inbox_entries.since, entries_per_page);
+    ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page);
+    if cardinality(ids) < entries_per_page then
+      ids := ids || artifacts.ids_waiting_again(queues, inbox_entries.since, entries_per_page);
+    end if;
   else
     ids := artifacts.live_grant_ids(grantees, inbox_entries.from_agent, blocked, entries_per_page);
   end if;
@@ -6277,6 +6285,8 @@ create function artifacts.release_tasks(agent_id text, max_entries integer) retu
 language plpgsql
 volatile
 set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
 as $$
 declare
   released integer;

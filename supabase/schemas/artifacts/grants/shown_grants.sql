@@ -100,11 +100,12 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject constant text := agents.require_self(
-    agents.admit(agent_api_note_inbox_shown.caller), agent_api_note_inbox_shown.agent_id
-  );
+  subject text;
   instant constant pg_snapshot := agent_api_note_inbox_shown.seen::pg_snapshot;
 begin
+  subject := agents.require_self(
+    agents.admit(agent_api_note_inbox_shown.caller), agent_api_note_inbox_shown.agent_id
+  );
   insert into artifacts.inbox_views (agent_id, to_tag, seen)
   select n.agent_id, n.to_tag, instant
   from (

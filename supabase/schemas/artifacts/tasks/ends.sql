@@ -39,6 +39,8 @@ create function artifacts.release_tasks(agent_id text, max_entries integer) retu
 language plpgsql
 volatile
 set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
 as $$
 declare
   released integer;
