@@ -1,7 +1,8 @@
 /** What every command of `agentops` says about itself. */
 import assert from "node:assert/strict";
-import { helpOfAll } from "../../../agentops/help.ts";
+import { ABOUT } from "../../../agentops/help.ts";
 import { VERBS } from "../../../agentops/verbs.ts";
+import { helpOfAll } from "../../../../command/about.ts";
 import { helpOf } from "../../../../command/help.ts";
 import { loadVerbs } from "../../../../command/verbs.ts";
 import { runTask } from "../../../../local/tests/stack/stack_process.ts";
@@ -16,7 +17,7 @@ function tooWide(text: string): string[] {
 }
 
 Deno.test("agentops --help in 80 columns → every verb, and no line is wider", () => {
-  const text = helpOfAll(verbs, COLUMNS);
+  const text = helpOfAll(ABOUT, verbs, COLUMNS);
   for (const verb of Object.keys(VERBS)) assert.match(text, new RegExp(`^ {2}${verb} `, "m"));
   assert.deepEqual(tooWide(text), []);
 });
