@@ -201,7 +201,14 @@ begin
         'to_agent', event.subject_agent_id,
         'to_tag', event.details -> 'to_tag',
         'expires_at', event.details -> 'expires_at',
-        'max_downloads', event.details -> 'max_downloads'
+        'max_downloads', event.details -> 'max_downloads',
+        'standing_id', event.details -> 'standing_id'
+      )
+      when 'standing' then jsonb_build_object(
+        'standing_id', event.object_id,
+        'to_agent', event.details -> 'to_agent',
+        'to_tag', event.details -> 'to_tag',
+        'expires_at', event.details -> 'expires_at'
       )
       when 'task' then jsonb_build_object(
         'grant_id', event.object_id,

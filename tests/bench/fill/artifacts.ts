@@ -4,6 +4,7 @@ import {
   GRANTEE,
   HOARDER,
   LEASE,
+  OWNER,
   POPULAR,
   READER,
   REGISTRAR,
@@ -26,6 +27,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillCommitted(sql, artifacts),
     fillObjects(sql, artifacts),
     fillEnded(sql, Math.ceil(artifacts / 10)),
+    fillStandingGrants(sql, Math.ceil(artifacts / 20)),
     fillVersions(sql, Math.ceil(artifacts / 10)),
     fillPending(sql, Math.ceil(artifacts / 20)),
     fillGrants(sql, artifacts),
@@ -35,7 +37,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
   await fillDownloads(sql);
   await fillTasks(sql, artifacts);
   await sql`analyze artifacts.artifacts, artifacts.grants, artifacts.grant_downloads,
-    artifacts.spent_versions`;
+    artifacts.spent_versions, artifacts.standing_grants`;
   await sql`
     insert into artifacts.totals
     select c.*
@@ -62,6 +64,19 @@ async function fillCommitted(sql: postgres.Sql, count: number): Promise<void> {
         encode(sha256(convert_to(i::text, 'UTF8')), 'hex'), now() - interval '10 days',
         now() - interval '10 days' + i * interval '1 ms',
         now() + interval '100 days' + i * interval '1 ms', 1, 1, 1
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+}
+
+/** A hundred of the owner; the others have ended. */
+async function fillStandingGrants(sql: postgres.Sql, count: number): Promise<void> {
+  await fillInChunks(sql, count, (transaction, { from, to }) =>
+    transaction`
+      insert into artifacts.standing_grants (standing_id, from_agent, covered_name, is_prefix, to_agent,
+        created_at, expires_at)
+      select 'standing_' || md5('standing ' || i),
+        case when i < 100 then ${OWNER} else ${HOARDER} end, 'standing/' || i, true, ${GRANTEE},
+        now() - interval '20 days',
+        now() + case when i < 100 then interval '100 days' else interval '-1 day' end
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }
 

@@ -18,6 +18,7 @@ import {
   sentKey,
   sentTag,
 } from "../fields.ts";
+import { sentStandingId } from "../standing.ts";
 
 const givenGrant = z.object({
   grant_id: sentGrantId,
@@ -27,6 +28,8 @@ const givenGrant = z.object({
   to_tag: sentTag,
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
+  standing_id: sentStandingId.optional()
+    .meta({ description: "The standing grant that made it. Missing if none did." }),
   max_downloads: z.int().min(1).nullable()
     .meta({ description: "How many downloads it allows; null: any number.", examples: [5] }),
   downloads: z.int().min(0).meta({

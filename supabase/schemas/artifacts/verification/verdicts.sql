@@ -29,6 +29,7 @@ begin
   perform pg_advisory_xact_lock(
     hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
   );
+  perform pg_advisory_xact_lock_shared(artifacts.standing_lock(artifact.agent_id));
 
   select a.* into artifact
   from artifacts.artifacts a
@@ -105,6 +106,7 @@ begin
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
   end if;
+  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact);
   if artifact.keep_versions is not null then
     perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
   end if;

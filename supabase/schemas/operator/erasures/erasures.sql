@@ -101,6 +101,16 @@ begin
   ));
   get diagnostics erased = row_count;
   most := greatest(most, erased);
+  delete from artifacts.standing_grants s
+  where s.standing_id = any (array(
+    (select i.standing_id from artifacts.standing_grants i where i.from_agent = name
+      order by i.from_agent, i.live_until limit max_entries)
+    union
+    (select i.standing_id from artifacts.standing_grants i where i.grantee = name
+      order by i.grantee, i.live_until limit max_entries)
+  ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
   delete from artifacts.spent_versions s
   where s.agent_id = name and s.key_hash in (
     select d.key_hash from artifacts.spent_versions d
