@@ -3717,12 +3717,28 @@ comment on function artifacts.keep_spent_versions(text[]) is
   'Call this before the tombstones of these artifacts are deleted.';
 
 create function artifacts.is_taken(artifact_id text) returns boolean
-language sql
+language plpgsql
 stable
--- Nothing takes artifacts yet. Inlined.
-return false;
+set search_path = ''
+as $$
+declare
+  instant timestamptz := clock_timestamp();
+begin
+  -- Not `exists`: see artifacts.is_granted. A grant that has ended has ended its task.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_taken.artifact_id, instant) g
+    cross join lateral (
+      select
+      from artifacts.tasks t
+      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > instant
+      limit 1
+    ) t
+  );
+end
+$$;
 comment on function artifacts.is_taken(text) is
-  'Whether somebody is working on an artifact now, so that keep_versions must not end it.';
+  'Whether somebody has taken a task of an artifact, so that keep_versions must not end it.';
 
 create function artifacts.end_surplus_versions(
   caller jsonb,
@@ -4293,6 +4309,7 @@ declare
   artifact artifacts.artifacts;
   decided_attempt integer;
   superseded_id text;
+  promised artifacts.standing_grants[];
 begin
   caller_agent := agents.admit(agent_api_finish_commit.caller);
   select a.* into artifact
@@ -4304,7 +4321,7 @@ begin
   perform pg_advisory_xact_lock(
     hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
   );
-  perform pg_advisory_xact_lock_shared(artifacts.standing_lock(artifact.agent_id));
+  promised := array(select s from artifacts.lock_standing_of(artifact.agent_id, artifact.key) s);
 
   select a.* into artifact
   from artifacts.artifacts a
@@ -4381,7 +4398,7 @@ begin
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
   end if;
-  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact);
+  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact, promised);
   if artifact.keep_versions is not null then
     perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
   end if;
@@ -6707,6 +6724,8 @@ create table artifacts.standing_grants (
   to_tag agents.tag,
   grantee text collate "C" not null generated always as (coalesce(to_agent, '#' || to_tag)) stored,
   grant_days integer,
+  note text,
+  is_shared boolean not null default false,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   ended_at timestamptz,
@@ -6721,7 +6740,9 @@ create table artifacts.standing_grants (
   constraint a_standing_grant_is_to_an_agent_or_to_a_tag check (
     (to_agent is null) <> (to_tag is null)
   ),
-  constraint grant_days_is_positive check (grant_days > 0)
+  constraint grant_days_is_positive check (grant_days > 0),
+  constraint note_is_1_to_2000_characters check (length(note) between 1 and 2000),
+  constraint only_a_tag_shares check (to_tag is not null or not is_shared)
 );
 comment on table artifacts.standing_grants is
   'One row per standing grant. While it is live, every commit of from_agent under the name grants '
@@ -6738,6 +6759,9 @@ comment on column artifacts.standing_grants.ended_at is
 comment on column artifacts.standing_grants.grantee is 'As in artifacts.grants, for the indexes.';
 comment on column artifacts.standing_grants.grant_days is
   'How long each grant lasts, from its commit on; null: until the standing grant expires.';
+comment on column artifacts.standing_grants.note is
+  'The owner''s words, for whoever gets its grants: as in artifacts.hand_overs.';
+comment on column artifacts.standing_grants.is_shared is 'As in artifacts.hand_overs.';
 comment on column artifacts.standing_grants.transaction_id is
   'The transaction that made the row: see artifacts.grants.transaction_id.';
 comment on column artifacts.standing_grants.live_until is
@@ -6760,8 +6784,8 @@ language sql
 immutable
 return hashtextextended('standing grants of ' || agent_id, 0);
 comment on function artifacts.standing_lock(text) is
-  'The advisory lock of an agent''s standing grants: commits take it shared, changes exclusively. '
-  'It comes before all row locks.';
+  'The advisory lock of an agent''s standing grants: its commits take it in shared mode, '
+  '/standing/create and /standing/end exclusively. It comes before all row locks.';
 
 create function artifacts.standing_json(standing artifacts.standing_grants) returns jsonb
 language sql
@@ -6772,6 +6796,8 @@ return jsonb_build_object(
   'prefix', case when standing.is_prefix then standing.covered_name end,
   'to_agent', standing.to_agent,
   'grant_days', standing.grant_days,
+  'note', standing.note,
+  'deliver', artifacts.delivery(standing.is_shared),
   'created_at', agents.iso_timestamp(standing.created_at),
   'expires_at', agents.iso_timestamp(standing.expires_at)
 ) || case
@@ -6779,102 +6805,6 @@ return jsonb_build_object(
 end;
 comment on function artifacts.standing_json(artifacts.standing_grants) is
   'A standing grant, as its owner sees it.';
-
-create function artifacts.grant_for_standing(
-  caller jsonb,
-  caller_agent text,
-  standing artifacts.standing_grants,
-  artifact artifacts.artifacts
-) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  given artifacts.grants;
-begin
-  insert into artifacts.grants (
-    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at, standing_id
-  )
-  values (
-    'grant_' || replace(gen_random_uuid()::text, '-', ''),
-    artifact.artifact_id,
-    artifact.agent_id,
-    standing.to_agent,
-    standing.to_tag,
-    -- Nobody has the token.
-    encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex'),
-    coalesce(
-      clock_timestamp() + make_interval(hours => 24 * standing.grant_days), standing.expires_at
-    ),
-    standing.standing_id
-  )
-  returning * into given;
-  perform artifacts.forget_surplus_grants(given.from_agent, 10000);
-  perform agents.record_event(
-    caller, caller_agent, 'grant.created', given.to_agent, given.grant_id,
-    jsonb_strip_nulls(jsonb_build_object(
-      'artifact_id', given.artifact_id,
-      'key', artifact.key,
-      'expires_at', agents.iso_timestamp(given.expires_at),
-      'to_tag', given.to_tag,
-      'standing_id', given.standing_id
-    )),
-    given.from_agent
-  );
-end
-$$;
-comment on function artifacts.grant_for_standing(
-  jsonb, text, artifacts.standing_grants, artifacts.artifacts
-) is
-  'Makes the grant of a standing grant for an artifact that the transaction has locked.';
-
-create function artifacts.grant_committed(
-  caller jsonb,
-  caller_agent text,
-  committed artifacts.artifacts
-) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  instant timestamptz := clock_timestamp();
-  standing artifacts.standing_grants;
-begin
-  -- Most agents have no standing grants, and pay for one index lookup.
-  if not exists (
-    select
-    from artifacts.standing_grants s
-    where (s.from_agent, s.live_until) > (committed.agent_id, instant)
-      and (s.from_agent, s.live_until) <= (committed.agent_id, timestamptz 'infinity')
-    order by s.from_agent, s.live_until
-    limit 1
-  ) then
-    return;
-  end if;
-  for standing in
-    select s.*
-    from generate_series(0, char_length(committed.key)) as length
-    cross join lateral (
-      select i.*
-      from artifacts.standing_grants i
-      where i.from_agent = committed.agent_id
-        and i.covered_name = left(committed.key, length)
-        and i.live_until > instant
-        and (i.is_prefix or i.covered_name = committed.key)
-      order by i.from_agent, i.covered_name, i.live_until
-      limit 1000
-    ) s
-    order by s.standing_id
-  loop
-    perform artifacts.grant_for_standing(caller, caller_agent, standing, committed);
-  end loop;
-end
-$$;
-comment on function artifacts.grant_committed(jsonb, text, artifacts.artifacts) is
-  'Makes the grants that the owner''s standing grants promise for a committed artifact. The caller '
-  'holds standing_lock.';
 
 create function artifacts.end_standing(ids text[], caller jsonb, caller_agent text) returns integer
 language plpgsql
@@ -6885,6 +6815,12 @@ declare
   ended artifacts.standing_grants;
   ended_count integer := 0;
 begin
+  -- In the order in which commits lock them.
+  perform
+  from artifacts.standing_grants s
+  where s.standing_id = any (end_standing.ids)
+  order by s.standing_id
+  for update;
   for ended in
     update artifacts.standing_grants s
     set ended_at = clock_timestamp()
@@ -6893,8 +6829,9 @@ begin
   loop
     ended_count := ended_count + 1;
     perform agents.record_event(
-      end_standing.caller, end_standing.caller_agent, 'standing.ended', ended.from_agent, ended.standing_id,
-      jsonb_strip_nulls(jsonb_build_object('to_agent', ended.to_agent, 'to_tag', ended.to_tag))
+      end_standing.caller, end_standing.caller_agent, 'standing.ended', ended.to_agent, ended.standing_id,
+      jsonb_strip_nulls(jsonb_build_object('to_tag', ended.to_tag)),
+      ended.from_agent
     );
   end loop;
   return ended_count;
@@ -6946,6 +6883,139 @@ comment on function artifacts.end_standing_of(text, integer, boolean, xid8) is
   'Ends up to max_entries standing grants from and to an agent, or only those that it gave, in '
   'transactions before the given one if there is one; returns how many.';
 
+-- schemas/artifacts/standing/promised_grants.sql
+
+-- What a commit does for standing grants: it makes the grants that they promise.
+
+create function artifacts.grant_for_standing(
+  caller jsonb,
+  caller_agent text,
+  standing artifacts.standing_grants,
+  artifact artifacts.artifacts
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  given artifacts.grants;
+begin
+  insert into artifacts.grants (
+    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at, standing_id
+  )
+  values (
+    'grant_' || replace(gen_random_uuid()::text, '-', ''),
+    artifact.artifact_id,
+    artifact.agent_id,
+    standing.to_agent,
+    standing.to_tag,
+    -- Nobody has the token.
+    encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex'),
+    coalesce(
+      clock_timestamp() + make_interval(hours => 24 * standing.grant_days), standing.expires_at
+    ),
+    standing.standing_id
+  )
+  returning * into given;
+  if standing.note is not null or standing.is_shared then
+    insert into artifacts.hand_overs (grant_id, from_agent, note, is_shared)
+    values (given.grant_id, given.from_agent, standing.note, standing.is_shared);
+  end if;
+  perform artifacts.forget_surplus_grants(given.from_agent, 10000);
+  perform agents.record_event(
+    caller, caller_agent, 'grant.created', given.to_agent, given.grant_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', given.artifact_id,
+      'key', artifact.key,
+      'expires_at', agents.iso_timestamp(given.expires_at),
+      'to_tag', given.to_tag,
+      'standing_id', given.standing_id
+    )),
+    given.from_agent
+  );
+end
+$$;
+comment on function artifacts.grant_for_standing(
+  jsonb, text, artifacts.standing_grants, artifacts.artifacts
+) is
+  'Makes the grant of a standing grant for an artifact that the transaction has locked.';
+
+create function artifacts.lock_standing_of(agent_id text, key text)
+returns setof artifacts.standing_grants
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  instant timestamptz;
+begin
+  perform pg_advisory_xact_lock_shared(artifacts.standing_lock(lock_standing_of.agent_id));
+  instant := clock_timestamp();
+  -- Most agents have no standing grants, and pay for one index lookup.
+  if not exists (
+    select
+    from artifacts.standing_grants s
+    where (s.from_agent, s.live_until) > (lock_standing_of.agent_id, instant)
+      and (s.from_agent, s.live_until) <= (lock_standing_of.agent_id, timestamptz 'infinity')
+    order by s.from_agent, s.live_until
+    limit 1
+  ) then
+    return;
+  end if;
+  return query
+    select s.*
+    from artifacts.standing_grants s
+    where s.standing_id = any (array(
+        select i.standing_id
+        from generate_series(0, char_length(lock_standing_of.key)) as length
+        cross join lateral (
+          select n.standing_id
+          from artifacts.standing_grants n
+          where n.from_agent = lock_standing_of.agent_id
+            and n.covered_name = left(lock_standing_of.key, length)
+            and n.live_until > instant
+            and (n.is_prefix or n.covered_name = lock_standing_of.key)
+          order by n.from_agent, n.covered_name, n.live_until
+          limit 1000
+        ) i
+      ))
+      and s.live_until > instant
+    order by s.standing_id
+    -- The end of an agent ends standing grants to it. It waits here, and then finds the grants.
+    for share;
+end
+$$;
+comment on function artifacts.lock_standing_of(text, text) is
+  'The live standing grants of an agent that promise what it commits under a name. Until the end '
+  'of the transaction, the agent gets no others, and these do not end. Call it before any row is '
+  'locked.';
+
+create function artifacts.grant_committed(
+  caller jsonb,
+  caller_agent text,
+  committed artifacts.artifacts,
+  promised artifacts.standing_grants[]
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  standing artifacts.standing_grants;
+begin
+  foreach standing in array grant_committed.promised loop
+    perform artifacts.grant_for_standing(caller, caller_agent, standing, committed);
+  end loop;
+end
+$$;
+comment on function artifacts.grant_committed(
+  jsonb, text, artifacts.artifacts, artifacts.standing_grants[]
+) is
+  'Makes the grants of a committed artifact that lock_standing_of returned the promises of.';
+
 -- schemas/artifacts/standing/standing_operations.sql
 
 -- What owners do with standing grants.
@@ -6961,8 +7031,11 @@ create function public.agent_api_create_standing_grant(
   expires_at timestamptz,
   grant_days integer,
   existing boolean,
+  note text default null,
+  is_shared boolean default false,
   max_standing integer default 1000,
-  max_existing integer default 1000
+  max_existing integer default 1000,
+  max_live_grants integer default 1000
 ) returns json
 language plpgsql
 volatile
@@ -7031,10 +7104,25 @@ begin
     where a.artifact_id = any (existing_ids)
     order by a.artifact_id
     for update;
+    -- The counts are exact, because the artifacts are locked.
+    if exists (
+      select
+      from unnest(existing_ids) as e (artifact_id)
+      where (
+        select count(*) from artifacts.live_grants(e.artifact_id, instant)
+      ) >= agent_api_create_standing_grant.max_live_grants
+    ) then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object(
+          'limit', 'live_grants', 'maximum', agent_api_create_standing_grant.max_live_grants
+        );
+    end if;
   end if;
 
   insert into artifacts.standing_grants (
-    standing_id, from_agent, covered_name, is_prefix, to_agent, to_tag, grant_days, expires_at
+    standing_id, from_agent, covered_name, is_prefix, to_agent, to_tag, grant_days, note, is_shared,
+    expires_at
   )
   values (
     agent_api_create_standing_grant.standing_id,
@@ -7044,16 +7132,18 @@ begin
     agent_api_create_standing_grant.to_agent,
     agent_api_create_standing_grant.to_tag,
     agent_api_create_standing_grant.grant_days,
+    agent_api_create_standing_grant.note,
+    agent_api_create_standing_grant.is_shared,
     agent_api_create_standing_grant.expires_at
   )
   returning * into standing;
   perform agents.record_event(
-    agent_api_create_standing_grant.caller, caller_agent, 'standing.created', owner, standing.standing_id,
+    agent_api_create_standing_grant.caller, caller_agent, 'standing.created', standing.to_agent,
+    standing.standing_id,
     jsonb_strip_nulls(jsonb_build_object(
-      'to_agent', standing.to_agent,
-      'to_tag', standing.to_tag,
-      'expires_at', agents.iso_timestamp(standing.expires_at)
-    ))
+      'to_tag', standing.to_tag, 'expires_at', agents.iso_timestamp(standing.expires_at)
+    )),
+    owner
   );
   for artifact in
     select a.*
@@ -7071,11 +7161,12 @@ begin
 end
 $$;
 comment on function public.agent_api_create_standing_grant(
-  jsonb, text, text, text, boolean, text, text, timestamptz, integer, boolean, integer, integer
+  jsonb, text, text, text, boolean, text, text, timestamptz, integer, boolean, text, boolean, integer,
+  integer, integer
 ) is
   'Makes a standing grant of a name or a prefix to an agent or a tag, and with existing the grants '
-  'of what is committed there now: the standing grant, and how many it granted. Raises forbidden, '
-  'invalid_request, limit_exceeded.';
+  'of what is committed there now: the standing grant, and how many it granted. note and is_shared '
+  'are those of each grant. Raises forbidden, invalid_request, limit_exceeded.';
 
 create function public.agent_api_list_standing_grants(
   caller jsonb,
@@ -12775,7 +12866,7 @@ create function agents.is_shown(event agents.events, agent_id text) returns bool
 language sql
 stable
 return agent_id is null
-  or event.action not in ('grant.created', 'grant.revoked')
+  or event.action not in ('grant.created', 'grant.revoked', 'standing.created', 'standing.ended')
   or event.subject_agent_id is distinct from agent_id
   or event.other_agent_id is null
   or not artifacts.is_blocked(agent_id, event.other_agent_id);
@@ -12843,7 +12934,8 @@ begin
       )
       when 'standing' then jsonb_build_object(
         'standing_id', event.object_id,
-        'to_agent', event.details -> 'to_agent',
+        'from_agent', event.other_agent_id,
+        'to_agent', event.subject_agent_id,
         'to_tag', event.details -> 'to_tag',
         'expires_at', event.details -> 'expires_at'
       )

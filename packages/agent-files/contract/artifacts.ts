@@ -398,6 +398,13 @@ export interface components {
       to_tag?: string;
       /** @description How many days each grant lasts; null: until `expires_at`. */
       grant_days: number | null;
+      /** @description What the giver says about it; null: nothing. */
+      note?: string | null;
+      /**
+       * @description `one`: exactly one agent of the tag works on it.
+       * @enum {string}
+       */
+      deliver?: "each" | "one";
       /**
        * Format: date-time
        * @description When it was made.
@@ -424,6 +431,13 @@ export interface components {
       to_tag?: string;
       /** @description How many days each grant lasts; null: until `expires_at`. */
       grant_days: number | null;
+      /** @description What the giver says about it; null: nothing. */
+      note?: string | null;
+      /**
+       * @description `one`: exactly one agent of the tag works on it.
+       * @enum {string}
+       */
+      deliver?: "each" | "one";
       /**
        * Format: date-time
        * @description When it was made.
@@ -951,6 +965,13 @@ export interface operations {
            * @default false
            */
           existing?: boolean;
+          /** @description What the file is for. */
+          note?: string;
+          /**
+           * @description With `to_tag`: `one` if exactly one of the agents is to work on each file. Default: `each` of them.
+           * @enum {string}
+           */
+          deliver?: "each" | "one";
         };
       };
     };

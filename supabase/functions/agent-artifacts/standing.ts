@@ -1,7 +1,15 @@
 /** What the operations on standing grants take and answer. */
 import * as z from "zod";
 import { sentTimestamp } from "../_shared/request/fields.ts";
-import { nameOf, sentExpiry, sentGrantee, sentKey, sentTag } from "./fields.ts";
+import {
+  nameOf,
+  sentDelivery,
+  sentExpiry,
+  sentGrantee,
+  sentKey,
+  sentNote,
+  sentTag,
+} from "./fields.ts";
 
 const STANDING_ID = /^standing_[0-9a-f]{32}$/;
 const EXAMPLE = "standing_4c1f7e0a9b2d4c3e8f6a5b7c9d0e1f2a";
@@ -30,6 +38,8 @@ export const standingGrant = z.object({
     description: "How many days each grant lasts; null: until `expires_at`.",
     examples: [30],
   }),
+  note: sentNote,
+  deliver: sentDelivery,
   created_at: sentTimestamp.meta({ description: "When it was made." }),
   expires_at: sentExpiry.meta({ description: "From when on commits are not granted any more." }),
 }).meta({ id: "StandingGrant" });

@@ -138,7 +138,7 @@ create function agents.is_shown(event agents.events, agent_id text) returns bool
 language sql
 stable
 return agent_id is null
-  or event.action not in ('grant.created', 'grant.revoked')
+  or event.action not in ('grant.created', 'grant.revoked', 'standing.created', 'standing.ended')
   or event.subject_agent_id is distinct from agent_id
   or event.other_agent_id is null
   or not artifacts.is_blocked(agent_id, event.other_agent_id);
@@ -206,7 +206,8 @@ begin
       )
       when 'standing' then jsonb_build_object(
         'standing_id', event.object_id,
-        'to_agent', event.details -> 'to_agent',
+        'from_agent', event.other_agent_id,
+        'to_agent', event.subject_agent_id,
         'to_tag', event.details -> 'to_tag',
         'expires_at', event.details -> 'expires_at'
       )

@@ -10,6 +10,8 @@ create table artifacts.standing_grants (
   to_tag agents.tag,
   grantee text collate "C" not null generated always as (coalesce(to_agent, '#' || to_tag)) stored,
   grant_days integer,
+  note text,
+  is_shared boolean not null default false,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   ended_at timestamptz,
@@ -24,7 +26,9 @@ create table artifacts.standing_grants (
   constraint a_standing_grant_is_to_an_agent_or_to_a_tag check (
     (to_agent is null) <> (to_tag is null)
   ),
-  constraint grant_days_is_positive check (grant_days > 0)
+  constraint grant_days_is_positive check (grant_days > 0),
+  constraint note_is_1_to_2000_characters check (length(note) between 1 and 2000),
+  constraint only_a_tag_shares check (to_tag is not null or not is_shared)
 );
 comment on table artifacts.standing_grants is
   'One row per standing grant. While it is live, every commit of from_agent under the name grants '
@@ -41,6 +45,9 @@ comment on column artifacts.standing_grants.ended_at is
 comment on column artifacts.standing_grants.grantee is 'As in artifacts.grants, for the indexes.';
 comment on column artifacts.standing_grants.grant_days is
   'How long each grant lasts, from its commit on; null: until the standing grant expires.';
+comment on column artifacts.standing_grants.note is
+  'The owner''s words, for whoever gets its grants: as in artifacts.hand_overs.';
+comment on column artifacts.standing_grants.is_shared is 'As in artifacts.hand_overs.';
 comment on column artifacts.standing_grants.transaction_id is
   'The transaction that made the row: see artifacts.grants.transaction_id.';
 comment on column artifacts.standing_grants.live_until is
@@ -63,8 +70,8 @@ language sql
 immutable
 return hashtextextended('standing grants of ' || agent_id, 0);
 comment on function artifacts.standing_lock(text) is
-  'The advisory lock of an agent''s standing grants: commits take it shared, changes exclusively. '
-  'It comes before all row locks.';
+  'The advisory lock of an agent''s standing grants: its commits take it in shared mode, '
+  '/standing/create and /standing/end exclusively. It comes before all row locks.';
 
 create function artifacts.standing_json(standing artifacts.standing_grants) returns jsonb
 language sql
@@ -75,6 +82,8 @@ return jsonb_build_object(
   'prefix', case when standing.is_prefix then standing.covered_name end,
   'to_agent', standing.to_agent,
   'grant_days', standing.grant_days,
+  'note', standing.note,
+  'deliver', artifacts.delivery(standing.is_shared),
   'created_at', agents.iso_timestamp(standing.created_at),
   'expires_at', agents.iso_timestamp(standing.expires_at)
 ) || case
@@ -82,102 +91,6 @@ return jsonb_build_object(
 end;
 comment on function artifacts.standing_json(artifacts.standing_grants) is
   'A standing grant, as its owner sees it.';
-
-create function artifacts.grant_for_standing(
-  caller jsonb,
-  caller_agent text,
-  standing artifacts.standing_grants,
-  artifact artifacts.artifacts
-) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  given artifacts.grants;
-begin
-  insert into artifacts.grants (
-    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at, standing_id
-  )
-  values (
-    'grant_' || replace(gen_random_uuid()::text, '-', ''),
-    artifact.artifact_id,
-    artifact.agent_id,
-    standing.to_agent,
-    standing.to_tag,
-    -- Nobody has the token.
-    encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex'),
-    coalesce(
-      clock_timestamp() + make_interval(hours => 24 * standing.grant_days), standing.expires_at
-    ),
-    standing.standing_id
-  )
-  returning * into given;
-  perform artifacts.forget_surplus_grants(given.from_agent, 10000);
-  perform agents.record_event(
-    caller, caller_agent, 'grant.created', given.to_agent, given.grant_id,
-    jsonb_strip_nulls(jsonb_build_object(
-      'artifact_id', given.artifact_id,
-      'key', artifact.key,
-      'expires_at', agents.iso_timestamp(given.expires_at),
-      'to_tag', given.to_tag,
-      'standing_id', given.standing_id
-    )),
-    given.from_agent
-  );
-end
-$$;
-comment on function artifacts.grant_for_standing(
-  jsonb, text, artifacts.standing_grants, artifacts.artifacts
-) is
-  'Makes the grant of a standing grant for an artifact that the transaction has locked.';
-
-create function artifacts.grant_committed(
-  caller jsonb,
-  caller_agent text,
-  committed artifacts.artifacts
-) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  instant timestamptz := clock_timestamp();
-  standing artifacts.standing_grants;
-begin
-  -- Most agents have no standing grants, and pay for one index lookup.
-  if not exists (
-    select
-    from artifacts.standing_grants s
-    where (s.from_agent, s.live_until) > (committed.agent_id, instant)
-      and (s.from_agent, s.live_until) <= (committed.agent_id, timestamptz 'infinity')
-    order by s.from_agent, s.live_until
-    limit 1
-  ) then
-    return;
-  end if;
-  for standing in
-    select s.*
-    from generate_series(0, char_length(committed.key)) as length
-    cross join lateral (
-      select i.*
-      from artifacts.standing_grants i
-      where i.from_agent = committed.agent_id
-        and i.covered_name = left(committed.key, length)
-        and i.live_until > instant
-        and (i.is_prefix or i.covered_name = committed.key)
-      order by i.from_agent, i.covered_name, i.live_until
-      limit 1000
-    ) s
-    order by s.standing_id
-  loop
-    perform artifacts.grant_for_standing(caller, caller_agent, standing, committed);
-  end loop;
-end
-$$;
-comment on function artifacts.grant_committed(jsonb, text, artifacts.artifacts) is
-  'Makes the grants that the owner''s standing grants promise for a committed artifact. The caller '
-  'holds standing_lock.';
 
 create function artifacts.end_standing(ids text[], caller jsonb, caller_agent text) returns integer
 language plpgsql
@@ -188,6 +101,12 @@ declare
   ended artifacts.standing_grants;
   ended_count integer := 0;
 begin
+  -- In the order in which commits lock them.
+  perform
+  from artifacts.standing_grants s
+  where s.standing_id = any (end_standing.ids)
+  order by s.standing_id
+  for update;
   for ended in
     update artifacts.standing_grants s
     set ended_at = clock_timestamp()
@@ -196,8 +115,9 @@ begin
   loop
     ended_count := ended_count + 1;
     perform agents.record_event(
-      end_standing.caller, end_standing.caller_agent, 'standing.ended', ended.from_agent, ended.standing_id,
-      jsonb_strip_nulls(jsonb_build_object('to_agent', ended.to_agent, 'to_tag', ended.to_tag))
+      end_standing.caller, end_standing.caller_agent, 'standing.ended', ended.to_agent, ended.standing_id,
+      jsonb_strip_nulls(jsonb_build_object('to_tag', ended.to_tag)),
+      ended.from_agent
     );
   end loop;
   return ended_count;

@@ -11,8 +11,11 @@ create function public.agent_api_create_standing_grant(
   expires_at timestamptz,
   grant_days integer,
   existing boolean,
+  note text default null,
+  is_shared boolean default false,
   max_standing integer default 1000,
-  max_existing integer default 1000
+  max_existing integer default 1000,
+  max_live_grants integer default 1000
 ) returns json
 language plpgsql
 volatile
@@ -81,10 +84,25 @@ begin
     where a.artifact_id = any (existing_ids)
     order by a.artifact_id
     for update;
+    -- The counts are exact, because the artifacts are locked.
+    if exists (
+      select
+      from unnest(existing_ids) as e (artifact_id)
+      where (
+        select count(*) from artifacts.live_grants(e.artifact_id, instant)
+      ) >= agent_api_create_standing_grant.max_live_grants
+    ) then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object(
+          'limit', 'live_grants', 'maximum', agent_api_create_standing_grant.max_live_grants
+        );
+    end if;
   end if;
 
   insert into artifacts.standing_grants (
-    standing_id, from_agent, covered_name, is_prefix, to_agent, to_tag, grant_days, expires_at
+    standing_id, from_agent, covered_name, is_prefix, to_agent, to_tag, grant_days, note, is_shared,
+    expires_at
   )
   values (
     agent_api_create_standing_grant.standing_id,
@@ -94,16 +112,18 @@ begin
     agent_api_create_standing_grant.to_agent,
     agent_api_create_standing_grant.to_tag,
     agent_api_create_standing_grant.grant_days,
+    agent_api_create_standing_grant.note,
+    agent_api_create_standing_grant.is_shared,
     agent_api_create_standing_grant.expires_at
   )
   returning * into standing;
   perform agents.record_event(
-    agent_api_create_standing_grant.caller, caller_agent, 'standing.created', owner, standing.standing_id,
+    agent_api_create_standing_grant.caller, caller_agent, 'standing.created', standing.to_agent,
+    standing.standing_id,
     jsonb_strip_nulls(jsonb_build_object(
-      'to_agent', standing.to_agent,
-      'to_tag', standing.to_tag,
-      'expires_at', agents.iso_timestamp(standing.expires_at)
-    ))
+      'to_tag', standing.to_tag, 'expires_at', agents.iso_timestamp(standing.expires_at)
+    )),
+    owner
   );
   for artifact in
     select a.*
@@ -121,11 +141,12 @@ begin
 end
 $$;
 comment on function public.agent_api_create_standing_grant(
-  jsonb, text, text, text, boolean, text, text, timestamptz, integer, boolean, integer, integer
+  jsonb, text, text, text, boolean, text, text, timestamptz, integer, boolean, text, boolean, integer,
+  integer, integer
 ) is
   'Makes a standing grant of a name or a prefix to an agent or a tag, and with existing the grants '
-  'of what is committed there now: the standing grant, and how many it granted. Raises forbidden, '
-  'invalid_request, limit_exceeded.';
+  'of what is committed there now: the standing grant, and how many it granted. note and is_shared '
+  'are those of each grant. Raises forbidden, invalid_request, limit_exceeded.';
 
 create function public.agent_api_list_standing_grants(
   caller jsonb,

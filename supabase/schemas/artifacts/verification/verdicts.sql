@@ -18,6 +18,7 @@ declare
   artifact artifacts.artifacts;
   decided_attempt integer;
   superseded_id text;
+  promised artifacts.standing_grants[];
 begin
   caller_agent := agents.admit(agent_api_finish_commit.caller);
   select a.* into artifact
@@ -29,7 +30,7 @@ begin
   perform pg_advisory_xact_lock(
     hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
   );
-  perform pg_advisory_xact_lock_shared(artifacts.standing_lock(artifact.agent_id));
+  promised := array(select s from artifacts.lock_standing_of(artifact.agent_id, artifact.key) s);
 
   select a.* into artifact
   from artifacts.artifacts a
@@ -106,7 +107,7 @@ begin
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
   end if;
-  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact);
+  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact, promised);
   if artifact.keep_versions is not null then
     perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
   end if;

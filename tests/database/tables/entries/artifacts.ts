@@ -101,7 +101,10 @@ export const ARTIFACTS = {
       ...{ standing_id: "standing_{hex}", from_agent: "{other}", covered_name: "plan" },
       ...{ is_prefix: "false", to_agent: "{later}", expires_at: "tomorrow" },
     },
-    names: { from_agent: NAME, to_agent: NAME, covered_name: ownWords("{name}/", "from_agent") },
+    names: {
+      ...{ from_agent: NAME, to_agent: NAME, covered_name: ownWords("{name}/", "from_agent") },
+      note: ownWords("for {name}", "from_agent"),
+    },
     nameless: { to_tag: "names a group of agents; the operator chose the word" },
   },
   "artifacts.sweeps": {

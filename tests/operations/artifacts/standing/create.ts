@@ -21,7 +21,10 @@ export const standingCreate: ArtifactsCard = {
     },
     {
       as: agent,
-      body: { key: "a/b.txt", to_tag: "tag:builder", expires_at: secondsFromNow(600) },
+      body: {
+        ...{ key: "a/b.txt", to_tag: "tag:builder", expires_at: secondsFromNow(600) },
+        ...{ note: "Build this plan, please.", deliver: "one" },
+      },
     },
   ],
   tool: "none: for programs",

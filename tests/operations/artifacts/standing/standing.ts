@@ -9,6 +9,8 @@ export interface Standing {
   readonly to_agent: string | null;
   readonly to_tag?: string;
   readonly grant_days: number | null;
+  readonly note: string | null;
+  readonly deliver: "each" | "one";
   readonly created_at: string;
   readonly expires_at: string;
 }

@@ -6,7 +6,7 @@ import {
   type Platform,
 } from "../../../_shared/operations/operation.ts";
 import { newIdentifier } from "../../../_shared/identity/secrets.ts";
-import { key, prefix } from "../../fields.ts";
+import { DELIVERIES, key, note, prefix } from "../../fields.ts";
 import type { ArtifactsSettings } from "../../settings.ts";
 import { standingGrant } from "../../standing.ts";
 
@@ -49,6 +49,13 @@ export function createOperation(
       }),
       existing: z.boolean().default(false)
         .meta({ description: "Also grant what is there now: at most 1000 files." }),
+      note: note.optional(),
+      deliver: z.enum(DELIVERIES).optional().meta({
+        description:
+          "With `to_tag`: `one` if exactly one of the agents is to work on each file. Default: " +
+          "`each` of them.",
+        examples: ["one"],
+      }),
     })
       .refine((input) => input.key !== undefined || input.prefix !== undefined, {
         path: ["key"],
@@ -68,6 +75,11 @@ export function createOperation(
       .refine((input) => input.to_agent === undefined || input.to_tag === undefined, {
         path: ["to_tag"],
         message: "Must not be sent with to_agent.",
+        when,
+      })
+      .refine((input) => input.deliver !== "one" || input.to_tag !== undefined, {
+        path: ["deliver"],
+        message: "Must be each, unless to_tag is sent.",
         when,
       }),
     requestExample: {
@@ -89,6 +101,9 @@ export function createOperation(
         expires_at: input.expires_at,
         grant_days: input.grant_days ?? null,
         existing: input.existing,
+        note: input.note ?? null,
+        is_shared: input.deliver === "one",
+        max_live_grants: settings.artifactsMaxGrants,
       });
     },
   });
