@@ -53,8 +53,7 @@ comment on function artifacts.grant_for_standing(
 ) is
   'Makes the grant of a standing grant for an artifact that the transaction has locked.';
 
-create function artifacts.lock_standing_of(agent_id text, key text)
-returns setof artifacts.standing_grants
+create function artifacts.lock_standing_of(agent_id text, key text) returns text[]
 language plpgsql
 volatile
 set search_path = ''
@@ -76,10 +75,10 @@ begin
     order by s.from_agent, s.live_until
     limit 1
   ) then
-    return;
+    return '{}';
   end if;
-  return query
-    select s.*
+  return array(
+    select s.standing_id
     from artifacts.standing_grants s
     where s.standing_id = any (array(
         select i.standing_id
@@ -98,19 +97,20 @@ begin
       and s.live_until > instant
     order by s.standing_id
     -- The end of an agent ends standing grants to it. It waits here, and then finds the grants.
-    for share;
+    for share
+  );
 end
 $$;
 comment on function artifacts.lock_standing_of(text, text) is
-  'The live standing grants of an agent that promise what it commits under a name. Until the end '
-  'of the transaction, the agent gets no others, and these do not end. Call it before any row is '
+  'The ids of the live standing grants of an agent that promise what it commits under a name. Until '
+  'the end of the transaction, it makes no others, and these do not end. Call it before any row is '
   'locked.';
 
 create function artifacts.grant_committed(
   caller jsonb,
   caller_agent text,
   committed artifacts.artifacts,
-  promised artifacts.standing_grants[]
+  promised_ids text[]
 ) returns void
 language plpgsql
 volatile
@@ -119,12 +119,19 @@ as $$
 declare
   standing artifacts.standing_grants;
 begin
-  foreach standing in array grant_committed.promised loop
+  -- Most commits were promised to nobody.
+  if grant_committed.promised_ids = '{}' then
+    return;
+  end if;
+  for standing in
+    select s.*
+    from artifacts.standing_grants s
+    where s.standing_id = any (grant_committed.promised_ids)
+    order by s.standing_id
+  loop
     perform artifacts.grant_for_standing(caller, caller_agent, standing, committed);
   end loop;
 end
 $$;
-comment on function artifacts.grant_committed(
-  jsonb, text, artifacts.artifacts, artifacts.standing_grants[]
-) is
-  'Makes the grants of a committed artifact that lock_standing_of returned the promises of.';
+comment on function artifacts.grant_committed(jsonb, text, artifacts.artifacts, text[]) is
+  'Makes the grants of a committed artifact; promised_ids is what lock_standing_of returned.';
