@@ -1,9 +1,8 @@
 /** A commit beside what makes and ends standing grants: each file is granted once, or not at all. */
 import assert from "node:assert/strict";
-import type postgres from "postgres";
-import { type HeldTransaction, holdTransaction } from "../changes/held_transaction.ts";
-import { callAsService, urlOf, withProjectDatabase } from "../connection.ts";
-import { commitFile, OPERATOR, prepare } from "../versions/committing.ts";
+import { behind, holdCall } from "../changes/held_transaction.ts";
+import { callAsService, withProjectDatabase } from "../connection.ts";
+import { commitFile, OPERATOR, prepare, verdictOf } from "../versions/committing.ts";
 import {
   createStanding,
   creation,
@@ -13,58 +12,12 @@ import {
   newStandingId,
   OWNER,
   READER,
-  untilSomebodyWaits,
 } from "./standing_database.ts";
-
-/** Runs an SQL function as the operator, and leaves its transaction open. */
-async function hold(
-  sql: postgres.Sql,
-  functionName: string,
-  parameters: Record<string, unknown>,
-): Promise<HeldTransaction> {
-  const names = Object.keys(parameters);
-  const list = names.map((name, index) => `${name} => $${index + 1}`).join(", ");
-  return await holdTransaction(
-    await urlOf(sql),
-    (session) =>
-      session.unsafe(
-        `select public.agent_api_${functionName}(${list})`,
-        names.map((name) => parameters[name] as postgres.ParameterOrJSON<never>),
-      ),
-  );
-}
-
-/** Runs `later` while `held` is open, and lets `held` finish once `later` waits for it. */
-async function behind<Result>(
-  sql: postgres.Sql,
-  held: HeldTransaction,
-  later: () => Promise<Result>,
-): Promise<Result> {
-  const result = later();
-  // Handled below; without this, a refusal before the wait would end the test's process.
-  result.catch(() => {});
-  await untilSomebodyWaits(sql);
-  await held.commit();
-  return await result;
-}
-
-/** The parameters of a commit that is verified up to the verdict. */
-async function prepareHeld(sql: postgres.Sql, key: string) {
-  await prepare(sql, { key });
-  const [upload] = await sql<[{ artifact_id: string; lease_token: string }]>`
-    select v.artifact_id, v.lease_token::text from artifacts.verifications v
-    join artifacts.artifacts a using (artifact_id) where a.key = ${key}`;
-  const digest = "a".repeat(64);
-  return {
-    ...{ caller: OPERATOR, ...upload, observed_size: 5 },
-    ...{ expected_sha256: digest, observed_sha256: digest },
-  };
-}
 
 Deno.test("/standing/create with existing waits for a commit → the commit is among what exists: granted once", async () => {
   await withProjectDatabase({}, async (sql) => {
-    const commit = await prepareHeld(sql, "plan");
-    await using committing = await hold(sql, "finish_commit", commit);
+    const commit = await verdictOf(sql, { key: "plan" });
+    await using committing = await holdCall(sql, "finish_commit", commit);
     const created = await behind(
       sql,
       committing,
@@ -83,7 +36,11 @@ Deno.test("/standing/create with existing waits for a commit → the commit is a
 Deno.test("a commit waits for /standing/create → it makes the grant: granted once", async () => {
   await withProjectDatabase({}, async (sql) => {
     const commit = await prepare(sql, { key: "plan" });
-    await using creating = await hold(sql, "create_standing_grant", creation({ existing: true }));
+    await using creating = await holdCall(
+      sql,
+      "create_standing_grant",
+      creation({ existing: true }),
+    );
     const { artifact_id } = await behind(sql, creating, commit);
     assert.deepEqual(await grantedTo(sql), [artifact_id]);
   });
@@ -92,7 +49,11 @@ Deno.test("a commit waits for /standing/create → it makes the grant: granted o
 Deno.test("/standing/end waits for a commit → it ends the commit's grant too", async () => {
   await withProjectDatabase({}, async (sql) => {
     const standing_id = await createStanding(sql);
-    await using committing = await hold(sql, "finish_commit", await prepareHeld(sql, "plan"));
+    await using committing = await holdCall(
+      sql,
+      "finish_commit",
+      await verdictOf(sql, { key: "plan" }),
+    );
     const ended = await behind(sql, committing, () => endStanding(sql, standing_id));
     assert.deepEqual([ended.ended, ended.revoked], [true, 1]);
     assert.deepEqual(await grantedTo(sql), []);
@@ -103,7 +64,10 @@ Deno.test("a commit waits for /standing/end → it grants nothing", async () => 
   await withProjectDatabase({}, async (sql) => {
     const standing_id = await createStanding(sql);
     const commit = await prepare(sql, { key: "plan" });
-    await using ending = await hold(sql, "end_standing_grant", { caller: OPERATOR, standing_id });
+    await using ending = await holdCall(sql, "end_standing_grant", {
+      caller: OPERATOR,
+      standing_id,
+    });
     assert.equal((await behind(sql, ending, commit)).state, "committed");
     assert.deepEqual(await grantedTo(sql), []);
   });
@@ -112,7 +76,11 @@ Deno.test("a commit waits for /standing/end → it grants nothing", async () => 
 Deno.test("the removal of the agent that gets the grants waits for a commit → it ends the commit's grant too", async () => {
   await withProjectDatabase({}, async (sql) => {
     await createStanding(sql);
-    await using committing = await hold(sql, "finish_commit", await prepareHeld(sql, "plan"));
+    await using committing = await holdCall(
+      sql,
+      "finish_commit",
+      await verdictOf(sql, { key: "plan" }),
+    );
     const removed = await behind(
       sql,
       committing,
@@ -127,7 +95,7 @@ Deno.test("a commit waits for the removal of the agent that gets the grants → 
   await withProjectDatabase({}, async (sql) => {
     await createStanding(sql);
     const commit = await prepare(sql, { key: "plan" });
-    await using removing = await hold(sql, "remove_agent", { agent_id: READER });
+    await using removing = await holdCall(sql, "remove_agent", { agent_id: READER });
     assert.equal((await behind(sql, removing, commit)).state, "committed");
     assert.deepEqual(await grantedTo(sql), []);
   });

@@ -58,15 +58,3 @@ export async function liveCount(sql: postgres.Sql): Promise<number> {
     where live_until > clock_timestamp()`;
   return count;
 }
-
-/** Resolves when a transaction of this database waits for a lock. */
-export async function untilSomebodyWaits(sql: postgres.Sql): Promise<void> {
-  for (let look = 0; look < 3_000; look++) {
-    const waiting = await sql`
-      select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`;
-    if (waiting.length > 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error("No transaction waits.");
-}
