@@ -9,6 +9,9 @@ import {
   publish,
   secondsFromNow,
 } from "../artifacts.ts";
+import { askUntil } from "../ask_until.ts";
+import { newTag, setTags } from "../tags/tagged.ts";
+import { take } from "../tasks/tasks.ts";
 import { type Agent, assertError, assertInvalid, post, type Sender, succeed } from "../client.ts";
 
 const CREATE = "/agent-artifacts/standing/create";
@@ -69,6 +72,65 @@ artifactTest("grant_days → how long each grant lasts", async ({ planner, build
 });
 
 artifactTest(
+  "note and deliver → those of every grant that it makes; one agent of the tag works on each file",
+  async ({ planner, builder, stranger }) => {
+    const tag = newTag();
+    for (const agent of [builder, stranger]) await setTags(agent, tag);
+    await publish(planner, { key: "first" });
+    const made = await createStanding(planner, {
+      ...{ prefix: "", to_tag: tag, existing: true, note: "Build it, please.", deliver: "one" },
+    });
+    assert.deepEqual([made.note, made.deliver], ["Build it, please.", "one"]);
+    await publish(planner, { key: "second" });
+    const said = (await inbox(builder)).map(({ key, note, deliver }) => [key, note, deliver]);
+    assert.deepEqual(said, [
+      ["second", "Build it, please.", "one"],
+      ["first", "Build it, please.", "one"],
+    ]);
+    const [ofBuilder] = await take(builder);
+    const [ofStranger] = await take(stranger);
+    assert.deepEqual([ofBuilder!.key, ofStranger!.key], ["first", "second"]);
+    const plain = await createStanding(planner, { key: "plain", to_agent: builder.id });
+    assert.deepEqual([plain.note, plain.deliver], [null, "each"]);
+    assert.deepEqual((await standingOf(planner)).map(({ note }) => note).sort(), [
+      "Build it, please.",
+      null,
+    ]);
+  },
+);
+
+artifactTest(
+  "/events → the owner and the agent that gets the grants see when a standing grant was made and ended; of a blocked sender, the agent sees neither",
+  async ({ planner, builder, stranger }) => {
+    const seenBy = async (agent: Agent) => {
+      const body = { types: ["standing.created", "standing.ended"] };
+      const answer = await succeed<{ events: Record<string, unknown>[] }>(
+        "/agent-artifacts/events",
+        { as: agent, body },
+      );
+      return answer.events.map(({ type, standing_id, from_agent, to_agent }) => ({
+        ...{ type, standing_id, from_agent, to_agent },
+      }));
+    };
+    await succeed("/agent-artifacts/inbox/block", {
+      as: stranger,
+      body: { from_agent: planner.id },
+    });
+    const expected: object[] = [];
+    for (const to of [builder, stranger]) {
+      const { standing_id } = await createStanding(planner, { prefix: "", to_agent: to.id });
+      await end(planner, { standing_id });
+      const told = { standing_id, from_agent: planner.id, to_agent: to.id };
+      expected.push({ type: "standing.created", ...told }, { type: "standing.ended", ...told });
+    }
+    const seen = await askUntil(({ length }) => length === 4, () => seenBy(planner));
+    assert.deepEqual(seen, expected);
+    assert.deepEqual(await seenBy(builder), expected.slice(0, 2));
+    assert.deepEqual(await seenBy(stranger), []);
+  },
+);
+
+artifactTest(
   "/standing/end → its grants end and commits are not granted; with end_grants false they stay",
   async ({ planner, builder, stranger }) => {
     for (const end_grants of [true, false]) {
@@ -104,6 +166,9 @@ artifactTest(
           ["expires_at", { expires_at: secondsFromNow(-1) }],
           ["grant_days", { grant_days: 0 }],
           ["existing", { existing: "yes" }],
+          ["note", { note: "" }],
+          ["deliver", { deliver: "one" }],
+          ["deliver", { deliver: "some", to_agent: undefined, to_tag: "tag:a" }],
         ] as const
       ) {
         assertInvalid(await post(CREATE, { as: planner, body: { ...good, ...bad } }), field);
