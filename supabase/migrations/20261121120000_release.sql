@@ -3590,828 +3590,6 @@ comment on function artifacts.judge_objects(text, text, integer) is
   'row says so, permanently); or "unknown" (it has no row). is_pending: a later commit may still '
   'use the path. stored_at is null for the content of an artifact.';
 
--- schemas/artifacts/versions/versions.sql
-
--- Versions: the committed artifacts of one name, numbered from 1 in the order of their commits. A
--- number that was given out once is never given to another artifact of the name.
-
--- The order of /versions. Also finds the highest number of a name.
-create unique index versions_by_name on artifacts.artifacts (agent_id, key, version)
-  where version is not null;
-
-create table artifacts.spent_versions (
-  agent_id agents.agent_id,
-  key_hash bytea,
-  version bigint not null,
-
-  primary key (agent_id, key_hash),
-  constraint key_hash_has_16_bytes_or_none check (length(key_hash) in (0, 16)),
-  constraint versions_begin_at_1 check (version >= 1)
-);
-comment on table artifacts.spent_versions is
-  'The highest version that each name of an agent had when the tombstone of that version was '
-  'deleted, so that the number is not given out again. Rows stay as long as the agent''s name has '
-  'the same holder: one per name whose newest artifact ended a month ago.';
-comment on column artifacts.spent_versions.key_hash is
-  'The first 16 bytes of the SHA-256 of the name (`key`). Empty: all names of the agent, because '
-  'an earlier holder of the agent''s name may have used them.';
-
-create function artifacts.hash_of_key(key text) returns bytea
-language sql
-immutable
-return substring(sha256(convert_to(key, 'UTF8')) from 1 for 16);
-comment on function artifacts.hash_of_key(text) is 'What spent_versions stores of a name.';
-
-create function artifacts.version_at(instant timestamptz) returns bigint
-language sql
-immutable
--- Milliseconds since 1970. Every version that was given out before is lower: a name gets fewer than
--- one version per millisecond. The number has 13 digits until 2286.
-return (extract(epoch from instant) * 1000)::bigint;
-comment on function artifacts.version_at(timestamptz) is
-  'A version that is higher than every one that was given out before a time, for names whose '
-  'versions are not known.';
-
-create function artifacts.next_version(agent_id text, key text) returns bigint
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  -- One statement, so that a tombstone that is being deleted is seen in one of the two tables.
-  return (
-    select greatest(
-      1 + (
-        select a.version
-        from artifacts.artifacts a
-        where a.agent_id = next_version.agent_id
-          and a.key = next_version.key
-          and a.version is not null
-        order by a.version desc
-        limit 1
-      ),
-      1 + (
-        select max(s.version)
-        from artifacts.spent_versions s
-        where s.agent_id = next_version.agent_id
-          and s.key_hash in ('', artifacts.hash_of_key(next_version.key))
-      ),
-      (select artifacts.version_at(e.first_version_after) from agents.epochs e),
-      -- Of an erased agent, nothing else is known.
-      (
-        select artifacts.version_at(e.erased_at)
-        from agents.erased_names e
-        where e.name_hash = agents.hash_of_name(next_version.agent_id)
-      ),
-      1
-    )
-  );
-end
-$$;
-comment on function artifacts.next_version(text, text) is
-  'The version of the next artifact that is committed under a name. The caller holds the lock of '
-  'commits under this name.';
-
-create function artifacts.begin_versions_anew(agent_id text) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  delete from artifacts.spent_versions s where s.agent_id = begin_versions_anew.agent_id;
-  insert into artifacts.spent_versions (agent_id, key_hash, version)
-  values (begin_versions_anew.agent_id, '', artifacts.version_at(clock_timestamp()));
-end
-$$;
-comment on function artifacts.begin_versions_anew(text) is
-  'For a new holder of an agent''s name: its versions begin above every one that the former holder '
-  'had, and tell nothing of them.';
-
-create function artifacts.keep_spent_versions(artifact_ids text[]) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  insert into artifacts.spent_versions as s (agent_id, key_hash, version)
-  select a.agent_id, artifacts.hash_of_key(a.key), max(a.version)
-  from artifacts.artifacts a
-  where a.artifact_id = any (keep_spent_versions.artifact_ids)
-    and a.version is not null
-    -- A later version of the name keeps the count.
-    and not exists (
-      select
-      from artifacts.artifacts l
-      where l.agent_id = a.agent_id
-        and l.key = a.key
-        and l.version > a.version
-        and l.artifact_id <> all (keep_spent_versions.artifact_ids)
-    )
-  group by a.agent_id, a.key
-  order by a.agent_id, artifacts.hash_of_key(a.key)
-  on conflict on constraint spent_versions_pkey do update
-  set version = greatest(s.version, excluded.version);
-end
-$$;
-comment on function artifacts.keep_spent_versions(text[]) is
-  'Call this before the tombstones of these artifacts are deleted.';
-
-create function artifacts.is_taken(artifact_id text) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  instant timestamptz := clock_timestamp();
-begin
-  -- Not `exists`: see artifacts.is_granted. A grant that has ended has ended its task.
-  return (
-    select count(*) > 0
-    from artifacts.live_grants(is_taken.artifact_id, instant) g
-    cross join lateral (
-      select
-      from artifacts.tasks t
-      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > instant
-      limit 1
-    ) t
-  );
-end
-$$;
-comment on function artifacts.is_taken(text) is
-  'Whether somebody has taken a task of an artifact, so that keep_versions must not end it.';
-
-create function artifacts.end_surplus_versions(
-  caller jsonb,
-  caller_agent text,
-  committed artifacts.artifacts
-) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  -- One more superseded version comes with each commit, so these catch up.
-  most_read constant integer := 1000;
-  most_ended constant integer := 100;
-  instant timestamptz := clock_timestamp();
-  surplus_ids text[];
-  ended artifacts.artifacts;
-begin
-  surplus_ids := array(
-    select s.artifact_id
-    from (
-      select a.artifact_id, a.state, a.ended_at, a.expires_at, a.version
-      from artifacts.artifacts a
-      where a.agent_id = committed.agent_id and a.key = committed.key and a.version is not null
-        and a.version < committed.version
-        and a.state = 'superseded' and a.ended_at is null and a.expires_at > instant
-      order by a.version desc
-      offset committed.keep_versions
-      limit most_read
-    ) s
-    where not artifacts.is_taken(s.artifact_id)
-      and (
-        committed.end_grants
-        or not exists (select from artifacts.live_grants(s.artifact_id, instant))
-      )
-    order by s.version
-    limit most_ended
-  );
-  -- Skips what others have locked: waiting for it here could deadlock. A later commit ends it.
-  surplus_ids := array(
-    select a.artifact_id
-    from artifacts.artifacts a
-    where a.artifact_id = any (surplus_ids) and a.state = 'superseded'
-    order by a.artifact_id
-    for update skip locked
-  );
-  for ended in
-    update artifacts.artifacts a
-    set state = 'deleted', deleted_at = clock_timestamp()
-    where a.artifact_id = any (surplus_ids)
-      -- Under the lock again: they may have been granted or taken meanwhile.
-      and not artifacts.is_taken(a.artifact_id)
-      and (
-        committed.end_grants
-        or not exists (select from artifacts.live_grants(a.artifact_id, instant))
-      )
-    returning a.*
-  loop
-    perform agents.record_event(
-      caller, caller_agent, 'artifact.deleted', ended.agent_id, ended.artifact_id,
-      jsonb_build_object('key', ended.key, 'reason', 'keep_versions')
-    );
-  end loop;
-end
-$$;
-comment on function artifacts.end_surplus_versions(jsonb, text, artifacts.artifacts) is
-  'Ends the superseded versions of a name that its newest artifact does not keep, as if they were '
-  'deleted; at most 100 per commit. It leaves those that are taken and, without end_grants, those '
-  'that are granted.';
-
--- schemas/artifacts/versions/listing.sql
-
--- Finding the versions of a name: /versions, and what /open says of a file that was replaced.
-
-create function artifacts.live_versions(
-  agent_id text,
-  key text,
-  before_version bigint,
-  max_entries integer
-) returns setof artifacts.artifacts
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return query
-    select a.*
-    from artifacts.artifacts a
-    where a.agent_id = live_versions.agent_id
-      and a.key = live_versions.key
-      and a.version is not null
-      and a.version < coalesce(live_versions.before_version, 9223372036854775807)
-    order by a.agent_id desc, a.key desc, a.version desc
-    limit live_versions.max_entries;
-end
-$$;
-comment on function artifacts.live_versions(text, text, bigint, integer) is
-  'The newest versions of a name below a number, also those that have ended.';
-
-create function artifacts.is_open_to(artifact artifacts.artifacts, caller_agent text, instant timestamptz)
-returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return artifact.state in ('committed', 'superseded')
-    and artifact.ended_at is null
-    and artifact.expires_at > instant
-    and (
-      is_open_to.caller_agent is null
-      or is_open_to.caller_agent = artifact.agent_id
-      or artifacts.is_granted(artifact.artifact_id, is_open_to.caller_agent, instant)
-    );
-end
-$$;
-comment on function artifacts.is_open_to(artifacts.artifacts, text, timestamptz) is
-  'Whether an artifact has not ended, and a caller (null: the operator) may open it. Its downloads '
-  'may be used up.';
-
-create function artifacts.refuse_replaced(agent_id text, key text, caller_agent text) returns void
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  instant timestamptz := clock_timestamp();
-  open_versions jsonb;
-begin
-  select jsonb_agg(
-    jsonb_build_object('artifact_id', v.artifact_id, 'version', v.version) order by v.version desc
-  )
-  into open_versions
-  from (
-    select w.artifact_id, w.version
-    from artifacts.live_versions(refuse_replaced.agent_id, refuse_replaced.key, null, 1000) w
-    where w.state = 'superseded' and artifacts.is_open_to(w, refuse_replaced.caller_agent, instant)
-    limit 10
-  ) v;
-  if open_versions is not null then
-    raise sqlstate 'PT404' using
-      message = 'artifact_not_found',
-      detail = json_build_object('replaced', open_versions),
-      hint = format(
-        'This file was replaced, and you have no access to what replaced it. You may still open version %s (%s).',
-        open_versions -> 0 ->> 'version', open_versions -> 0 ->> 'artifact_id'
-      );
-  end if;
-end
-$$;
-comment on function artifacts.refuse_replaced(text, text, text) is
-  'Raises artifact_not_found with the superseded versions of a name that a caller may open, if '
-  'there are any: {replaced: [{artifact_id, version}]}, at most 10. Looks at the newest 1,000.';
-
-create function artifacts.numbered_artifact(agent_id text, key text, version bigint, caller_agent text)
-returns artifacts.artifacts
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  artifact artifacts.artifacts;
-begin
-  if exists (
-    select
-    from artifacts.spent_versions s
-    where s.agent_id = numbered_artifact.agent_id
-      and s.key_hash = ''
-      and s.version > numbered_artifact.version
-  ) then
-    -- A former holder of the agent's name may have had it.
-    return null;
-  end if;
-  select a.* into artifact
-  from artifacts.artifacts a
-  where a.agent_id = numbered_artifact.agent_id
-    and a.key = numbered_artifact.key
-    and a.version = numbered_artifact.version;
-  if not found and octet_length(numbered_artifact.key) > char_length(numbered_artifact.key) then
-    select a.* into artifact
-    from artifacts.artifacts a
-    where a.agent_id = numbered_artifact.agent_id
-      and a.key = (
-        artifacts.named_artifact(
-          numbered_artifact.agent_id, numbered_artifact.key, numbered_artifact.caller_agent
-        )
-      ).key
-      and a.version = numbered_artifact.version;
-  end if;
-  return artifact;
-end
-$$;
-comment on function artifacts.numbered_artifact(text, text, bigint, text) is
-  'A version of an agent''s `key`, even if it has ended; null: none. The name may be another '
-  'Unicode spelling of a current one: see artifacts.named_artifact.';
-
-create function public.agent_api_list_versions(
-  caller jsonb,
-  agent_id text,
-  key text,
-  max_entries integer,
-  before_version bigint default null
-) returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text := agents.authenticate(agent_api_list_versions.caller);
-  owner text := coalesce(
-    agent_api_list_versions.agent_id, agents.require_self(caller_agent, null)
-  );
-  instant timestamptz := clock_timestamp();
-  -- An upper limit on the versions that one page reads, so that ended ones cannot slow it down.
-  entries_per_page constant integer := agent_api_list_versions.max_entries + 1000;
-  answer json;
-begin
-  with walked as (
-    select w as artifact, w.version
-    from artifacts.live_versions(
-      owner, agent_api_list_versions.key, agent_api_list_versions.before_version, entries_per_page
-    ) w
-  ), listed as (
-    select w.artifact, w.version
-    from walked w
-    where artifacts.is_open_to(w.artifact, caller_agent, instant)
-    order by w.version desc
-    -- One more than asked for tells whether there is a next page.
-    limit agent_api_list_versions.max_entries + 1
-  ), page as (
-    select l.* from listed l order by l.version desc limit agent_api_list_versions.max_entries
-  )
-  select json_build_object(
-    'versions', (
-      select coalesce(json_agg(artifacts.artifact_json(p.artifact) order by p.version desc), '[]')
-      from page p
-    ),
-    'next_cursor', case
-      when (select count(*) from listed) > agent_api_list_versions.max_entries
-        then (select min(p.version) from page p)::text
-      when (select count(*) from walked) = entries_per_page
-        then (select min(w.version) from walked w)::text
-    end
-  ) into answer;
-  return answer;
-end
-$$;
-comment on function public.agent_api_list_versions(jsonb, text, text, integer, bigint) is
-  'The versions of an agent''s `key` (null: the caller''s) that a caller may open, newest first, '
-  'below before_version: for the owner and the operator all that have not ended. A page may be '
-  'short or empty before the last. Raises invalid_request.';
-
--- schemas/artifacts/verification/verifications.sql
-
--- Verifying the bytes of an artifact. /commit takes several steps, so that no transaction stays
--- open while bytes are read:
---   agent_api_begin_commit          takes a lease and says which object to verify, and where to
---                                   start
---   agent_api_leave_move            keeps the lease of a move that may outlast the commit that
---                                   began it
---   agent_api_save_commit_progress  saves how much of a large object was hashed, and gives the
---                                   lease back; the next call continues there
---   agent_api_finish_commit         takes what was observed and decides, if the lease is still held
---   agent_api_release_commit        gives the lease back if no verdict was possible
--- If a commit crashes in between, it leaves a lease that expires and at most one sealed object,
--- which the next commit uses.
---
--- Storage moves an object by copying it. For gigabytes this takes minutes, and it continues when
--- nobody waits for it any more. Two moves of one upload at once would leave a copy on the disk that
--- no row names. So a lease under which a move begins lasts until Storage must have finished the
--- move. If the commit that began it has gone, the next ones wait for the sealed object to appear.
---
--- Code that changes both an artifact and its verification locks the artifact first.
-
-create table artifacts.verifications (
-  artifact_id text collate "C" primary key
-    references artifacts.artifacts (artifact_id) on delete cascade,
-  attempt integer not null,
-  lease_token uuid,
-  lease_expires_at timestamptz,
-  move_awaited_until timestamptz,
-  verified_bytes bigint not null default 0,
-  hash_state bytea,
-  object_id uuid,
-  object_version text,
-  progress_at timestamptz,
-
-  constraint attempts_begin_at_1 check (attempt >= 1),
-  constraint a_lease_has_an_end check ((lease_token is null) = (lease_expires_at is null)),
-  constraint a_move_is_made_under_a_lease check (move_awaited_until is null or lease_token is not null),
-  constraint a_hash_state_is_of_one_object check (
-    (hash_state is null) = (verified_bytes = 0)
-    and (hash_state is null) = (object_id is null)
-    and (hash_state is null) = (object_version is null)
-    and (hash_state is null) = (progress_at is null)
-  )
-);
-comment on table artifacts.verifications is
-  'One row per attempt to commit without a verdict, at most one per artifact. A verdict, a '
-  'deletion or the end of the artifact deletes it.';
-comment on column artifacts.verifications.lease_token is
-  'Held by the only commit that verifies this artifact now; a verdict without it changes nothing. '
-  'Null: given back.';
-comment on column artifacts.verifications.move_awaited_until is
-  'Until when the commit that took the lease to move the upload waits for the move. After that, '
-  'the lease covers only the move: it ends when the sealed object appears or the lease expires. '
-  'Null: the lease was taken for an object that is already sealed.';
-comment on column artifacts.verifications.hash_state is
-  'The SHA-256 state of the first verified_bytes of one object: only the one with this Storage id '
-  'and version. Otherwise the bytes of one upload could certify those of another.';
-comment on column artifacts.verifications.progress_at is
-  'When a verification over several calls last progressed.';
-
-create function artifacts.longest_move(size_bytes bigint) returns interval
-language sql
-immutable
--- The slowest moves that were seen ran at 8 MiB per second.
-return make_interval(secs => 10 + (size_bytes / 1048576)::double precision);
-comment on function artifacts.longest_move(bigint) is
-  'How long Storage may take to move an object after nobody waits for the answer any more, before '
-  'the move counts as failed: 10 seconds plus one second per MiB.';
-
-create function public.agent_api_begin_commit(
-  caller jsonb, artifact_id text, sha256 text, lease_seconds integer
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  artifact artifacts.artifacts;
-  verification artifacts.verifications;
-  stored record;
-  incoming_path text;
-  attempt_to_verify integer;
-  call_ends_at timestamptz;
-begin
-  caller_agent := agents.admit(agent_api_begin_commit.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_begin_commit.artifact_id);
-  perform artifacts.refuse_ended(artifact);
-
-  if artifact.state <> 'pending' then
-    if artifact.sha256 <> agent_api_begin_commit.sha256 then
-      raise sqlstate 'PT409' using message = 'already_committed';
-    end if;
-    return json_build_object('step', 'done', 'artifact', artifacts.artifact_json(artifact));
-  end if;
-
-  select v.* into verification
-  from artifacts.verifications v
-  where v.artifact_id = artifact.artifact_id;
-  if verification.lease_expires_at > clock_timestamp()
-    and coalesce(verification.move_awaited_until, 'infinity') > clock_timestamp()
-  then
-    raise sqlstate 'PT409' using message = 'commit_in_progress';
-  end if;
-
-  -- A lease that may still be valid here is that of a move. Another PUT may have replaced the
-  -- upload between the lease and the move: then the size of the present upload counts. One
-  -- statement checks both ends of the move, so that a move that completes meanwhile does not look
-  -- like a failed one.
-  select
-    u.id, u.version, u.size,
-    -- The sealed object is looked up only while the lease is valid.
-    coalesce(
-      greatest(
-        verification.lease_expires_at, verification.move_awaited_until + artifacts.longest_move(u.size)
-      ) > clock_timestamp(),
-      false
-    ) and not artifacts.has_object(
-      artifacts.sealed_path(artifact.artifact_id, verification.attempt)
-    ) as is_being_moved
-  into stored
-  from artifacts.object_at(artifacts.incoming_path(artifact.artifact_id)) u;
-  if stored.is_being_moved then
-    return json_build_object('step', 'moving', 'artifact', artifacts.artifact_json(artifact));
-  elsif stored.id is not null then
-    incoming_path := artifacts.incoming_path(artifact.artifact_id);
-    update artifacts.artifacts a
-    set commit_attempts = a.commit_attempts + 1
-    where a.artifact_id = artifact.artifact_id
-    returning a.commit_attempts into attempt_to_verify;
-    if verification.artifact_id is not null then
-      -- This upload is a different object from the one that was partly hashed, so discard the
-      -- progress.
-      delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
-    end if;
-  else
-    attempt_to_verify := artifacts.newest_sealed_attempt(artifact);
-    if attempt_to_verify is null then
-      perform artifacts.require_bucket();
-      raise sqlstate 'PT409' using message = 'upload_missing';
-    end if;
-    select o.id, o.version, o.size into stored
-    from artifacts.object_at(artifacts.sealed_path(artifact.artifact_id, attempt_to_verify)) o;
-  end if;
-
-  call_ends_at := clock_timestamp() + make_interval(secs => agent_api_begin_commit.lease_seconds);
-  insert into artifacts.verifications as v (
-    artifact_id, attempt, lease_token, lease_expires_at, move_awaited_until
-  )
-  select
-    artifact.artifact_id, attempt_to_verify, gen_random_uuid(),
-    case
-      when incoming_path is null then call_ends_at
-      else call_ends_at + artifacts.longest_move(coalesce(stored.size, artifact.size_bytes))
-    end,
-    case when incoming_path is not null then call_ends_at end
-  on conflict on constraint verifications_pkey do update
-  set attempt = excluded.attempt, lease_token = excluded.lease_token,
-      lease_expires_at = excluded.lease_expires_at, move_awaited_until = excluded.move_awaited_until
-  returning v.* into verification;
-
-  return json_build_object(
-    'step', 'verify',
-    'lease_token', verification.lease_token,
-    'incoming_path', incoming_path,
-    'sealed_path', artifacts.sealed_path(artifact.artifact_id, verification.attempt),
-    'size', artifact.size_bytes,
-    'object', json_build_object('id', stored.id, 'version', stored.version, 'size', stored.size),
-    'progress', case
-      when stored.id = verification.object_id and stored.version = verification.object_version
-      then json_build_object(
-        'verified_bytes', verification.verified_bytes,
-        'hash_state', encode(verification.hash_state, 'base64')
-      )
-    end
-  );
-end
-$$;
-comment on function public.agent_api_begin_commit(jsonb, text, text, integer) is
-  'Takes the lease of a commit. Returns {step: "done", artifact} if nothing is left to do; {step: '
-  '"moving", artifact} while an earlier commit''s move may be under way; otherwise {step: '
-  '"verify", lease_token, incoming_path | null, sealed_path, size, object: {id, version, size | '
-  'null}, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if there is '
-  'one, to sealed_path and verify that, starting at progress. object is what is now at '
-  'incoming_path or, if that is null, at sealed_path; a move gives it another version. Raises '
-  'artifact_not_found, artifact_expired, already_committed, commit_in_progress, upload_missing, '
-  'misconfigured.';
-
-create function public.agent_api_leave_move(artifact_id text, lease_token uuid) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  artifact artifacts.artifacts;
-  left_at timestamptz := clock_timestamp();
-begin
-  update artifacts.verifications v
-  set move_awaited_until = left_at,
-      -- Keep the time that the lease lasts beyond move_awaited_until: the longest move.
-      lease_expires_at = left_at + (v.lease_expires_at - v.move_awaited_until)
-  where v.artifact_id = agent_api_leave_move.artifact_id
-    and v.lease_token = agent_api_leave_move.lease_token
-    and v.move_awaited_until is not null;
-  if not found then
-    raise sqlstate 'PT409' using message = 'commit_in_progress';
-  end if;
-  select a.* into artifact from artifacts.artifacts a where a.artifact_id = agent_api_leave_move.artifact_id;
-  return artifacts.artifact_json(artifact);
-end
-$$;
-comment on function public.agent_api_leave_move(text, uuid) is
-  'Records that the commit that began a move no longer waits for it. The lease stays, for the '
-  'move, and lasts from now for longest_move. Returns the artifact. Raises commit_in_progress if '
-  'the lease was lost.';
-
-create function public.agent_api_save_commit_progress(
-  artifact_id text,
-  lease_token uuid,
-  object_id uuid,
-  object_version text,
-  verified_bytes bigint,
-  hash_state text
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  artifact artifacts.artifacts;
-  verified_attempt integer;
-begin
-  select a.* into artifact
-  from artifacts.artifacts a
-  where a.artifact_id = agent_api_save_commit_progress.artifact_id
-  for update;
-
-  update artifacts.verifications v
-  set lease_token = null,
-      lease_expires_at = null,
-      move_awaited_until = null,
-      verified_bytes = agent_api_save_commit_progress.verified_bytes,
-      hash_state = decode(agent_api_save_commit_progress.hash_state, 'base64'),
-      object_id = agent_api_save_commit_progress.object_id,
-      object_version = agent_api_save_commit_progress.object_version,
-      progress_at = clock_timestamp()
-  where v.artifact_id = agent_api_save_commit_progress.artifact_id
-    and v.lease_token = agent_api_save_commit_progress.lease_token
-  returning v.attempt into verified_attempt;
-  if not found then
-    raise sqlstate 'PT409' using message = 'commit_in_progress';
-  end if;
-
-  -- Of several sealed uploads, only the newest is ever used: the earlier ones are dead.
-  update artifacts.artifacts a
-  set rejected_attempts = greatest(a.rejected_attempts, verified_attempt - 1)
-  where a.artifact_id = artifact.artifact_id;
-  return artifacts.artifact_json(artifact);
-end
-$$;
-comment on function public.agent_api_save_commit_progress(text, uuid, uuid, text, bigint, text) is
-  'Saves the SHA-256 state (base64) of the first verified_bytes of one object, and gives the '
-  'lease back. Returns the artifact. Raises commit_in_progress if the lease was lost: then '
-  'nothing is saved.';
-
-create function public.agent_api_release_commit(artifact_id text, lease_token uuid) returns json
-language sql
-volatile
-security invoker
-set search_path = ''
-as $$
-  with released as (
-    update artifacts.verifications v
-    set lease_token = null, lease_expires_at = null, move_awaited_until = null
-    where v.artifact_id = agent_api_release_commit.artifact_id and v.lease_token = agent_api_release_commit.lease_token
-    returning 1
-  )
-  select json_build_object(
-    'released', exists (select from released),
-    'upload_version', (
-      select o.version
-      from artifacts.object_at(artifacts.incoming_path(agent_api_release_commit.artifact_id)) o
-      where exists (select from released)
-    )
-  )
-$$;
-comment on function public.agent_api_release_commit(text, uuid) is
-  'Gives back the lease of a commit that could not be decided, so that the next commit need not '
-  'wait until the lease expires. Returns {released, upload_version: the upload''s version in '
-  'Storage, null if there is no upload or the lease was lost}.';
-
--- schemas/artifacts/verification/verdicts.sql
-
--- The end of a verification: compares what was observed with what was registered.
-
-create function public.agent_api_finish_commit(
-  caller jsonb,
-  artifact_id text,
-  lease_token uuid,
-  expected_sha256 text,
-  observed_size bigint,
-  observed_sha256 text
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  artifact artifacts.artifacts;
-  decided_attempt integer;
-  superseded_id text;
-  promised_ids text[];
-begin
-  caller_agent := agents.admit(agent_api_finish_commit.caller);
-  select a.* into artifact
-  from artifacts.artifacts a
-  where a.artifact_id = agent_api_finish_commit.artifact_id;
-
-  -- Commits of one `key` run one at a time, so that exactly one artifact is current. This lock
-  -- comes before any row lock, so that two commits cannot deadlock.
-  perform pg_advisory_xact_lock(
-    hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
-  );
-  promised_ids := artifacts.lock_standing_of(artifact.agent_id, artifact.key);
-
-  select a.* into artifact
-  from artifacts.artifacts a
-  where a.artifact_id = agent_api_finish_commit.artifact_id
-  for update;
-
-  -- Whatever the verdict is, the attempt ends here.
-  delete from artifacts.verifications v
-  where v.artifact_id = artifact.artifact_id and v.lease_token = agent_api_finish_commit.lease_token
-  returning v.attempt into decided_attempt;
-
-  if not found then
-    perform artifacts.refuse_ended(artifact);
-    if artifact.state <> 'pending' and artifact.sha256 = agent_api_finish_commit.expected_sha256 then
-      return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
-    end if;
-    raise sqlstate 'PT409' using message = 'commit_in_progress';
-  end if;
-
-  if agent_api_finish_commit.observed_size <> artifact.size_bytes
-    or agent_api_finish_commit.observed_sha256 is distinct from agent_api_finish_commit.expected_sha256
-  then
-    update artifacts.artifacts a
-    set rejected_attempts = decided_attempt
-    where a.artifact_id = artifact.artifact_id;
-
-    if agent_api_finish_commit.observed_size <> artifact.size_bytes then
-      return json_build_object(
-        'verdict', 'size_mismatch', 'expected', artifact.size_bytes, 'actual',
-        agent_api_finish_commit.observed_size
-      );
-    end if;
-    return json_build_object(
-      'verdict', 'checksum_mismatch', 'expected', agent_api_finish_commit.expected_sha256, 'actual',
-      agent_api_finish_commit.observed_sha256
-    );
-  end if;
-
-  -- Select first, because an update runs its triggers even if it finds no row.
-  select a.artifact_id into superseded_id
-  from artifacts.artifacts a
-  where a.agent_id = artifact.agent_id
-    and a.key = artifact.key
-    and a.state = 'committed'
-    and a.ended_at is null
-  for update;
-  if found then
-    update artifacts.artifacts a set state = 'superseded' where a.artifact_id = superseded_id;
-  end if;
-
-  update artifacts.artifacts a
-  set state = 'committed',
-      sha256 = agent_api_finish_commit.observed_sha256,
-      version = artifacts.next_version(a.agent_id, a.key),
-      sealed_attempt = decided_attempt,
-      committed_at = committed.at,
-      expires_at = committed.at + make_interval(hours => 24 * a.ttl_days)
-  from (select clock_timestamp() as at) committed
-  where a.artifact_id = artifact.artifact_id
-  returning a.* into artifact;
-
-  perform agents.record_event(
-    agent_api_finish_commit.caller, caller_agent, 'artifact.committed',
-    artifact.agent_id, artifact.artifact_id,
-    jsonb_build_object(
-      'key', artifact.key, 'sha256', artifact.sha256, 'version', artifact.version,
-      'superseded', superseded_id
-    )
-  );
-  if superseded_id is not null then
-    perform agents.record_event(
-      agent_api_finish_commit.caller, caller_agent, 'artifact.superseded', artifact.agent_id,
-      superseded_id,
-      jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
-    );
-  end if;
-  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact, promised_ids);
-  if artifact.keep_versions is not null then
-    perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
-  end if;
-  return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
-end
-$$;
-comment on function public.agent_api_finish_commit(jsonb, text, uuid, text, bigint, text) is
-  'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
-  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}. After a mismatch, the '
-  'caller must remove the object at that path. Raises commit_in_progress if the lease was lost: '
-  'then the caller must remove nothing. Raises unauthenticated if the caller''s access ended '
-  'during the verification.';
-
 -- schemas/artifacts/grants/grant_downloads.sql
 
 -- How often grants were used, and how often they may be used.
@@ -7023,6 +6201,67 @@ $$;
 comment on function artifacts.grant_committed(jsonb, text, artifacts.artifacts, text[]) is
   'Makes the grants of a committed artifact; promised_ids is what lock_standing_of returned.';
 
+-- schemas/artifacts/standing/forgotten.sql
+
+-- Which standing grants are deleted, and when.
+
+create function artifacts.forget_standing(ended_before timestamptz, max_entries integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from artifacts.standing_grants s
+  where s.standing_id = any (array(
+    select m.standing_id
+    from artifacts.standing_grants m
+    where m.live_until < forget_standing.ended_before
+      -- Its owner may still want to end its grants.
+      and not exists (
+        select from artifacts.grants g
+        where g.standing_id = m.standing_id and g.live_until > now()
+      )
+    order by m.live_until
+    limit forget_standing.max_entries
+    for update skip locked
+  ));
+end
+$$;
+comment on function artifacts.forget_standing(timestamptz, integer) is
+  'Deletes up to max_entries standing grants that ended before a time and have no live grant.';
+
+create function artifacts.erase_standing(name text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  erased integer;
+begin
+  delete from artifacts.standing_grants s
+  where s.standing_id = any (array(
+    (
+      select i.standing_id from artifacts.standing_grants i
+      where i.from_agent = erase_standing.name
+      order by i.from_agent, i.live_until
+      limit erase_standing.max_entries
+    )
+    union
+    (
+      select i.standing_id from artifacts.standing_grants i
+      where i.grantee = erase_standing.name
+      order by i.grantee, i.live_until
+      limit erase_standing.max_entries
+    )
+  ));
+  get diagnostics erased = row_count;
+  return erased;
+end
+$$;
+comment on function artifacts.erase_standing(text, integer) is
+  'Erases up to max_entries standing grants from an agent, and as many to it; returns how many. '
+  'Their grants are erased like all others.';
+
 -- schemas/artifacts/standing/standing_operations.sql
 
 -- What owners do with standing grants.
@@ -7314,6 +6553,828 @@ comment on function public.agent_api_end_standing_grant(jsonb, text, boolean, in
   'Ends a standing grant and, with end_grants, up to max_entries live grants that it made: '
   '{standing_id, ended: whether it was live, revoked, remaining}. While remaining is true, call it '
   'again. Idempotent. Raises grant_not_found.';
+
+-- schemas/artifacts/versions/versions.sql
+
+-- Versions: the committed artifacts of one name, numbered from 1 in the order of their commits. A
+-- number that was given out once is never given to another artifact of the name.
+
+-- The order of /versions. Also finds the highest number of a name.
+create unique index versions_by_name on artifacts.artifacts (agent_id, key, version)
+  where version is not null;
+
+create table artifacts.spent_versions (
+  agent_id agents.agent_id,
+  key_hash bytea,
+  version bigint not null,
+
+  primary key (agent_id, key_hash),
+  constraint key_hash_has_16_bytes_or_none check (length(key_hash) in (0, 16)),
+  constraint versions_begin_at_1 check (version >= 1)
+);
+comment on table artifacts.spent_versions is
+  'The highest version that each name of an agent had when the tombstone of that version was '
+  'deleted, so that the number is not given out again. Rows stay as long as the agent''s name has '
+  'the same holder: one per name whose newest artifact ended a month ago.';
+comment on column artifacts.spent_versions.key_hash is
+  'The first 16 bytes of the SHA-256 of the name (`key`). Empty: all names of the agent, because '
+  'an earlier holder of the agent''s name may have used them.';
+
+create function artifacts.hash_of_key(key text) returns bytea
+language sql
+immutable
+return substring(sha256(convert_to(key, 'UTF8')) from 1 for 16);
+comment on function artifacts.hash_of_key(text) is 'What spent_versions stores of a name.';
+
+create function artifacts.version_at(instant timestamptz) returns bigint
+language sql
+immutable
+-- Milliseconds since 1970. Every version that was given out before is lower: a name gets fewer than
+-- one version per millisecond. The number has 13 digits until 2286.
+return (extract(epoch from instant) * 1000)::bigint;
+comment on function artifacts.version_at(timestamptz) is
+  'A version that is higher than every one that was given out before a time, for names whose '
+  'versions are not known.';
+
+create function artifacts.next_version(agent_id text, key text) returns bigint
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- One statement, so that a tombstone that is being deleted is seen in one of the two tables.
+  return (
+    select greatest(
+      1 + (
+        select a.version
+        from artifacts.artifacts a
+        where a.agent_id = next_version.agent_id
+          and a.key = next_version.key
+          and a.version is not null
+        order by a.version desc
+        limit 1
+      ),
+      1 + (
+        select max(s.version)
+        from artifacts.spent_versions s
+        where s.agent_id = next_version.agent_id
+          and s.key_hash in ('', artifacts.hash_of_key(next_version.key))
+      ),
+      (select artifacts.version_at(e.first_version_after) from agents.epochs e),
+      -- Of an erased agent, nothing else is known.
+      (
+        select artifacts.version_at(e.erased_at)
+        from agents.erased_names e
+        where e.name_hash = agents.hash_of_name(next_version.agent_id)
+      ),
+      1
+    )
+  );
+end
+$$;
+comment on function artifacts.next_version(text, text) is
+  'The version of the next artifact that is committed under a name. The caller holds the lock of '
+  'commits under this name.';
+
+create function artifacts.begin_versions_anew(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from artifacts.spent_versions s where s.agent_id = begin_versions_anew.agent_id;
+  insert into artifacts.spent_versions (agent_id, key_hash, version)
+  values (begin_versions_anew.agent_id, '', artifacts.version_at(clock_timestamp()));
+end
+$$;
+comment on function artifacts.begin_versions_anew(text) is
+  'For a new holder of an agent''s name: its versions begin above every one that the former holder '
+  'had, and tell nothing of them.';
+
+create function artifacts.keep_spent_versions(artifact_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  insert into artifacts.spent_versions as s (agent_id, key_hash, version)
+  select a.agent_id, artifacts.hash_of_key(a.key), max(a.version)
+  from artifacts.artifacts a
+  where a.artifact_id = any (keep_spent_versions.artifact_ids)
+    and a.version is not null
+    -- A later version of the name keeps the count.
+    and not exists (
+      select
+      from artifacts.artifacts l
+      where l.agent_id = a.agent_id
+        and l.key = a.key
+        and l.version > a.version
+        and l.artifact_id <> all (keep_spent_versions.artifact_ids)
+    )
+  group by a.agent_id, a.key
+  order by a.agent_id, artifacts.hash_of_key(a.key)
+  on conflict on constraint spent_versions_pkey do update
+  set version = greatest(s.version, excluded.version);
+end
+$$;
+comment on function artifacts.keep_spent_versions(text[]) is
+  'Call this before the tombstones of these artifacts are deleted.';
+
+create function artifacts.is_taken(artifact_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  instant timestamptz := clock_timestamp();
+begin
+  -- Not `exists`: see artifacts.is_granted. A grant that has ended has ended its task.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_taken.artifact_id, instant) g
+    cross join lateral (
+      select
+      from artifacts.tasks t
+      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > instant
+      limit 1
+    ) t
+  );
+end
+$$;
+comment on function artifacts.is_taken(text) is
+  'Whether somebody has taken a task of an artifact, so that keep_versions must not end it.';
+
+create function artifacts.end_surplus_versions(
+  caller jsonb,
+  caller_agent text,
+  committed artifacts.artifacts
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- One more superseded version comes with each commit, so these catch up.
+  most_read constant integer := 1000;
+  most_ended constant integer := 100;
+  instant timestamptz := clock_timestamp();
+  surplus_ids text[];
+  ended artifacts.artifacts;
+begin
+  surplus_ids := array(
+    select s.artifact_id
+    from (
+      select a.artifact_id, a.state, a.ended_at, a.expires_at, a.version
+      from artifacts.artifacts a
+      where a.agent_id = committed.agent_id and a.key = committed.key and a.version is not null
+        and a.version < committed.version
+        and a.state = 'superseded' and a.ended_at is null and a.expires_at > instant
+      order by a.version desc
+      offset committed.keep_versions
+      limit most_read
+    ) s
+    where not artifacts.is_taken(s.artifact_id)
+      and (
+        committed.end_grants
+        or not exists (select from artifacts.live_grants(s.artifact_id, instant))
+      )
+    order by s.version
+    limit most_ended
+  );
+  -- Skips what others have locked: waiting for it here could deadlock. A later commit ends it.
+  surplus_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.artifact_id = any (surplus_ids) and a.state = 'superseded'
+    order by a.artifact_id
+    for update skip locked
+  );
+  for ended in
+    update artifacts.artifacts a
+    set state = 'deleted', deleted_at = clock_timestamp()
+    where a.artifact_id = any (surplus_ids)
+      -- Under the lock again: they may have been granted or taken meanwhile.
+      and not artifacts.is_taken(a.artifact_id)
+      and (
+        committed.end_grants
+        or not exists (select from artifacts.live_grants(a.artifact_id, instant))
+      )
+    returning a.*
+  loop
+    perform agents.record_event(
+      caller, caller_agent, 'artifact.deleted', ended.agent_id, ended.artifact_id,
+      jsonb_build_object('key', ended.key, 'reason', 'keep_versions')
+    );
+  end loop;
+end
+$$;
+comment on function artifacts.end_surplus_versions(jsonb, text, artifacts.artifacts) is
+  'Ends the superseded versions of a name that its newest artifact does not keep, as if they were '
+  'deleted; at most 100 per commit. It leaves those that are taken and, without end_grants, those '
+  'that are granted.';
+
+-- schemas/artifacts/versions/listing.sql
+
+-- Finding the versions of a name: /versions, and what /open says of a file that was replaced.
+
+create function artifacts.live_versions(
+  agent_id text,
+  key text,
+  before_version bigint,
+  max_entries integer
+) returns setof artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return query
+    select a.*
+    from artifacts.artifacts a
+    where a.agent_id = live_versions.agent_id
+      and a.key = live_versions.key
+      and a.version is not null
+      and a.version < coalesce(live_versions.before_version, 9223372036854775807)
+    order by a.agent_id desc, a.key desc, a.version desc
+    limit live_versions.max_entries;
+end
+$$;
+comment on function artifacts.live_versions(text, text, bigint, integer) is
+  'The newest versions of a name below a number, also those that have ended.';
+
+create function artifacts.is_open_to(artifact artifacts.artifacts, caller_agent text, instant timestamptz)
+returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return artifact.state in ('committed', 'superseded')
+    and artifact.ended_at is null
+    and artifact.expires_at > instant
+    and (
+      is_open_to.caller_agent is null
+      or is_open_to.caller_agent = artifact.agent_id
+      or artifacts.is_granted(artifact.artifact_id, is_open_to.caller_agent, instant)
+    );
+end
+$$;
+comment on function artifacts.is_open_to(artifacts.artifacts, text, timestamptz) is
+  'Whether an artifact has not ended, and a caller (null: the operator) may open it. Its downloads '
+  'may be used up.';
+
+create function artifacts.refuse_replaced(agent_id text, key text, caller_agent text) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  instant timestamptz := clock_timestamp();
+  open_versions jsonb;
+begin
+  select jsonb_agg(
+    jsonb_build_object('artifact_id', v.artifact_id, 'version', v.version) order by v.version desc
+  )
+  into open_versions
+  from (
+    select w.artifact_id, w.version
+    from artifacts.live_versions(refuse_replaced.agent_id, refuse_replaced.key, null, 1000) w
+    where w.state = 'superseded' and artifacts.is_open_to(w, refuse_replaced.caller_agent, instant)
+    limit 10
+  ) v;
+  if open_versions is not null then
+    raise sqlstate 'PT404' using
+      message = 'artifact_not_found',
+      detail = json_build_object('replaced', open_versions),
+      hint = format(
+        'This file was replaced, and you have no access to what replaced it. You may still open version %s (%s).',
+        open_versions -> 0 ->> 'version', open_versions -> 0 ->> 'artifact_id'
+      );
+  end if;
+end
+$$;
+comment on function artifacts.refuse_replaced(text, text, text) is
+  'Raises artifact_not_found with the superseded versions of a name that a caller may open, if '
+  'there are any: {replaced: [{artifact_id, version}]}, at most 10. Looks at the newest 1,000.';
+
+create function artifacts.numbered_artifact(agent_id text, key text, version bigint, caller_agent text)
+returns artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+begin
+  if exists (
+    select
+    from artifacts.spent_versions s
+    where s.agent_id = numbered_artifact.agent_id
+      and s.key_hash = ''
+      and s.version > numbered_artifact.version
+  ) then
+    -- A former holder of the agent's name may have had it.
+    return null;
+  end if;
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.agent_id = numbered_artifact.agent_id
+    and a.key = numbered_artifact.key
+    and a.version = numbered_artifact.version;
+  if not found and octet_length(numbered_artifact.key) > char_length(numbered_artifact.key) then
+    select a.* into artifact
+    from artifacts.artifacts a
+    where a.agent_id = numbered_artifact.agent_id
+      and a.key = (
+        artifacts.named_artifact(
+          numbered_artifact.agent_id, numbered_artifact.key, numbered_artifact.caller_agent
+        )
+      ).key
+      and a.version = numbered_artifact.version;
+  end if;
+  return artifact;
+end
+$$;
+comment on function artifacts.numbered_artifact(text, text, bigint, text) is
+  'A version of an agent''s `key`, even if it has ended; null: none. The name may be another '
+  'Unicode spelling of a current one: see artifacts.named_artifact.';
+
+create function public.agent_api_list_versions(
+  caller jsonb,
+  agent_id text,
+  key text,
+  max_entries integer,
+  before_version bigint default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(agent_api_list_versions.caller);
+  owner text := coalesce(
+    agent_api_list_versions.agent_id, agents.require_self(caller_agent, null)
+  );
+  instant timestamptz := clock_timestamp();
+  -- An upper limit on the versions that one page reads, so that ended ones cannot slow it down.
+  entries_per_page constant integer := agent_api_list_versions.max_entries + 1000;
+  answer json;
+begin
+  with walked as (
+    select w as artifact, w.version
+    from artifacts.live_versions(
+      owner, agent_api_list_versions.key, agent_api_list_versions.before_version, entries_per_page
+    ) w
+  ), listed as (
+    select w.artifact, w.version
+    from walked w
+    where artifacts.is_open_to(w.artifact, caller_agent, instant)
+    order by w.version desc
+    -- One more than asked for tells whether there is a next page.
+    limit agent_api_list_versions.max_entries + 1
+  ), page as (
+    select l.* from listed l order by l.version desc limit agent_api_list_versions.max_entries
+  )
+  select json_build_object(
+    'versions', (
+      select coalesce(json_agg(artifacts.artifact_json(p.artifact) order by p.version desc), '[]')
+      from page p
+    ),
+    'next_cursor', case
+      when (select count(*) from listed) > agent_api_list_versions.max_entries
+        then (select min(p.version) from page p)::text
+      when (select count(*) from walked) = entries_per_page
+        then (select min(w.version) from walked w)::text
+    end
+  ) into answer;
+  return answer;
+end
+$$;
+comment on function public.agent_api_list_versions(jsonb, text, text, integer, bigint) is
+  'The versions of an agent''s `key` (null: the caller''s) that a caller may open, newest first, '
+  'below before_version: for the owner and the operator all that have not ended. A page may be '
+  'short or empty before the last. Raises invalid_request.';
+
+-- schemas/artifacts/verification/verifications.sql
+
+-- Verifying the bytes of an artifact. /commit takes several steps, so that no transaction stays
+-- open while bytes are read:
+--   agent_api_begin_commit          takes a lease and says which object to verify, and where to
+--                                   start
+--   agent_api_leave_move            keeps the lease of a move that may outlast the commit that
+--                                   began it
+--   agent_api_save_commit_progress  saves how much of a large object was hashed, and gives the
+--                                   lease back; the next call continues there
+--   agent_api_finish_commit         takes what was observed and decides, if the lease is still held
+--   agent_api_release_commit        gives the lease back if no verdict was possible
+-- If a commit crashes in between, it leaves a lease that expires and at most one sealed object,
+-- which the next commit uses.
+--
+-- Storage moves an object by copying it. For gigabytes this takes minutes, and it continues when
+-- nobody waits for it any more. Two moves of one upload at once would leave a copy on the disk that
+-- no row names. So a lease under which a move begins lasts until Storage must have finished the
+-- move. If the commit that began it has gone, the next ones wait for the sealed object to appear.
+--
+-- Code that changes both an artifact and its verification locks the artifact first.
+
+create table artifacts.verifications (
+  artifact_id text collate "C" primary key
+    references artifacts.artifacts (artifact_id) on delete cascade,
+  attempt integer not null,
+  lease_token uuid,
+  lease_expires_at timestamptz,
+  move_awaited_until timestamptz,
+  verified_bytes bigint not null default 0,
+  hash_state bytea,
+  object_id uuid,
+  object_version text,
+  progress_at timestamptz,
+
+  constraint attempts_begin_at_1 check (attempt >= 1),
+  constraint a_lease_has_an_end check ((lease_token is null) = (lease_expires_at is null)),
+  constraint a_move_is_made_under_a_lease check (move_awaited_until is null or lease_token is not null),
+  constraint a_hash_state_is_of_one_object check (
+    (hash_state is null) = (verified_bytes = 0)
+    and (hash_state is null) = (object_id is null)
+    and (hash_state is null) = (object_version is null)
+    and (hash_state is null) = (progress_at is null)
+  )
+);
+comment on table artifacts.verifications is
+  'One row per attempt to commit without a verdict, at most one per artifact. A verdict, a '
+  'deletion or the end of the artifact deletes it.';
+comment on column artifacts.verifications.lease_token is
+  'Held by the only commit that verifies this artifact now; a verdict without it changes nothing. '
+  'Null: given back.';
+comment on column artifacts.verifications.move_awaited_until is
+  'Until when the commit that took the lease to move the upload waits for the move. After that, '
+  'the lease covers only the move: it ends when the sealed object appears or the lease expires. '
+  'Null: the lease was taken for an object that is already sealed.';
+comment on column artifacts.verifications.hash_state is
+  'The SHA-256 state of the first verified_bytes of one object: only the one with this Storage id '
+  'and version. Otherwise the bytes of one upload could certify those of another.';
+comment on column artifacts.verifications.progress_at is
+  'When a verification over several calls last progressed.';
+
+create function artifacts.longest_move(size_bytes bigint) returns interval
+language sql
+immutable
+-- The slowest moves that were seen ran at 8 MiB per second.
+return make_interval(secs => 10 + (size_bytes / 1048576)::double precision);
+comment on function artifacts.longest_move(bigint) is
+  'How long Storage may take to move an object after nobody waits for the answer any more, before '
+  'the move counts as failed: 10 seconds plus one second per MiB.';
+
+create function public.agent_api_begin_commit(
+  caller jsonb, artifact_id text, sha256 text, lease_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  artifact artifacts.artifacts;
+  verification artifacts.verifications;
+  stored record;
+  incoming_path text;
+  attempt_to_verify integer;
+  call_ends_at timestamptz;
+begin
+  caller_agent := agents.admit(agent_api_begin_commit.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_begin_commit.artifact_id);
+  perform artifacts.refuse_ended(artifact);
+
+  if artifact.state <> 'pending' then
+    if artifact.sha256 <> agent_api_begin_commit.sha256 then
+      raise sqlstate 'PT409' using message = 'already_committed';
+    end if;
+    return json_build_object('step', 'done', 'artifact', artifacts.artifact_json(artifact));
+  end if;
+
+  select v.* into verification
+  from artifacts.verifications v
+  where v.artifact_id = artifact.artifact_id;
+  if verification.lease_expires_at > clock_timestamp()
+    and coalesce(verification.move_awaited_until, 'infinity') > clock_timestamp()
+  then
+    raise sqlstate 'PT409' using message = 'commit_in_progress';
+  end if;
+
+  -- A lease that may still be valid here is that of a move. Another PUT may have replaced the
+  -- upload between the lease and the move: then the size of the present upload counts. One
+  -- statement checks both ends of the move, so that a move that completes meanwhile does not look
+  -- like a failed one.
+  select
+    u.id, u.version, u.size,
+    -- The sealed object is looked up only while the lease is valid.
+    coalesce(
+      greatest(
+        verification.lease_expires_at, verification.move_awaited_until + artifacts.longest_move(u.size)
+      ) > clock_timestamp(),
+      false
+    ) and not artifacts.has_object(
+      artifacts.sealed_path(artifact.artifact_id, verification.attempt)
+    ) as is_being_moved
+  into stored
+  from artifacts.object_at(artifacts.incoming_path(artifact.artifact_id)) u;
+  if stored.is_being_moved then
+    return json_build_object('step', 'moving', 'artifact', artifacts.artifact_json(artifact));
+  elsif stored.id is not null then
+    incoming_path := artifacts.incoming_path(artifact.artifact_id);
+    update artifacts.artifacts a
+    set commit_attempts = a.commit_attempts + 1
+    where a.artifact_id = artifact.artifact_id
+    returning a.commit_attempts into attempt_to_verify;
+    if verification.artifact_id is not null then
+      -- This upload is a different object from the one that was partly hashed, so discard the
+      -- progress.
+      delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
+    end if;
+  else
+    attempt_to_verify := artifacts.newest_sealed_attempt(artifact);
+    if attempt_to_verify is null then
+      perform artifacts.require_bucket();
+      raise sqlstate 'PT409' using message = 'upload_missing';
+    end if;
+    select o.id, o.version, o.size into stored
+    from artifacts.object_at(artifacts.sealed_path(artifact.artifact_id, attempt_to_verify)) o;
+  end if;
+
+  call_ends_at := clock_timestamp() + make_interval(secs => agent_api_begin_commit.lease_seconds);
+  insert into artifacts.verifications as v (
+    artifact_id, attempt, lease_token, lease_expires_at, move_awaited_until
+  )
+  select
+    artifact.artifact_id, attempt_to_verify, gen_random_uuid(),
+    case
+      when incoming_path is null then call_ends_at
+      else call_ends_at + artifacts.longest_move(coalesce(stored.size, artifact.size_bytes))
+    end,
+    case when incoming_path is not null then call_ends_at end
+  on conflict on constraint verifications_pkey do update
+  set attempt = excluded.attempt, lease_token = excluded.lease_token,
+      lease_expires_at = excluded.lease_expires_at, move_awaited_until = excluded.move_awaited_until
+  returning v.* into verification;
+
+  return json_build_object(
+    'step', 'verify',
+    'lease_token', verification.lease_token,
+    'incoming_path', incoming_path,
+    'sealed_path', artifacts.sealed_path(artifact.artifact_id, verification.attempt),
+    'size', artifact.size_bytes,
+    'object', json_build_object('id', stored.id, 'version', stored.version, 'size', stored.size),
+    'progress', case
+      when stored.id = verification.object_id and stored.version = verification.object_version
+      then json_build_object(
+        'verified_bytes', verification.verified_bytes,
+        'hash_state', encode(verification.hash_state, 'base64')
+      )
+    end
+  );
+end
+$$;
+comment on function public.agent_api_begin_commit(jsonb, text, text, integer) is
+  'Takes the lease of a commit. Returns {step: "done", artifact} if nothing is left to do; {step: '
+  '"moving", artifact} while an earlier commit''s move may be under way; otherwise {step: '
+  '"verify", lease_token, incoming_path | null, sealed_path, size, object: {id, version, size | '
+  'null}, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if there is '
+  'one, to sealed_path and verify that, starting at progress. object is what is now at '
+  'incoming_path or, if that is null, at sealed_path; a move gives it another version. Raises '
+  'artifact_not_found, artifact_expired, already_committed, commit_in_progress, upload_missing, '
+  'misconfigured.';
+
+create function public.agent_api_leave_move(artifact_id text, lease_token uuid) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+  left_at timestamptz := clock_timestamp();
+begin
+  update artifacts.verifications v
+  set move_awaited_until = left_at,
+      -- Keep the time that the lease lasts beyond move_awaited_until: the longest move.
+      lease_expires_at = left_at + (v.lease_expires_at - v.move_awaited_until)
+  where v.artifact_id = agent_api_leave_move.artifact_id
+    and v.lease_token = agent_api_leave_move.lease_token
+    and v.move_awaited_until is not null;
+  if not found then
+    raise sqlstate 'PT409' using message = 'commit_in_progress';
+  end if;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = agent_api_leave_move.artifact_id;
+  return artifacts.artifact_json(artifact);
+end
+$$;
+comment on function public.agent_api_leave_move(text, uuid) is
+  'Records that the commit that began a move no longer waits for it. The lease stays, for the '
+  'move, and lasts from now for longest_move. Returns the artifact. Raises commit_in_progress if '
+  'the lease was lost.';
+
+create function public.agent_api_save_commit_progress(
+  artifact_id text,
+  lease_token uuid,
+  object_id uuid,
+  object_version text,
+  verified_bytes bigint,
+  hash_state text
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+  verified_attempt integer;
+begin
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.artifact_id = agent_api_save_commit_progress.artifact_id
+  for update;
+
+  update artifacts.verifications v
+  set lease_token = null,
+      lease_expires_at = null,
+      move_awaited_until = null,
+      verified_bytes = agent_api_save_commit_progress.verified_bytes,
+      hash_state = decode(agent_api_save_commit_progress.hash_state, 'base64'),
+      object_id = agent_api_save_commit_progress.object_id,
+      object_version = agent_api_save_commit_progress.object_version,
+      progress_at = clock_timestamp()
+  where v.artifact_id = agent_api_save_commit_progress.artifact_id
+    and v.lease_token = agent_api_save_commit_progress.lease_token
+  returning v.attempt into verified_attempt;
+  if not found then
+    raise sqlstate 'PT409' using message = 'commit_in_progress';
+  end if;
+
+  -- Of several sealed uploads, only the newest is ever used: the earlier ones are dead.
+  update artifacts.artifacts a
+  set rejected_attempts = greatest(a.rejected_attempts, verified_attempt - 1)
+  where a.artifact_id = artifact.artifact_id;
+  return artifacts.artifact_json(artifact);
+end
+$$;
+comment on function public.agent_api_save_commit_progress(text, uuid, uuid, text, bigint, text) is
+  'Saves the SHA-256 state (base64) of the first verified_bytes of one object, and gives the '
+  'lease back. Returns the artifact. Raises commit_in_progress if the lease was lost: then '
+  'nothing is saved.';
+
+create function public.agent_api_release_commit(artifact_id text, lease_token uuid) returns json
+language sql
+volatile
+security invoker
+set search_path = ''
+as $$
+  with released as (
+    update artifacts.verifications v
+    set lease_token = null, lease_expires_at = null, move_awaited_until = null
+    where v.artifact_id = agent_api_release_commit.artifact_id and v.lease_token = agent_api_release_commit.lease_token
+    returning 1
+  )
+  select json_build_object(
+    'released', exists (select from released),
+    'upload_version', (
+      select o.version
+      from artifacts.object_at(artifacts.incoming_path(agent_api_release_commit.artifact_id)) o
+      where exists (select from released)
+    )
+  )
+$$;
+comment on function public.agent_api_release_commit(text, uuid) is
+  'Gives back the lease of a commit that could not be decided, so that the next commit need not '
+  'wait until the lease expires. Returns {released, upload_version: the upload''s version in '
+  'Storage, null if there is no upload or the lease was lost}.';
+
+-- schemas/artifacts/verification/verdicts.sql
+
+-- The end of a verification: compares what was observed with what was registered.
+
+create function public.agent_api_finish_commit(
+  caller jsonb,
+  artifact_id text,
+  lease_token uuid,
+  expected_sha256 text,
+  observed_size bigint,
+  observed_sha256 text
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  artifact artifacts.artifacts;
+  decided_attempt integer;
+  superseded_id text;
+  promised_ids text[];
+begin
+  caller_agent := agents.admit(agent_api_finish_commit.caller);
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.artifact_id = agent_api_finish_commit.artifact_id;
+
+  -- Commits of one `key` run one at a time, so that exactly one artifact is current. This lock
+  -- comes before any row lock, so that two commits cannot deadlock.
+  perform pg_advisory_xact_lock(
+    hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
+  );
+  promised_ids := artifacts.lock_standing_of(artifact.agent_id, artifact.key);
+
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.artifact_id = agent_api_finish_commit.artifact_id
+  for update;
+
+  -- Whatever the verdict is, the attempt ends here.
+  delete from artifacts.verifications v
+  where v.artifact_id = artifact.artifact_id and v.lease_token = agent_api_finish_commit.lease_token
+  returning v.attempt into decided_attempt;
+
+  if not found then
+    perform artifacts.refuse_ended(artifact);
+    if artifact.state <> 'pending' and artifact.sha256 = agent_api_finish_commit.expected_sha256 then
+      return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
+    end if;
+    raise sqlstate 'PT409' using message = 'commit_in_progress';
+  end if;
+
+  if agent_api_finish_commit.observed_size <> artifact.size_bytes
+    or agent_api_finish_commit.observed_sha256 is distinct from agent_api_finish_commit.expected_sha256
+  then
+    update artifacts.artifacts a
+    set rejected_attempts = decided_attempt
+    where a.artifact_id = artifact.artifact_id;
+
+    if agent_api_finish_commit.observed_size <> artifact.size_bytes then
+      return json_build_object(
+        'verdict', 'size_mismatch', 'expected', artifact.size_bytes, 'actual',
+        agent_api_finish_commit.observed_size
+      );
+    end if;
+    return json_build_object(
+      'verdict', 'checksum_mismatch', 'expected', agent_api_finish_commit.expected_sha256, 'actual',
+      agent_api_finish_commit.observed_sha256
+    );
+  end if;
+
+  -- Select first, because an update runs its triggers even if it finds no row.
+  select a.artifact_id into superseded_id
+  from artifacts.artifacts a
+  where a.agent_id = artifact.agent_id
+    and a.key = artifact.key
+    and a.state = 'committed'
+    and a.ended_at is null
+  for update;
+  if found then
+    update artifacts.artifacts a set state = 'superseded' where a.artifact_id = superseded_id;
+  end if;
+
+  update artifacts.artifacts a
+  set state = 'committed',
+      sha256 = agent_api_finish_commit.observed_sha256,
+      version = artifacts.next_version(a.agent_id, a.key),
+      sealed_attempt = decided_attempt,
+      committed_at = committed.at,
+      expires_at = committed.at + make_interval(hours => 24 * a.ttl_days)
+  from (select clock_timestamp() as at) committed
+  where a.artifact_id = artifact.artifact_id
+  returning a.* into artifact;
+
+  perform agents.record_event(
+    agent_api_finish_commit.caller, caller_agent, 'artifact.committed',
+    artifact.agent_id, artifact.artifact_id,
+    jsonb_build_object(
+      'key', artifact.key, 'sha256', artifact.sha256, 'version', artifact.version,
+      'superseded', superseded_id
+    )
+  );
+  if superseded_id is not null then
+    perform agents.record_event(
+      agent_api_finish_commit.caller, caller_agent, 'artifact.superseded', artifact.agent_id,
+      superseded_id,
+      jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
+    );
+  end if;
+  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact, promised_ids);
+  if artifact.keep_versions is not null then
+    perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
+  end if;
+  return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
+end
+$$;
+comment on function public.agent_api_finish_commit(jsonb, text, uuid, text, bigint, text) is
+  'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
+  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}. After a mismatch, the '
+  'caller must remove the object at that path. Raises commit_in_progress if the lease was lost: '
+  'then the caller must remove nothing. Raises unauthenticated if the caller''s access ended '
+  'during the verification.';
 
 -- schemas/artifacts/retention/sweep_schedule.sql
 
@@ -7661,7 +7722,6 @@ declare
 begin
   perform agents.authenticate_operator(agent_api_forget_ended.caller);
   perform artifacts.lock_sweep();
-
   forgotten_ids := array(
     select a.artifact_id
     from artifacts.artifacts a
@@ -7687,20 +7747,7 @@ begin
     limit agent_api_forget_ended.max_entries
     for update skip locked
   ));
-  delete from artifacts.standing_grants s
-  where s.standing_id = any (array(
-    select m.standing_id
-    from artifacts.standing_grants m
-    where m.live_until < oldest
-      -- Whoever ends the standing grant later may still want to end its grants.
-      and not exists (
-        select from artifacts.grants g
-        where g.standing_id = m.standing_id and g.live_until > now()
-      )
-    order by m.live_until
-    limit agent_api_forget_ended.max_entries
-    for update skip locked
-  ));
+  perform artifacts.forget_standing(oldest, agent_api_forget_ended.max_entries);
   perform artifacts.keep_spent_versions(forgotten_ids);
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
@@ -16208,6 +16255,7 @@ begin
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   most := greatest(most, artifacts.erase_tasks(name, pseudonym, max_entries));
+  most := greatest(most, artifacts.erase_standing(name, max_entries));
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
@@ -16219,16 +16267,6 @@ begin
     where e.agent_id = name and (e.state = 'deleted' or e.ended_at is not null)
     order by e.agent_id, e.artifact_id
     limit max_entries
-  ));
-  get diagnostics erased = row_count;
-  most := greatest(most, erased);
-  delete from artifacts.standing_grants s
-  where s.standing_id = any (array(
-    (select i.standing_id from artifacts.standing_grants i where i.from_agent = name
-      order by i.from_agent, i.live_until limit max_entries)
-    union
-    (select i.standing_id from artifacts.standing_grants i where i.grantee = name
-      order by i.grantee, i.live_until limit max_entries)
   ));
   get diagnostics erased = row_count;
   most := greatest(most, erased);

@@ -1,4 +1,4 @@
-/** A commit beside what makes and ends standing grants: each file is granted once, or not at all. */
+/** A commit beside what makes and ends standing grants: a file is granted once, or not at all. */
 import assert from "node:assert/strict";
 import { behind, holdCall } from "../changes/held_transaction.ts";
 import { callAsService, withProjectDatabase } from "../connection.ts";

@@ -242,7 +242,6 @@ declare
 begin
   perform agents.authenticate_operator(agent_api_forget_ended.caller);
   perform artifacts.lock_sweep();
-
   forgotten_ids := array(
     select a.artifact_id
     from artifacts.artifacts a
@@ -268,20 +267,7 @@ begin
     limit agent_api_forget_ended.max_entries
     for update skip locked
   ));
-  delete from artifacts.standing_grants s
-  where s.standing_id = any (array(
-    select m.standing_id
-    from artifacts.standing_grants m
-    where m.live_until < oldest
-      -- Whoever ends the standing grant later may still want to end its grants.
-      and not exists (
-        select from artifacts.grants g
-        where g.standing_id = m.standing_id and g.live_until > now()
-      )
-    order by m.live_until
-    limit agent_api_forget_ended.max_entries
-    for update skip locked
-  ));
+  perform artifacts.forget_standing(oldest, agent_api_forget_ended.max_entries);
   perform artifacts.keep_spent_versions(forgotten_ids);
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)

@@ -87,6 +87,7 @@ begin
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   most := greatest(most, artifacts.erase_tasks(name, pseudonym, max_entries));
+  most := greatest(most, artifacts.erase_standing(name, max_entries));
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
@@ -98,16 +99,6 @@ begin
     where e.agent_id = name and (e.state = 'deleted' or e.ended_at is not null)
     order by e.agent_id, e.artifact_id
     limit max_entries
-  ));
-  get diagnostics erased = row_count;
-  most := greatest(most, erased);
-  delete from artifacts.standing_grants s
-  where s.standing_id = any (array(
-    (select i.standing_id from artifacts.standing_grants i where i.from_agent = name
-      order by i.from_agent, i.live_until limit max_entries)
-    union
-    (select i.standing_id from artifacts.standing_grants i where i.grantee = name
-      order by i.grantee, i.live_until limit max_entries)
   ));
   get diagnostics erased = row_count;
   most := greatest(most, erased);
