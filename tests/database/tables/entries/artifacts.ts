@@ -96,7 +96,7 @@ export const ARTIFACTS = {
   "artifacts.standing_grants": {
     size: "grows",
     ends: { by: "sweep" },
-    lives: "a standing grant that ended, whose grants are live",
+    lives: "a standing grant that ended, whose grants are live: ../standing/limits_test.ts",
     row: {
       ...{ standing_id: "standing_{hex}", from_agent: "{other}", covered_name: "plan" },
       ...{ is_prefix: "false", to_agent: "{later}", expires_at: "tomorrow" },
