@@ -16,6 +16,7 @@ artifactTest(
     const committed = {
       ...{ type: "artifact.committed", ...by, user_id: user.sub, agent_id: planner.id },
       ...{ artifact_id: artifact.artifact_id, key: artifact.key, sha256: artifact.sha256 },
+      version: 1,
     };
     const granted = {
       ...{ type: "grant.created", ...by, agent_id: builder.id, grant_id, expires_at },

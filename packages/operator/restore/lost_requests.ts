@@ -33,13 +33,13 @@ export interface LostRequest {
  */
 export const PASSED_OVER: ReadonlySet<string> = new Set([
   // These read.
-  ...["/list", "/grants", "/inbox", "/events", "/netmap", "/relay", "/psk/keys"],
+  ...["/list", "/versions", "/grants", "/inbox", "/events", "/netmap", "/relay", "/psk/keys"],
   ...["/enrolment/list", "/enrolment/test", "/whoami", "/health", "/metrics", "/openapi.json"],
   "/.well-known/oauth-protected-resource",
   // These count downloads.
   ...["/open", "/fetch", "/d/:grant_token"],
   // Agents and timers repeat these by themselves.
-  ...["/wait", "/peer/heartbeat", "/wg_config", "/sweep"],
+  ...["/wait", "/inbox/take", "/inbox/extend", "/peer/heartbeat", "/wg_config", "/sweep"],
   // Before /commit, nobody else holds what was registered.
   "/register",
 ]);

@@ -6,7 +6,7 @@ import { inboxIn, statesOf, take, tell } from "./tasks.ts";
 const NO_TAKE = `take_${"0".repeat(32)}`;
 
 artifactTest(
-  "take → the oldest first, each once, and as many as asked for",
+  "/inbox/take → the oldest first, each once, and as many as asked for",
   async ({ planner, builder }) => {
     const keys = ["first", "second", "third"];
     for (const key of keys) {
@@ -26,7 +26,7 @@ artifactTest(
 );
 
 artifactTest(
-  "take by prefix and by sender → only these; of a blocked sender → none",
+  "/inbox/take by prefix and by sender → only these; of a blocked sender → none",
   async ({ planner, builder, stranger }) => {
     await grant(planner, await publish(planner, { key: "a/1" }), { to: builder });
     await grant(stranger, await publish(stranger, { key: "b/1" }), { to: builder });
@@ -41,7 +41,7 @@ artifactTest(
 );
 
 artifactTest(
-  "done with a reply → the giver has the answer; repeated → the same answer, one grant",
+  "/inbox/done with a reply → the giver has the answer; repeated → the same answer, one grant",
   async ({ planner, builder }) => {
     const asked = await grant(planner, await publish(planner, { key: "plan" }), { to: builder });
     const [task] = await take(builder);
@@ -70,7 +70,7 @@ artifactTest(
 );
 
 artifactTest(
-  "done without a take → of the agent's own task; then nobody can take it",
+  "/inbox/done without a take → of the agent's own task; then nobody can take it",
   async ({ planner, builder, stranger }) => {
     const { grant_id } = await grant(planner, await publish(planner), { to: builder });
     assertError(await tell(stranger, "done", { grant_id }), 404, "grant_not_found");
@@ -91,7 +91,7 @@ artifactTest(
 );
 
 artifactTest(
-  "fail → waits again after a pause; with no pause → at once, in the next attempt",
+  "/inbox/fail → waits again after a pause; with no pause → at once, in the next attempt",
   async ({ planner, builder }) => {
     await grant(planner, await publish(planner), { to: builder });
     const [first] = await take(builder);
@@ -125,7 +125,7 @@ artifactTest(
 );
 
 artifactTest(
-  "a poison task → parked after its attempts; requeued by its giver alone, it begins again",
+  "a poison task → parked after its attempts; /inbox/requeue by its giver alone → it begins again",
   async ({ planner, builder }) => {
     const { grant_id } = await grant(planner, await publish(planner), {
       ...{ to: builder, max_attempts: 2 },
@@ -156,7 +156,7 @@ artifactTest(
 );
 
 artifactTest(
-  "extend → the take lasts longer; take_lapsed for another agent, and for what was never taken",
+  "/inbox/extend → the take lasts longer; take_lapsed for another agent, and for what was never taken",
   async ({ planner, builder, stranger }) => {
     await grant(planner, await publish(planner), { to: builder });
     const [task] = await take(builder, { seconds: 30 });
@@ -192,7 +192,7 @@ artifactTest(
 );
 
 artifactTest(
-  "done with a reply that cannot be granted → refused, the task stays taken, nothing is granted",
+  "/inbox/done with a reply that cannot be granted → refused, the task stays taken, nothing is granted",
   async ({ planner, builder, stranger }) => {
     const plan = await publish(planner);
     await grant(planner, plan, { to: builder });
@@ -227,7 +227,7 @@ artifactTest("bad fields → 422 names each, nothing is taken", async ({ planner
 });
 
 artifactTest(
-  "take with wait_seconds → the task that is granted meanwhile",
+  "/inbox/take with wait_seconds → the task that is granted meanwhile",
   async ({ planner, builder }) => {
     const artifact = await publish(planner);
     const [tasks] = await Promise.all([

@@ -112,6 +112,7 @@ export async function seedBucket(sql: postgres.Sql, seeds: readonly Seed[]): Pro
           ttl_days: 1,
           commit_attempts: 0,
           rejected_attempts: 0,
+          end_grants: false,
           ...seed.row,
         });
         if (seed.verification !== undefined) {

@@ -81,7 +81,15 @@ select agents.record_structure();
 
 /** The rendering revision of the functions in a folder. */
 async function renderingOf(folder: string): Promise<{ renderingRevision: number }> {
-  const file = join(folder, "supabase", "functions", "_shared", "waiting", "config_version.ts");
+  const file = join(
+    folder,
+    "supabase",
+    "functions",
+    "_shared",
+    "operations",
+    "waiting",
+    "config_version.ts",
+  );
   const { RENDERING_REVISION } = await import(pathToFileURL(file).href);
   assert.ok(Number.isInteger(RENDERING_REVISION));
   return { renderingRevision: RENDERING_REVISION };

@@ -14,11 +14,17 @@ export interface Block {
 
 /** The paths of every page, from the project's folder. */
 export async function listPages(): Promise<string[]> {
-  const folders = ["docs", "examples", "clients"].map(async (folder) => {
+  const folders = ["docs", "examples", "clients", "packages"].map(async (folder) => {
     const files = await readdir(join(PROJECT, folder), { recursive: true });
-    return files.filter((file) => file.endsWith(".md")).map((file) => join(folder, file));
+    return files.filter((file) =>
+      file.endsWith(".md") && !/(?:^|\/)(?:dist|node_modules)\//.test(file)
+    )
+      .map((file) => join(folder, file));
   });
-  const pages = (await Promise.all(folders)).flat();
+  const pages = (await Promise.all(folders)).flat()
+    .filter((page) => !/\/(?:dist|node_modules)\//.test(page))
+    // Its blocks are programs of whoever reads it.
+    .filter((page) => page !== "packages/command/README.md");
   return [
     "README.md",
     "AGENTS.md",

@@ -24,6 +24,11 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
     begins: "npx supabase@3.1.0 db schema declarative sync",
     reason: "The CLI builds a database of the migrations in a Docker container.",
   },
+  ...["agent-peer", "cli", "local", "operator"].map((name) => ({
+    what: `packages/${name}/README.md, Tests, 1`,
+    begins: `cd packages/${name}\nnpx -y deno@2.9.6 task test`,
+    reason: "It runs the tests of the package, which the tasks of the project run, too.",
+  })),
   {
     what: "docs/development.md, With supabase start, 2",
     begins: "npx supabase@3.1.0 start",

@@ -72,7 +72,7 @@ Deno.test("functions of a later release, whose configurations have a higher vers
   await using deployment = await Deployment.open();
   await deployment.ask("/agent-mesh/peer/register", { agent_id: "alpha", pubkey: pubkey("\x09") });
   const raised = {
-    file: join("_shared", "waiting", "config_version.ts"),
+    file: join("_shared", "operations", "waiting", "config_version.ts"),
     from: `RENDERING_REVISION = ${RENDERING_REVISION};`,
     to: `RENDERING_REVISION = ${RENDERING_REVISION + 3};`,
   };

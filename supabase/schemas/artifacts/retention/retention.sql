@@ -284,10 +284,7 @@ begin
     )
     union all
     (
-      select from artifacts.grants g
-      where g.live_until < oldest
-      order by g.live_until
-      limit 1000
+      select from artifacts.grants g where g.live_until < oldest order by g.live_until limit 1000
     )
   ) later;
   -- This is the last step of a sweep.
