@@ -7722,6 +7722,7 @@ declare
 begin
   perform agents.authenticate_operator(agent_api_forget_ended.caller);
   perform artifacts.lock_sweep();
+
   forgotten_ids := array(
     select a.artifact_id
     from artifacts.artifacts a
@@ -7764,10 +7765,7 @@ begin
     )
     union all
     (
-      select from artifacts.grants g
-      where g.live_until < oldest
-      order by g.live_until
-      limit 1000
+      select from artifacts.grants g where g.live_until < oldest order by g.live_until limit 1000
     )
   ) later;
   -- This is the last step of a sweep.

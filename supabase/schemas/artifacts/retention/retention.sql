@@ -242,6 +242,7 @@ declare
 begin
   perform agents.authenticate_operator(agent_api_forget_ended.caller);
   perform artifacts.lock_sweep();
+
   forgotten_ids := array(
     select a.artifact_id
     from artifacts.artifacts a
