@@ -6209,6 +6209,10 @@ create function artifacts.forget_standing(ended_before timestamptz, max_entries 
 language plpgsql
 volatile
 set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   delete from artifacts.standing_grants s
