@@ -29,6 +29,7 @@ export type {
   Rule,
   SentPath,
   ServiceErrorCode,
+  StandingGrant,
   WgQuickConfiguration,
 } from "./contract/types.ts";
 export type { ConfigurationRequest, ConfigurationsOptions } from "./follow/configurations.ts";

@@ -20,6 +20,12 @@ as $$
       from artifacts.grants g
       where g.grantee > greatest(next_name.after, '/' collate "C")
     ),
+    (select min(s.from_agent) from artifacts.standing_grants s where s.from_agent > next_name.after),
+    (
+      select min(s.grantee)
+      from artifacts.standing_grants s
+      where s.grantee > greatest(next_name.after, '/' collate "C")
+    ),
     (select min(t.agent_id) from agents.agent_tags t where t.agent_id > next_name.after),
     -- Every agent that ever had a peer or a rule.
     (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
@@ -47,6 +53,14 @@ begin atomic
     or exists (
       select from artifacts.grants g
       where g.grantee = holds_something.agent_id and g.live_until > now()
+    )
+    or exists (
+      select from artifacts.standing_grants s
+      where s.from_agent = holds_something.agent_id and s.live_until > now()
+    )
+    or exists (
+      select from artifacts.standing_grants s
+      where s.grantee = holds_something.agent_id and s.live_until > now()
     )
     or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
