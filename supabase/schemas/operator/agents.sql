@@ -54,13 +54,23 @@ begin atomic
       select from artifacts.grants g
       where g.grantee = holds_something.agent_id and g.live_until > now()
     )
-    or exists (
-      select from artifacts.standing_grants s
-      where s.from_agent = holds_something.agent_id and s.live_until > now()
+    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists` reads
+    -- all of them for another.
+    or coalesce(
+      (
+        select max(s.live_until)
+        from artifacts.standing_grants s
+        where s.from_agent = holds_something.agent_id
+      ) > now(),
+      false
     )
-    or exists (
-      select from artifacts.standing_grants s
-      where s.grantee = holds_something.agent_id and s.live_until > now()
+    or coalesce(
+      (
+        select max(s.live_until)
+        from artifacts.standing_grants s
+        where s.grantee = holds_something.agent_id
+      ) > now(),
+      false
     )
     or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
@@ -70,7 +80,8 @@ begin atomic
     or exists (select from mesh.policy_lines l where l.to_name = holds_something.agent_id);
 end;
 comment on function agents.holds_something(text) is
-  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or '
+  'Whether an agent has a live key, an artifact, a live grant to it, a live standing grant from or '
+  'to it, a tag, a peer, or a rule or '
   'request that names it, or the policy names it. An agent without any of these is only '
   'remembered.';
 
