@@ -22,7 +22,8 @@ export const standingCreate: ArtifactsCard = {
     {
       as: agent,
       body: {
-        ...{ key: "a/b.txt", to_tag: "tag:builder", expires_at: secondsFromNow(600) },
+        ...{ agent_id: agent.id, key: "a/b.txt", to_tag: "tag:builder" },
+        expires_at: secondsFromNow(600),
         ...{ note: "Build this plan, please.", deliver: "one" },
       },
     },
