@@ -57,7 +57,7 @@ export function handOverFields(
  */
 const AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z";
 
-/** The fields of a grant, without its artifact. If `to` is null, anyone with the token has access. */
+/** The fields of a grant but its artifact. If `to` is null, anyone with the token has access. */
 export function shareFields(
   to: Grantee | null,
   { expiresAt: until = AS_LONG_AS_THE_ARTIFACT, maxDownloads, ...options }: ShareOptions,

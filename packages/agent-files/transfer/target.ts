@@ -5,8 +5,8 @@ import type { CallOptions } from "../http/connection_options.ts";
 import { everyPage } from "../http/pages.ts";
 
 /**
- * An artifact by its id, or a version of a key: the current one, unless `version` is set. The key is
- * the caller's own, or another `agentId`'s.
+ * An artifact by its id, or a version of a key: the current one, unless `version` is set. The key
+ * is the caller's own, or another `agentId`'s.
  */
 export type NamedArtifact =
   | { readonly artifactId: string }
