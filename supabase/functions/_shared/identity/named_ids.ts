@@ -8,6 +8,7 @@ export const TAG = /^tag:[a-z0-9][a-z0-9-]{0,62}$/;
 export type NamedIds = Readonly<Record<string, string>>;
 
 const ARTIFACT_OR_GRANT_ID = /^(art|grant)_[0-9a-f]{32}$/;
+const TAKE_ID = /^take_[0-9a-f]{32}$/;
 const ENROLMENT_ID = /^enr_[0-9a-f]{32}$/;
 
 /** The prefixes of keys and tokens. If one is sent as an id by mistake, it must not be logged. */
@@ -23,6 +24,7 @@ const FORMS: Readonly<Record<string, RegExp>> = {
   b: AGENT_ID,
   artifact_id: ARTIFACT_OR_GRANT_ID,
   grant_id: ARTIFACT_OR_GRANT_ID,
+  take_id: TAKE_ID,
   enrolment_id: ENROLMENT_ID,
 };
 
