@@ -22,6 +22,7 @@ __all__ = [
     "Event",
     "EventsAnswer",
     "GivenGrant",
+    "GivenGrantTasks",
     "Grant",
     "GrantsAnswer",
     "InboxAnswer",
@@ -201,6 +202,17 @@ class Download(TypedDict):
     """What the owner registered beside the file; `{}`: nothing."""
 
 
+class GivenGrantTasks(TypedDict):
+    waiting: int
+    """How many of its tasks are waiting."""
+    taken: int
+    """How many of its tasks are taken."""
+    done: int
+    """How many of its tasks are done."""
+    parked: int
+    """How many of its tasks are parked."""
+
+
 class GivenGrant(TypedDict):
     grant_id: str
     """Identifies the grant. Nobody gets access by knowing it."""
@@ -222,6 +234,29 @@ class GivenGrant(TypedDict):
     downloads: int
     """With `max_downloads`, how many downloads were used. Without it, how many the token was
     used for; /events shows what the agent opened with its own agent key."""
+    note: NotRequired[str | None]
+    """What the giver says about it; null: nothing."""
+    deliver: NotRequired[Literal["each", "one"] | None]
+    """Whether each agent of the tag works on it, or one; null: for anyone with the token."""
+    state: NotRequired[Literal["waiting", "taken", "done", "parked"] | None]
+    """What became of it; null: see `tasks`, or the grant is for anyone with the token."""
+    attempt: NotRequired[int | None]
+    """How often it was taken so far."""
+    shown_at: NotRequired[str | None]
+    """When the grantee first saw it: in its /inbox, or by taking it."""
+    taken_by: NotRequired[str | None]
+    """The agent that holds it, or that finished it; null: nobody does."""
+    taken_until: NotRequired[str | None]
+    """When the take lapses; null: nobody holds it."""
+    done_at: NotRequired[str | None]
+    """When it was done; null: it is not."""
+    reason: NotRequired[str | None]
+    """Why the last attempt failed, in the words of its taker; null: it did not."""
+    reply_grant_id: NotRequired[str | None]
+    """The grant that answers it; null: there is none."""
+    tasks: NotRequired[GivenGrantTasks | None]
+    """For a grant to each agent of a tag: how many of them have it in which state, counted up to
+    about 1000; null: for any other."""
 
 
 class InboxEntry(TypedDict):
