@@ -29,17 +29,18 @@ export const standingCreate: ArtifactsCard = {
     },
   ],
   tool: "none: for programs",
-  afterRestore: async ({ ask, planner }) => ({
-    make: () =>
-      ask("/agent-artifacts/standing/create", {
-        ...{ prefix: "lost/", to_agent: "reader", expires_at: secondsFromNow(6_000) },
-      }, planner),
-    told: "/standing/create by planner",
-    async isThere() {
-      const { standing_grants } = await ask("/agent-artifacts/standing/list", {}, planner);
-      return standing_grants.some(({ prefix }: { prefix: string }) => prefix === "lost/");
-    },
-  }),
+  afterRestore: ({ ask, planner }) =>
+    Promise.resolve({
+      make: () =>
+        ask("/agent-artifacts/standing/create", {
+          ...{ prefix: "lost/", to_agent: "reader", expires_at: secondsFromNow(6_000) },
+        }, planner),
+      told: "/standing/create by planner",
+      async isThere() {
+        const { standing_grants } = await ask("/agent-artifacts/standing/list", {}, planner);
+        return standing_grants.some(({ prefix }: { prefix: string }) => prefix === "lost/");
+      },
+    }),
   faults: [
     {
       // A lost answer leaves a standing grant: each call makes one.
