@@ -1,14 +1,16 @@
 import process from "node:process";
 import {
   decryptPresharedKey,
-  encryptionKeyIdOf,
   encryptPresharedKey,
-  PskDecryptionError,
 } from "../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
+import {
+  DecryptionError,
+  encryptionKeyIdOf,
+} from "../../supabase/functions/_shared/identity/encryption/encrypted_secret.ts";
 import {
   type EncryptionKeys,
   parseEncryptionKeys,
-} from "../../supabase/functions/agent-mesh/wireguard/encryption_key.ts";
+} from "../../supabase/functions/_shared/identity/encryption/encryption_key.ts";
 import type { Output } from "../command/terminal/output.ts";
 import { defineOperation, type Operation } from "./command.ts";
 import { callFunctionAsOperator } from "./function_call.ts";
@@ -47,7 +49,7 @@ async function reencryptPsks(output: Output): Promise<void> {
       try {
         psks.push({ ...ofPair(pair), reencrypted_psk: reencrypt(pair, encryptionKeys) });
       } catch (cause) {
-        if (!(cause instanceof PskDecryptionError)) throw cause;
+        if (!(cause instanceof DecryptionError)) throw cause;
         obstacles.set(`${pair.low_agent} and ${pair.high_agent}`, obstacleOf(pair, cause));
       }
     }
@@ -94,7 +96,7 @@ function ofPair({ low_agent, high_agent, encrypted_psk }: EncryptedPair) {
   return { low_agent, high_agent, encrypted_psk };
 }
 
-/** Throws PskDecryptionError. */
+/** Throws DecryptionError. */
 function reencrypt(pair: EncryptedPair, encryptionKeys: EncryptionKeys): string {
   const owner = {
     lowAgent: pair.low_agent,
@@ -105,7 +107,7 @@ function reencrypt(pair: EncryptedPair, encryptionKeys: EncryptionKeys): string 
   return encryptPresharedKey(psk, { owner, encryptionKeys });
 }
 
-function obstacleOf({ encrypted_psk }: EncryptedPair, { reason }: PskDecryptionError): string {
+function obstacleOf({ encrypted_psk }: EncryptedPair, { reason }: DecryptionError): string {
   return reason === "unknown_encryption_key"
     ? `is encrypted under key ${
       encryptionKeyIdOf(encrypted_psk)

@@ -4,9 +4,11 @@ import {
 } from "../_shared/request/settings/platform.ts";
 import {
   type Environment,
+  flag,
   integer,
   readVariables,
   type SettingsOf,
+  text,
 } from "../_shared/request/settings/variables.ts";
 
 const MEBIBYTE = 1024 ** 2;
@@ -75,6 +77,9 @@ export const ARTIFACTS_VARIABLES = {
     maximum: 36_500,
     orNone: true,
   }),
+  // Only webhooks need them: their secrets are encrypted like PSKs.
+  pskEncryptionKeys: text("PSK_ENCRYPTION_KEYS"),
+  webhooksAllowHttp: flag({ name: "WEBHOOKS_ALLOW_HTTP", default: false }),
 };
 
 export interface ArtifactsSettings

@@ -11,7 +11,7 @@ import {
   text,
   type Variable,
 } from "../_shared/request/settings/variables.ts";
-import { type EncryptionKeys, parseEncryptionKeys } from "./wireguard/encryption_key.ts";
+import { type EncryptionKeys, parseEncryptionKeys } from "../_shared/identity/encryption/encryption_key.ts";
 
 /** The variables that only agent-mesh reads. */
 export const MESH_VARIABLES = {
