@@ -1996,8 +1996,8 @@ comment on function public.agent_api_forget_usage(jsonb, integer, integer) is
 
 -- schemas/webhooks/webhooks.sql
 
--- Webhooks: where the operator wants to be told of events. Every event that a webhook matches adds a
--- row to agents.webhook_deliveries, in the event's own transaction. /webhooks/deliver sends them.
+-- Webhooks: where the operator wants to be told of events. Every event that a webhook matches adds
+-- a row to agents.webhook_deliveries, in the event's own transaction. /webhooks/deliver sends them.
 
 create table agents.webhooks (
   webhook_id text collate "C" primary key,
@@ -2027,8 +2027,8 @@ create table agents.webhooks (
   ),
   constraint ends_have_a_reason check (
     (ended_at is null) = (end_reason is null)
-    and end_reason in ('deleted', 'gone', 'erased')
-  )
+  ),
+  constraint end_reason_is_known check (end_reason in ('deleted', 'gone', 'erased'))
 );
 comment on table agents.webhooks is
   'Where the operator wants to be told of events. An ended one stays until the sweep has deleted '
@@ -2044,6 +2044,9 @@ comment on column agents.webhooks.encrypted_secret is
   'Signs the deliveries. Encrypted with a key of PSK_ENCRYPTION_KEYS, as the PSKs are.';
 comment on column agents.webhooks.previous_encrypted_secret is
   'The secret before the last rotation. Until previous_valid_until, it also signs.';
+comment on column agents.webhooks.previous_valid_until is
+  'Until when the previous secret signs; null: there is none.';
+comment on column agents.webhooks.ended_at is 'When it ended; null: it has not.';
 comment on column agents.webhooks.end_reason is
   'deleted: by the operator; gone: the receiver answered 410; erased: it named an erased agent. '
   'Null: not ended.';
@@ -2097,6 +2100,9 @@ comment on column agents.webhook_deliveries.last_status is
   'The HTTP status of the last attempt; null: there was no answer.';
 comment on column agents.webhook_deliveries.last_error is
   'Why the last attempt had no answer that counts, as one word; null: it had one.';
+comment on column agents.webhook_deliveries.delivered_at is 'When it arrived; null: it has not.';
+comment on column agents.webhook_deliveries.forget_at is
+  'When the sweep may delete the row; null: it still waits.';
 comment on column agents.webhook_deliveries.parked_at is
   'When it was given up. The operator can requeue it.';
 
@@ -2119,6 +2125,8 @@ create table agents.webhook_kicks (
 );
 comment on table agents.webhook_kicks is
   'One row: when somebody was last told that deliveries wait.';
+comment on column agents.webhook_kicks.kicked_at is 'When somebody was last told.';
+comment on column agents.webhook_kicks.key_secret is 'As url_secret, for the secret key.';
 comment on column agents.webhook_kicks.url_secret is
   'The Vault secrets by which pg_net can call the function; null: the sweep is not scheduled by '
   'agent_api_schedule_sweep.';
@@ -2679,14 +2687,17 @@ begin
       'deliveries', leased
     ));
   end loop;
-  return json_build_object('webhooks', taken);
+  return json_build_object(
+    'webhooks', taken,
+    'any_live', exists (select from agents.webhooks w where w.ended_at is null)
+  );
 end
 $$;
 comment on function public.agent_api_take_deliveries(jsonb, jsonb, integer, integer, integer) is
   'Records outcomes (see agents.record_outcomes), then leases deliveries that are due: at most '
   'max_per_webhook of one webhook at a time, whoever sends them. Returns {webhooks: [{webhook_id, '
   'url, encrypted_secret, previous_encrypted_secret | null, deliveries: [{webhook_id, event_id, '
-  'message_id, attempt, event: {type, timestamp, position, agent_id, …} | null}]}]}. event is null '
+  'message_id, attempt, event: {type, timestamp, position, agent_id, …} | null}]}], any_live}. event is null '
   'if the log has forgotten it. Raises forbidden for an agent.';
 
 -- schemas/webhooks/deliveries.sql
@@ -13538,6 +13549,7 @@ return jsonb_strip_nulls(jsonb_build_object(
     when starts_with(event.object_id, 'enr_') then to_jsonb(event.object_id)
     else event.details -> 'enrolment_id'
   end,
+  'webhook_id', case when starts_with(event.object_id, 'whk_') then event.object_id end,
   'reason', event.details -> 'reason',
   'way', event.details -> 'way',
   'claim', event.details -> 'claim',
@@ -16465,6 +16477,10 @@ as $$
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
       )
+      + (
+        select count(*) from agents.webhooks w
+        where w.agent_id = name or concat_ws(' ', w.url, w.label) ~ agents.pattern_of_name(name)
+      )
       + agents.policy_contains(name)::integer
     )
   )
@@ -16491,6 +16507,41 @@ comment on function public.agent_api_count_mentions(text) is
   'open_writers}. It does not change deciding_enrolments: live enrolments with the name in the '
   'fields that decide who enrols. Every transaction below settled_before has ended; open_writers '
   'are the oldest of the others.';
+
+-- schemas/operator/erasures/erased_webhooks.sql
+
+-- What an erasure does to webhooks. Their deliveries contain no names: these are read from the
+-- events, which the erasure changes.
+
+create function agents.erase_from_webhooks(name text, pseudonym text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  pattern constant text := agents.pattern_of_name(erase_from_webhooks.name);
+  named_id text;
+begin
+  -- With another URL or filter, it would send other events, or send them elsewhere.
+  for named_id in
+    select w.webhook_id
+    from agents.webhooks w
+    where w.ended_at is null and (w.agent_id = erase_from_webhooks.name or w.url ~ pattern)
+    order by w.webhook_id
+  loop
+    perform agents.end_webhook(named_id, 'erased');
+  end loop;
+  update agents.webhooks w
+  set agent_id = case
+      when w.agent_id = erase_from_webhooks.name then erase_from_webhooks.pseudonym else w.agent_id
+    end,
+    url = regexp_replace(w.url, pattern, erase_from_webhooks.pseudonym, 'g'),
+    label = regexp_replace(w.label, pattern, erase_from_webhooks.pseudonym, 'g')
+  where w.agent_id = erase_from_webhooks.name or concat_ws(' ', w.url, w.label) ~ pattern;
+end
+$$;
+comment on function agents.erase_from_webhooks(text, text) is
+  'Ends the webhooks whose filter or URL names an agent, and replaces the name in all webhooks.';
 
 -- schemas/operator/erasures/erasures.sql
 
@@ -16684,6 +16735,7 @@ begin
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
   where agents.has_ended(e) and agents.proofs_name(e, name) and e.enrolment_id = any (locked_ids);
+  perform agents.erase_from_webhooks(name, pseudonym);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t

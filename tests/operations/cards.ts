@@ -18,6 +18,8 @@ import { register } from "./artifacts/register.ts";
 import { revoke } from "./artifacts/revoke.ts";
 import { versions } from "./artifacts/versions.ts";
 import { sweep } from "./artifacts/sweep.ts";
+import { webhooksDeliver } from "./artifacts/webhooks/deliver.ts";
+import { webhooksPut } from "./artifacts/webhooks/put.ts";
 import type { ArtifactsCard, Card, FunctionName, MeshCard, Paths } from "./card.ts";
 import { aclPut } from "./mesh/acl/put.ts";
 import { aclRevoke } from "./mesh/acl/revoke.ts";
@@ -68,6 +70,8 @@ export const ARTIFACTS_CARDS = {
   "/enrolment/revoke": enrolmentRevoke,
   "/enrolment/test": enrolmentTest,
   "/sweep": sweep,
+  "/webhooks/put": webhooksPut,
+  "/webhooks/deliver": webhooksDeliver,
 } satisfies Record<Paths["agent-artifacts"], ArtifactsCard>;
 
 export const MESH_CARDS = {

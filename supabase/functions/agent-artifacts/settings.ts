@@ -8,7 +8,6 @@ import {
   integer,
   readVariables,
   type SettingsOf,
-  text,
 } from "../_shared/request/settings/variables.ts";
 
 const MEBIBYTE = 1024 ** 2;
@@ -77,8 +76,6 @@ export const ARTIFACTS_VARIABLES = {
     maximum: 36_500,
     orNone: true,
   }),
-  // Only webhooks need them: their secrets are encrypted like PSKs.
-  pskEncryptionKeys: text("PSK_ENCRYPTION_KEYS"),
   webhooksAllowHttp: flag({ name: "WEBHOOKS_ALLOW_HTTP", default: false }),
 };
 

@@ -177,12 +177,15 @@ begin
       'deliveries', leased
     ));
   end loop;
-  return json_build_object('webhooks', taken);
+  return json_build_object(
+    'webhooks', taken,
+    'any_live', exists (select from agents.webhooks w where w.ended_at is null)
+  );
 end
 $$;
 comment on function public.agent_api_take_deliveries(jsonb, jsonb, integer, integer, integer) is
   'Records outcomes (see agents.record_outcomes), then leases deliveries that are due: at most '
   'max_per_webhook of one webhook at a time, whoever sends them. Returns {webhooks: [{webhook_id, '
   'url, encrypted_secret, previous_encrypted_secret | null, deliveries: [{webhook_id, event_id, '
-  'message_id, attempt, event: {type, timestamp, position, agent_id, …} | null}]}]}. event is null '
+  'message_id, attempt, event: {type, timestamp, position, agent_id, …} | null}]}], any_live}. event is null '
   'if the log has forgotten it. Raises forbidden for an agent.';

@@ -1,5 +1,5 @@
--- Webhooks: where the operator wants to be told of events. Every event that a webhook matches adds a
--- row to agents.webhook_deliveries, in the event's own transaction. /webhooks/deliver sends them.
+-- Webhooks: where the operator wants to be told of events. Every event that a webhook matches adds
+-- a row to agents.webhook_deliveries, in the event's own transaction. /webhooks/deliver sends them.
 
 create table agents.webhooks (
   webhook_id text collate "C" primary key,
@@ -29,8 +29,8 @@ create table agents.webhooks (
   ),
   constraint ends_have_a_reason check (
     (ended_at is null) = (end_reason is null)
-    and end_reason in ('deleted', 'gone', 'erased')
-  )
+  ),
+  constraint end_reason_is_known check (end_reason in ('deleted', 'gone', 'erased'))
 );
 comment on table agents.webhooks is
   'Where the operator wants to be told of events. An ended one stays until the sweep has deleted '
@@ -46,6 +46,9 @@ comment on column agents.webhooks.encrypted_secret is
   'Signs the deliveries. Encrypted with a key of PSK_ENCRYPTION_KEYS, as the PSKs are.';
 comment on column agents.webhooks.previous_encrypted_secret is
   'The secret before the last rotation. Until previous_valid_until, it also signs.';
+comment on column agents.webhooks.previous_valid_until is
+  'Until when the previous secret signs; null: there is none.';
+comment on column agents.webhooks.ended_at is 'When it ended; null: it has not.';
 comment on column agents.webhooks.end_reason is
   'deleted: by the operator; gone: the receiver answered 410; erased: it named an erased agent. '
   'Null: not ended.';
@@ -99,6 +102,9 @@ comment on column agents.webhook_deliveries.last_status is
   'The HTTP status of the last attempt; null: there was no answer.';
 comment on column agents.webhook_deliveries.last_error is
   'Why the last attempt had no answer that counts, as one word; null: it had one.';
+comment on column agents.webhook_deliveries.delivered_at is 'When it arrived; null: it has not.';
+comment on column agents.webhook_deliveries.forget_at is
+  'When the sweep may delete the row; null: it still waits.';
 comment on column agents.webhook_deliveries.parked_at is
   'When it was given up. The operator can requeue it.';
 
@@ -121,6 +127,8 @@ create table agents.webhook_kicks (
 );
 comment on table agents.webhook_kicks is
   'One row: when somebody was last told that deliveries wait.';
+comment on column agents.webhook_kicks.kicked_at is 'When somebody was last told.';
+comment on column agents.webhook_kicks.key_secret is 'As url_secret, for the secret key.';
 comment on column agents.webhook_kicks.url_secret is
   'The Vault secrets by which pg_net can call the function; null: the sweep is not scheduled by '
   'agent_api_schedule_sweep.';

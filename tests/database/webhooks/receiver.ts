@@ -86,7 +86,9 @@ export async function withWebhooks(
 ): Promise<void> {
   await withOwnStack(async (own) => {
     // Nobody is told: the test decides when something is sent.
-    if (!kicks) await own.sql`update agents.webhook_kicks set kicked_at = 'infinity' where only_row`;
+    if (!kicks) {
+      await own.sql`update agents.webhook_kicks set kicked_at = 'infinity' where only_row`;
+    }
     await run({
       ...own,
       create: (fields) => own.ask<Created>("/webhooks/put", fields),

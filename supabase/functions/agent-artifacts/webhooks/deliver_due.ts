@@ -31,6 +31,12 @@ interface DueWebhook {
   readonly deliveries: readonly Delivery[];
 }
 
+interface Taken {
+  readonly webhooks: readonly DueWebhook[];
+  /** Without a live webhook, nothing can become due. */
+  readonly any_live: boolean;
+}
+
 export interface DeliveryCounts {
   readonly delivered: number;
   readonly failed: number;
@@ -50,6 +56,7 @@ export async function deliverDue(
   let quietSince = startedAt;
   let failures = 0;
   const counts = { delivered: 0, failed: 0 };
+  let any_live = true;
   let encryptionKeys: EncryptionKeys | null = null;
 
   function settle(attempt: Promise<Outcome>): void {
@@ -66,7 +73,7 @@ export async function deliverDue(
     outcomes = [];
     let due: readonly DueWebhook[] = [];
     try {
-      ({ webhooks: due } = await callDatabase<{ webhooks: readonly DueWebhook[] }>(
+      ({ webhooks: due, any_live } = await callDatabase<Taken>(
         "take_deliveries",
         {
           caller,
@@ -84,7 +91,7 @@ export async function deliverDue(
       outcomes = [...reported, ...outcomes];
     }
     for (const webhook of due) {
-      encryptionKeys ??= readEncryptionKeys(settings.pskEncryptionKeys);
+      encryptionKeys ??= readEncryptionKeys(settings.pskEncryptionKeysText);
       const sign = signerFor(webhook, encryptionKeys);
       for (const delivery of webhook.deliveries) {
         settle(
@@ -97,7 +104,7 @@ export async function deliverDue(
     const now = performance.now();
     if (due.length + reported.length > 0) quietSince = now;
     const isQuiet = inFlight.size === 0 && outcomes.length === 0;
-    if (isQuiet && (!mayTake || now - quietSince > LINGER_MILLISECONDS)) return counts;
+    if (isQuiet && (!mayTake || !any_live || now - quietSince > LINGER_MILLISECONDS)) return counts;
     await Promise.race([...inFlight, pause(LOOK_MILLISECONDS)]);
     if (outcomes.length > 0) await pause(GATHER_MILLISECONDS);
   }

@@ -1,4 +1,7 @@
-import { decryptSecret, encryptSecret } from "../../_shared/identity/encryption/encrypted_secret.ts";
+import {
+  decryptSecret,
+  encryptSecret,
+} from "../../_shared/identity/encryption/encrypted_secret.ts";
 import type { EncryptionKeys } from "../../_shared/identity/encryption/encryption_key.ts";
 import { type AgentPair, PresharedKey } from "./psk.ts";
 

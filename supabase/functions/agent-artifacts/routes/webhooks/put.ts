@@ -92,7 +92,7 @@ export function createOperation(
     async handle({ input, caller }) {
       const issues = issuesOf(input, settings);
       if (issues.length > 0) throw new ServiceError("invalid_request", { details: { issues } });
-      const encryptionKeys = readEncryptionKeys(settings.pskEncryptionKeys);
+      const encryptionKeys = readEncryptionKeys(settings.pskEncryptionKeysText);
       const { overlap_seconds = DAY_IN_SECONDS, ...named } = input;
       const webhook_id = input.webhook_id ?? `whk_${crypto.randomUUID().replaceAll("-", "")}`;
       const { secret, encrypted_secret } = makeSigningSecret(webhook_id, encryptionKeys);
