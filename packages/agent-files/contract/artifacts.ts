@@ -370,6 +370,37 @@ export interface components {
       max_downloads: number | null;
       /** @description With `max_downloads`, how many downloads were used. Without it, how many the token was used for; /events shows what the agent opened with its own agent key. */
       downloads: number;
+      /** @description What the giver says about it; null: nothing. */
+      note?: string | null;
+      /** @description Whether each agent of the tag works on it, or one; null: for anyone with the token. */
+      deliver?: ("each" | "one") | null;
+      /** @description What became of it; null: see `tasks`, or the grant is for anyone with the token. */
+      state?: ("waiting" | "taken" | "done" | "parked") | null;
+      /** @description How often it was taken so far. */
+      attempt?: number | null;
+      /** @description When the grantee first saw it: in its /inbox, or by taking it. */
+      shown_at?: string | null;
+      /** @description The agent that holds it, or that finished it; null: nobody does. */
+      taken_by?: string | null;
+      /** @description When the take lapses; null: nobody holds it. */
+      taken_until?: string | null;
+      /** @description When it was done; null: it is not. */
+      done_at?: string | null;
+      /** @description Why the last attempt failed, in the words of its taker; null: it did not. */
+      reason?: string | null;
+      /** @description The grant that answers it; null: there is none. */
+      reply_grant_id?: string | null;
+      /** @description For a grant to each agent of a tag: how many of them have it in which state, counted up to about 1000; null: for any other. */
+      tasks?: {
+        /** @description How many of its tasks are waiting. */
+        waiting: number;
+        /** @description How many of its tasks are taken. */
+        taken: number;
+        /** @description How many of its tasks are done. */
+        done: number;
+        /** @description How many of its tasks are parked. */
+        parked: number;
+      } | null;
     };
     InboxEntry: {
       /** @description Identifies the artifact. An artifact's content never changes. */

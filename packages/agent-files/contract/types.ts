@@ -36,6 +36,8 @@ export type MeshAnswer<Path extends MeshPath> = Answered<
 export type Artifact = ArtifactComponents["schemas"]["Artifact"];
 export type Grant = ArtifactComponents["schemas"]["Grant"];
 export type InboxEntry = ArtifactComponents["schemas"]["InboxEntry"];
+/** A grant that was taken as work, with its take. */
+export type TaskEntry = ArtifactComponents["schemas"]["Task"];
 /** A live grant that an agent has given. */
 export type GivenGrant = ArtifactComponents["schemas"]["GivenGrant"];
 /** An event of an agent's files, or an action of the agent. */

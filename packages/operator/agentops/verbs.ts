@@ -22,4 +22,5 @@ export const VERBS: Readonly<Record<string, () => Promise<Operation>>> = {
   logout: async () => (await import("./projects/logout.ts")).logout,
   projects: async () => (await import("./projects/projects.ts")).projects,
   completion: async () => (await import("./completion.ts")).completionOf(() => loadVerbs(VERBS)),
+  man: async () => (await import("./man.ts")).manOf(() => loadVerbs(VERBS)),
 };

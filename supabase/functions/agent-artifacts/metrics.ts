@@ -14,6 +14,8 @@ interface Stored {
   readonly bytes: Readonly<Record<string, number>>;
   readonly surplus_bytes: number;
   readonly grants: number;
+  /** Missing in an older schema. */
+  readonly parked_tasks?: number;
   readonly backlog: Readonly<Record<string, number>>;
   readonly backlog_since: number | null;
   readonly swept_at: number | null;
@@ -68,6 +70,11 @@ export async function readMetrics(
       "agent_artifacts_grants",
       "Grants on record: the live ones, and those that ended in the last 30 days.",
       stored.grants,
+    ),
+    gauge(
+      "agent_artifacts_parked_tasks",
+      "Tasks that failed too often, or for good, and wait for their givers, counted up to 1000.",
+      stored.parked_tasks ?? null,
     ),
     gauge(
       "agent_artifacts_sweep_backlog",

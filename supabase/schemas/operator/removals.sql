@@ -152,6 +152,7 @@ declare
   peer_removed boolean;
   revoked_grants integer;
   deleted_artifacts integer;
+  released_tasks integer;
 begin
   perform agents.end_access(agent_api_remove_agent.agent_id);
   perform mesh.enter_policy(agents.tags_of(agent_api_remove_agent.agent_id));
@@ -169,7 +170,7 @@ begin
     agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
     agent_api_remove_agent.max_entries
   );
-  perform artifacts.release_tasks(agent_api_remove_agent.agent_id);
+  released_tasks := artifacts.release_tasks(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   delete from artifacts.blocked_senders b where b.agent_id = agent_api_remove_agent.agent_id;
   perform agents.replace_tags(operator, agent_api_remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;
@@ -187,13 +188,14 @@ begin
     'peer', peer_removed,
     'grants', revoked_grants,
     'artifacts', deleted_artifacts,
-    'remaining', greatest(revoked_grants, deleted_artifacts) >= agent_api_remove_agent.max_entries
+    'remaining', greatest(revoked_grants, deleted_artifacts, released_tasks) >= agent_api_remove_agent.max_entries
   );
 end
 $$;
 comment on function public.agent_api_remove_agent(text, boolean, integer) is
   'Ends, in one transaction, an agent''s keys, its peer with rules, requests and PSKs, the grants '
-  'from and to it, its pending uploads and, unless they are kept, its artifacts. Users who are '
+  'from and to it, its pending uploads and, unless they are kept, its artifacts. What it has taken '
+  'waits for other agents again. Users who are '
   'that agent are refused from then on, until agent_api_readmit_agent. Ends at most max_entries '
-  'grants and as many artifacts, so that no agent holds too much for one call: while remaining is '
-  'true, call it again. Returns how many of each it ended. Idempotent.';
+  'grants, as many artifacts and as many tasks, so that no agent holds too much for one call: '
+  'while remaining is true, call it again. Returns how many of each it ended. Idempotent.';

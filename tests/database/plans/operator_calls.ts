@@ -150,12 +150,15 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   call("plan_policy", { policy: POLICY }, { bounds: { rows: 2_000, pages: 4_000 } }),
   call("apply_policy", { policy: POLICY, expect: "" }, { refused: true, bounds: A_FEW_EACH }),
   call("read_policy", {}),
-  call("list_all_grants", PAGE, { bounds: { rows: 1_000, pages: 2_000 } }),
+  // A page of 100, and ten look-ups for each grant.
+  call("list_all_grants", PAGE, { bounds: { rows: 2_000, pages: 4_000 } }),
   call("list_all_grants", { ...PAGE, to_agent: GRANTEE }, {
     circumstances: "to an agent beside those that ended",
+    bounds: { rows: 200, pages: 500 },
   }),
   call("list_all_grants", { ...PAGE, from_agent: HOARDER }, {
     circumstances: "of an agent beside those that ended",
+    bounds: { rows: 2_000, pages: 4_000 },
   }),
   call("list_all_grants", { ...PAGE, artifact_id: artifactIdOf(POPULAR) }, {
     circumstances: "of an artifact beside those that ended",

@@ -22,7 +22,7 @@ interface KnownGrant {
   readonly possibleEnds: readonly Entry[];
 }
 
-/** /fetch, /open and /inbox serve no grant that ended before their request began. */
+/** /fetch, /open, /inbox and /inbox/take serve no grant that ended before their request began. */
 export const endedGrantsAreNotServed: Rule = (history) => {
   const grants = knownGrants(history);
   const byToken = new Map(grants.map((grant) => [grant.token, grant]));
@@ -41,6 +41,11 @@ export const endedGrantsAreNotServed: Rule = (history) => {
     if (served.operation === "/agent-artifacts/inbox") {
       for (const { grant_id } of served.answer!["grants"] as { grant_id: string }[]) {
         assertAlive(byId.get(grant_id), served, "an inbox shows a dead grant");
+      }
+    }
+    if (served.operation === "/agent-artifacts/inbox/take") {
+      for (const { grant_id } of served.answer!["tasks"] as { grant_id: string }[]) {
+        assertAlive(byId.get(grant_id), served, "a dead grant was taken");
       }
     }
   }

@@ -64,6 +64,7 @@ function given({ given, described: { agent_id, grants_given: total } }: ShownAge
         { head: "granted", cell: (row) => instant(row.granted_at) },
         { head: "ends", cell: (row) => instant(row.expires_at) },
         { head: "downloads", isNumber: true, cell: downloads },
+        { head: "work", isLong: true, cell: work },
         { head: "", cell: (row) => ending(row, agent_id) },
       ],
     })
@@ -82,6 +83,7 @@ function received(
         { head: "name", isLong: true, cell: (row) => foreign(row.key) },
         { head: "granted", cell: (row) => instant(row.granted_at) },
         { head: "ends", cell: (row) => instant(row.expires_at) },
+        { head: "work", isLong: true, cell: work },
         { head: "", cell: (row) => ending(row, agent_id) },
         {
           head: "",
@@ -121,6 +123,17 @@ function reader({ to_agent, to_tag }: GrantRow): Markup | string {
 
 function downloads({ downloads, max_downloads }: GrantRow): string {
   return max_downloads === null ? String(downloads) : `${downloads} of ${max_downloads}`;
+}
+
+/** What became of a grant as work. */
+function work({ state, taken_by, reason, tasks }: GrantRow): Markup | string {
+  if (tasks) {
+    return Object.entries(tasks).filter(([, count]) => count > 0)
+      .map(([state, count]) => `${count} ${state}`).join(", ");
+  }
+  if (!state) return "";
+  if (taken_by) return html`${state} by ${agent(taken_by)}`;
+  return reason ? html`${state}: ${foreign(reason)}` : state;
 }
 
 function ending({ grant_id, artifact_id }: GrantRow, agent_id: string): Markup {

@@ -18,6 +18,7 @@ import {
   sentKey,
   sentTag,
 } from "../fields.ts";
+import { givenWork } from "../tasks.ts";
 
 const givenGrant = z.object({
   grant_id: sentGrantId,
@@ -34,6 +35,7 @@ const givenGrant = z.object({
       "token was used for; /events shows what the agent opened with its own agent key.",
     examples: [2],
   }),
+  ...givenWork,
 }).meta({ id: "GivenGrant" });
 
 const response = z.object({ grants: z.array(givenGrant), next_cursor: nextCursor });
@@ -41,7 +43,8 @@ const response = z.object({ grants: z.array(givenGrant), next_cursor: nextCursor
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "List the live grants that an agent has given, the first to expire first.",
-    description: "Tokens are never shown. A grant whose downloads are used up is listed until it " +
+    description:
+      "Tokens are never shown. With each grant comes what became of it as work. A grant whose downloads are used up is listed until it " +
       "expires. A page may be short or empty although there is a next one.",
     tag: "Grants",
     callers: "the agent itself",

@@ -123,10 +123,26 @@ comment on function artifacts.keep_spent_versions(text[]) is
   'Call this before the tombstones of these artifacts are deleted.';
 
 create function artifacts.is_taken(artifact_id text) returns boolean
-language sql
+language plpgsql
 stable
--- Nothing takes artifacts yet. Inlined.
-return false;
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  return exists (
+    select
+    from artifacts.live_grants(is_taken.artifact_id, now()) g
+    cross join lateral (
+      select t.state, t.ready_at
+      from artifacts.tasks t
+      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > now()
+      limit 1
+    ) t
+  );
+end
+$$;
 comment on function artifacts.is_taken(text) is
   'Whether somebody is working on an artifact now, so that keep_versions must not end it.';
 

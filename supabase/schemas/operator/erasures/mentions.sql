@@ -135,6 +135,13 @@ as $$
         select count(*)
         from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
       )
+      + (
+        select count(*)
+        from (
+          select from artifacts.inbox_views v
+          where v.grantee = name order by v.grantee, v.seen_through limit 10000
+        ) v
+      )
       + (select count(*) from artifacts.totals t where t.agent_id = name)
       + (
         select count(*)

@@ -88,7 +88,8 @@ begin
   -- other one, and an equation reads the whole table.
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
-  perform artifacts.release_tasks(forget_holder.agent_id);
+  -- The callers have released most of them, in bounded steps.
+  perform artifacts.release_tasks(forget_holder.agent_id, null);
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
   delete from artifacts.spent_versions s where s.agent_id = forget_holder.agent_id;
   delete from artifacts.totals t

@@ -54,6 +54,7 @@ declare
   revoked_grants integer;
   deleted_artifacts integer;
   counted integer;
+  released_tasks integer;
   is_done boolean;
 begin
   perform agents.end_access(agent_api_take_over_agent.agent_id);
@@ -88,7 +89,10 @@ begin
   -- What was counted about the former holder is written to the log now, before the next one reads.
   counted := agents.erase_counted(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
 
-  is_done := greatest(revoked_grants, deleted_artifacts, counted) < agent_api_take_over_agent.max_entries;
+  released_tasks := artifacts.release_tasks(
+    agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries
+  );
+  is_done := greatest(revoked_grants, deleted_artifacts, counted, released_tasks) < agent_api_take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(agent_api_take_over_agent.agent_id);
     perform artifacts.begin_versions_anew(agent_api_take_over_agent.agent_id);

@@ -61,6 +61,17 @@ export const ARTIFACTS = {
       idempotency_key: ownWords("{name}-1", "from_agent"),
     },
   },
+  "artifacts.inbox_views": {
+    size: "grows",
+    ends: { by: "removal", of: ["agent_id"], isNothing: "what its inbox has shown" },
+    lives: "longer than any grant: 400 days",
+    row: { agent_id: "{other}", seen: "7:7:" },
+    names: { agent_id: NAME },
+    nameless: {
+      to_tag: "names a group of agents; the operator chose the word",
+      seen: "transactions",
+    },
+  },
   "artifacts.orphans": {
     size: "grows",
     ends: {
