@@ -3393,11 +3393,15 @@ create table artifacts.grants (
   expires_at timestamptz not null,
   revoked_at timestamptz,
   transaction_id xid8 not null default agents.present_transaction(),
+  standing_id text collate "C",
   live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
 
   constraint a_grant_is_to_an_agent_or_to_a_tag check (to_agent is null or to_tag is null),
   constraint grant_id_is_well_formed check (
     length(grant_id) = 38 and grant_id ~ '^grant_[0-9a-f]*$'
+  ),
+  constraint standing_id_is_well_formed check (
+    length(standing_id) = 41 and standing_id ~ '^standing_[0-9a-f]*$'
   ),
   constraint token_hash_is_a_sha256 check (length(token_hash) = 64 and token_hash ~ '^[0-9a-f]*$'),
   constraint token_hash_is_unique unique (token_hash)
@@ -3412,6 +3416,8 @@ comment on column artifacts.grants.to_tag is
   'Every agent that has this tag at the moment of its request has access.';
 comment on column artifacts.grants.grantee is 'The agent or the tag, for the indexes.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
+comment on column artifacts.grants.standing_id is
+  'The standing grant that made the grant, which may have been deleted since; null: none.';
 comment on column artifacts.grants.live_until is
   'When the grant expires or was revoked. Rows of ended grants stay for 30 days; an index on this '
   'column skips them.';
@@ -6350,7 +6356,10 @@ begin atomic
     'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
     'max_downloads', d.max_downloads,
     'downloads', d.downloads
-  ) || artifacts.tag_of_grant(describe_grant.given) || w.work
+  ) || artifacts.tag_of_grant(describe_grant.given) || case
+    when (describe_grant.given).standing_id is null then jsonb '{}'
+    else jsonb_build_object('standing_id', (describe_grant.given).standing_id)
+  end || w.work
   from (
     select i.key, i.state, i.expires_at
     from artifacts.artifacts i
@@ -7447,6 +7456,676 @@ comment on function artifacts.erase_tasks(text, text, integer) is
   'Erases up to max_entries rows of each kind that name an agent in tasks, and what it said about '
   'grants; returns the largest number of one kind.';
 
+-- schemas/artifacts/standing/standing_grants.sql
+
+-- Standing grants: an owner's promise to grant what it will commit under a name or a prefix. Each
+-- commit makes ordinary grants of it, so that nothing else has to know standing grants.
+
+create table artifacts.standing_grants (
+  standing_id text collate "C" primary key,
+  from_agent agents.agent_id not null,
+  covered_name text collate "C" not null,
+  is_prefix boolean not null,
+  to_agent agents.agent_id,
+  to_tag agents.tag,
+  grantee text collate "C" not null generated always as (coalesce(to_agent, '#' || to_tag)) stored,
+  grant_days integer,
+  note text,
+  is_shared boolean not null default false,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null,
+  ended_at timestamptz,
+  transaction_id xid8 not null default agents.present_transaction(),
+  live_until timestamptz not null generated always as (least(expires_at, ended_at)) stored,
+
+  constraint standing_id_is_well_formed check (
+    length(standing_id) = 41 and standing_id ~ '^standing_[0-9a-f]*$'
+  ),
+  constraint name_has_at_most_1024_bytes check (octet_length(covered_name) <= 1024),
+  constraint a_name_is_not_empty check (is_prefix or covered_name <> ''),
+  constraint a_standing_grant_is_to_an_agent_or_to_a_tag check (
+    (to_agent is null) <> (to_tag is null)
+  ),
+  constraint grant_days_is_positive check (grant_days > 0),
+  constraint note_is_1_to_2000_characters check (length(note) between 1 and 2000),
+  constraint only_a_tag_shares check (to_tag is not null or not is_shared)
+);
+comment on table artifacts.standing_grants is
+  'One row per standing grant. While it is live, every commit of from_agent under the name grants '
+  'the artifact.';
+comment on column artifacts.standing_grants.covered_name is
+  'A file''s whole name (`key`) or, with is_prefix, the beginning of names; empty: every name.';
+comment on column artifacts.standing_grants.standing_id is 'Random, and no secret.';
+comment on column artifacts.standing_grants.is_prefix is
+  'Whether covered_name is only the beginning of the files'' names.';
+comment on column artifacts.standing_grants.to_tag is
+  'Its grants are to every agent that has this tag.';
+comment on column artifacts.standing_grants.ended_at is
+  'When its owner ended it, or an agent was removed; null: neither.';
+comment on column artifacts.standing_grants.grantee is 'As in artifacts.grants, for the indexes.';
+comment on column artifacts.standing_grants.grant_days is
+  'How long each grant lasts, from its commit on; null: until the standing grant expires.';
+comment on column artifacts.standing_grants.note is
+  'The owner''s words, for whoever gets its grants: as in artifacts.hand_overs.';
+comment on column artifacts.standing_grants.is_shared is 'As in artifacts.hand_overs.';
+comment on column artifacts.standing_grants.transaction_id is
+  'The transaction that made the row: see artifacts.grants.transaction_id.';
+comment on column artifacts.standing_grants.live_until is
+  'When the standing grant expires or was ended. The row stays for 30 days, and as long as a grant '
+  'of it is live.';
+
+-- Each beginning of a name is looked up by itself, so a commit reads only what matches.
+create index standing_grants_by_name on artifacts.standing_grants (from_agent, covered_name, live_until);
+-- The order of /standing/list.
+create index standing_grants_by_granter
+  on artifacts.standing_grants (from_agent, live_until, standing_id);
+create index standing_grants_by_grantee
+  on artifacts.standing_grants (grantee, live_until, standing_id);
+create index standing_grants_by_end on artifacts.standing_grants (live_until, standing_id);
+create index grants_by_standing on artifacts.grants (standing_id, live_until, grant_id)
+  where standing_id is not null;
+
+create function artifacts.standing_lock(agent_id text) returns bigint
+language sql
+immutable
+return hashtextextended('standing grants of ' || agent_id, 0);
+comment on function artifacts.standing_lock(text) is
+  'The advisory lock of an agent''s standing grants: its commits take it in shared mode, '
+  '/standing/create and /standing/end exclusively. It comes before all row locks.';
+
+create function artifacts.standing_json(standing artifacts.standing_grants) returns jsonb
+language sql
+stable
+return jsonb_build_object(
+  'standing_id', standing.standing_id,
+  'key', case when not standing.is_prefix then standing.covered_name end,
+  'prefix', case when standing.is_prefix then standing.covered_name end,
+  'to_agent', standing.to_agent,
+  'grant_days', standing.grant_days,
+  'note', standing.note,
+  'deliver', artifacts.delivery(standing.is_shared),
+  'created_at', agents.iso_timestamp(standing.created_at),
+  'expires_at', agents.iso_timestamp(standing.expires_at)
+) || case
+  when standing.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', standing.to_tag)
+end;
+comment on function artifacts.standing_json(artifacts.standing_grants) is
+  'A standing grant, as its owner sees it.';
+
+create function artifacts.end_standing(ids text[], caller jsonb, caller_agent text) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  ended artifacts.standing_grants;
+  ended_count integer := 0;
+begin
+  -- In the order in which commits lock them.
+  perform
+  from artifacts.standing_grants s
+  where s.standing_id = any (end_standing.ids)
+  order by s.standing_id
+  for update;
+  for ended in
+    update artifacts.standing_grants s
+    set ended_at = clock_timestamp()
+    where s.standing_id = any (end_standing.ids) and s.live_until > clock_timestamp()
+    returning s.*
+  loop
+    ended_count := ended_count + 1;
+    perform agents.record_event(
+      end_standing.caller, end_standing.caller_agent, 'standing.ended', ended.to_agent, ended.standing_id,
+      jsonb_strip_nulls(jsonb_build_object('to_tag', ended.to_tag)),
+      ended.from_agent
+    );
+  end loop;
+  return ended_count;
+end
+$$;
+comment on function artifacts.end_standing(text[], jsonb, text) is
+  'Ends these standing grants, and not the grants that they made; returns how many were live.';
+
+create function artifacts.end_standing_of(
+  agent_id text,
+  max_entries integer,
+  only_given boolean default false,
+  before_transaction xid8 default null
+) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  instant timestamptz := clock_timestamp();
+begin
+  return artifacts.end_standing(
+    array(
+      (
+        select s.standing_id
+        from artifacts.standing_grants s
+        where s.from_agent = end_standing_of.agent_id
+          and s.live_until > instant
+          and (before_transaction is null or s.transaction_id < before_transaction)
+        order by s.from_agent, s.live_until
+        limit end_standing_of.max_entries
+      )
+      union
+      (
+        select s.standing_id
+        from artifacts.standing_grants s
+        where not only_given and s.grantee = end_standing_of.agent_id and s.live_until > instant
+        order by s.grantee, s.live_until
+        limit end_standing_of.max_entries
+      )
+      limit end_standing_of.max_entries
+    ),
+    '{"kind": "operator"}',
+    null
+  );
+end
+$$;
+comment on function artifacts.end_standing_of(text, integer, boolean, xid8) is
+  'Ends up to max_entries standing grants from and to an agent, or only those that it gave, in '
+  'transactions before the given one if there is one; returns how many.';
+
+-- schemas/artifacts/standing/promised_grants.sql
+
+-- What a commit does for standing grants: it makes the grants that they promise.
+
+create function artifacts.grant_for_standing(
+  caller jsonb,
+  caller_agent text,
+  standing artifacts.standing_grants,
+  artifact artifacts.artifacts
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  given artifacts.grants;
+begin
+  insert into artifacts.grants (
+    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at, standing_id
+  )
+  values (
+    'grant_' || replace(gen_random_uuid()::text, '-', ''),
+    artifact.artifact_id,
+    artifact.agent_id,
+    standing.to_agent,
+    standing.to_tag,
+    -- Nobody has the token.
+    encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex'),
+    coalesce(
+      clock_timestamp() + make_interval(hours => 24 * standing.grant_days), standing.expires_at
+    ),
+    standing.standing_id
+  )
+  returning * into given;
+  if standing.note is not null or standing.is_shared then
+    insert into artifacts.hand_overs (grant_id, from_agent, note, is_shared)
+    values (given.grant_id, given.from_agent, standing.note, standing.is_shared);
+  end if;
+  perform artifacts.forget_surplus_grants(given.from_agent, 10000);
+  perform agents.record_event(
+    caller, caller_agent, 'grant.created', given.to_agent, given.grant_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', given.artifact_id,
+      'key', artifact.key,
+      'expires_at', agents.iso_timestamp(given.expires_at),
+      'to_tag', given.to_tag,
+      'standing_id', given.standing_id
+    )),
+    given.from_agent
+  );
+end
+$$;
+comment on function artifacts.grant_for_standing(
+  jsonb, text, artifacts.standing_grants, artifacts.artifacts
+) is
+  'Makes the grant of a standing grant for an artifact that the transaction has locked.';
+
+create function artifacts.lock_standing_of(agent_id text, key text) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  instant timestamptz;
+begin
+  perform pg_advisory_xact_lock_shared(artifacts.standing_lock(lock_standing_of.agent_id));
+  instant := clock_timestamp();
+  -- Most agents have no standing grants, and pay for one index lookup.
+  if not exists (
+    select
+    from artifacts.standing_grants s
+    where (s.from_agent, s.live_until) > (lock_standing_of.agent_id, instant)
+      and (s.from_agent, s.live_until) <= (lock_standing_of.agent_id, timestamptz 'infinity')
+    order by s.from_agent, s.live_until
+    limit 1
+  ) then
+    return '{}';
+  end if;
+  return array(
+    select s.standing_id
+    from artifacts.standing_grants s
+    where s.standing_id = any (array(
+        select i.standing_id
+        from generate_series(0, char_length(lock_standing_of.key)) as length
+        cross join lateral (
+          select n.standing_id
+          from artifacts.standing_grants n
+          where n.from_agent = lock_standing_of.agent_id
+            and n.covered_name = left(lock_standing_of.key, length)
+            and n.live_until > instant
+            and (n.is_prefix or n.covered_name = lock_standing_of.key)
+          order by n.from_agent, n.covered_name, n.live_until
+          limit 1000
+        ) i
+      ))
+      and s.live_until > instant
+    order by s.standing_id
+    -- The end of an agent ends standing grants to it. It waits here, and then finds the grants.
+    for share
+  );
+end
+$$;
+comment on function artifacts.lock_standing_of(text, text) is
+  'The ids of the live standing grants of an agent that promise what it commits under a name. Until '
+  'the end of the transaction, it makes no others, and these do not end. Call it before any row is '
+  'locked.';
+
+create function artifacts.grant_committed(
+  caller jsonb,
+  caller_agent text,
+  committed artifacts.artifacts,
+  promised_ids text[]
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  standing artifacts.standing_grants;
+begin
+  -- Most commits were promised to nobody.
+  if grant_committed.promised_ids = '{}' then
+    return;
+  end if;
+  for standing in
+    select s.*
+    from artifacts.standing_grants s
+    where s.standing_id = any (grant_committed.promised_ids)
+    order by s.standing_id
+  loop
+    perform artifacts.grant_for_standing(caller, caller_agent, standing, committed);
+  end loop;
+end
+$$;
+comment on function artifacts.grant_committed(jsonb, text, artifacts.artifacts, text[]) is
+  'Makes the grants of a committed artifact; promised_ids is what lock_standing_of returned.';
+
+-- schemas/artifacts/standing/forgotten.sql
+
+-- Which standing grants are deleted, and when.
+
+create function artifacts.forget_standing(ended_before timestamptz, max_entries integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  delete from artifacts.standing_grants s
+  where s.standing_id = any (array(
+    select m.standing_id
+    from artifacts.standing_grants m
+    where m.live_until < forget_standing.ended_before
+      -- Its owner may still want to end its grants.
+      and not exists (
+        select from artifacts.grants g
+        where g.standing_id = m.standing_id and g.live_until > now()
+      )
+    order by m.live_until
+    limit forget_standing.max_entries
+    for update skip locked
+  ));
+end
+$$;
+comment on function artifacts.forget_standing(timestamptz, integer) is
+  'Deletes up to max_entries standing grants that ended before a time and have no live grant.';
+
+create function artifacts.erase_standing(name text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  erased integer;
+begin
+  delete from artifacts.standing_grants s
+  where s.standing_id = any (array(
+    (
+      select i.standing_id from artifacts.standing_grants i
+      where i.from_agent = erase_standing.name
+      order by i.from_agent, i.live_until
+      limit erase_standing.max_entries
+    )
+    union
+    (
+      select i.standing_id from artifacts.standing_grants i
+      where i.grantee = erase_standing.name
+      order by i.grantee, i.live_until
+      limit erase_standing.max_entries
+    )
+  ));
+  get diagnostics erased = row_count;
+  return erased;
+end
+$$;
+comment on function artifacts.erase_standing(text, integer) is
+  'Erases up to max_entries standing grants from an agent, and as many to it; returns how many. '
+  'Their grants are erased like all others.';
+
+-- schemas/artifacts/standing/standing_operations.sql
+
+-- What owners do with standing grants.
+
+create function public.agent_api_create_standing_grant(
+  caller jsonb,
+  standing_id text,
+  agent_id text,
+  name text,
+  is_prefix boolean,
+  to_agent text,
+  to_tag text,
+  expires_at timestamptz,
+  grant_days integer,
+  existing boolean,
+  note text default null,
+  is_shared boolean default false,
+  max_standing integer default 1000,
+  max_existing integer default 1000,
+  max_live_grants integer default 1000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  owner text;
+  instant timestamptz;
+  last_key text collate "C";
+  existing_ids text[] := '{}';
+  artifact artifacts.artifacts;
+  standing artifacts.standing_grants;
+  granted integer := 0;
+begin
+  caller_agent := agents.admit(agent_api_create_standing_grant.caller);
+  owner := agents.require_self(caller_agent, agent_api_create_standing_grant.agent_id);
+  perform agents.claim_for_operator(caller_agent, owner);
+  -- A commit is either before this, and among the existing artifacts, or sees the new row.
+  perform pg_advisory_xact_lock(artifacts.standing_lock(owner));
+  instant := clock_timestamp();
+  if agent_api_create_standing_grant.expires_at <= instant then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+  if (
+    select count(*)
+    from artifacts.standing_grants s
+    where (s.from_agent, s.live_until) > (owner, instant)
+      and (s.from_agent, s.live_until) <= (owner, timestamptz 'infinity')
+  ) >= agent_api_create_standing_grant.max_standing then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object(
+        'limit', 'standing_grants', 'maximum', agent_api_create_standing_grant.max_standing
+      );
+  end if;
+
+  if agent_api_create_standing_grant.existing then
+    last_key := agent_api_create_standing_grant.name || case
+      when agent_api_create_standing_grant.is_prefix then repeat(U&'\+10FFFF', 256) else ''
+    end;
+    existing_ids := array(
+      select a.artifact_id
+      from artifacts.artifacts a
+      where a.agent_id = owner
+        and a.state = 'committed'
+        and a.ended_at is null
+        and a.key >= agent_api_create_standing_grant.name
+        and a.key <= last_key
+        and a.expires_at > instant
+      order by a.agent_id, a.key
+      limit agent_api_create_standing_grant.max_existing + 1
+    );
+    if cardinality(existing_ids) > agent_api_create_standing_grant.max_existing then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object(
+          'limit', 'existing_artifacts', 'maximum', agent_api_create_standing_grant.max_existing
+        );
+    end if;
+    perform
+    from artifacts.artifacts a
+    where a.artifact_id = any (existing_ids)
+    order by a.artifact_id
+    for update;
+    -- The counts are exact, because the artifacts are locked.
+    if exists (
+      select
+      from unnest(existing_ids) as e (artifact_id)
+      where (
+        select count(*) from artifacts.live_grants(e.artifact_id, instant)
+      ) >= agent_api_create_standing_grant.max_live_grants
+    ) then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object(
+          'limit', 'live_grants', 'maximum', agent_api_create_standing_grant.max_live_grants
+        );
+    end if;
+  end if;
+
+  insert into artifacts.standing_grants (
+    standing_id, from_agent, covered_name, is_prefix, to_agent, to_tag, grant_days, note, is_shared,
+    expires_at
+  )
+  values (
+    agent_api_create_standing_grant.standing_id,
+    owner,
+    agent_api_create_standing_grant.name,
+    agent_api_create_standing_grant.is_prefix,
+    agent_api_create_standing_grant.to_agent,
+    agent_api_create_standing_grant.to_tag,
+    agent_api_create_standing_grant.grant_days,
+    agent_api_create_standing_grant.note,
+    agent_api_create_standing_grant.is_shared,
+    agent_api_create_standing_grant.expires_at
+  )
+  returning * into standing;
+  perform agents.record_event(
+    agent_api_create_standing_grant.caller, caller_agent, 'standing.created', standing.to_agent,
+    standing.standing_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'to_tag', standing.to_tag, 'expires_at', agents.iso_timestamp(standing.expires_at)
+    )),
+    owner
+  );
+  for artifact in
+    select a.*
+    from artifacts.artifacts a
+    -- Deleted or ended while this waited for its lock.
+    where a.artifact_id = any (existing_ids) and a.state = 'committed' and a.ended_at is null
+    order by a.artifact_id
+  loop
+    granted := granted + 1;
+    perform artifacts.grant_for_standing(
+      agent_api_create_standing_grant.caller, caller_agent, standing, artifact
+    );
+  end loop;
+  return artifacts.standing_json(standing) || jsonb_build_object('granted', granted);
+end
+$$;
+comment on function public.agent_api_create_standing_grant(
+  jsonb, text, text, text, boolean, text, text, timestamptz, integer, boolean, text, boolean, integer,
+  integer, integer
+) is
+  'Makes a standing grant of a name or a prefix to an agent or a tag, and with existing the grants '
+  'of what is committed there now: the standing grant, and how many it granted. note and is_shared '
+  'are those of each grant. Raises forbidden, invalid_request, limit_exceeded.';
+
+create function public.agent_api_list_standing_grants(
+  caller jsonb,
+  agent_id text,
+  max_entries integer,
+  cursor text default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(
+    agent_api_list_standing_grants.caller, agent_api_list_standing_grants.agent_id
+  );
+  answer json;
+begin
+  with walked as (
+    select s.standing, row_number() over (
+      order by (s.standing).live_until, (s.standing).standing_id
+    ) as number
+    from artifacts.read_position(agent_api_list_standing_grants.cursor) p
+    cross join lateral (
+      select i as standing
+      from artifacts.standing_grants i
+      where i.from_agent = subject
+        and (i.live_until, i.standing_id) > (p.after_live_until, p.after_grant_id)
+      order by i.from_agent, i.live_until, i.standing_id
+      -- One more than asked for tells whether there is a next page.
+      limit agent_api_list_standing_grants.max_entries + 1
+    ) s
+  ), page as (
+    select w.* from walked w where w.number <= agent_api_list_standing_grants.max_entries
+  )
+  select json_build_object(
+    'standing_grants', (
+      select coalesce(json_agg(artifacts.standing_json(p.standing) order by p.number), '[]')
+      from page p
+    ),
+    'next_cursor', case
+      when (select count(*) from walked) > agent_api_list_standing_grants.max_entries then (
+        select (extract(epoch from (p.standing).live_until) * 1000000)::bigint
+          || '.' || (p.standing).standing_id
+        from page p
+        order by p.number desc
+        limit 1
+      )
+    end
+  ) into answer;
+  return answer;
+end
+$$;
+comment on function public.agent_api_list_standing_grants(jsonb, text, integer, text) is
+  'The live standing grants of an agent, those that end first. Raises forbidden, invalid_request.';
+
+create function public.agent_api_end_standing_grant(
+  caller jsonb,
+  standing_id text,
+  end_grants boolean default true,
+  max_entries integer default 500
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  owner text;
+  was_live boolean;
+  instant timestamptz;
+  live_ids text[] := '{}';
+  revoked record;
+  revoked_count integer := 0;
+begin
+  caller_agent := agents.admit(agent_api_end_standing_grant.caller);
+  select s.from_agent into owner
+  from artifacts.standing_grants s
+  where s.standing_id = agent_api_end_standing_grant.standing_id
+    and (caller_agent is null or s.from_agent = caller_agent);
+  if not found then
+    raise sqlstate 'PT404' using
+      message = 'grant_not_found',
+      hint = 'There is no such standing grant, or it is not yours.';
+  end if;
+  -- Commits that run now are finished first; later ones make no grant of it.
+  perform pg_advisory_xact_lock(artifacts.standing_lock(owner));
+  was_live := artifacts.end_standing(
+    array[agent_api_end_standing_grant.standing_id], agent_api_end_standing_grant.caller, caller_agent
+  ) > 0;
+
+  if agent_api_end_standing_grant.end_grants then
+    instant := clock_timestamp();
+    live_ids := array(
+      select g.grant_id
+      from artifacts.grants g
+      where g.standing_id = agent_api_end_standing_grant.standing_id and g.live_until > instant
+      order by g.standing_id, g.live_until
+      limit agent_api_end_standing_grant.max_entries
+    );
+    -- Lock artifacts first, as in every function that ends several grants.
+    perform
+    from artifacts.artifacts a
+    where a.artifact_id in (
+      select g.artifact_id from artifacts.grants g where g.grant_id = any (live_ids)
+    )
+    order by a.artifact_id
+    for update;
+    for revoked in
+      update artifacts.grants g
+      set revoked_at = clock_timestamp()
+      from artifacts.artifacts a
+      where g.grant_id = any (live_ids)
+        and g.live_until > clock_timestamp()
+        and a.artifact_id = g.artifact_id
+      returning g.grant_id, g.artifact_id, g.from_agent, g.to_agent, g.to_tag, a.key
+    loop
+      revoked_count := revoked_count + 1;
+      perform agents.record_event(
+        agent_api_end_standing_grant.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+        jsonb_strip_nulls(jsonb_build_object(
+          'artifact_id', revoked.artifact_id, 'key', revoked.key, 'to_tag', revoked.to_tag
+        )),
+        revoked.from_agent
+      );
+    end loop;
+  end if;
+  return json_build_object(
+    'standing_id', agent_api_end_standing_grant.standing_id,
+    'ended', was_live,
+    'revoked', revoked_count,
+    'remaining', cardinality(live_ids) >= agent_api_end_standing_grant.max_entries
+  );
+end
+$$;
+comment on function public.agent_api_end_standing_grant(jsonb, text, boolean, integer) is
+  'Ends a standing grant and, with end_grants, up to max_entries live grants that it made: '
+  '{standing_id, ended: whether it was live, revoked, remaining}. While remaining is true, call it '
+  'again. Idempotent. Raises grant_not_found.';
+
 -- schemas/artifacts/versions/versions.sql
 
 -- Versions: the committed artifacts of one name, numbered from 1 in the order of their commits. A
@@ -7581,21 +8260,24 @@ set search_path = ''
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
+declare
+  instant timestamptz := clock_timestamp();
 begin
-  return exists (
-    select
-    from artifacts.live_grants(is_taken.artifact_id, now()) g
+  -- Not `exists`: see artifacts.is_granted. A grant that has ended has ended its task.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_taken.artifact_id, instant) g
     cross join lateral (
-      select t.state, t.ready_at
+      select
       from artifacts.tasks t
-      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > now()
+      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > instant
       limit 1
     ) t
   );
 end
 $$;
 comment on function artifacts.is_taken(text) is
-  'Whether somebody is working on an artifact now, so that keep_versions must not end it.';
+  'Whether somebody has taken a task of an artifact, so that keep_versions must not end it.';
 
 create function artifacts.end_surplus_versions(
   caller jsonb,
@@ -8166,6 +8848,7 @@ declare
   artifact artifacts.artifacts;
   decided_attempt integer;
   superseded_id text;
+  promised_ids text[];
 begin
   caller_agent := agents.admit(agent_api_finish_commit.caller);
   select a.* into artifact
@@ -8177,6 +8860,7 @@ begin
   perform pg_advisory_xact_lock(
     hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
   );
+  promised_ids := artifacts.lock_standing_of(artifact.agent_id, artifact.key);
 
   select a.* into artifact
   from artifacts.artifacts a
@@ -8253,6 +8937,7 @@ begin
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
   end if;
+  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact, promised_ids);
   if artifact.keep_versions is not null then
     perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
   end if;
@@ -8642,6 +9327,7 @@ begin
     limit agent_api_forget_ended.max_entries
     for update skip locked
   ));
+  perform artifacts.forget_standing(oldest, agent_api_forget_ended.max_entries);
   perform artifacts.keep_spent_versions(forgotten_ids);
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
@@ -13861,7 +14547,7 @@ create function agents.is_shown(event agents.events, agent_id text) returns bool
 language sql
 stable
 return agent_id is null
-  or event.action not in ('grant.created', 'grant.revoked')
+  or event.action not in ('grant.created', 'grant.revoked', 'standing.created', 'standing.ended')
   or event.subject_agent_id is distinct from agent_id
   or event.other_agent_id is null
   or not artifacts.is_blocked(agent_id, event.other_agent_id);
@@ -13924,7 +14610,15 @@ begin
         'to_agent', event.subject_agent_id,
         'to_tag', event.details -> 'to_tag',
         'expires_at', event.details -> 'expires_at',
-        'max_downloads', event.details -> 'max_downloads'
+        'max_downloads', event.details -> 'max_downloads',
+        'standing_id', event.details -> 'standing_id'
+      )
+      when 'standing' then jsonb_build_object(
+        'standing_id', event.object_id,
+        'from_agent', event.other_agent_id,
+        'to_agent', event.subject_agent_id,
+        'to_tag', event.details -> 'to_tag',
+        'expires_at', event.details -> 'expires_at'
       )
       when 'task' then jsonb_build_object(
         'grant_id', event.object_id,
@@ -15403,6 +16097,7 @@ declare
   revoked_grants integer;
   deleted_artifacts integer;
   released_tasks integer;
+  ended_standing integer;
 begin
   perform agents.end_access(agent_api_remove_agent.agent_id);
   perform mesh.enter_policy(agents.tags_of(agent_api_remove_agent.agent_id));
@@ -15415,6 +16110,9 @@ begin
   peer_removed := (public.agent_api_remove_peer(operator, agent_api_remove_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
+  ended_standing := artifacts.end_standing_of(
+    agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries
+  );
   revoked_grants := agents.end_grants(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
     agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
@@ -15426,7 +16124,7 @@ begin
   delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;
   delete from agents.changed_things t where t.actor = agent_api_remove_agent.agent_id;
 
-  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
+  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts + ended_standing > 0 then
     perform agents.record_event(
       operator, null, 'agent.removed', agent_api_remove_agent.agent_id, null,
       jsonb_build_object('keep_artifacts', agent_api_remove_agent.keep_artifacts)
@@ -15438,7 +16136,9 @@ begin
     'peer', peer_removed,
     'grants', revoked_grants,
     'artifacts', deleted_artifacts,
-    'remaining', greatest(revoked_grants, deleted_artifacts, released_tasks) >= agent_api_remove_agent.max_entries
+    'remaining',
+    greatest(revoked_grants, deleted_artifacts, released_tasks, ended_standing)
+      >= agent_api_remove_agent.max_entries
   );
 end
 $$;
@@ -16119,6 +16819,12 @@ as $$
       from artifacts.grants g
       where g.grantee > greatest(next_name.after, '/' collate "C")
     ),
+    (select min(s.from_agent) from artifacts.standing_grants s where s.from_agent > next_name.after),
+    (
+      select min(s.grantee)
+      from artifacts.standing_grants s
+      where s.grantee > greatest(next_name.after, '/' collate "C")
+    ),
     (select min(t.agent_id) from agents.agent_tags t where t.agent_id > next_name.after),
     -- Every agent that ever had a peer or a rule.
     (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
@@ -16147,6 +16853,24 @@ begin atomic
       select from artifacts.grants g
       where g.grantee = holds_something.agent_id and g.live_until > now()
     )
+    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists` reads
+    -- all of them for another.
+    or coalesce(
+      (
+        select max(s.live_until)
+        from artifacts.standing_grants s
+        where s.from_agent = holds_something.agent_id
+      ) > now(),
+      false
+    )
+    or coalesce(
+      (
+        select max(s.live_until)
+        from artifacts.standing_grants s
+        where s.grantee = holds_something.agent_id
+      ) > now(),
+      false
+    )
     or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
     or exists (select from mesh.rules r where r.from_agent = holds_something.agent_id)
@@ -16155,7 +16879,8 @@ begin atomic
     or exists (select from mesh.policy_lines l where l.to_name = holds_something.agent_id);
 end;
 comment on function agents.holds_something(text) is
-  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or '
+  'Whether an agent has a live key, an artifact, a live grant to it, a live standing grant from or '
+  'to it, a tag, a peer, or a rule or '
   'request that names it, or the policy names it. An agent without any of these is only '
   'remembered.';
 
@@ -16692,7 +17417,8 @@ comment on function public.agent_api_list_all_grants(integer, text, text, text, 
   'The live grants from an agent, of an artifact, to an agent (with by_tags: or to a tag that it '
   'has now), to a tag, or all, those that end first: {found: [{grant_id, artifact_id, key, '
   'from_agent, to_agent | null, to_tag, granted_at, expires_at, max_downloads | null, '
-  'downloads, and what artifacts.work_of returns}], next: where the next page begins | null}. Only a grant to a tag has to_tag.';
+  'downloads, standing_id, and what artifacts.work_of returns}], next: where the next page begins | '
+  'null}. Only a grant to a tag has to_tag, and only one that a standing grant made has standing_id.';
 
 -- schemas/operator/erasures/erased_events.sql
 
@@ -17060,6 +17786,16 @@ as $$
       + (
         select count(*)
         from (
+          (select from artifacts.standing_grants s where s.from_agent = name
+            order by s.from_agent, s.live_until limit 10000)
+          union all
+          (select from artifacts.standing_grants s where s.grantee = name
+            order by s.grantee, s.live_until limit 10000)
+        ) s
+      )
+      + (
+        select count(*)
+        from (
           select from artifacts.spent_versions s
           where s.agent_id = name order by s.agent_id, s.key_hash limit 10000
         ) s
@@ -17241,6 +17977,7 @@ begin
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   most := greatest(most, artifacts.erase_tasks(name, pseudonym, max_entries));
+  most := greatest(most, artifacts.erase_standing(name, max_entries));
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
@@ -17474,6 +18211,16 @@ begin
       where g.grantee = leads_until.agent_id
     ),
     (
+      select max(s.live_until)
+      from artifacts.standing_grants s
+      where s.from_agent = leads_until.agent_id
+    ),
+    (
+      select max(s.live_until)
+      from artifacts.standing_grants s
+      where s.grantee = leads_until.agent_id
+    ),
+    (
       select max(a.expires_at)
       from artifacts.artifacts a
       where a.agent_id = leads_until.agent_id and a.state <> 'deleted' and a.ended_at is null
@@ -17635,6 +18382,7 @@ declare
   deleted_artifacts integer;
   counted integer;
   released_tasks integer;
+  ended_standing integer;
   is_done boolean;
 begin
   perform agents.end_access(agent_api_take_over_agent.agent_id);
@@ -17661,6 +18409,9 @@ begin
   peer_removed := (public.agent_api_remove_peer(operator, agent_api_take_over_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
+  ended_standing := artifacts.end_standing_of(
+    agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries
+  );
   revoked_grants := agents.end_grants(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
     agent_api_take_over_agent.agent_id, false, agent_api_take_over_agent.max_entries
@@ -17672,7 +18423,8 @@ begin
   released_tasks := artifacts.release_tasks(
     agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries
   );
-  is_done := greatest(revoked_grants, deleted_artifacts, counted, released_tasks) < agent_api_take_over_agent.max_entries;
+  is_done := greatest(revoked_grants, deleted_artifacts, counted, released_tasks, ended_standing)
+    < agent_api_take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(agent_api_take_over_agent.agent_id);
     perform artifacts.begin_versions_anew(agent_api_take_over_agent.agent_id);
@@ -20496,9 +21248,12 @@ begin
     -- Only the grants are left of it. The peer, the rules and the tags are another enrolment's.
     if taken_in is not null then
       perform artifacts.lock_sweep();
-      ended_grants := agents.end_grants_given(
-        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, taken_in
+      ended_grants := artifacts.end_standing_of(
+        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, true, taken_in
       );
+      ended_grants := greatest(ended_grants, agents.end_grants_given(
+        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, taken_in
+      ));
       delete from agents.former_holders f
       where f.agent_id = agent_api_end_enrolled_agent.agent_id
         and f.enrolment_id = agent_api_end_enrolled_agent.enrolment_id
@@ -20513,9 +21268,12 @@ begin
   perform agents.end_enrolled_tags(agent_api_end_enrolled_agent.caller, agent_api_end_enrolled_agent.agent_id);
   if agent_api_end_enrolled_agent.undo_grants then
     perform artifacts.lock_sweep();
-    ended_grants := agents.end_grants_given(
-      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries
+    ended_grants := artifacts.end_standing_of(
+      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, true
     );
+    ended_grants := greatest(ended_grants, agents.end_grants_given(
+      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries
+    ));
   end if;
   -- The row stays: a later call may still have to end the grants.
   update agents.enrolled_agents a
@@ -20822,6 +21580,7 @@ grant select, insert, update, delete on artifacts.task_queues to service_role;
 grant select, insert, delete on artifacts.hand_overs to service_role;
 grant select, insert, update, delete on artifacts.inbox_views to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
+grant select, insert, update, delete on artifacts.standing_grants to service_role;
 grant select, insert, update, delete on artifacts.spent_versions to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
 grant select, insert, update, delete on artifacts.enrolment_totals to service_role;
@@ -20879,6 +21638,7 @@ alter table artifacts.task_queues enable row level security;
 alter table artifacts.hand_overs enable row level security;
 alter table artifacts.inbox_views enable row level security;
 alter table artifacts.blocked_senders enable row level security;
+alter table artifacts.standing_grants enable row level security;
 alter table artifacts.spent_versions enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.enrolment_totals enable row level security;

@@ -17,6 +17,9 @@ import { openArtifact } from "./artifacts/open.ts";
 import { register } from "./artifacts/register.ts";
 import { revoke } from "./artifacts/revoke.ts";
 import { versions } from "./artifacts/versions.ts";
+import { standingCreate } from "./artifacts/standing/create.ts";
+import { standingEnd } from "./artifacts/standing/end.ts";
+import { standingList } from "./artifacts/standing/list.ts";
 import { sweep } from "./artifacts/sweep.ts";
 import { webhooksDeliver } from "./artifacts/webhooks/deliver.ts";
 import { webhooksPut } from "./artifacts/webhooks/put.ts";
@@ -50,6 +53,9 @@ export const ARTIFACTS_CARDS = {
   "/fetch": fetchGrant,
   "/open": openArtifact,
   "/grants": grants,
+  "/standing/create": standingCreate,
+  "/standing/list": standingList,
+  "/standing/end": standingEnd,
   "/inbox": inbox,
   "/inbox/block": inboxBlock,
   "/inbox/unblock": inboxUnblock,

@@ -117,6 +117,11 @@ export const EPOCH = "0".repeat(12);
  */
 export const LIMITED = 5;
 
+/** A standing grant. The first hundred are of the owner, who has no others. */
+export function standingIdOf(index: number): string {
+  return `standing_${md5(`standing ${index}`)}`;
+}
+
 export function grantTokenOf(index: number): string {
   return `g_${createHash("sha256").update(`live ${index}`).digest("base64url")}`;
 }

@@ -95,6 +95,7 @@ for (const type of ["rule.revoked", "psk.rotated", "sender.blocked", "sender.unb
 /** Events after which nobody has less access, and which change no decision of the operator. */
 const WITHOUT_REPLAY: readonly string[] = [
   ...["agent.enrolled", "enrolment.created", "enrolment.refused", "key.created", "grant.created"],
+  "standing.created",
   ...["artifact.registered", "artifact.committed", "artifact.opened", "artifact.fetched"],
   ...["rule.requested", "peer.appeared", "peer.vanished"],
   // The sweep, /commit and fsck make these again by themselves.

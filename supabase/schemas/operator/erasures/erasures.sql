@@ -87,6 +87,7 @@ begin
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   most := greatest(most, artifacts.erase_tasks(name, pseudonym, max_entries));
+  most := greatest(most, artifacts.erase_standing(name, max_entries));
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a

@@ -146,6 +146,16 @@ as $$
       + (
         select count(*)
         from (
+          (select from artifacts.standing_grants s where s.from_agent = name
+            order by s.from_agent, s.live_until limit 10000)
+          union all
+          (select from artifacts.standing_grants s where s.grantee = name
+            order by s.grantee, s.live_until limit 10000)
+        ) s
+      )
+      + (
+        select count(*)
+        from (
           select from artifacts.spent_versions s
           where s.agent_id = name order by s.agent_id, s.key_hash limit 10000
         ) s
