@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { delimiter, join, resolve } from "node:path";
 import process from "node:process";
@@ -47,18 +47,42 @@ export async function findProgram(name: string): Promise<string> {
   throw new UsageError(`${plain(name)} is not a program that can be started.`);
 }
 
-/** Runs a program, without a shell, until it and its children have ended. */
-export async function runProgram(
+/** The program cannot be started: no task can be blamed for it. */
+export class CannotStart extends Error {
+  override readonly name = "CannotStart";
+
+  constructor(program: string, cause: unknown) {
+    super(`${plain(program)} cannot be started: ${(cause as Error).message}`, { cause });
+  }
+}
+
+type Program = ChildProcessByStdio<null, Readable, Readable>;
+
+/** Gives it a process group of its own: what the program starts ends with it. */
+function start(
   [program, ...args]: readonly [string, ...string[]],
-  { folder, environment, signal, maxSeconds }: RunOptions,
+  { folder, environment }: RunOptions,
+): Program {
+  try {
+    return spawn(program, args, {
+      cwd: folder,
+      env: { ...process.env, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: process.platform !== "win32",
+    });
+  } catch (cause) {
+    // Deno may lack the permission.
+    throw new CannotStart(program, cause);
+  }
+}
+
+/** Runs a program, without a shell, until it has ended. Throws CannotStart. */
+export async function runProgram(
+  words: readonly [string, ...string[]],
+  options: RunOptions,
 ): Promise<Outcome> {
-  // With a process group of its own: what the program starts ends with it.
-  const child = spawn(program, args, {
-    cwd: folder,
-    env: { ...process.env, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: process.platform !== "win32",
-  });
+  const { signal, maxSeconds } = options;
+  const child = start(words, options);
   const lastLine = new LastLine();
   const drained = Promise.all([
     // Standard output has the results of this command.
@@ -66,7 +90,7 @@ export async function runProgram(
     forward(child.stderr, (bytes) => lastLine.add(bytes)),
   ]);
   const ended = new Promise<[code: number | null, by: string | null]>((resolve, reject) => {
-    child.once("error", reject);
+    child.once("error", (cause) => reject(new CannotStart(words[0], cause)));
     child.once("exit", (code, by) => resolve([code, by]));
   });
   let isTooLong = false;
@@ -106,7 +130,7 @@ function reasonOf(
 }
 
 /** Ends a program and what it has started. */
-async function endGroup(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+async function endGroup(child: Program, ended: Promise<unknown>): Promise<void> {
   const kill = (by: NodeJS.Signals) => {
     try {
       if (process.platform === "win32") child.kill(by);

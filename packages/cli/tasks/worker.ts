@@ -3,7 +3,7 @@ import { lookup } from "mrmime";
 import type { Task } from "../../agent-files/tasks/task.ts";
 import { plain } from "../../command/terminal/output.ts";
 import type { Output } from "../../command/terminal/output.ts";
-import { type Outcome, runProgram } from "./program.ts";
+import { CannotStart, type Outcome, runProgram } from "./program.ts";
 import { TaskFolder } from "./task_folder.ts";
 
 /** How many bytes a file's name may have in the service. */
@@ -64,6 +64,10 @@ async function outcomeOf(task: Task, work: Work): Promise<Report> {
     );
     return { state: "done", exit_code: 0, reason: null, reply };
   } catch (error) {
+    if (error instanceof CannotStart) {
+      await task.release();
+      throw error;
+    }
     const reason = error instanceof Error ? error.message : String(error);
     const failed = task.signal.aborted ? null : await task.fail(reason);
     const state = failed?.state === "done" ? "lost" : failed?.state ?? "lost";

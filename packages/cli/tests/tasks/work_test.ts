@@ -149,6 +149,16 @@ Deno.test("agentfiles work of a file whose name is a path → inside the folder,
   assert.deepEqual((await readdir(all.builder.folder)).includes("bad"), false);
 });
 
+Deno.test("agentfiles work with a program that cannot be started → exit code 1, and the task is given back", async () => {
+  await using all = await desks({ plan: "1" });
+  await writeFile(all.builder.path("build"), "#!/no/such/interpreter\n", { mode: 0o755 });
+  const { code, output, errors } = await all.builder.run([...ONCE, "--exec", "./build"]);
+  assert.deepEqual([code, output], [1, ""]);
+  assert.match(errors, /build cannot be started/);
+  const [row] = await all.tasks();
+  assert.deepEqual([row!.state, row!.is_ready], ["waiting", true]);
+});
+
 Deno.test("agentfiles work --from, --prefix → only those tasks", async () => {
   await using all = await desks({ "plans/a": "1", "drawings/b": "2" });
   const args = [...ONCE, "--exec", "true", "--prefix", "plans/", "--from", all.planner.agent.id];
