@@ -29,6 +29,7 @@ export type {
   Rule,
   SentPath,
   ServiceErrorCode,
+  StandingGrant,
   TaskEntry,
   WgQuickConfiguration,
 } from "./contract/types.ts";

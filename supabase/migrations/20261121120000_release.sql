@@ -1994,6 +1994,1075 @@ comment on function public.agent_api_forget_usage(jsonb, integer, integer) is
   'Deletes counts older than the given number of days, at most max_entries rows of each table. '
   'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';
 
+-- schemas/webhooks/webhooks.sql
+
+-- Webhooks: where the operator wants to be told of events. Every event that a webhook matches adds
+-- a row to agents.webhook_deliveries, in the event's own transaction. /webhooks/deliver sends them.
+
+create table agents.webhooks (
+  webhook_id text collate "C" primary key,
+  url text collate "C" not null,
+  label text,
+  agent_id agents.agent_id,
+  tag agents.tag,
+  types text[] collate "C",
+  encrypted_secret text collate "C" not null,
+  previous_encrypted_secret text collate "C",
+  previous_valid_until timestamptz,
+  created_at timestamptz not null default now(),
+  ended_at timestamptz,
+  end_reason text,
+
+  constraint webhook_id_is_well_formed check (webhook_id ~ '^whk_[0-9a-f]{32}$'),
+  constraint url_is_http check (url ~ '^https?://[^[:space:]]+$' and length(url) <= 2048),
+  constraint label_is_short check (length(label) between 1 and 200),
+  constraint agent_or_tag check (num_nonnulls(agent_id, tag) <= 1),
+  constraint types_are_named check (cardinality(types) between 1 and 100),
+  constraint secret_is_encrypted check (encrypted_secret ~ '^v1\.[0-9a-f]{16}\.[A-Za-z0-9+/=]+$'),
+  constraint previous_secret_is_encrypted check (
+    previous_encrypted_secret ~ '^v1\.[0-9a-f]{16}\.[A-Za-z0-9+/=]+$'
+  ),
+  constraint previous_secret_has_an_end check (
+    (previous_encrypted_secret is null) = (previous_valid_until is null)
+  ),
+  constraint ends_have_a_reason check (
+    (ended_at is null) = (end_reason is null)
+  ),
+  constraint end_reason_is_known check (end_reason in ('deleted', 'gone', 'erased'))
+);
+comment on table agents.webhooks is
+  'Where the operator wants to be told of events. An ended one stays until the sweep has deleted '
+  'its deliveries.';
+comment on column agents.webhooks.url is 'May contain a secret, so it is in no log and no event.';
+comment on column agents.webhooks.agent_id is
+  'Only events that concern this agent; null: of every agent, or of those with the tag.';
+comment on column agents.webhooks.tag is
+  'Only events that concern an agent that has this tag when the event is written; null: of every '
+  'agent, or of the one that is named.';
+comment on column agents.webhooks.types is 'Only events of these types; null: of every type.';
+comment on column agents.webhooks.encrypted_secret is
+  'Signs the deliveries. Encrypted with a key of PSK_ENCRYPTION_KEYS, as the PSKs are.';
+comment on column agents.webhooks.previous_encrypted_secret is
+  'The secret before the last rotation. Until previous_valid_until, it also signs.';
+comment on column agents.webhooks.previous_valid_until is
+  'Until when the previous secret signs; null: there is none.';
+comment on column agents.webhooks.ended_at is 'When it ended; null: it has not.';
+comment on column agents.webhooks.end_reason is
+  'deleted: by the operator; gone: the receiver answered 410; erased: it named an erased agent. '
+  'Null: not ended.';
+
+create index webhooks_for_all on agents.webhooks (webhook_id)
+  where ended_at is null and agent_id is null and tag is null;
+create index webhooks_by_agent on agents.webhooks (agent_id) where agent_id is not null;
+create index webhooks_by_tag on agents.webhooks (tag) where tag is not null;
+create index ended_webhooks on agents.webhooks (ended_at) where ended_at is not null;
+create index webhooks_by_age on agents.webhooks (created_at, webhook_id);
+
+-- No foreign keys: each event would lock the rows of its webhooks.
+create table agents.webhook_deliveries (
+  webhook_id text collate "C" not null,
+  event_id bigint not null,
+  message_id text collate "C" not null,
+  next_at timestamptz not null default clock_timestamp(),
+  leased_until timestamptz,
+  attempts integer not null default 0,
+  first_attempt_at timestamptz,
+  last_status integer,
+  last_error text,
+  delivered_at timestamptz,
+  parked_at timestamptz,
+  forget_at timestamptz,
+
+  primary key (webhook_id, event_id),
+  constraint webhook_id_is_well_formed check (webhook_id ~ '^whk_[0-9a-f]{32}$'),
+  constraint message_id_is_well_formed check (message_id ~ '^evt_[0-9]+(-[0-9a-f]{12})?$'),
+  constraint error_is_a_word check (last_error ~ '^[a-z_]{1,40}$'),
+  constraint ends_once check (num_nonnulls(delivered_at, parked_at) <= 1),
+  constraint what_has_ended_is_forgotten check (
+    (num_nonnulls(delivered_at, parked_at) = 1) = (forget_at is not null)
+  )
+);
+comment on table agents.webhook_deliveries is
+  'The outbox of webhooks: one row per event and webhook that it concerns. The sweep deletes rows a '
+  'day after their delivery, and 30 days after they were parked.';
+comment on column agents.webhook_deliveries.message_id is
+  'The header webhook-id: evt_ and the number of the event. After a restore, numbers are given out '
+  'again. So the ids of later events end in the epoch: receivers drop an id that they have seen.';
+comment on column agents.webhook_deliveries.next_at is
+  'When it may be sent. While it is being sent: when the lease ends.';
+comment on column agents.webhook_deliveries.leased_until is
+  'While it is being sent: until when nobody else sends it. Null: it is not being sent.';
+comment on column agents.webhook_deliveries.attempts is
+  'How often it was sent, or leased to be sent, since it began or was requeued.';
+comment on column agents.webhook_deliveries.first_attempt_at is
+  'When the attempts began. It is parked if it fails 24 hours later.';
+comment on column agents.webhook_deliveries.last_status is
+  'The HTTP status of the last attempt; null: there was no answer.';
+comment on column agents.webhook_deliveries.last_error is
+  'Why the last attempt had no answer that counts, as one word; null: it had one.';
+comment on column agents.webhook_deliveries.delivered_at is 'When it arrived; null: it has not.';
+comment on column agents.webhook_deliveries.forget_at is
+  'When the sweep may delete the row; null: it still waits.';
+comment on column agents.webhook_deliveries.parked_at is
+  'When it was given up. The operator can requeue it.';
+
+-- Finds what is due, webhook by webhook, whatever else waits or is parked.
+create index deliveries_by_due_time on agents.webhook_deliveries (webhook_id, next_at)
+  where forget_at is null;
+create index leased_deliveries on agents.webhook_deliveries (webhook_id, leased_until)
+  where leased_until is not null;
+create index parked_deliveries on agents.webhook_deliveries (webhook_id, event_id)
+  where parked_at is not null;
+create index deliveries_by_end on agents.webhook_deliveries (forget_at) where forget_at is not null;
+
+create table agents.webhook_kicks (
+  only_row boolean primary key default true,
+  kicked_at timestamptz not null default '-infinity',
+  url_secret text,
+  key_secret text,
+
+  constraint there_is_only_one_row check (only_row)
+);
+comment on table agents.webhook_kicks is
+  'One row: when somebody was last told that deliveries wait.';
+comment on column agents.webhook_kicks.kicked_at is 'When somebody was last told.';
+comment on column agents.webhook_kicks.key_secret is 'As url_secret, for the secret key.';
+comment on column agents.webhook_kicks.url_secret is
+  'The Vault secrets by which pg_net can call the function; null: the sweep is not scheduled by '
+  'agent_api_schedule_sweep.';
+
+insert into agents.webhook_kicks default values;
+
+create function agents.kick_deliveries() returns void
+language plpgsql
+volatile
+-- service_role may not read the Vault on every project. This takes no argument, and sends a fixed
+-- request to the project's own function.
+security definer
+set search_path = ''
+as $$
+declare
+  kick agents.webhook_kicks;
+begin
+  -- At most once a second, and without waiting for another transaction that does the same: a call
+  -- of /webhooks/deliver goes on looking for a while.
+  update agents.webhook_kicks k
+  set kicked_at = clock_timestamp()
+  where k.ctid = any (array(
+    select c.ctid
+    from agents.webhook_kicks c
+    where c.kicked_at < clock_timestamp() - interval '1 second'
+      and exists (select from agents.webhooks w where w.ended_at is null)
+    for update skip locked
+  ))
+  returning k.* into kick;
+  if not found then
+    return;
+  end if;
+  -- For the local stack.
+  notify agent_webhooks;
+  if kick.url_secret is not null then
+    -- The schemas may be missing. `supabase db lint` checks constant dynamic SQL, so `format` hides
+    -- their names until this runs.
+    execute format(
+      'select %1$I.http_post('
+      || 'url := (select decrypted_secret from %2$I.decrypted_secrets where name = $1) '
+      || '|| ''/functions/v1/agent-artifacts/webhooks/deliver'', '
+      || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', '
+      || '(select decrypted_secret from %2$I.decrypted_secrets where name = $2)), '
+      || 'body := ''{}''::jsonb, timeout_milliseconds := 60000)',
+      'net', 'vault'
+    ) using kick.url_secret, kick.key_secret;
+  end if;
+exception when others then
+  -- An event must not fail because nobody can be told of it. The schedule of the sweep delivers.
+  raise log 'agents.kick_deliveries: %', sqlstate;
+end
+$$;
+comment on function agents.kick_deliveries() is
+  'Tells whoever delivers that deliveries wait: pg_net, if the sweep is scheduled with it, and '
+  'listeners of the channel agent_webhooks. At most once a second.';
+
+-- schemas/webhooks/queueing.sql
+
+-- The outbox is written in the transaction of the event. Without webhooks, an event costs a look at
+-- an empty table.
+
+create function agents.message_id_of(event_id bigint) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return 'evt_' || message_id_of.event_id || coalesce(
+    (select '-' || e.epoch from agents.epochs e where e.first_version_after is not null), ''
+  );
+end
+$$;
+comment on function agents.message_id_of(bigint) is
+  'The webhook-id of an event that is written now. See agents.webhook_deliveries.';
+
+create function agents.queue_deliveries() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+declare
+  concerned constant text[] := array[new.subject_agent_id, new.other_agent_id, new.actor_agent_id];
+  message text;
+begin
+  if not exists (select from agents.webhooks) or new.action = 'webhook.tested' then
+    return null;
+  end if;
+  message := agents.message_id_of(new.event_id);
+  insert into agents.webhook_deliveries (webhook_id, event_id, message_id)
+  select w.webhook_id, new.event_id, message
+  from (
+    select a.webhook_id, a.types
+    from agents.webhooks a
+    where a.ended_at is null and a.agent_id is null and a.tag is null
+    union all
+    select a.webhook_id, a.types
+    from agents.webhooks a
+    where a.agent_id = any (concerned) and a.ended_at is null
+    union all
+    select a.webhook_id, a.types
+    from agents.webhooks a
+    where a.tag = any (array(select t.tag from agents.agent_tags t where t.agent_id = any (concerned)))
+      and a.ended_at is null
+  ) w
+  where w.types is null or new.action = any (w.types);
+  if found then
+    perform agents.kick_deliveries();
+  end if;
+  return null;
+end
+$$;
+comment on function agents.queue_deliveries() is
+  'Adds one delivery for each live webhook that an event concerns. The tags are those of this '
+  'moment.';
+
+create trigger events_reach_webhooks
+  after insert on agents.events
+  for each row execute function agents.queue_deliveries();
+
+-- schemas/webhooks/managing.sql
+
+-- The operator creates, rotates, tests, lists and deletes webhooks. The functions make and encrypt
+-- the secrets, because only they have the encryption keys.
+
+create function agents.webhook_json(webhook agents.webhooks) returns jsonb
+language sql
+stable
+return jsonb_build_object(
+  'webhook_id', webhook.webhook_id,
+  'url', webhook.url,
+  'label', webhook.label,
+  'agent_id', webhook.agent_id,
+  'tag', webhook.tag,
+  'types', webhook.types,
+  'created_at', agents.iso_timestamp(webhook.created_at),
+  'previous_secret_until', case
+    when webhook.previous_valid_until > now() then agents.iso_timestamp(webhook.previous_valid_until)
+  end,
+  'ended_at', agents.iso_timestamp(webhook.ended_at),
+  'end_reason', webhook.end_reason
+);
+comment on function agents.webhook_json(agents.webhooks) is
+  'A webhook as the operator sees it, without its secrets.';
+
+create function agents.live_webhook(webhook_id text) returns agents.webhooks
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  found_webhook agents.webhooks;
+begin
+  select w.* into found_webhook
+  from agents.webhooks w
+  where w.webhook_id = live_webhook.webhook_id and w.ended_at is null
+  for no key update;
+  if not found then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "webhook_id", "message": "No live webhook has this identifier."}]}';
+  end if;
+  return found_webhook;
+end
+$$;
+comment on function agents.live_webhook(text) is
+  'Locks a webhook that has not ended, and returns it. Raises invalid_request.';
+
+create function public.agent_api_create_webhook(caller jsonb, webhook jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  most_webhooks constant integer := 1000;
+  made agents.webhooks;
+begin
+  perform agents.authenticate_operator(agent_api_create_webhook.caller);
+  -- Two calls at once would both count the same webhooks.
+  perform pg_advisory_xact_lock(hashtextextended('webhooks', 0));
+  if (select count(*) from agents.webhooks w where w.ended_at is null) >= most_webhooks then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'webhooks', 'maximum', most_webhooks);
+  end if;
+  insert into agents.webhooks (webhook_id, url, label, agent_id, tag, types, encrypted_secret)
+  select w.webhook_id, w.url, w.label, w.agent_id, w.tag, w.types, w.encrypted_secret
+  from jsonb_to_record(agent_api_create_webhook.webhook) as w (
+    webhook_id text,
+    url text,
+    label text,
+    agent_id text,
+    tag text,
+    types text[],
+    encrypted_secret text
+  )
+  -- A call that got no answer is repeated.
+  on conflict on constraint webhooks_pkey do nothing
+  returning * into made;
+  if not found then
+    select w.* into made
+    from agents.webhooks w
+    where w.webhook_id = agent_api_create_webhook.webhook ->> 'webhook_id';
+    return agents.webhook_json(made);
+  end if;
+  perform agents.record_event(
+    agent_api_create_webhook.caller, null, 'webhook.created', null, made.webhook_id
+  );
+  return agents.webhook_json(made);
+end
+$$;
+comment on function public.agent_api_create_webhook(jsonb, jsonb) is
+  'Creates a webhook with these fields: {webhook_id, url, label, agent_id, tag, types, '
+  'encrypted_secret}. Returns it without the secret. Raises limit_exceeded, and forbidden for an '
+  'agent.';
+
+create function public.agent_api_rotate_webhook(
+  caller jsonb,
+  webhook_id text,
+  encrypted_secret text,
+  overlap_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  rotated agents.webhooks;
+begin
+  perform agents.authenticate_operator(agent_api_rotate_webhook.caller);
+  rotated := agents.live_webhook(agent_api_rotate_webhook.webhook_id);
+  -- A call that got no answer is repeated.
+  if rotated.encrypted_secret = agent_api_rotate_webhook.encrypted_secret then
+    return agents.webhook_json(rotated);
+  end if;
+  update agents.webhooks w
+  set previous_encrypted_secret = case
+      when agent_api_rotate_webhook.overlap_seconds > 0 then w.encrypted_secret
+    end,
+    previous_valid_until = case
+      when agent_api_rotate_webhook.overlap_seconds > 0
+      then now() + make_interval(secs => agent_api_rotate_webhook.overlap_seconds)
+    end,
+    encrypted_secret = agent_api_rotate_webhook.encrypted_secret
+  where w.webhook_id = rotated.webhook_id
+  returning w.* into rotated;
+  perform agents.record_event(
+    agent_api_rotate_webhook.caller, null, 'webhook.rotated', null, rotated.webhook_id
+  );
+  return agents.webhook_json(rotated);
+end
+$$;
+comment on function public.agent_api_rotate_webhook(jsonb, text, text, integer) is
+  'Gives a webhook another secret. For overlap_seconds, deliveries are signed with both; 0: from '
+  'now on with the new one alone. A secret from before the previous rotation ends at once. Returns '
+  'the webhook. Raises invalid_request, and forbidden for an agent.';
+
+create function agents.end_webhook(webhook_id text, reason text) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  update agents.webhooks w
+  set ended_at = clock_timestamp(), end_reason = end_webhook.reason,
+    previous_encrypted_secret = null, previous_valid_until = null
+  where w.webhook_id = end_webhook.webhook_id and w.ended_at is null;
+  if not found then
+    return false;
+  end if;
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'webhook.ended', null, end_webhook.webhook_id,
+    jsonb_build_object('reason', end_webhook.reason)
+  );
+  return true;
+end
+$$;
+comment on function agents.end_webhook(text, text) is
+  'Ends a webhook: nothing more is queued or sent. The sweep deletes its deliveries in steps. False '
+  'if it has ended before.';
+
+create function public.agent_api_delete_webhook(webhook_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'deleted', agents.end_webhook(agent_api_delete_webhook.webhook_id, 'deleted')::integer
+  );
+end
+$$;
+comment on function public.agent_api_delete_webhook(text) is
+  'Ends a webhook. Returns {deleted: 1}, or 0 if there is no live one. Deliveries that are being '
+  'sent may still arrive.';
+
+create function public.agent_api_test_webhook(webhook_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  tested agents.webhooks := agents.live_webhook(agent_api_test_webhook.webhook_id);
+  test_event bigint;
+begin
+  perform agents.record_event('{"kind": "operator"}', null, 'webhook.tested', null, tested.webhook_id);
+  select e.event_id into test_event
+  from agents.events e
+  where e.transaction_id = agents.present_transaction()
+  order by e.transaction_id desc, e.event_id desc
+  limit 1;
+  insert into agents.webhook_deliveries (webhook_id, event_id, message_id)
+  values (tested.webhook_id, test_event, agents.message_id_of(test_event));
+  perform agents.kick_deliveries();
+  return json_build_object('event_id', 'evt_' || test_event);
+end
+$$;
+comment on function public.agent_api_test_webhook(text) is
+  'Writes an event of the type webhook.tested, which only this webhook gets, whatever its filter '
+  'is. Returns {event_id}. Raises invalid_request.';
+
+create function public.agent_api_list_webhook_secrets(newest_key_id text, max_entries integer)
+returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select coalesce(json_agg(s), '[]')
+  from (
+    select w.webhook_id, w.encrypted_secret, w.previous_encrypted_secret
+    from agents.webhooks w
+    where w.ended_at is null
+      and (
+        split_part(w.encrypted_secret, '.', 2) <> agent_api_list_webhook_secrets.newest_key_id
+        or split_part(w.previous_encrypted_secret, '.', 2) <> agent_api_list_webhook_secrets.newest_key_id
+      )
+    limit agent_api_list_webhook_secrets.max_entries
+  ) s
+$$;
+comment on function public.agent_api_list_webhook_secrets(text, integer) is
+  'Some of the live webhooks with a secret that is not encrypted with the newest key: [{webhook_id, '
+  'encrypted_secret, previous_encrypted_secret | null}].';
+
+create function public.agent_api_reencrypt_webhook_secrets(secrets jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  reencrypted_count integer;
+begin
+  update agents.webhooks w
+  set encrypted_secret = s.reencrypted_secret,
+    previous_encrypted_secret = s.previous_reencrypted_secret,
+    previous_valid_until = case
+      when s.previous_reencrypted_secret is not null then w.previous_valid_until
+    end
+  from jsonb_to_recordset(agent_api_reencrypt_webhook_secrets.secrets) as s (
+    webhook_id text,
+    encrypted_secret text,
+    reencrypted_secret text,
+    previous_reencrypted_secret text
+  )
+  where w.webhook_id = s.webhook_id
+    -- It may have been rotated since the caller read it.
+    and w.encrypted_secret = s.encrypted_secret;
+  get diagnostics reencrypted_count = row_count;
+  return json_build_object('reencrypted', reencrypted_count);
+end
+$$;
+comment on function public.agent_api_reencrypt_webhook_secrets(jsonb) is
+  'Replaces encrypted secrets: secrets is [{webhook_id, encrypted_secret, reencrypted_secret, '
+  'previous_reencrypted_secret | null}], the same secrets encrypted with two keys. Returns how many '
+  'webhooks it changed: {reencrypted}.';
+
+-- schemas/webhooks/delivering.sql
+
+-- What /webhooks/deliver does in the database. One call records how earlier attempts ended, and
+-- leases the next deliveries. A lease has an end, so a killed worker's deliveries come back.
+
+create function agents.record_outcomes(outcomes jsonb) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  tried_at constant timestamptz := clock_timestamp();
+  gone_id text;
+begin
+  -- In this order, so that two calls cannot deadlock.
+  perform
+  from agents.webhook_deliveries d
+  join jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, event_id bigint)
+    on o.webhook_id = d.webhook_id and o.event_id = d.event_id
+  order by d.webhook_id, d.event_id
+  for update of d;
+
+  update agents.webhook_deliveries d
+  set last_status = o.status,
+    last_error = o.error,
+    leased_until = null,
+    (delivered_at, parked_at, forget_at, next_at) = (
+      select
+        case when s.is_delivered then tried_at end,
+        case when s.is_late then tried_at end,
+        case
+          when s.is_delivered then tried_at + interval '1 day'
+          when s.is_late then tried_at + interval '30 days'
+        end,
+        -- 10 seconds, doubled with each attempt, at most an hour.
+        tried_at + least(
+          interval '1 hour', interval '10 seconds' * power(2, least(d.attempts, 20) - 1)
+        )
+      from (
+        select
+          o.status between 200 and 299 as is_delivered,
+          coalesce(o.status, 0) not between 200 and 299
+            and d.first_attempt_at <= tried_at - interval '24 hours' as is_late
+      ) s
+    )
+  from jsonb_to_recordset(record_outcomes.outcomes) as o (
+    webhook_id text, event_id bigint, attempt integer, status integer, error text
+  )
+  where d.webhook_id = o.webhook_id
+    and d.event_id = o.event_id
+    and d.forget_at is null
+    -- If the lease ended before the attempt, somebody else sends it now. What was delivered is
+    -- delivered, whoever did it.
+    and (d.attempts = o.attempt or o.status between 200 and 299);
+
+  for gone_id in
+    select distinct o.webhook_id
+    from jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, status integer)
+    where o.status = 410
+    order by 1
+  loop
+    perform agents.end_webhook(gone_id, 'gone');
+  end loop;
+end
+$$;
+comment on function agents.record_outcomes(jsonb) is
+  'Records how attempts ended: [{webhook_id, event_id, attempt, status | null, error | null}]. Any '
+  '2xx is delivered; 410 ends the webhook; anything else is tried again, and parked 24 hours after '
+  'the first attempt.';
+
+create function public.agent_api_take_deliveries(
+  caller jsonb,
+  outcomes jsonb,
+  max_entries integer,
+  max_per_webhook integer,
+  lease_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  taken_at timestamptz;
+  lease_ends_at timestamptz;
+  candidate text;
+  webhook agents.webhooks;
+  free integer;
+  left_over integer := agent_api_take_deliveries.max_entries;
+  leased jsonb;
+  taken jsonb := '[]';
+  horizon constant xid8 := agents.horizon();
+begin
+  perform agents.authenticate_operator(agent_api_take_deliveries.caller);
+  if jsonb_array_length(agent_api_take_deliveries.outcomes) > 0 then
+    perform agents.record_outcomes(agent_api_take_deliveries.outcomes);
+  end if;
+  taken_at := clock_timestamp();
+  lease_ends_at := taken_at + make_interval(secs => agent_api_take_deliveries.lease_seconds);
+
+  for candidate in
+    select w.webhook_id
+    from agents.webhooks w
+    -- The webhook whose delivery has waited longest is first, so that none has to wait for ever.
+    cross join lateral (
+      select d.next_at
+      from agents.webhook_deliveries d
+      where d.webhook_id = w.webhook_id and d.forget_at is null and d.next_at <= taken_at
+      order by d.next_at
+      limit 1
+    ) due
+    where w.ended_at is null
+    order by due.next_at
+  loop
+    exit when left_over <= 0;
+    -- Another call that takes deliveries of this webhook does not count to the same number.
+    select w.* into webhook
+    from agents.webhooks w
+    where w.webhook_id = candidate and w.ended_at is null
+    for no key update skip locked;
+    continue when not found;
+    select agent_api_take_deliveries.max_per_webhook - count(*) into free
+    from agents.webhook_deliveries d
+    where d.webhook_id = candidate and d.leased_until > taken_at;
+    continue when free <= 0;
+
+    with due as materialized (
+      select d.event_id
+      from agents.webhook_deliveries d
+      where d.webhook_id = candidate and d.forget_at is null and d.next_at <= taken_at
+      order by d.next_at
+      limit least(free, left_over)
+      for update skip locked
+    ), taken_now as (
+      update agents.webhook_deliveries d
+      set attempts = d.attempts + 1,
+        first_attempt_at = coalesce(d.first_attempt_at, taken_at),
+        leased_until = lease_ends_at,
+        next_at = lease_ends_at
+      where d.webhook_id = candidate and d.event_id = any (array(select u.event_id from due u))
+      returning d.event_id, d.message_id, d.attempts
+    )
+    select jsonb_agg(
+      jsonb_build_object(
+        'webhook_id', candidate,
+        'event_id', t.event_id,
+        'message_id', t.message_id,
+        'attempt', t.attempts,
+        'event', case
+          when e.event_id is not null then jsonb_strip_nulls(jsonb_build_object(
+            'type', e.action,
+            'timestamp', agents.iso_timestamp(e.occurred_at),
+            'grant_id', case when starts_with(e.object_id, 'grant_') then e.object_id end,
+            'artifact_id', agents.artifact_of_event(e.object_id, e.details),
+            'agent_id', e.subject_agent_id,
+            -- Before this event, and never beyond the horizon: whoever continues from here misses
+            -- nothing.
+            'position', agents.position_at(case
+              when e.transaction_id < horizon then e.transaction_id || '.' || e.event_id - 1
+              else horizon || '.0'
+            end)
+          ))
+        end
+      )
+      order by t.event_id
+    )
+    into leased
+    from taken_now t
+    left join agents.events e on e.event_id = t.event_id;
+    continue when leased is null;
+    left_over := left_over - jsonb_array_length(leased);
+    taken := taken || jsonb_build_array(jsonb_build_object(
+      'webhook_id', webhook.webhook_id,
+      'url', webhook.url,
+      'encrypted_secret', webhook.encrypted_secret,
+      'previous_encrypted_secret', case
+        when webhook.previous_valid_until > taken_at then webhook.previous_encrypted_secret
+      end,
+      'deliveries', leased
+    ));
+  end loop;
+  return json_build_object(
+    'webhooks', taken,
+    'any_live', exists (select from agents.webhooks w where w.ended_at is null)
+  );
+end
+$$;
+comment on function public.agent_api_take_deliveries(jsonb, jsonb, integer, integer, integer) is
+  'Records outcomes (see agents.record_outcomes), then leases deliveries that are due: at most '
+  'max_per_webhook of one webhook at a time, whoever sends them. Returns {webhooks: [{webhook_id, '
+  'url, encrypted_secret, previous_encrypted_secret | null, deliveries: [{webhook_id, event_id, '
+  'message_id, attempt, event: {type, timestamp, position, agent_id, …} | null}]}], any_live}. event is null '
+  'if the log has forgotten it. Raises forbidden for an agent.';
+
+-- schemas/webhooks/deliveries.sql
+
+-- What waits, what was given up and what was delivered, as the operator sees it.
+
+create function agents.delivery_backlog(webhook_id text)
+returns table (waiting bigint, parked bigint, waits_since timestamptz)
+language sql
+stable
+begin atomic
+  select
+    (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.webhook_id = delivery_backlog.webhook_id and d.forget_at is null
+        limit 1000
+      ) w
+    ),
+    (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.webhook_id = delivery_backlog.webhook_id and d.parked_at is not null
+        limit 1000
+      ) p
+    ),
+    (
+      select d.next_at
+      from agents.webhook_deliveries d
+      where d.webhook_id = delivery_backlog.webhook_id and d.forget_at is null
+      order by d.next_at
+      limit 1
+    );
+end;
+comment on function agents.delivery_backlog(text) is
+  'How many deliveries of a webhook wait and are parked, counted up to 1000 each, and when the '
+  'first of them is due.';
+
+create function public.agent_api_list_webhooks(max_entries integer, after text default '') returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  page agents.webhooks[] := array(
+    select w
+    from agents.webhooks w
+    where agent_api_list_webhooks.after = '' or (w.created_at, w.webhook_id) > (
+      select l.created_at, l.webhook_id
+      from agents.webhooks l
+      where l.webhook_id = agent_api_list_webhooks.after
+    )
+    order by w.created_at, w.webhook_id
+    -- Each counts up to 2000 deliveries.
+    limit least(agent_api_list_webhooks.max_entries, 100)
+  );
+begin
+  return json_build_object(
+    'found', (
+      select coalesce(
+        json_agg(
+          agents.webhook_json(page[p.place]) || jsonb_build_object('waiting', b.waiting, 'parked', b.parked)
+          order by p.place
+        ),
+        '[]'
+      )
+      from generate_subscripts(page, 1) as p (place)
+      cross join agents.delivery_backlog((page[p.place]).webhook_id) b
+    ),
+    'next', case
+      when cardinality(page) = least(agent_api_list_webhooks.max_entries, 100)
+      then (page[cardinality(page)]).webhook_id
+    end
+  );
+end
+$$;
+comment on function public.agent_api_list_webhooks(integer, text) is
+  'Webhooks, oldest first, at most 100 per page: {found: [what webhook_json returns, waiting, '
+  'parked], next | null}. The counts stop at 1000.';
+
+create function public.agent_api_list_deliveries(
+  webhook_id text,
+  max_entries integer,
+  after text default '',
+  state text default 'all'
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+-- An index has each order. Otherwise the planner, which does not know how many rows a webhook has,
+-- may read and sort all of them.
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  -- The place of the last row of the page before: <event>, or <time>/<event> of what waits.
+  after_event constant bigint := nullif(
+    split_part(agent_api_list_deliveries.after, '/', case agent_api_list_deliveries.state when 'waiting' then 2 else 1 end),
+    ''
+  )::bigint;
+  after_time constant timestamptz := case
+    when agent_api_list_deliveries.state = 'waiting'
+    then nullif(split_part(agent_api_list_deliveries.after, '/', 1), '')::timestamptz
+  end;
+  page agents.webhook_deliveries[];
+begin
+  case agent_api_list_deliveries.state
+    when 'waiting' then
+      page := array(
+        select d
+        from agents.webhook_deliveries d
+        where d.webhook_id = agent_api_list_deliveries.webhook_id
+          and d.forget_at is null
+          and d.next_at >= coalesce(after_time, '-infinity')
+          and (d.next_at > coalesce(after_time, '-infinity') or d.event_id > coalesce(after_event, 0))
+        order by d.next_at, d.event_id
+        limit agent_api_list_deliveries.max_entries
+      );
+    when 'parked' then
+      page := array(
+        select d
+        from agents.webhook_deliveries d
+        where d.webhook_id = agent_api_list_deliveries.webhook_id
+          and d.parked_at is not null
+          and d.event_id < coalesce(after_event, 9223372036854775807)
+        order by d.event_id desc
+        limit agent_api_list_deliveries.max_entries
+      );
+    else
+      page := array(
+        select d
+        from agents.webhook_deliveries d
+        where d.webhook_id = agent_api_list_deliveries.webhook_id
+          and d.event_id < coalesce(after_event, 9223372036854775807)
+        order by d.event_id desc
+        limit agent_api_list_deliveries.max_entries
+      );
+  end case;
+  return json_build_object(
+    'found', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'event_id', 'evt_' || (page[p.place]).event_id,
+            'type', e.action,
+            'state', case
+              when (page[p.place]).delivered_at is not null then 'delivered'
+              when (page[p.place]).parked_at is not null then 'parked'
+              when (page[p.place]).leased_until > now() then 'sending'
+              else 'waiting'
+            end,
+            'attempts', (page[p.place]).attempts,
+            'last_status', (page[p.place]).last_status,
+            'last_error', (page[p.place]).last_error,
+            'next_at', case
+              when (page[p.place]).forget_at is null
+              then agents.iso_timestamp((page[p.place]).next_at)
+            end,
+            'delivered_at', agents.iso_timestamp((page[p.place]).delivered_at),
+            'parked_at', agents.iso_timestamp((page[p.place]).parked_at)
+          )
+          order by p.place
+        ),
+        '[]'
+      )
+      from generate_subscripts(page, 1) as p (place)
+      left join agents.events e on e.event_id = (page[p.place]).event_id
+    ),
+    'next', case
+      when cardinality(page) = agent_api_list_deliveries.max_entries
+      then case agent_api_list_deliveries.state
+        when 'waiting' then (page[cardinality(page)]).next_at || '/'
+        else ''
+      end || (page[cardinality(page)]).event_id
+    end
+  );
+end
+$$;
+comment on function public.agent_api_list_deliveries(text, integer, text, text) is
+  'The deliveries of a webhook: {found: [{event_id, type | null, state, attempts, last_status | '
+  'null, last_error | null, next_at | null, delivered_at | null, parked_at | null}], next | null}. '
+  'state is waiting, sending, delivered or parked. With the state waiting: those that are due first; '
+  'with parked, or all: the newest events first.';
+
+create function public.agent_api_requeue_deliveries(
+  webhook_id text,
+  event_id bigint default null,
+  max_entries integer default 1000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  webhook agents.webhooks := agents.live_webhook(agent_api_requeue_deliveries.webhook_id);
+  requeued_count integer;
+begin
+  update agents.webhook_deliveries d
+  set parked_at = null, forget_at = null, attempts = 0, first_attempt_at = null,
+    next_at = clock_timestamp()
+  where d.webhook_id = webhook.webhook_id
+    and d.event_id = any (array(
+      select p.event_id
+      from agents.webhook_deliveries p
+      where p.webhook_id = webhook.webhook_id
+        and p.parked_at is not null
+        and (agent_api_requeue_deliveries.event_id is null or p.event_id = agent_api_requeue_deliveries.event_id)
+      order by p.event_id
+      limit agent_api_requeue_deliveries.max_entries
+      for update skip locked
+    ));
+  get diagnostics requeued_count = row_count;
+  if requeued_count > 0 then
+    perform agents.kick_deliveries();
+  end if;
+  return json_build_object(
+    'requeued', requeued_count,
+    'remaining', case
+      when agent_api_requeue_deliveries.event_id is null
+      then (select b.parked from agents.delivery_backlog(webhook.webhook_id) b)
+      else 0
+    end
+  );
+end
+$$;
+comment on function public.agent_api_requeue_deliveries(text, bigint, integer) is
+  'Lets the parked deliveries of a webhook, or the one of an event, wait again: their attempts count '
+  'from 0, and their 24 hours begin again. Returns {requeued, remaining}, which counts at most a '
+  'thousand. Raises invalid_request.';
+
+-- schemas/webhooks/forgetting.sql
+
+-- How the rows of webhooks end, and what /metrics and the doctor tell of them.
+
+create function public.agent_api_forget_deliveries(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  ended_id text;
+  deleted integer;
+  left_over integer := agent_api_forget_deliveries.max_entries;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(agent_api_forget_deliveries.caller);
+  delete from agents.webhook_deliveries d
+  -- Found by ctid, which cannot change while the row is locked.
+  where d.ctid = any (array(
+    select o.ctid
+    from agents.webhook_deliveries o
+    where o.forget_at < now()
+    order by o.forget_at
+    limit agent_api_forget_deliveries.max_entries
+    for update skip locked
+  ));
+  for ended_id in
+    select w.webhook_id
+    from agents.webhooks w
+    -- A transaction that began before the end may still add a delivery.
+    where w.ended_at < now() - interval '1 minute'
+      and (
+        w.ended_at < now() - interval '30 days'
+        or exists (select from agents.webhook_deliveries d where d.webhook_id = w.webhook_id)
+      )
+    order by w.ended_at
+    limit 100
+  loop
+    delete from agents.webhook_deliveries d
+    where d.webhook_id = ended_id
+      and d.event_id = any (array(
+        select o.event_id
+        from agents.webhook_deliveries o
+        where o.webhook_id = ended_id
+        order by o.event_id
+        limit left_over
+        for update skip locked
+      ));
+    get diagnostics deleted = row_count;
+    left_over := left_over - deleted;
+    exit when left_over <= 0;
+    delete from agents.webhooks w
+    where w.webhook_id = ended_id
+      -- Until then, the operator sees why it ended.
+      and w.ended_at < now() - interval '30 days'
+      and not exists (select from agents.webhook_deliveries d where d.webhook_id = ended_id);
+  end loop;
+  select count(*) into remaining
+  from (
+    (
+      select from agents.webhook_deliveries d
+      where d.forget_at < now()
+      order by d.forget_at
+      limit 1000
+    )
+    union all
+    (
+      select from agents.webhooks w
+      where w.ended_at < now() - interval '1 minute'
+        and exists (select from agents.webhook_deliveries d where d.webhook_id = w.webhook_id)
+      limit 1000
+    )
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.agent_api_forget_deliveries(jsonb, integer) is
+  'Deletes deliveries a day after they arrived, and 30 days after they were parked; deliveries of '
+  'ended webhooks; and ended webhooks after 30 days. Returns {remaining}, which counts at most a few '
+  'thousand. Raises forbidden for an agent.';
+
+create function agents.webhook_backlog() returns jsonb
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return jsonb_build_object(
+    'waiting', (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.forget_at is null
+        order by d.webhook_id, d.next_at
+        limit 1000
+      ) w
+    ),
+    'parked', (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.parked_at is not null
+        order by d.webhook_id, d.event_id
+        limit 1000
+      ) p
+    ),
+    'waits_since', (
+      select extract(epoch from min(b.next_at))
+      from agents.webhooks w
+      cross join lateral (
+        select d.next_at
+        from agents.webhook_deliveries d
+        where d.webhook_id = w.webhook_id and d.forget_at is null
+        order by d.next_at
+        limit 1
+      ) b
+      where w.ended_at is null
+    )
+  );
+end
+$$;
+comment on function agents.webhook_backlog() is
+  'Of all webhooks: {waiting, parked, waits_since}. The counts stop at 1000. waits_since is when '
+  'the first delivery of a live webhook is or was due, in seconds since 1970, or null.';
+
 -- schemas/artifacts/artifacts.sql
 
 -- Artifacts. An artifact is one immutable content; `key` is a name that can move from one to
@@ -2324,11 +3393,15 @@ create table artifacts.grants (
   expires_at timestamptz not null,
   revoked_at timestamptz,
   transaction_id xid8 not null default agents.present_transaction(),
+  standing_id text collate "C",
   live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
 
   constraint a_grant_is_to_an_agent_or_to_a_tag check (to_agent is null or to_tag is null),
   constraint grant_id_is_well_formed check (
     length(grant_id) = 38 and grant_id ~ '^grant_[0-9a-f]*$'
+  ),
+  constraint standing_id_is_well_formed check (
+    length(standing_id) = 41 and standing_id ~ '^standing_[0-9a-f]*$'
   ),
   constraint token_hash_is_a_sha256 check (length(token_hash) = 64 and token_hash ~ '^[0-9a-f]*$'),
   constraint token_hash_is_unique unique (token_hash)
@@ -2343,6 +3416,8 @@ comment on column artifacts.grants.to_tag is
   'Every agent that has this tag at the moment of its request has access.';
 comment on column artifacts.grants.grantee is 'The agent or the tag, for the indexes.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
+comment on column artifacts.grants.standing_id is
+  'The standing grant that made the grant, which may have been deleted since; null: none.';
 comment on column artifacts.grants.live_until is
   'When the grant expires or was revoked. Rows of ended grants stay for 30 days; an index on this '
   'column skips them.';
@@ -5281,7 +6356,10 @@ begin atomic
     'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
     'max_downloads', d.max_downloads,
     'downloads', d.downloads
-  ) || artifacts.tag_of_grant(describe_grant.given) || w.work
+  ) || artifacts.tag_of_grant(describe_grant.given) || case
+    when (describe_grant.given).standing_id is null then jsonb '{}'
+    else jsonb_build_object('standing_id', (describe_grant.given).standing_id)
+  end || w.work
   from (
     select i.key, i.state, i.expires_at
     from artifacts.artifacts i
@@ -6378,6 +7456,676 @@ comment on function artifacts.erase_tasks(text, text, integer) is
   'Erases up to max_entries rows of each kind that name an agent in tasks, and what it said about '
   'grants; returns the largest number of one kind.';
 
+-- schemas/artifacts/standing/standing_grants.sql
+
+-- Standing grants: an owner's promise to grant what it will commit under a name or a prefix. Each
+-- commit makes ordinary grants of it, so that nothing else has to know standing grants.
+
+create table artifacts.standing_grants (
+  standing_id text collate "C" primary key,
+  from_agent agents.agent_id not null,
+  covered_name text collate "C" not null,
+  is_prefix boolean not null,
+  to_agent agents.agent_id,
+  to_tag agents.tag,
+  grantee text collate "C" not null generated always as (coalesce(to_agent, '#' || to_tag)) stored,
+  grant_days integer,
+  note text,
+  is_shared boolean not null default false,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null,
+  ended_at timestamptz,
+  transaction_id xid8 not null default agents.present_transaction(),
+  live_until timestamptz not null generated always as (least(expires_at, ended_at)) stored,
+
+  constraint standing_id_is_well_formed check (
+    length(standing_id) = 41 and standing_id ~ '^standing_[0-9a-f]*$'
+  ),
+  constraint name_has_at_most_1024_bytes check (octet_length(covered_name) <= 1024),
+  constraint a_name_is_not_empty check (is_prefix or covered_name <> ''),
+  constraint a_standing_grant_is_to_an_agent_or_to_a_tag check (
+    (to_agent is null) <> (to_tag is null)
+  ),
+  constraint grant_days_is_positive check (grant_days > 0),
+  constraint note_is_1_to_2000_characters check (length(note) between 1 and 2000),
+  constraint only_a_tag_shares check (to_tag is not null or not is_shared)
+);
+comment on table artifacts.standing_grants is
+  'One row per standing grant. While it is live, every commit of from_agent under the name grants '
+  'the artifact.';
+comment on column artifacts.standing_grants.covered_name is
+  'A file''s whole name (`key`) or, with is_prefix, the beginning of names; empty: every name.';
+comment on column artifacts.standing_grants.standing_id is 'Random, and no secret.';
+comment on column artifacts.standing_grants.is_prefix is
+  'Whether covered_name is only the beginning of the files'' names.';
+comment on column artifacts.standing_grants.to_tag is
+  'Its grants are to every agent that has this tag.';
+comment on column artifacts.standing_grants.ended_at is
+  'When its owner ended it, or an agent was removed; null: neither.';
+comment on column artifacts.standing_grants.grantee is 'As in artifacts.grants, for the indexes.';
+comment on column artifacts.standing_grants.grant_days is
+  'How long each grant lasts, from its commit on; null: until the standing grant expires.';
+comment on column artifacts.standing_grants.note is
+  'The owner''s words, for whoever gets its grants: as in artifacts.hand_overs.';
+comment on column artifacts.standing_grants.is_shared is 'As in artifacts.hand_overs.';
+comment on column artifacts.standing_grants.transaction_id is
+  'The transaction that made the row: see artifacts.grants.transaction_id.';
+comment on column artifacts.standing_grants.live_until is
+  'When the standing grant expires or was ended. The row stays for 30 days, and as long as a grant '
+  'of it is live.';
+
+-- Each beginning of a name is looked up by itself, so a commit reads only what matches.
+create index standing_grants_by_name on artifacts.standing_grants (from_agent, covered_name, live_until);
+-- The order of /standing/list.
+create index standing_grants_by_granter
+  on artifacts.standing_grants (from_agent, live_until, standing_id);
+create index standing_grants_by_grantee
+  on artifacts.standing_grants (grantee, live_until, standing_id);
+create index standing_grants_by_end on artifacts.standing_grants (live_until, standing_id);
+create index grants_by_standing on artifacts.grants (standing_id, live_until, grant_id)
+  where standing_id is not null;
+
+create function artifacts.standing_lock(agent_id text) returns bigint
+language sql
+immutable
+return hashtextextended('standing grants of ' || agent_id, 0);
+comment on function artifacts.standing_lock(text) is
+  'The advisory lock of an agent''s standing grants: its commits take it in shared mode, '
+  '/standing/create and /standing/end exclusively. It comes before all row locks.';
+
+create function artifacts.standing_json(standing artifacts.standing_grants) returns jsonb
+language sql
+stable
+return jsonb_build_object(
+  'standing_id', standing.standing_id,
+  'key', case when not standing.is_prefix then standing.covered_name end,
+  'prefix', case when standing.is_prefix then standing.covered_name end,
+  'to_agent', standing.to_agent,
+  'grant_days', standing.grant_days,
+  'note', standing.note,
+  'deliver', artifacts.delivery(standing.is_shared),
+  'created_at', agents.iso_timestamp(standing.created_at),
+  'expires_at', agents.iso_timestamp(standing.expires_at)
+) || case
+  when standing.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', standing.to_tag)
+end;
+comment on function artifacts.standing_json(artifacts.standing_grants) is
+  'A standing grant, as its owner sees it.';
+
+create function artifacts.end_standing(ids text[], caller jsonb, caller_agent text) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  ended artifacts.standing_grants;
+  ended_count integer := 0;
+begin
+  -- In the order in which commits lock them.
+  perform
+  from artifacts.standing_grants s
+  where s.standing_id = any (end_standing.ids)
+  order by s.standing_id
+  for update;
+  for ended in
+    update artifacts.standing_grants s
+    set ended_at = clock_timestamp()
+    where s.standing_id = any (end_standing.ids) and s.live_until > clock_timestamp()
+    returning s.*
+  loop
+    ended_count := ended_count + 1;
+    perform agents.record_event(
+      end_standing.caller, end_standing.caller_agent, 'standing.ended', ended.to_agent, ended.standing_id,
+      jsonb_strip_nulls(jsonb_build_object('to_tag', ended.to_tag)),
+      ended.from_agent
+    );
+  end loop;
+  return ended_count;
+end
+$$;
+comment on function artifacts.end_standing(text[], jsonb, text) is
+  'Ends these standing grants, and not the grants that they made; returns how many were live.';
+
+create function artifacts.end_standing_of(
+  agent_id text,
+  max_entries integer,
+  only_given boolean default false,
+  before_transaction xid8 default null
+) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  instant timestamptz := clock_timestamp();
+begin
+  return artifacts.end_standing(
+    array(
+      (
+        select s.standing_id
+        from artifacts.standing_grants s
+        where s.from_agent = end_standing_of.agent_id
+          and s.live_until > instant
+          and (before_transaction is null or s.transaction_id < before_transaction)
+        order by s.from_agent, s.live_until
+        limit end_standing_of.max_entries
+      )
+      union
+      (
+        select s.standing_id
+        from artifacts.standing_grants s
+        where not only_given and s.grantee = end_standing_of.agent_id and s.live_until > instant
+        order by s.grantee, s.live_until
+        limit end_standing_of.max_entries
+      )
+      limit end_standing_of.max_entries
+    ),
+    '{"kind": "operator"}',
+    null
+  );
+end
+$$;
+comment on function artifacts.end_standing_of(text, integer, boolean, xid8) is
+  'Ends up to max_entries standing grants from and to an agent, or only those that it gave, in '
+  'transactions before the given one if there is one; returns how many.';
+
+-- schemas/artifacts/standing/promised_grants.sql
+
+-- What a commit does for standing grants: it makes the grants that they promise.
+
+create function artifacts.grant_for_standing(
+  caller jsonb,
+  caller_agent text,
+  standing artifacts.standing_grants,
+  artifact artifacts.artifacts
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  given artifacts.grants;
+begin
+  insert into artifacts.grants (
+    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at, standing_id
+  )
+  values (
+    'grant_' || replace(gen_random_uuid()::text, '-', ''),
+    artifact.artifact_id,
+    artifact.agent_id,
+    standing.to_agent,
+    standing.to_tag,
+    -- Nobody has the token.
+    encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex'),
+    coalesce(
+      clock_timestamp() + make_interval(hours => 24 * standing.grant_days), standing.expires_at
+    ),
+    standing.standing_id
+  )
+  returning * into given;
+  if standing.note is not null or standing.is_shared then
+    insert into artifacts.hand_overs (grant_id, from_agent, note, is_shared)
+    values (given.grant_id, given.from_agent, standing.note, standing.is_shared);
+  end if;
+  perform artifacts.forget_surplus_grants(given.from_agent, 10000);
+  perform agents.record_event(
+    caller, caller_agent, 'grant.created', given.to_agent, given.grant_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', given.artifact_id,
+      'key', artifact.key,
+      'expires_at', agents.iso_timestamp(given.expires_at),
+      'to_tag', given.to_tag,
+      'standing_id', given.standing_id
+    )),
+    given.from_agent
+  );
+end
+$$;
+comment on function artifacts.grant_for_standing(
+  jsonb, text, artifacts.standing_grants, artifacts.artifacts
+) is
+  'Makes the grant of a standing grant for an artifact that the transaction has locked.';
+
+create function artifacts.lock_standing_of(agent_id text, key text) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  instant timestamptz;
+begin
+  perform pg_advisory_xact_lock_shared(artifacts.standing_lock(lock_standing_of.agent_id));
+  instant := clock_timestamp();
+  -- Most agents have no standing grants, and pay for one index lookup.
+  if not exists (
+    select
+    from artifacts.standing_grants s
+    where (s.from_agent, s.live_until) > (lock_standing_of.agent_id, instant)
+      and (s.from_agent, s.live_until) <= (lock_standing_of.agent_id, timestamptz 'infinity')
+    order by s.from_agent, s.live_until
+    limit 1
+  ) then
+    return '{}';
+  end if;
+  return array(
+    select s.standing_id
+    from artifacts.standing_grants s
+    where s.standing_id = any (array(
+        select i.standing_id
+        from generate_series(0, char_length(lock_standing_of.key)) as length
+        cross join lateral (
+          select n.standing_id
+          from artifacts.standing_grants n
+          where n.from_agent = lock_standing_of.agent_id
+            and n.covered_name = left(lock_standing_of.key, length)
+            and n.live_until > instant
+            and (n.is_prefix or n.covered_name = lock_standing_of.key)
+          order by n.from_agent, n.covered_name, n.live_until
+          limit 1000
+        ) i
+      ))
+      and s.live_until > instant
+    order by s.standing_id
+    -- The end of an agent ends standing grants to it. It waits here, and then finds the grants.
+    for share
+  );
+end
+$$;
+comment on function artifacts.lock_standing_of(text, text) is
+  'The ids of the live standing grants of an agent that promise what it commits under a name. Until '
+  'the end of the transaction, it makes no others, and these do not end. Call it before any row is '
+  'locked.';
+
+create function artifacts.grant_committed(
+  caller jsonb,
+  caller_agent text,
+  committed artifacts.artifacts,
+  promised_ids text[]
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  standing artifacts.standing_grants;
+begin
+  -- Most commits were promised to nobody.
+  if grant_committed.promised_ids = '{}' then
+    return;
+  end if;
+  for standing in
+    select s.*
+    from artifacts.standing_grants s
+    where s.standing_id = any (grant_committed.promised_ids)
+    order by s.standing_id
+  loop
+    perform artifacts.grant_for_standing(caller, caller_agent, standing, committed);
+  end loop;
+end
+$$;
+comment on function artifacts.grant_committed(jsonb, text, artifacts.artifacts, text[]) is
+  'Makes the grants of a committed artifact; promised_ids is what lock_standing_of returned.';
+
+-- schemas/artifacts/standing/forgotten.sql
+
+-- Which standing grants are deleted, and when.
+
+create function artifacts.forget_standing(ended_before timestamptz, max_entries integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  delete from artifacts.standing_grants s
+  where s.standing_id = any (array(
+    select m.standing_id
+    from artifacts.standing_grants m
+    where m.live_until < forget_standing.ended_before
+      -- Its owner may still want to end its grants.
+      and not exists (
+        select from artifacts.grants g
+        where g.standing_id = m.standing_id and g.live_until > now()
+      )
+    order by m.live_until
+    limit forget_standing.max_entries
+    for update skip locked
+  ));
+end
+$$;
+comment on function artifacts.forget_standing(timestamptz, integer) is
+  'Deletes up to max_entries standing grants that ended before a time and have no live grant.';
+
+create function artifacts.erase_standing(name text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  erased integer;
+begin
+  delete from artifacts.standing_grants s
+  where s.standing_id = any (array(
+    (
+      select i.standing_id from artifacts.standing_grants i
+      where i.from_agent = erase_standing.name
+      order by i.from_agent, i.live_until
+      limit erase_standing.max_entries
+    )
+    union
+    (
+      select i.standing_id from artifacts.standing_grants i
+      where i.grantee = erase_standing.name
+      order by i.grantee, i.live_until
+      limit erase_standing.max_entries
+    )
+  ));
+  get diagnostics erased = row_count;
+  return erased;
+end
+$$;
+comment on function artifacts.erase_standing(text, integer) is
+  'Erases up to max_entries standing grants from an agent, and as many to it; returns how many. '
+  'Their grants are erased like all others.';
+
+-- schemas/artifacts/standing/standing_operations.sql
+
+-- What owners do with standing grants.
+
+create function public.agent_api_create_standing_grant(
+  caller jsonb,
+  standing_id text,
+  agent_id text,
+  name text,
+  is_prefix boolean,
+  to_agent text,
+  to_tag text,
+  expires_at timestamptz,
+  grant_days integer,
+  existing boolean,
+  note text default null,
+  is_shared boolean default false,
+  max_standing integer default 1000,
+  max_existing integer default 1000,
+  max_live_grants integer default 1000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  owner text;
+  instant timestamptz;
+  last_key text collate "C";
+  existing_ids text[] := '{}';
+  artifact artifacts.artifacts;
+  standing artifacts.standing_grants;
+  granted integer := 0;
+begin
+  caller_agent := agents.admit(agent_api_create_standing_grant.caller);
+  owner := agents.require_self(caller_agent, agent_api_create_standing_grant.agent_id);
+  perform agents.claim_for_operator(caller_agent, owner);
+  -- A commit is either before this, and among the existing artifacts, or sees the new row.
+  perform pg_advisory_xact_lock(artifacts.standing_lock(owner));
+  instant := clock_timestamp();
+  if agent_api_create_standing_grant.expires_at <= instant then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+  if (
+    select count(*)
+    from artifacts.standing_grants s
+    where (s.from_agent, s.live_until) > (owner, instant)
+      and (s.from_agent, s.live_until) <= (owner, timestamptz 'infinity')
+  ) >= agent_api_create_standing_grant.max_standing then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object(
+        'limit', 'standing_grants', 'maximum', agent_api_create_standing_grant.max_standing
+      );
+  end if;
+
+  if agent_api_create_standing_grant.existing then
+    last_key := agent_api_create_standing_grant.name || case
+      when agent_api_create_standing_grant.is_prefix then repeat(U&'\+10FFFF', 256) else ''
+    end;
+    existing_ids := array(
+      select a.artifact_id
+      from artifacts.artifacts a
+      where a.agent_id = owner
+        and a.state = 'committed'
+        and a.ended_at is null
+        and a.key >= agent_api_create_standing_grant.name
+        and a.key <= last_key
+        and a.expires_at > instant
+      order by a.agent_id, a.key
+      limit agent_api_create_standing_grant.max_existing + 1
+    );
+    if cardinality(existing_ids) > agent_api_create_standing_grant.max_existing then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object(
+          'limit', 'existing_artifacts', 'maximum', agent_api_create_standing_grant.max_existing
+        );
+    end if;
+    perform
+    from artifacts.artifacts a
+    where a.artifact_id = any (existing_ids)
+    order by a.artifact_id
+    for update;
+    -- The counts are exact, because the artifacts are locked.
+    if exists (
+      select
+      from unnest(existing_ids) as e (artifact_id)
+      where (
+        select count(*) from artifacts.live_grants(e.artifact_id, instant)
+      ) >= agent_api_create_standing_grant.max_live_grants
+    ) then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object(
+          'limit', 'live_grants', 'maximum', agent_api_create_standing_grant.max_live_grants
+        );
+    end if;
+  end if;
+
+  insert into artifacts.standing_grants (
+    standing_id, from_agent, covered_name, is_prefix, to_agent, to_tag, grant_days, note, is_shared,
+    expires_at
+  )
+  values (
+    agent_api_create_standing_grant.standing_id,
+    owner,
+    agent_api_create_standing_grant.name,
+    agent_api_create_standing_grant.is_prefix,
+    agent_api_create_standing_grant.to_agent,
+    agent_api_create_standing_grant.to_tag,
+    agent_api_create_standing_grant.grant_days,
+    agent_api_create_standing_grant.note,
+    agent_api_create_standing_grant.is_shared,
+    agent_api_create_standing_grant.expires_at
+  )
+  returning * into standing;
+  perform agents.record_event(
+    agent_api_create_standing_grant.caller, caller_agent, 'standing.created', standing.to_agent,
+    standing.standing_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'to_tag', standing.to_tag, 'expires_at', agents.iso_timestamp(standing.expires_at)
+    )),
+    owner
+  );
+  for artifact in
+    select a.*
+    from artifacts.artifacts a
+    -- Deleted or ended while this waited for its lock.
+    where a.artifact_id = any (existing_ids) and a.state = 'committed' and a.ended_at is null
+    order by a.artifact_id
+  loop
+    granted := granted + 1;
+    perform artifacts.grant_for_standing(
+      agent_api_create_standing_grant.caller, caller_agent, standing, artifact
+    );
+  end loop;
+  return artifacts.standing_json(standing) || jsonb_build_object('granted', granted);
+end
+$$;
+comment on function public.agent_api_create_standing_grant(
+  jsonb, text, text, text, boolean, text, text, timestamptz, integer, boolean, text, boolean, integer,
+  integer, integer
+) is
+  'Makes a standing grant of a name or a prefix to an agent or a tag, and with existing the grants '
+  'of what is committed there now: the standing grant, and how many it granted. note and is_shared '
+  'are those of each grant. Raises forbidden, invalid_request, limit_exceeded.';
+
+create function public.agent_api_list_standing_grants(
+  caller jsonb,
+  agent_id text,
+  max_entries integer,
+  cursor text default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(
+    agent_api_list_standing_grants.caller, agent_api_list_standing_grants.agent_id
+  );
+  answer json;
+begin
+  with walked as (
+    select s.standing, row_number() over (
+      order by (s.standing).live_until, (s.standing).standing_id
+    ) as number
+    from artifacts.read_position(agent_api_list_standing_grants.cursor) p
+    cross join lateral (
+      select i as standing
+      from artifacts.standing_grants i
+      where i.from_agent = subject
+        and (i.live_until, i.standing_id) > (p.after_live_until, p.after_grant_id)
+      order by i.from_agent, i.live_until, i.standing_id
+      -- One more than asked for tells whether there is a next page.
+      limit agent_api_list_standing_grants.max_entries + 1
+    ) s
+  ), page as (
+    select w.* from walked w where w.number <= agent_api_list_standing_grants.max_entries
+  )
+  select json_build_object(
+    'standing_grants', (
+      select coalesce(json_agg(artifacts.standing_json(p.standing) order by p.number), '[]')
+      from page p
+    ),
+    'next_cursor', case
+      when (select count(*) from walked) > agent_api_list_standing_grants.max_entries then (
+        select (extract(epoch from (p.standing).live_until) * 1000000)::bigint
+          || '.' || (p.standing).standing_id
+        from page p
+        order by p.number desc
+        limit 1
+      )
+    end
+  ) into answer;
+  return answer;
+end
+$$;
+comment on function public.agent_api_list_standing_grants(jsonb, text, integer, text) is
+  'The live standing grants of an agent, those that end first. Raises forbidden, invalid_request.';
+
+create function public.agent_api_end_standing_grant(
+  caller jsonb,
+  standing_id text,
+  end_grants boolean default true,
+  max_entries integer default 500
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  owner text;
+  was_live boolean;
+  instant timestamptz;
+  live_ids text[] := '{}';
+  revoked record;
+  revoked_count integer := 0;
+begin
+  caller_agent := agents.admit(agent_api_end_standing_grant.caller);
+  select s.from_agent into owner
+  from artifacts.standing_grants s
+  where s.standing_id = agent_api_end_standing_grant.standing_id
+    and (caller_agent is null or s.from_agent = caller_agent);
+  if not found then
+    raise sqlstate 'PT404' using
+      message = 'grant_not_found',
+      hint = 'There is no such standing grant, or it is not yours.';
+  end if;
+  -- Commits that run now are finished first; later ones make no grant of it.
+  perform pg_advisory_xact_lock(artifacts.standing_lock(owner));
+  was_live := artifacts.end_standing(
+    array[agent_api_end_standing_grant.standing_id], agent_api_end_standing_grant.caller, caller_agent
+  ) > 0;
+
+  if agent_api_end_standing_grant.end_grants then
+    instant := clock_timestamp();
+    live_ids := array(
+      select g.grant_id
+      from artifacts.grants g
+      where g.standing_id = agent_api_end_standing_grant.standing_id and g.live_until > instant
+      order by g.standing_id, g.live_until
+      limit agent_api_end_standing_grant.max_entries
+    );
+    -- Lock artifacts first, as in every function that ends several grants.
+    perform
+    from artifacts.artifacts a
+    where a.artifact_id in (
+      select g.artifact_id from artifacts.grants g where g.grant_id = any (live_ids)
+    )
+    order by a.artifact_id
+    for update;
+    for revoked in
+      update artifacts.grants g
+      set revoked_at = clock_timestamp()
+      from artifacts.artifacts a
+      where g.grant_id = any (live_ids)
+        and g.live_until > clock_timestamp()
+        and a.artifact_id = g.artifact_id
+      returning g.grant_id, g.artifact_id, g.from_agent, g.to_agent, g.to_tag, a.key
+    loop
+      revoked_count := revoked_count + 1;
+      perform agents.record_event(
+        agent_api_end_standing_grant.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+        jsonb_strip_nulls(jsonb_build_object(
+          'artifact_id', revoked.artifact_id, 'key', revoked.key, 'to_tag', revoked.to_tag
+        )),
+        revoked.from_agent
+      );
+    end loop;
+  end if;
+  return json_build_object(
+    'standing_id', agent_api_end_standing_grant.standing_id,
+    'ended', was_live,
+    'revoked', revoked_count,
+    'remaining', cardinality(live_ids) >= agent_api_end_standing_grant.max_entries
+  );
+end
+$$;
+comment on function public.agent_api_end_standing_grant(jsonb, text, boolean, integer) is
+  'Ends a standing grant and, with end_grants, up to max_entries live grants that it made: '
+  '{standing_id, ended: whether it was live, revoked, remaining}. While remaining is true, call it '
+  'again. Idempotent. Raises grant_not_found.';
+
 -- schemas/artifacts/versions/versions.sql
 
 -- Versions: the committed artifacts of one name, numbered from 1 in the order of their commits. A
@@ -6512,21 +8260,24 @@ set search_path = ''
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
+declare
+  instant timestamptz := clock_timestamp();
 begin
-  return exists (
-    select
-    from artifacts.live_grants(is_taken.artifact_id, now()) g
+  -- Not `exists`: see artifacts.is_granted. A grant that has ended has ended its task.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_taken.artifact_id, instant) g
     cross join lateral (
-      select t.state, t.ready_at
+      select
       from artifacts.tasks t
-      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > now()
+      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > instant
       limit 1
     ) t
   );
 end
 $$;
 comment on function artifacts.is_taken(text) is
-  'Whether somebody is working on an artifact now, so that keep_versions must not end it.';
+  'Whether somebody has taken a task of an artifact, so that keep_versions must not end it.';
 
 create function artifacts.end_surplus_versions(
   caller jsonb,
@@ -7097,6 +8848,7 @@ declare
   artifact artifacts.artifacts;
   decided_attempt integer;
   superseded_id text;
+  promised_ids text[];
 begin
   caller_agent := agents.admit(agent_api_finish_commit.caller);
   select a.* into artifact
@@ -7108,6 +8860,7 @@ begin
   perform pg_advisory_xact_lock(
     hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
   );
+  promised_ids := artifacts.lock_standing_of(artifact.agent_id, artifact.key);
 
   select a.* into artifact
   from artifacts.artifacts a
@@ -7184,6 +8937,7 @@ begin
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
   end if;
+  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact, promised_ids);
   if artifact.keep_versions is not null then
     perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
   end if;
@@ -7276,10 +9030,14 @@ begin
       || 'url := ' || read_secret || ' || ''/functions/v1/agent-artifacts/sweep'', '
       || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', ' || read_secret || '), '
       || 'body := ''{"limit": 1000}''::jsonb, '
-      || 'timeout_milliseconds := 60000)',
+      || 'timeout_milliseconds := 60000), agents.kick_deliveries()',
       agent_api_schedule_sweep.url_secret,
       agent_api_schedule_sweep.key_secret
     );
+  -- From now on, pg_net is also told of deliveries to webhooks.
+  update agents.webhook_kicks k
+  set url_secret = agent_api_schedule_sweep.url_secret, key_secret = agent_api_schedule_sweep.key_secret
+  where k.only_row;
   update artifacts.sweeps s set schedule = agent_api_schedule_sweep.schedule where s.only_row;
   return json_build_object('job', 'agent-artifacts-sweep', 'schedule', agent_api_schedule_sweep.schedule);
 end
@@ -7569,6 +9327,7 @@ begin
     limit agent_api_forget_ended.max_entries
     for update skip locked
   ));
+  perform artifacts.forget_standing(oldest, agent_api_forget_ended.max_entries);
   perform artifacts.keep_spent_versions(forgotten_ids);
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
@@ -8860,6 +10619,7 @@ begin
     'keys_expiring', agents.count_expiring('7 days'),
     'database_bytes', pg_database_size(current_database()),
     'held_log', agents.held_log(),
+    'webhooks', agents.webhook_backlog(),
     'last_event_id', (select max(e.event_id) from agents.events e),
     'oldest_event_at', (
       select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
@@ -8886,8 +10646,8 @@ end
 $$;
 comment on function public.agent_api_read_artifacts_metrics(jsonb) is
   'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, '
-  'parked_tasks, backlog, backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
-  'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
+  'parked_tasks, backlog, backlog_since, swept_at, activity, keys_expiring, database_bytes, '
+  'held_log, webhooks, last_event_id, oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
 
 -- schemas/mesh/networks.sql
 
@@ -12787,7 +14547,7 @@ create function agents.is_shown(event agents.events, agent_id text) returns bool
 language sql
 stable
 return agent_id is null
-  or event.action not in ('grant.created', 'grant.revoked')
+  or event.action not in ('grant.created', 'grant.revoked', 'standing.created', 'standing.ended')
   or event.subject_agent_id is distinct from agent_id
   or event.other_agent_id is null
   or not artifacts.is_blocked(agent_id, event.other_agent_id);
@@ -12850,7 +14610,15 @@ begin
         'to_agent', event.subject_agent_id,
         'to_tag', event.details -> 'to_tag',
         'expires_at', event.details -> 'expires_at',
-        'max_downloads', event.details -> 'max_downloads'
+        'max_downloads', event.details -> 'max_downloads',
+        'standing_id', event.details -> 'standing_id'
+      )
+      when 'standing' then jsonb_build_object(
+        'standing_id', event.object_id,
+        'from_agent', event.other_agent_id,
+        'to_agent', event.subject_agent_id,
+        'to_tag', event.details -> 'to_tag',
+        'expires_at', event.details -> 'expires_at'
       )
       when 'task' then jsonb_build_object(
         'grant_id', event.object_id,
@@ -13039,6 +14807,7 @@ return jsonb_strip_nulls(jsonb_build_object(
     when starts_with(event.object_id, 'enr_') then to_jsonb(event.object_id)
     else event.details -> 'enrolment_id'
   end,
+  'webhook_id', case when starts_with(event.object_id, 'whk_') then event.object_id end,
   'reason', event.details -> 'reason',
   'way', event.details -> 'way',
   'claim', event.details -> 'claim',
@@ -14328,6 +16097,7 @@ declare
   revoked_grants integer;
   deleted_artifacts integer;
   released_tasks integer;
+  ended_standing integer;
 begin
   perform agents.end_access(agent_api_remove_agent.agent_id);
   perform mesh.enter_policy(agents.tags_of(agent_api_remove_agent.agent_id));
@@ -14340,6 +16110,9 @@ begin
   peer_removed := (public.agent_api_remove_peer(operator, agent_api_remove_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
+  ended_standing := artifacts.end_standing_of(
+    agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries
+  );
   revoked_grants := agents.end_grants(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
     agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
@@ -14351,7 +16124,7 @@ begin
   delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;
   delete from agents.changed_things t where t.actor = agent_api_remove_agent.agent_id;
 
-  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
+  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts + ended_standing > 0 then
     perform agents.record_event(
       operator, null, 'agent.removed', agent_api_remove_agent.agent_id, null,
       jsonb_build_object('keep_artifacts', agent_api_remove_agent.keep_artifacts)
@@ -14363,7 +16136,9 @@ begin
     'peer', peer_removed,
     'grants', revoked_grants,
     'artifacts', deleted_artifacts,
-    'remaining', greatest(revoked_grants, deleted_artifacts, released_tasks) >= agent_api_remove_agent.max_entries
+    'remaining',
+    greatest(revoked_grants, deleted_artifacts, released_tasks, ended_standing)
+      >= agent_api_remove_agent.max_entries
   );
 end
 $$;
@@ -15044,6 +16819,12 @@ as $$
       from artifacts.grants g
       where g.grantee > greatest(next_name.after, '/' collate "C")
     ),
+    (select min(s.from_agent) from artifacts.standing_grants s where s.from_agent > next_name.after),
+    (
+      select min(s.grantee)
+      from artifacts.standing_grants s
+      where s.grantee > greatest(next_name.after, '/' collate "C")
+    ),
     (select min(t.agent_id) from agents.agent_tags t where t.agent_id > next_name.after),
     -- Every agent that ever had a peer or a rule.
     (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
@@ -15072,6 +16853,24 @@ begin atomic
       select from artifacts.grants g
       where g.grantee = holds_something.agent_id and g.live_until > now()
     )
+    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists` reads
+    -- all of them for another.
+    or coalesce(
+      (
+        select max(s.live_until)
+        from artifacts.standing_grants s
+        where s.from_agent = holds_something.agent_id
+      ) > now(),
+      false
+    )
+    or coalesce(
+      (
+        select max(s.live_until)
+        from artifacts.standing_grants s
+        where s.grantee = holds_something.agent_id
+      ) > now(),
+      false
+    )
     or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
     or exists (select from mesh.rules r where r.from_agent = holds_something.agent_id)
@@ -15080,7 +16879,8 @@ begin atomic
     or exists (select from mesh.policy_lines l where l.to_name = holds_something.agent_id);
 end;
 comment on function agents.holds_something(text) is
-  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or '
+  'Whether an agent has a live key, an artifact, a live grant to it, a live standing grant from or '
+  'to it, a tag, a peer, or a rule or '
   'request that names it, or the policy names it. An agent without any of these is only '
   'remembered.';
 
@@ -15617,7 +17417,8 @@ comment on function public.agent_api_list_all_grants(integer, text, text, text, 
   'The live grants from an agent, of an artifact, to an agent (with by_tags: or to a tag that it '
   'has now), to a tag, or all, those that end first: {found: [{grant_id, artifact_id, key, '
   'from_agent, to_agent | null, to_tag, granted_at, expires_at, max_downloads | null, '
-  'downloads, and what artifacts.work_of returns}], next: where the next page begins | null}. Only a grant to a tag has to_tag.';
+  'downloads, standing_id, and what artifacts.work_of returns}], next: where the next page begins | '
+  'null}. Only a grant to a tag has to_tag, and only one that a standing grant made has standing_id.';
 
 -- schemas/operator/erasures/erased_events.sql
 
@@ -15985,6 +17786,16 @@ as $$
       + (
         select count(*)
         from (
+          (select from artifacts.standing_grants s where s.from_agent = name
+            order by s.from_agent, s.live_until limit 10000)
+          union all
+          (select from artifacts.standing_grants s where s.grantee = name
+            order by s.grantee, s.live_until limit 10000)
+        ) s
+      )
+      + (
+        select count(*)
+        from (
           select from artifacts.spent_versions s
           where s.agent_id = name order by s.agent_id, s.key_hash limit 10000
         ) s
@@ -16008,6 +17819,10 @@ as $$
       + (
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
+      )
+      + (
+        select count(*) from agents.webhooks w
+        where w.agent_id = name or concat_ws(' ', w.url, w.label) ~ agents.pattern_of_name(name)
       )
       + agents.policy_contains(name)::integer
     )
@@ -16035,6 +17850,41 @@ comment on function public.agent_api_count_mentions(text) is
   'open_writers}. It does not change deciding_enrolments: live enrolments with the name in the '
   'fields that decide who enrols. Every transaction below settled_before has ended; open_writers '
   'are the oldest of the others.';
+
+-- schemas/operator/erasures/erased_webhooks.sql
+
+-- What an erasure does to webhooks. Their deliveries contain no names: these are read from the
+-- events, which the erasure changes.
+
+create function agents.erase_from_webhooks(name text, pseudonym text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  pattern constant text := agents.pattern_of_name(erase_from_webhooks.name);
+  named_id text;
+begin
+  -- With another URL or filter, it would send other events, or send them elsewhere.
+  for named_id in
+    select w.webhook_id
+    from agents.webhooks w
+    where w.ended_at is null and (w.agent_id = erase_from_webhooks.name or w.url ~ pattern)
+    order by w.webhook_id
+  loop
+    perform agents.end_webhook(named_id, 'erased');
+  end loop;
+  update agents.webhooks w
+  set agent_id = case
+      when w.agent_id = erase_from_webhooks.name then erase_from_webhooks.pseudonym else w.agent_id
+    end,
+    url = regexp_replace(w.url, pattern, erase_from_webhooks.pseudonym, 'g'),
+    label = regexp_replace(w.label, pattern, erase_from_webhooks.pseudonym, 'g')
+  where w.agent_id = erase_from_webhooks.name or concat_ws(' ', w.url, w.label) ~ pattern;
+end
+$$;
+comment on function agents.erase_from_webhooks(text, text) is
+  'Ends the webhooks whose filter or URL names an agent, and replaces the name in all webhooks.';
 
 -- schemas/operator/erasures/erasures.sql
 
@@ -16127,6 +17977,7 @@ begin
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   most := greatest(most, artifacts.erase_tasks(name, pseudonym, max_entries));
+  most := greatest(most, artifacts.erase_standing(name, max_entries));
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
@@ -16228,6 +18079,7 @@ begin
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
   where agents.has_ended(e) and agents.proofs_name(e, name) and e.enrolment_id = any (locked_ids);
+  perform agents.erase_from_webhooks(name, pseudonym);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t
@@ -16357,6 +18209,16 @@ begin
       select max(g.live_until)
       from artifacts.grants g
       where g.grantee = leads_until.agent_id
+    ),
+    (
+      select max(s.live_until)
+      from artifacts.standing_grants s
+      where s.from_agent = leads_until.agent_id
+    ),
+    (
+      select max(s.live_until)
+      from artifacts.standing_grants s
+      where s.grantee = leads_until.agent_id
     ),
     (
       select max(a.expires_at)
@@ -16520,6 +18382,7 @@ declare
   deleted_artifacts integer;
   counted integer;
   released_tasks integer;
+  ended_standing integer;
   is_done boolean;
 begin
   perform agents.end_access(agent_api_take_over_agent.agent_id);
@@ -16546,6 +18409,9 @@ begin
   peer_removed := (public.agent_api_remove_peer(operator, agent_api_take_over_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
+  ended_standing := artifacts.end_standing_of(
+    agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries
+  );
   revoked_grants := agents.end_grants(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
     agent_api_take_over_agent.agent_id, false, agent_api_take_over_agent.max_entries
@@ -16557,7 +18423,8 @@ begin
   released_tasks := artifacts.release_tasks(
     agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries
   );
-  is_done := greatest(revoked_grants, deleted_artifacts, counted, released_tasks) < agent_api_take_over_agent.max_entries;
+  is_done := greatest(revoked_grants, deleted_artifacts, counted, released_tasks, ended_standing)
+    < agent_api_take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(agent_api_take_over_agent.agent_id);
     perform artifacts.begin_versions_anew(agent_api_take_over_agent.agent_id);
@@ -19381,9 +21248,12 @@ begin
     -- Only the grants are left of it. The peer, the rules and the tags are another enrolment's.
     if taken_in is not null then
       perform artifacts.lock_sweep();
-      ended_grants := agents.end_grants_given(
-        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, taken_in
+      ended_grants := artifacts.end_standing_of(
+        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, true, taken_in
       );
+      ended_grants := greatest(ended_grants, agents.end_grants_given(
+        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, taken_in
+      ));
       delete from agents.former_holders f
       where f.agent_id = agent_api_end_enrolled_agent.agent_id
         and f.enrolment_id = agent_api_end_enrolled_agent.enrolment_id
@@ -19398,9 +21268,12 @@ begin
   perform agents.end_enrolled_tags(agent_api_end_enrolled_agent.caller, agent_api_end_enrolled_agent.agent_id);
   if agent_api_end_enrolled_agent.undo_grants then
     perform artifacts.lock_sweep();
-    ended_grants := agents.end_grants_given(
-      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries
+    ended_grants := artifacts.end_standing_of(
+      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, true
     );
+    ended_grants := greatest(ended_grants, agents.end_grants_given(
+      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries
+    ));
   end if;
   -- The row stays: a later call may still have to end the grants.
   update agents.enrolled_agents a
@@ -19693,6 +21566,9 @@ grant select, insert, update on agents.key_uses to service_role;
 grant select, insert, update on agents.activity to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
+grant select, insert, update, delete on agents.webhooks to service_role;
+grant select, insert, update, delete on agents.webhook_deliveries to service_role;
+grant select, update on agents.webhook_kicks to service_role;
 grant select on artifacts.current_objects to service_role;
 grant select, insert, update, delete on artifacts.agent_limits to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
@@ -19704,6 +21580,7 @@ grant select, insert, update, delete on artifacts.task_queues to service_role;
 grant select, insert, delete on artifacts.hand_overs to service_role;
 grant select, insert, update, delete on artifacts.inbox_views to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
+grant select, insert, update, delete on artifacts.standing_grants to service_role;
 grant select, insert, update, delete on artifacts.spent_versions to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
 grant select, insert, update, delete on artifacts.enrolment_totals to service_role;
@@ -19748,6 +21625,9 @@ alter table agents.key_uses enable row level security;
 alter table agents.activity enable row level security;
 alter table agents.usage enable row level security;
 alter table agents.refusals enable row level security;
+alter table agents.webhooks enable row level security;
+alter table agents.webhook_deliveries enable row level security;
+alter table agents.webhook_kicks enable row level security;
 alter table artifacts.agent_limits enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
@@ -19758,6 +21638,7 @@ alter table artifacts.task_queues enable row level security;
 alter table artifacts.hand_overs enable row level security;
 alter table artifacts.inbox_views enable row level security;
 alter table artifacts.blocked_senders enable row level security;
+alter table artifacts.standing_grants enable row level security;
 alter table artifacts.spent_versions enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.enrolment_totals enable row level security;

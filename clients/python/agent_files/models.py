@@ -16,8 +16,10 @@ else:
 
 __all__ = [
     "Artifact",
+    "CreatedStandingGrant",
     "DeletedArtifact",
     "Download",
+    "EndedStandingGrant",
     "EnrollAnswer",
     "Event",
     "EventsAnswer",
@@ -43,6 +45,8 @@ __all__ = [
     "RegisteredArtifact",
     "RegisteredArtifactUpload",
     "RevokeAnswer",
+    "StandingGrant",
+    "StandingListAnswer",
     "SweepAnswer",
     "Task",
     "VerifyingArtifact",
@@ -229,6 +233,8 @@ class GivenGrant(TypedDict):
     """When it was granted."""
     expires_at: str
     """When the grant expires."""
+    standing_id: NotRequired[str]
+    """The standing grant that made it. Missing if none did."""
     max_downloads: int | None
     """How many downloads it allows; null: any number."""
     downloads: int
@@ -257,6 +263,65 @@ class GivenGrant(TypedDict):
     tasks: NotRequired[GivenGrantTasks | None]
     """For a grant to each agent of a tag: how many of them have it in which state, counted up to
     about 1000; null: for any other."""
+
+
+class CreatedStandingGrant(TypedDict):
+    standing_id: str
+    """Identifies the standing grant."""
+    key: str | None
+    """The name of the file whose commits are granted; null: those under `prefix`."""
+    prefix: str | None
+    """The beginning of the names of the files whose commits are granted; null: `key`."""
+    to_agent: str | None
+    """The agent that gets access; null: see `to_tag`."""
+    to_tag: NotRequired[str]
+    """The tag whose agents have access. Missing if the grant is not to a tag."""
+    grant_days: int | None
+    """How many days each grant lasts; null: until `expires_at`."""
+    note: NotRequired[str | None]
+    """What the giver says about it; null: nothing."""
+    deliver: NotRequired[Literal["each", "one"]]
+    """`one`: exactly one agent of the tag works on it."""
+    created_at: str
+    """When it was made."""
+    expires_at: str
+    """From when on commits are not granted any more."""
+    granted: int
+    """With `existing`, how many files were granted that were there already."""
+
+
+class StandingGrant(TypedDict):
+    standing_id: str
+    """Identifies the standing grant."""
+    key: str | None
+    """The name of the file whose commits are granted; null: those under `prefix`."""
+    prefix: str | None
+    """The beginning of the names of the files whose commits are granted; null: `key`."""
+    to_agent: str | None
+    """The agent that gets access; null: see `to_tag`."""
+    to_tag: NotRequired[str]
+    """The tag whose agents have access. Missing if the grant is not to a tag."""
+    grant_days: int | None
+    """How many days each grant lasts; null: until `expires_at`."""
+    note: NotRequired[str | None]
+    """What the giver says about it; null: nothing."""
+    deliver: NotRequired[Literal["each", "one"]]
+    """`one`: exactly one agent of the tag works on it."""
+    created_at: str
+    """When it was made."""
+    expires_at: str
+    """From when on commits are not granted any more."""
+
+
+class EndedStandingGrant(TypedDict):
+    standing_id: str
+    """Identifies the standing grant."""
+    ended: bool
+    """Whether it was live until now."""
+    revoked: int
+    """How many grants this call ended."""
+    remaining: bool
+    """Whether more grants of it are live: send the same request again."""
 
 
 class InboxEntry(TypedDict):
@@ -398,6 +463,8 @@ class Event(TypedDict):
     """The file's name. Only its owner sees it, and an agent that opened it."""
     grant_id: NotRequired[str]
     """Identifies the grant. Nobody gets access by knowing it."""
+    standing_id: NotRequired[str]
+    """Identifies the standing grant."""
     from_agent: NotRequired[str]
     """The agent that gave the grant."""
     to_agent: NotRequired[str]
@@ -463,6 +530,12 @@ class RevokeAnswer(TypedDict):
 
 class GrantsAnswer(TypedDict):
     grants: list[GivenGrant]
+    next_cursor: str | None
+    """The `cursor` of the next page; null: this is the last page."""
+
+
+class StandingListAnswer(TypedDict):
+    standing_grants: list[StandingGrant]
     next_cursor: str | None
     """The `cursor` of the next page; null: this is the last page."""
 

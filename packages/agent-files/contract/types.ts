@@ -40,6 +40,8 @@ export type InboxEntry = ArtifactComponents["schemas"]["InboxEntry"];
 export type TaskEntry = ArtifactComponents["schemas"]["Task"];
 /** A live grant that an agent has given. */
 export type GivenGrant = ArtifactComponents["schemas"]["GivenGrant"];
+/** A promise to grant what will be committed under a name or a prefix. */
+export type StandingGrant = ArtifactComponents["schemas"]["StandingGrant"];
 /** An event of an agent's files, or an action of the agent. */
 export type ArtifactsEvent = ArtifactComponents["schemas"]["Event"];
 export type Download = ArtifactsAnswer<"/open">;

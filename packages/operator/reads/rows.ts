@@ -80,6 +80,8 @@ export interface GrantRow {
   readonly to_tag?: string;
   readonly granted_at: string;
   readonly expires_at: string;
+  /** The standing grant that made it. Missing: none did. */
+  readonly standing_id?: string;
   /** Null: any number of downloads. */
   readonly max_downloads: number | null;
   readonly downloads: number;

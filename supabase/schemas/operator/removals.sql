@@ -153,6 +153,7 @@ declare
   revoked_grants integer;
   deleted_artifacts integer;
   released_tasks integer;
+  ended_standing integer;
 begin
   perform agents.end_access(agent_api_remove_agent.agent_id);
   perform mesh.enter_policy(agents.tags_of(agent_api_remove_agent.agent_id));
@@ -165,6 +166,9 @@ begin
   peer_removed := (public.agent_api_remove_peer(operator, agent_api_remove_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
+  ended_standing := artifacts.end_standing_of(
+    agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries
+  );
   revoked_grants := agents.end_grants(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
     agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
@@ -176,7 +180,7 @@ begin
   delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;
   delete from agents.changed_things t where t.actor = agent_api_remove_agent.agent_id;
 
-  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
+  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts + ended_standing > 0 then
     perform agents.record_event(
       operator, null, 'agent.removed', agent_api_remove_agent.agent_id, null,
       jsonb_build_object('keep_artifacts', agent_api_remove_agent.keep_artifacts)
@@ -188,7 +192,9 @@ begin
     'peer', peer_removed,
     'grants', revoked_grants,
     'artifacts', deleted_artifacts,
-    'remaining', greatest(revoked_grants, deleted_artifacts, released_tasks) >= agent_api_remove_agent.max_entries
+    'remaining',
+    greatest(revoked_grants, deleted_artifacts, released_tasks, ended_standing)
+      >= agent_api_remove_agent.max_entries
   );
 end
 $$;

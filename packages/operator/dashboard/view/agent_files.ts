@@ -65,6 +65,7 @@ function given({ given, described: { agent_id, grants_given: total } }: ShownAge
         { head: "ends", cell: (row) => instant(row.expires_at) },
         { head: "downloads", isNumber: true, cell: downloads },
         { head: "work", isLong: true, cell: work },
+        { head: "made by", cell: maker },
         { head: "", cell: (row) => ending(row, agent_id) },
       ],
     })
@@ -119,6 +120,13 @@ function blocked({ described: { agent_id, blocked_senders } }: ShownAgent): Mark
 
 function reader({ to_agent, to_tag }: GrantRow): Markup | string {
   return to_agent === null ? to_tag ?? "anyone with the link" : agent(to_agent);
+}
+
+/** A standing grant is named by its first digits, which tell an agent's few from one another. */
+function maker({ standing_id }: GrantRow): Markup | string {
+  return standing_id === undefined
+    ? ""
+    : html`<span title="${standing_id}">${standing_id.slice(0, "standing_".length + 6)}…</span>`;
 }
 
 function downloads({ downloads, max_downloads }: GrantRow): string {

@@ -18,6 +18,7 @@ import {
   sentKey,
   sentTag,
 } from "../fields.ts";
+import { sentStandingId } from "../standing.ts";
 import { givenWork } from "../tasks.ts";
 
 const givenGrant = z.object({
@@ -28,6 +29,8 @@ const givenGrant = z.object({
   to_tag: sentTag,
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
+  standing_id: sentStandingId.optional()
+    .meta({ description: "The standing grant that made it. Missing if none did." }),
   max_downloads: z.int().min(1).nullable()
     .meta({ description: "How many downloads it allows; null: any number.", examples: [5] }),
   downloads: z.int().min(0).meta({

@@ -90,7 +90,10 @@ begin atomic
     'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
     'max_downloads', d.max_downloads,
     'downloads', d.downloads
-  ) || artifacts.tag_of_grant(describe_grant.given) || w.work
+  ) || artifacts.tag_of_grant(describe_grant.given) || case
+    when (describe_grant.given).standing_id is null then jsonb '{}'
+    else jsonb_build_object('standing_id', (describe_grant.given).standing_id)
+  end || w.work
   from (
     select i.key, i.state, i.expires_at
     from artifacts.artifacts i

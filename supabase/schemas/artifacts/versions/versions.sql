@@ -130,21 +130,24 @@ set search_path = ''
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
+declare
+  instant timestamptz := clock_timestamp();
 begin
-  return exists (
-    select
-    from artifacts.live_grants(is_taken.artifact_id, now()) g
+  -- Not `exists`: see artifacts.is_granted. A grant that has ended has ended its task.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_taken.artifact_id, instant) g
     cross join lateral (
-      select t.state, t.ready_at
+      select
       from artifacts.tasks t
-      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > now()
+      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > instant
       limit 1
     ) t
   );
 end
 $$;
 comment on function artifacts.is_taken(text) is
-  'Whether somebody is working on an artifact now, so that keep_versions must not end it.';
+  'Whether somebody has taken a task of an artifact, so that keep_versions must not end it.';
 
 create function artifacts.end_surplus_versions(
   caller jsonb,

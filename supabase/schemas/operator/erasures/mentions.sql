@@ -146,6 +146,16 @@ as $$
       + (
         select count(*)
         from (
+          (select from artifacts.standing_grants s where s.from_agent = name
+            order by s.from_agent, s.live_until limit 10000)
+          union all
+          (select from artifacts.standing_grants s where s.grantee = name
+            order by s.grantee, s.live_until limit 10000)
+        ) s
+      )
+      + (
+        select count(*)
+        from (
           select from artifacts.spent_versions s
           where s.agent_id = name order by s.agent_id, s.key_hash limit 10000
         ) s
@@ -169,6 +179,10 @@ as $$
       + (
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
+      )
+      + (
+        select count(*) from agents.webhooks w
+        where w.agent_id = name or concat_ws(' ', w.url, w.label) ~ agents.pattern_of_name(name)
       )
       + agents.policy_contains(name)::integer
     )

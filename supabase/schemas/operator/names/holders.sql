@@ -22,6 +22,16 @@ begin
       where g.grantee = leads_until.agent_id
     ),
     (
+      select max(s.live_until)
+      from artifacts.standing_grants s
+      where s.from_agent = leads_until.agent_id
+    ),
+    (
+      select max(s.live_until)
+      from artifacts.standing_grants s
+      where s.grantee = leads_until.agent_id
+    ),
+    (
       select max(a.expires_at)
       from artifacts.artifacts a
       where a.agent_id = leads_until.agent_id and a.state <> 'deleted' and a.ended_at is null
