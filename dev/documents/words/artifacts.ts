@@ -35,6 +35,8 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     "/enrolment/revoke": LEFT_OUT,
     "/enrolment/test": LEFT_OUT,
     "/sweep": "ends and deletes what has expired",
+    "/webhooks/put": LEFT_OUT,
+    "/webhooks/deliver": LEFT_OUT,
   },
   fields: {
     agent_id: {

@@ -41,6 +41,7 @@ export const PASSED_OVER: ReadonlySet<string> = new Set([
   ...["/open", "/fetch", "/d/:grant_token"],
   // Agents and timers repeat these by themselves.
   ...["/wait", "/inbox/take", "/inbox/extend", "/peer/heartbeat", "/wg_config", "/sweep"],
+  "/webhooks/deliver",
   // Before /commit, nobody else holds what was registered.
   "/register",
 ]);

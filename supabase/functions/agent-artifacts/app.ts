@@ -36,6 +36,8 @@ export const OPERATIONS = {
   "/enrolment/revoke": () => import("../_shared/identity/enrolment/revoke.ts"),
   "/enrolment/test": () => import("../_shared/identity/enrolment/test.ts"),
   "/sweep": () => import("./routes/sweep.ts"),
+  "/webhooks/put": () => import("./routes/webhooks/put.ts"),
+  "/webhooks/deliver": () => import("./routes/webhooks/deliver.ts"),
 } satisfies Operations<ArtifactsSettings>;
 
 /** Hands files from agent to agent. */

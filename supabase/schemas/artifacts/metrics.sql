@@ -125,6 +125,7 @@ begin
     'keys_expiring', agents.count_expiring('7 days'),
     'database_bytes', pg_database_size(current_database()),
     'held_log', agents.held_log(),
+    'webhooks', agents.webhook_backlog(),
     'last_event_id', (select max(e.event_id) from agents.events e),
     'oldest_event_at', (
       select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
@@ -151,5 +152,5 @@ end
 $$;
 comment on function public.agent_api_read_artifacts_metrics(jsonb) is
   'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, '
-  'parked_tasks, backlog, backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
-  'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
+  'parked_tasks, backlog, backlog_since, swept_at, activity, keys_expiring, database_bytes, '
+  'held_log, webhooks, last_event_id, oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';

@@ -45,6 +45,10 @@ export const VERSIONED_KEY = "log.txt";
  */
 export const TAGGED = "tagged";
 
+/** The operator is told of its events by a webhook, which has as many deliveries as artifacts. */
+export const HOOKED = "hooked";
+export const HOOK = `whk_${"f".repeat(32)}`;
+
 /** Has done many tasks, a twentieth as many as there are artifacts. Ten wait, ten are taken. */
 export const WORKER = "worker";
 /** Gave the worker its tasks: one file, as often. */

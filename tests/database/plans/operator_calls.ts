@@ -4,6 +4,7 @@ import {
   EPOCH,
   GRANTEE,
   HOARDER,
+  HOOK,
   OWNER,
   POPULAR,
   RENAMER,
@@ -51,6 +52,22 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 3_000, pages: 6_000 },
   }),
   call("read_project", {}),
+  call("list_webhooks", { ...PAGE, after: "" }, { bounds: { rows: 3_000, pages: 6_000 } }),
+  call("list_deliveries", { ...PAGE, webhook_id: HOOK }, { bounds: A_FEW_EACH }),
+  call("list_deliveries", { ...PAGE, webhook_id: HOOK, state: "waiting" }, {
+    ...{ circumstances: "that wait", bounds: A_FEW_EACH },
+  }),
+  call("list_deliveries", { ...PAGE, webhook_id: HOOK, state: "parked" }, {
+    ...{ circumstances: "that are parked", bounds: A_FEW_EACH },
+  }),
+  call("requeue_deliveries", { webhook_id: HOOK, event_id: 1 }),
+  call("requeue_deliveries", { webhook_id: HOOK, event_id: null, max_entries: 100 }, {
+    ...{ circumstances: "many", bounds: A_FEW_EACH },
+  }),
+  call("test_webhook", { webhook_id: HOOK }),
+  call("delete_webhook", { webhook_id: HOOK }),
+  call("list_webhook_secrets", { newest_key_id: "0".repeat(16), max_entries: 100 }),
+  call("reencrypt_webhook_secrets", { secrets: [] }),
   call("find_lost_events", {
     recorded: Array.from(
       { length: 1000 },

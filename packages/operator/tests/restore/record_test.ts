@@ -102,6 +102,8 @@ const WITHOUT_REPLAY: readonly string[] = [
   ...["agent.expired", "artifact.expired", "artifact.abandoned", "artifact.superseded"],
   ...["artifact.lost", "artifact.recovered", "events.forgotten"],
   ...["epoch.begun", "ending.replayed"],
+  // A webhook that is lost is missed, and gives no access.
+  ...["webhook.created", "webhook.tested"],
   // A task whose outcome is lost waits again: it is done at least once.
   ...["task.taken", "task.done", "task.failed", "task.parked"],
 ];

@@ -114,6 +114,7 @@ export function createOperation(
         ? { remaining: 0 }
         : await callDatabase<Remaining>("forget_usage", { ...log, retention_days });
       const paths = await callDatabase<Remaining>("forget_paths", log);
+      const deliveries = await callDatabase<Remaining>("forget_deliveries", log);
       const enrolled = await callDatabase<Enrolled>("forget_enrolled", log);
       let removed_agents = 0;
       for (const agent_id of enrolled.idle) {
@@ -140,7 +141,8 @@ export function createOperation(
         forgotten_events: events.forgotten,
         removed_agents,
         remaining: ended.remaining + reads.remaining + changes.remaining + tasks.remaining +
-          events.remaining + usage.remaining + paths.remaining + enrolled.remaining +
+          events.remaining + usage.remaining + paths.remaining + deliveries.remaining +
+          enrolled.remaining +
           dead.remaining + forgotten.remaining,
       };
     },

@@ -189,6 +189,7 @@ begin
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
   where agents.has_ended(e) and agents.proofs_name(e, name) and e.enrolment_id = any (locked_ids);
+  perform agents.erase_from_webhooks(name, pseudonym);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t

@@ -182,6 +182,10 @@ as $$
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
       )
+      + (
+        select count(*) from agents.webhooks w
+        where w.agent_id = name or concat_ws(' ', w.url, w.label) ~ agents.pattern_of_name(name)
+      )
       + agents.policy_contains(name)::integer
     )
   )

@@ -38,6 +38,9 @@ export const SWEEP_PLANS: readonly PlannedCall[] = [
   call("forget_usage", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
     bounds: { rows: 10_000, pages: 20_000 },
   }),
+  call("forget_deliveries", { caller: OPERATOR, max_entries: 1000 }, {
+    bounds: { rows: 6_000, pages: 20_000 },
+  }),
   call("forget_paths", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 10_000, pages: 20_000 },
   }),
