@@ -1994,6 +1994,1075 @@ comment on function public.agent_api_forget_usage(jsonb, integer, integer) is
   'Deletes counts older than the given number of days, at most max_entries rows of each table. '
   'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';
 
+-- schemas/webhooks/webhooks.sql
+
+-- Webhooks: where the operator wants to be told of events. Every event that a webhook matches adds
+-- a row to agents.webhook_deliveries, in the event's own transaction. /webhooks/deliver sends them.
+
+create table agents.webhooks (
+  webhook_id text collate "C" primary key,
+  url text collate "C" not null,
+  label text,
+  agent_id agents.agent_id,
+  tag agents.tag,
+  types text[] collate "C",
+  encrypted_secret text collate "C" not null,
+  previous_encrypted_secret text collate "C",
+  previous_valid_until timestamptz,
+  created_at timestamptz not null default now(),
+  ended_at timestamptz,
+  end_reason text,
+
+  constraint webhook_id_is_well_formed check (webhook_id ~ '^whk_[0-9a-f]{32}$'),
+  constraint url_is_http check (url ~ '^https?://[^[:space:]]+$' and length(url) <= 2048),
+  constraint label_is_short check (length(label) between 1 and 200),
+  constraint agent_or_tag check (num_nonnulls(agent_id, tag) <= 1),
+  constraint types_are_named check (cardinality(types) between 1 and 100),
+  constraint secret_is_encrypted check (encrypted_secret ~ '^v1\.[0-9a-f]{16}\.[A-Za-z0-9+/=]+$'),
+  constraint previous_secret_is_encrypted check (
+    previous_encrypted_secret ~ '^v1\.[0-9a-f]{16}\.[A-Za-z0-9+/=]+$'
+  ),
+  constraint previous_secret_has_an_end check (
+    (previous_encrypted_secret is null) = (previous_valid_until is null)
+  ),
+  constraint ends_have_a_reason check (
+    (ended_at is null) = (end_reason is null)
+  ),
+  constraint end_reason_is_known check (end_reason in ('deleted', 'gone', 'erased'))
+);
+comment on table agents.webhooks is
+  'Where the operator wants to be told of events. An ended one stays until the sweep has deleted '
+  'its deliveries.';
+comment on column agents.webhooks.url is 'May contain a secret, so it is in no log and no event.';
+comment on column agents.webhooks.agent_id is
+  'Only events that concern this agent; null: of every agent, or of those with the tag.';
+comment on column agents.webhooks.tag is
+  'Only events that concern an agent that has this tag when the event is written; null: of every '
+  'agent, or of the one that is named.';
+comment on column agents.webhooks.types is 'Only events of these types; null: of every type.';
+comment on column agents.webhooks.encrypted_secret is
+  'Signs the deliveries. Encrypted with a key of PSK_ENCRYPTION_KEYS, as the PSKs are.';
+comment on column agents.webhooks.previous_encrypted_secret is
+  'The secret before the last rotation. Until previous_valid_until, it also signs.';
+comment on column agents.webhooks.previous_valid_until is
+  'Until when the previous secret signs; null: there is none.';
+comment on column agents.webhooks.ended_at is 'When it ended; null: it has not.';
+comment on column agents.webhooks.end_reason is
+  'deleted: by the operator; gone: the receiver answered 410; erased: it named an erased agent. '
+  'Null: not ended.';
+
+create index webhooks_for_all on agents.webhooks (webhook_id)
+  where ended_at is null and agent_id is null and tag is null;
+create index webhooks_by_agent on agents.webhooks (agent_id) where agent_id is not null;
+create index webhooks_by_tag on agents.webhooks (tag) where tag is not null;
+create index ended_webhooks on agents.webhooks (ended_at) where ended_at is not null;
+create index webhooks_by_age on agents.webhooks (created_at, webhook_id);
+
+-- No foreign keys: each event would lock the rows of its webhooks.
+create table agents.webhook_deliveries (
+  webhook_id text collate "C" not null,
+  event_id bigint not null,
+  message_id text collate "C" not null,
+  next_at timestamptz not null default clock_timestamp(),
+  leased_until timestamptz,
+  attempts integer not null default 0,
+  first_attempt_at timestamptz,
+  last_status integer,
+  last_error text,
+  delivered_at timestamptz,
+  parked_at timestamptz,
+  forget_at timestamptz,
+
+  primary key (webhook_id, event_id),
+  constraint webhook_id_is_well_formed check (webhook_id ~ '^whk_[0-9a-f]{32}$'),
+  constraint message_id_is_well_formed check (message_id ~ '^evt_[0-9]+(-[0-9a-f]{12})?$'),
+  constraint error_is_a_word check (last_error ~ '^[a-z_]{1,40}$'),
+  constraint ends_once check (num_nonnulls(delivered_at, parked_at) <= 1),
+  constraint what_has_ended_is_forgotten check (
+    (num_nonnulls(delivered_at, parked_at) = 1) = (forget_at is not null)
+  )
+);
+comment on table agents.webhook_deliveries is
+  'The outbox of webhooks: one row per event and webhook that it concerns. The sweep deletes rows a '
+  'day after their delivery, and 30 days after they were parked.';
+comment on column agents.webhook_deliveries.message_id is
+  'The header webhook-id: evt_ and the number of the event. After a restore, numbers are given out '
+  'again. So the ids of later events end in the epoch: receivers drop an id that they have seen.';
+comment on column agents.webhook_deliveries.next_at is
+  'When it may be sent. While it is being sent: when the lease ends.';
+comment on column agents.webhook_deliveries.leased_until is
+  'While it is being sent: until when nobody else sends it. Null: it is not being sent.';
+comment on column agents.webhook_deliveries.attempts is
+  'How often it was sent, or leased to be sent, since it began or was requeued.';
+comment on column agents.webhook_deliveries.first_attempt_at is
+  'When the attempts began. It is parked if it fails 24 hours later.';
+comment on column agents.webhook_deliveries.last_status is
+  'The HTTP status of the last attempt; null: there was no answer.';
+comment on column agents.webhook_deliveries.last_error is
+  'Why the last attempt had no answer that counts, as one word; null: it had one.';
+comment on column agents.webhook_deliveries.delivered_at is 'When it arrived; null: it has not.';
+comment on column agents.webhook_deliveries.forget_at is
+  'When the sweep may delete the row; null: it still waits.';
+comment on column agents.webhook_deliveries.parked_at is
+  'When it was given up. The operator can requeue it.';
+
+-- Finds what is due, webhook by webhook, whatever else waits or is parked.
+create index deliveries_by_due_time on agents.webhook_deliveries (webhook_id, next_at)
+  where forget_at is null;
+create index leased_deliveries on agents.webhook_deliveries (webhook_id, leased_until)
+  where leased_until is not null;
+create index parked_deliveries on agents.webhook_deliveries (webhook_id, event_id)
+  where parked_at is not null;
+create index deliveries_by_end on agents.webhook_deliveries (forget_at) where forget_at is not null;
+
+create table agents.webhook_kicks (
+  only_row boolean primary key default true,
+  kicked_at timestamptz not null default '-infinity',
+  url_secret text,
+  key_secret text,
+
+  constraint there_is_only_one_row check (only_row)
+);
+comment on table agents.webhook_kicks is
+  'One row: when somebody was last told that deliveries wait.';
+comment on column agents.webhook_kicks.kicked_at is 'When somebody was last told.';
+comment on column agents.webhook_kicks.key_secret is 'As url_secret, for the secret key.';
+comment on column agents.webhook_kicks.url_secret is
+  'The Vault secrets by which pg_net can call the function; null: the sweep is not scheduled by '
+  'agent_api_schedule_sweep.';
+
+insert into agents.webhook_kicks default values;
+
+create function agents.kick_deliveries() returns void
+language plpgsql
+volatile
+-- service_role may not read the Vault on every project. This takes no argument, and sends a fixed
+-- request to the project's own function.
+security definer
+set search_path = ''
+as $$
+declare
+  kick agents.webhook_kicks;
+begin
+  -- At most once a second, and without waiting for another transaction that does the same: a call
+  -- of /webhooks/deliver goes on looking for a while.
+  update agents.webhook_kicks k
+  set kicked_at = clock_timestamp()
+  where k.ctid = any (array(
+    select c.ctid
+    from agents.webhook_kicks c
+    where c.kicked_at < clock_timestamp() - interval '1 second'
+      and exists (select from agents.webhooks w where w.ended_at is null)
+    for update skip locked
+  ))
+  returning k.* into kick;
+  if not found then
+    return;
+  end if;
+  -- For the local stack.
+  notify agent_webhooks;
+  if kick.url_secret is not null then
+    -- The schemas may be missing. `supabase db lint` checks constant dynamic SQL, so `format` hides
+    -- their names until this runs.
+    execute format(
+      'select %1$I.http_post('
+      || 'url := (select decrypted_secret from %2$I.decrypted_secrets where name = $1) '
+      || '|| ''/functions/v1/agent-artifacts/webhooks/deliver'', '
+      || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', '
+      || '(select decrypted_secret from %2$I.decrypted_secrets where name = $2)), '
+      || 'body := ''{}''::jsonb, timeout_milliseconds := 60000)',
+      'net', 'vault'
+    ) using kick.url_secret, kick.key_secret;
+  end if;
+exception when others then
+  -- An event must not fail because nobody can be told of it. The schedule of the sweep delivers.
+  raise log 'agents.kick_deliveries: %', sqlstate;
+end
+$$;
+comment on function agents.kick_deliveries() is
+  'Tells whoever delivers that deliveries wait: pg_net, if the sweep is scheduled with it, and '
+  'listeners of the channel agent_webhooks. At most once a second.';
+
+-- schemas/webhooks/queueing.sql
+
+-- The outbox is written in the transaction of the event. Without webhooks, an event costs a look at
+-- an empty table.
+
+create function agents.message_id_of(event_id bigint) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return 'evt_' || message_id_of.event_id || coalesce(
+    (select '-' || e.epoch from agents.epochs e where e.first_version_after is not null), ''
+  );
+end
+$$;
+comment on function agents.message_id_of(bigint) is
+  'The webhook-id of an event that is written now. See agents.webhook_deliveries.';
+
+create function agents.queue_deliveries() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+declare
+  concerned constant text[] := array[new.subject_agent_id, new.other_agent_id, new.actor_agent_id];
+  message text;
+begin
+  if not exists (select from agents.webhooks) or new.action = 'webhook.tested' then
+    return null;
+  end if;
+  message := agents.message_id_of(new.event_id);
+  insert into agents.webhook_deliveries (webhook_id, event_id, message_id)
+  select w.webhook_id, new.event_id, message
+  from (
+    select a.webhook_id, a.types
+    from agents.webhooks a
+    where a.ended_at is null and a.agent_id is null and a.tag is null
+    union all
+    select a.webhook_id, a.types
+    from agents.webhooks a
+    where a.agent_id = any (concerned) and a.ended_at is null
+    union all
+    select a.webhook_id, a.types
+    from agents.webhooks a
+    where a.tag = any (array(select t.tag from agents.agent_tags t where t.agent_id = any (concerned)))
+      and a.ended_at is null
+  ) w
+  where w.types is null or new.action = any (w.types);
+  if found then
+    perform agents.kick_deliveries();
+  end if;
+  return null;
+end
+$$;
+comment on function agents.queue_deliveries() is
+  'Adds one delivery for each live webhook that an event concerns. The tags are those of this '
+  'moment.';
+
+create trigger events_reach_webhooks
+  after insert on agents.events
+  for each row execute function agents.queue_deliveries();
+
+-- schemas/webhooks/managing.sql
+
+-- The operator creates, rotates, tests, lists and deletes webhooks. The functions make and encrypt
+-- the secrets, because only they have the encryption keys.
+
+create function agents.webhook_json(webhook agents.webhooks) returns jsonb
+language sql
+stable
+return jsonb_build_object(
+  'webhook_id', webhook.webhook_id,
+  'url', webhook.url,
+  'label', webhook.label,
+  'agent_id', webhook.agent_id,
+  'tag', webhook.tag,
+  'types', webhook.types,
+  'created_at', agents.iso_timestamp(webhook.created_at),
+  'previous_secret_until', case
+    when webhook.previous_valid_until > now() then agents.iso_timestamp(webhook.previous_valid_until)
+  end,
+  'ended_at', agents.iso_timestamp(webhook.ended_at),
+  'end_reason', webhook.end_reason
+);
+comment on function agents.webhook_json(agents.webhooks) is
+  'A webhook as the operator sees it, without its secrets.';
+
+create function agents.live_webhook(webhook_id text) returns agents.webhooks
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  found_webhook agents.webhooks;
+begin
+  select w.* into found_webhook
+  from agents.webhooks w
+  where w.webhook_id = live_webhook.webhook_id and w.ended_at is null
+  for no key update;
+  if not found then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "webhook_id", "message": "No live webhook has this identifier."}]}';
+  end if;
+  return found_webhook;
+end
+$$;
+comment on function agents.live_webhook(text) is
+  'Locks a webhook that has not ended, and returns it. Raises invalid_request.';
+
+create function public.agent_api_create_webhook(caller jsonb, webhook jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  most_webhooks constant integer := 1000;
+  made agents.webhooks;
+begin
+  perform agents.authenticate_operator(agent_api_create_webhook.caller);
+  -- Two calls at once would both count the same webhooks.
+  perform pg_advisory_xact_lock(hashtextextended('webhooks', 0));
+  if (select count(*) from agents.webhooks w where w.ended_at is null) >= most_webhooks then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'webhooks', 'maximum', most_webhooks);
+  end if;
+  insert into agents.webhooks (webhook_id, url, label, agent_id, tag, types, encrypted_secret)
+  select w.webhook_id, w.url, w.label, w.agent_id, w.tag, w.types, w.encrypted_secret
+  from jsonb_to_record(agent_api_create_webhook.webhook) as w (
+    webhook_id text,
+    url text,
+    label text,
+    agent_id text,
+    tag text,
+    types text[],
+    encrypted_secret text
+  )
+  -- A call that got no answer is repeated.
+  on conflict on constraint webhooks_pkey do nothing
+  returning * into made;
+  if not found then
+    select w.* into made
+    from agents.webhooks w
+    where w.webhook_id = agent_api_create_webhook.webhook ->> 'webhook_id';
+    return agents.webhook_json(made);
+  end if;
+  perform agents.record_event(
+    agent_api_create_webhook.caller, null, 'webhook.created', null, made.webhook_id
+  );
+  return agents.webhook_json(made);
+end
+$$;
+comment on function public.agent_api_create_webhook(jsonb, jsonb) is
+  'Creates a webhook with these fields: {webhook_id, url, label, agent_id, tag, types, '
+  'encrypted_secret}. Returns it without the secret. Raises limit_exceeded, and forbidden for an '
+  'agent.';
+
+create function public.agent_api_rotate_webhook(
+  caller jsonb,
+  webhook_id text,
+  encrypted_secret text,
+  overlap_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  rotated agents.webhooks;
+begin
+  perform agents.authenticate_operator(agent_api_rotate_webhook.caller);
+  rotated := agents.live_webhook(agent_api_rotate_webhook.webhook_id);
+  -- A call that got no answer is repeated.
+  if rotated.encrypted_secret = agent_api_rotate_webhook.encrypted_secret then
+    return agents.webhook_json(rotated);
+  end if;
+  update agents.webhooks w
+  set previous_encrypted_secret = case
+      when agent_api_rotate_webhook.overlap_seconds > 0 then w.encrypted_secret
+    end,
+    previous_valid_until = case
+      when agent_api_rotate_webhook.overlap_seconds > 0
+      then now() + make_interval(secs => agent_api_rotate_webhook.overlap_seconds)
+    end,
+    encrypted_secret = agent_api_rotate_webhook.encrypted_secret
+  where w.webhook_id = rotated.webhook_id
+  returning w.* into rotated;
+  perform agents.record_event(
+    agent_api_rotate_webhook.caller, null, 'webhook.rotated', null, rotated.webhook_id
+  );
+  return agents.webhook_json(rotated);
+end
+$$;
+comment on function public.agent_api_rotate_webhook(jsonb, text, text, integer) is
+  'Gives a webhook another secret. For overlap_seconds, deliveries are signed with both; 0: from '
+  'now on with the new one alone. A secret from before the previous rotation ends at once. Returns '
+  'the webhook. Raises invalid_request, and forbidden for an agent.';
+
+create function agents.end_webhook(webhook_id text, reason text) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  update agents.webhooks w
+  set ended_at = clock_timestamp(), end_reason = end_webhook.reason,
+    previous_encrypted_secret = null, previous_valid_until = null
+  where w.webhook_id = end_webhook.webhook_id and w.ended_at is null;
+  if not found then
+    return false;
+  end if;
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'webhook.ended', null, end_webhook.webhook_id,
+    jsonb_build_object('reason', end_webhook.reason)
+  );
+  return true;
+end
+$$;
+comment on function agents.end_webhook(text, text) is
+  'Ends a webhook: nothing more is queued or sent. The sweep deletes its deliveries in steps. False '
+  'if it has ended before.';
+
+create function public.agent_api_delete_webhook(webhook_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'deleted', agents.end_webhook(agent_api_delete_webhook.webhook_id, 'deleted')::integer
+  );
+end
+$$;
+comment on function public.agent_api_delete_webhook(text) is
+  'Ends a webhook. Returns {deleted: 1}, or 0 if there is no live one. Deliveries that are being '
+  'sent may still arrive.';
+
+create function public.agent_api_test_webhook(webhook_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  tested agents.webhooks := agents.live_webhook(agent_api_test_webhook.webhook_id);
+  test_event bigint;
+begin
+  perform agents.record_event('{"kind": "operator"}', null, 'webhook.tested', null, tested.webhook_id);
+  select e.event_id into test_event
+  from agents.events e
+  where e.transaction_id = agents.present_transaction()
+  order by e.transaction_id desc, e.event_id desc
+  limit 1;
+  insert into agents.webhook_deliveries (webhook_id, event_id, message_id)
+  values (tested.webhook_id, test_event, agents.message_id_of(test_event));
+  perform agents.kick_deliveries();
+  return json_build_object('event_id', 'evt_' || test_event);
+end
+$$;
+comment on function public.agent_api_test_webhook(text) is
+  'Writes an event of the type webhook.tested, which only this webhook gets, whatever its filter '
+  'is. Returns {event_id}. Raises invalid_request.';
+
+create function public.agent_api_list_webhook_secrets(newest_key_id text, max_entries integer)
+returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select coalesce(json_agg(s), '[]')
+  from (
+    select w.webhook_id, w.encrypted_secret, w.previous_encrypted_secret
+    from agents.webhooks w
+    where w.ended_at is null
+      and (
+        split_part(w.encrypted_secret, '.', 2) <> agent_api_list_webhook_secrets.newest_key_id
+        or split_part(w.previous_encrypted_secret, '.', 2) <> agent_api_list_webhook_secrets.newest_key_id
+      )
+    limit agent_api_list_webhook_secrets.max_entries
+  ) s
+$$;
+comment on function public.agent_api_list_webhook_secrets(text, integer) is
+  'Some of the live webhooks with a secret that is not encrypted with the newest key: [{webhook_id, '
+  'encrypted_secret, previous_encrypted_secret | null}].';
+
+create function public.agent_api_reencrypt_webhook_secrets(secrets jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  reencrypted_count integer;
+begin
+  update agents.webhooks w
+  set encrypted_secret = s.reencrypted_secret,
+    previous_encrypted_secret = s.previous_reencrypted_secret,
+    previous_valid_until = case
+      when s.previous_reencrypted_secret is not null then w.previous_valid_until
+    end
+  from jsonb_to_recordset(agent_api_reencrypt_webhook_secrets.secrets) as s (
+    webhook_id text,
+    encrypted_secret text,
+    reencrypted_secret text,
+    previous_reencrypted_secret text
+  )
+  where w.webhook_id = s.webhook_id
+    -- It may have been rotated since the caller read it.
+    and w.encrypted_secret = s.encrypted_secret;
+  get diagnostics reencrypted_count = row_count;
+  return json_build_object('reencrypted', reencrypted_count);
+end
+$$;
+comment on function public.agent_api_reencrypt_webhook_secrets(jsonb) is
+  'Replaces encrypted secrets: secrets is [{webhook_id, encrypted_secret, reencrypted_secret, '
+  'previous_reencrypted_secret | null}], the same secrets encrypted with two keys. Returns how many '
+  'webhooks it changed: {reencrypted}.';
+
+-- schemas/webhooks/delivering.sql
+
+-- What /webhooks/deliver does in the database. One call records how earlier attempts ended, and
+-- leases the next deliveries. A lease has an end, so a killed worker's deliveries come back.
+
+create function agents.record_outcomes(outcomes jsonb) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  tried_at constant timestamptz := clock_timestamp();
+  gone_id text;
+begin
+  -- In this order, so that two calls cannot deadlock.
+  perform
+  from agents.webhook_deliveries d
+  join jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, event_id bigint)
+    on o.webhook_id = d.webhook_id and o.event_id = d.event_id
+  order by d.webhook_id, d.event_id
+  for update of d;
+
+  update agents.webhook_deliveries d
+  set last_status = o.status,
+    last_error = o.error,
+    leased_until = null,
+    (delivered_at, parked_at, forget_at, next_at) = (
+      select
+        case when s.is_delivered then tried_at end,
+        case when s.is_late then tried_at end,
+        case
+          when s.is_delivered then tried_at + interval '1 day'
+          when s.is_late then tried_at + interval '30 days'
+        end,
+        -- 10 seconds, doubled with each attempt, at most an hour.
+        tried_at + least(
+          interval '1 hour', interval '10 seconds' * power(2, least(d.attempts, 20) - 1)
+        )
+      from (
+        select
+          o.status between 200 and 299 as is_delivered,
+          coalesce(o.status, 0) not between 200 and 299
+            and d.first_attempt_at <= tried_at - interval '24 hours' as is_late
+      ) s
+    )
+  from jsonb_to_recordset(record_outcomes.outcomes) as o (
+    webhook_id text, event_id bigint, attempt integer, status integer, error text
+  )
+  where d.webhook_id = o.webhook_id
+    and d.event_id = o.event_id
+    and d.forget_at is null
+    -- If the lease ended before the attempt, somebody else sends it now. What was delivered is
+    -- delivered, whoever did it.
+    and (d.attempts = o.attempt or o.status between 200 and 299);
+
+  for gone_id in
+    select distinct o.webhook_id
+    from jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, status integer)
+    where o.status = 410
+    order by 1
+  loop
+    perform agents.end_webhook(gone_id, 'gone');
+  end loop;
+end
+$$;
+comment on function agents.record_outcomes(jsonb) is
+  'Records how attempts ended: [{webhook_id, event_id, attempt, status | null, error | null}]. Any '
+  '2xx is delivered; 410 ends the webhook; anything else is tried again, and parked 24 hours after '
+  'the first attempt.';
+
+create function public.agent_api_take_deliveries(
+  caller jsonb,
+  outcomes jsonb,
+  max_entries integer,
+  max_per_webhook integer,
+  lease_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  taken_at timestamptz;
+  lease_ends_at timestamptz;
+  candidate text;
+  webhook agents.webhooks;
+  free integer;
+  left_over integer := agent_api_take_deliveries.max_entries;
+  leased jsonb;
+  taken jsonb := '[]';
+  horizon constant xid8 := agents.horizon();
+begin
+  perform agents.authenticate_operator(agent_api_take_deliveries.caller);
+  if jsonb_array_length(agent_api_take_deliveries.outcomes) > 0 then
+    perform agents.record_outcomes(agent_api_take_deliveries.outcomes);
+  end if;
+  taken_at := clock_timestamp();
+  lease_ends_at := taken_at + make_interval(secs => agent_api_take_deliveries.lease_seconds);
+
+  for candidate in
+    select w.webhook_id
+    from agents.webhooks w
+    -- The webhook whose delivery has waited longest is first, so that none has to wait for ever.
+    cross join lateral (
+      select d.next_at
+      from agents.webhook_deliveries d
+      where d.webhook_id = w.webhook_id and d.forget_at is null and d.next_at <= taken_at
+      order by d.next_at
+      limit 1
+    ) due
+    where w.ended_at is null
+    order by due.next_at
+  loop
+    exit when left_over <= 0;
+    -- Another call that takes deliveries of this webhook does not count to the same number.
+    select w.* into webhook
+    from agents.webhooks w
+    where w.webhook_id = candidate and w.ended_at is null
+    for no key update skip locked;
+    continue when not found;
+    select agent_api_take_deliveries.max_per_webhook - count(*) into free
+    from agents.webhook_deliveries d
+    where d.webhook_id = candidate and d.leased_until > taken_at;
+    continue when free <= 0;
+
+    with due as materialized (
+      select d.event_id
+      from agents.webhook_deliveries d
+      where d.webhook_id = candidate and d.forget_at is null and d.next_at <= taken_at
+      order by d.next_at
+      limit least(free, left_over)
+      for update skip locked
+    ), taken_now as (
+      update agents.webhook_deliveries d
+      set attempts = d.attempts + 1,
+        first_attempt_at = coalesce(d.first_attempt_at, taken_at),
+        leased_until = lease_ends_at,
+        next_at = lease_ends_at
+      where d.webhook_id = candidate and d.event_id = any (array(select u.event_id from due u))
+      returning d.event_id, d.message_id, d.attempts
+    )
+    select jsonb_agg(
+      jsonb_build_object(
+        'webhook_id', candidate,
+        'event_id', t.event_id,
+        'message_id', t.message_id,
+        'attempt', t.attempts,
+        'event', case
+          when e.event_id is not null then jsonb_strip_nulls(jsonb_build_object(
+            'type', e.action,
+            'timestamp', agents.iso_timestamp(e.occurred_at),
+            'grant_id', case when starts_with(e.object_id, 'grant_') then e.object_id end,
+            'artifact_id', agents.artifact_of_event(e.object_id, e.details),
+            'agent_id', e.subject_agent_id,
+            -- Before this event, and never beyond the horizon: whoever continues from here misses
+            -- nothing.
+            'position', agents.position_at(case
+              when e.transaction_id < horizon then e.transaction_id || '.' || e.event_id - 1
+              else horizon || '.0'
+            end)
+          ))
+        end
+      )
+      order by t.event_id
+    )
+    into leased
+    from taken_now t
+    left join agents.events e on e.event_id = t.event_id;
+    continue when leased is null;
+    left_over := left_over - jsonb_array_length(leased);
+    taken := taken || jsonb_build_array(jsonb_build_object(
+      'webhook_id', webhook.webhook_id,
+      'url', webhook.url,
+      'encrypted_secret', webhook.encrypted_secret,
+      'previous_encrypted_secret', case
+        when webhook.previous_valid_until > taken_at then webhook.previous_encrypted_secret
+      end,
+      'deliveries', leased
+    ));
+  end loop;
+  return json_build_object(
+    'webhooks', taken,
+    'any_live', exists (select from agents.webhooks w where w.ended_at is null)
+  );
+end
+$$;
+comment on function public.agent_api_take_deliveries(jsonb, jsonb, integer, integer, integer) is
+  'Records outcomes (see agents.record_outcomes), then leases deliveries that are due: at most '
+  'max_per_webhook of one webhook at a time, whoever sends them. Returns {webhooks: [{webhook_id, '
+  'url, encrypted_secret, previous_encrypted_secret | null, deliveries: [{webhook_id, event_id, '
+  'message_id, attempt, event: {type, timestamp, position, agent_id, …} | null}]}], any_live}. event is null '
+  'if the log has forgotten it. Raises forbidden for an agent.';
+
+-- schemas/webhooks/deliveries.sql
+
+-- What waits, what was given up and what was delivered, as the operator sees it.
+
+create function agents.delivery_backlog(webhook_id text)
+returns table (waiting bigint, parked bigint, waits_since timestamptz)
+language sql
+stable
+begin atomic
+  select
+    (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.webhook_id = delivery_backlog.webhook_id and d.forget_at is null
+        limit 1000
+      ) w
+    ),
+    (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.webhook_id = delivery_backlog.webhook_id and d.parked_at is not null
+        limit 1000
+      ) p
+    ),
+    (
+      select d.next_at
+      from agents.webhook_deliveries d
+      where d.webhook_id = delivery_backlog.webhook_id and d.forget_at is null
+      order by d.next_at
+      limit 1
+    );
+end;
+comment on function agents.delivery_backlog(text) is
+  'How many deliveries of a webhook wait and are parked, counted up to 1000 each, and when the '
+  'first of them is due.';
+
+create function public.agent_api_list_webhooks(max_entries integer, after text default '') returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  page agents.webhooks[] := array(
+    select w
+    from agents.webhooks w
+    where agent_api_list_webhooks.after = '' or (w.created_at, w.webhook_id) > (
+      select l.created_at, l.webhook_id
+      from agents.webhooks l
+      where l.webhook_id = agent_api_list_webhooks.after
+    )
+    order by w.created_at, w.webhook_id
+    -- Each counts up to 2000 deliveries.
+    limit least(agent_api_list_webhooks.max_entries, 100)
+  );
+begin
+  return json_build_object(
+    'found', (
+      select coalesce(
+        json_agg(
+          agents.webhook_json(page[p.place]) || jsonb_build_object('waiting', b.waiting, 'parked', b.parked)
+          order by p.place
+        ),
+        '[]'
+      )
+      from generate_subscripts(page, 1) as p (place)
+      cross join agents.delivery_backlog((page[p.place]).webhook_id) b
+    ),
+    'next', case
+      when cardinality(page) = least(agent_api_list_webhooks.max_entries, 100)
+      then (page[cardinality(page)]).webhook_id
+    end
+  );
+end
+$$;
+comment on function public.agent_api_list_webhooks(integer, text) is
+  'Webhooks, oldest first, at most 100 per page: {found: [what webhook_json returns, waiting, '
+  'parked], next | null}. The counts stop at 1000.';
+
+create function public.agent_api_list_deliveries(
+  webhook_id text,
+  max_entries integer,
+  after text default '',
+  state text default 'all'
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+-- An index has each order. Otherwise the planner, which does not know how many rows a webhook has,
+-- may read and sort all of them.
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  -- The place of the last row of the page before: <event>, or <time>/<event> of what waits.
+  after_event constant bigint := nullif(
+    split_part(agent_api_list_deliveries.after, '/', case agent_api_list_deliveries.state when 'waiting' then 2 else 1 end),
+    ''
+  )::bigint;
+  after_time constant timestamptz := case
+    when agent_api_list_deliveries.state = 'waiting'
+    then nullif(split_part(agent_api_list_deliveries.after, '/', 1), '')::timestamptz
+  end;
+  page agents.webhook_deliveries[];
+begin
+  case agent_api_list_deliveries.state
+    when 'waiting' then
+      page := array(
+        select d
+        from agents.webhook_deliveries d
+        where d.webhook_id = agent_api_list_deliveries.webhook_id
+          and d.forget_at is null
+          and d.next_at >= coalesce(after_time, '-infinity')
+          and (d.next_at > coalesce(after_time, '-infinity') or d.event_id > coalesce(after_event, 0))
+        order by d.next_at, d.event_id
+        limit agent_api_list_deliveries.max_entries
+      );
+    when 'parked' then
+      page := array(
+        select d
+        from agents.webhook_deliveries d
+        where d.webhook_id = agent_api_list_deliveries.webhook_id
+          and d.parked_at is not null
+          and d.event_id < coalesce(after_event, 9223372036854775807)
+        order by d.event_id desc
+        limit agent_api_list_deliveries.max_entries
+      );
+    else
+      page := array(
+        select d
+        from agents.webhook_deliveries d
+        where d.webhook_id = agent_api_list_deliveries.webhook_id
+          and d.event_id < coalesce(after_event, 9223372036854775807)
+        order by d.event_id desc
+        limit agent_api_list_deliveries.max_entries
+      );
+  end case;
+  return json_build_object(
+    'found', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'event_id', 'evt_' || (page[p.place]).event_id,
+            'type', e.action,
+            'state', case
+              when (page[p.place]).delivered_at is not null then 'delivered'
+              when (page[p.place]).parked_at is not null then 'parked'
+              when (page[p.place]).leased_until > now() then 'sending'
+              else 'waiting'
+            end,
+            'attempts', (page[p.place]).attempts,
+            'last_status', (page[p.place]).last_status,
+            'last_error', (page[p.place]).last_error,
+            'next_at', case
+              when (page[p.place]).forget_at is null
+              then agents.iso_timestamp((page[p.place]).next_at)
+            end,
+            'delivered_at', agents.iso_timestamp((page[p.place]).delivered_at),
+            'parked_at', agents.iso_timestamp((page[p.place]).parked_at)
+          )
+          order by p.place
+        ),
+        '[]'
+      )
+      from generate_subscripts(page, 1) as p (place)
+      left join agents.events e on e.event_id = (page[p.place]).event_id
+    ),
+    'next', case
+      when cardinality(page) = agent_api_list_deliveries.max_entries
+      then case agent_api_list_deliveries.state
+        when 'waiting' then (page[cardinality(page)]).next_at || '/'
+        else ''
+      end || (page[cardinality(page)]).event_id
+    end
+  );
+end
+$$;
+comment on function public.agent_api_list_deliveries(text, integer, text, text) is
+  'The deliveries of a webhook: {found: [{event_id, type | null, state, attempts, last_status | '
+  'null, last_error | null, next_at | null, delivered_at | null, parked_at | null}], next | null}. '
+  'state is waiting, sending, delivered or parked. With the state waiting: those that are due first; '
+  'with parked, or all: the newest events first.';
+
+create function public.agent_api_requeue_deliveries(
+  webhook_id text,
+  event_id bigint default null,
+  max_entries integer default 1000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  webhook agents.webhooks := agents.live_webhook(agent_api_requeue_deliveries.webhook_id);
+  requeued_count integer;
+begin
+  update agents.webhook_deliveries d
+  set parked_at = null, forget_at = null, attempts = 0, first_attempt_at = null,
+    next_at = clock_timestamp()
+  where d.webhook_id = webhook.webhook_id
+    and d.event_id = any (array(
+      select p.event_id
+      from agents.webhook_deliveries p
+      where p.webhook_id = webhook.webhook_id
+        and p.parked_at is not null
+        and (agent_api_requeue_deliveries.event_id is null or p.event_id = agent_api_requeue_deliveries.event_id)
+      order by p.event_id
+      limit agent_api_requeue_deliveries.max_entries
+      for update skip locked
+    ));
+  get diagnostics requeued_count = row_count;
+  if requeued_count > 0 then
+    perform agents.kick_deliveries();
+  end if;
+  return json_build_object(
+    'requeued', requeued_count,
+    'remaining', case
+      when agent_api_requeue_deliveries.event_id is null
+      then (select b.parked from agents.delivery_backlog(webhook.webhook_id) b)
+      else 0
+    end
+  );
+end
+$$;
+comment on function public.agent_api_requeue_deliveries(text, bigint, integer) is
+  'Lets the parked deliveries of a webhook, or the one of an event, wait again: their attempts count '
+  'from 0, and their 24 hours begin again. Returns {requeued, remaining}, which counts at most a '
+  'thousand. Raises invalid_request.';
+
+-- schemas/webhooks/forgetting.sql
+
+-- How the rows of webhooks end, and what /metrics and the doctor tell of them.
+
+create function public.agent_api_forget_deliveries(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  ended_id text;
+  deleted integer;
+  left_over integer := agent_api_forget_deliveries.max_entries;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(agent_api_forget_deliveries.caller);
+  delete from agents.webhook_deliveries d
+  -- Found by ctid, which cannot change while the row is locked.
+  where d.ctid = any (array(
+    select o.ctid
+    from agents.webhook_deliveries o
+    where o.forget_at < now()
+    order by o.forget_at
+    limit agent_api_forget_deliveries.max_entries
+    for update skip locked
+  ));
+  for ended_id in
+    select w.webhook_id
+    from agents.webhooks w
+    -- A transaction that began before the end may still add a delivery.
+    where w.ended_at < now() - interval '1 minute'
+      and (
+        w.ended_at < now() - interval '30 days'
+        or exists (select from agents.webhook_deliveries d where d.webhook_id = w.webhook_id)
+      )
+    order by w.ended_at
+    limit 100
+  loop
+    delete from agents.webhook_deliveries d
+    where d.webhook_id = ended_id
+      and d.event_id = any (array(
+        select o.event_id
+        from agents.webhook_deliveries o
+        where o.webhook_id = ended_id
+        order by o.event_id
+        limit left_over
+        for update skip locked
+      ));
+    get diagnostics deleted = row_count;
+    left_over := left_over - deleted;
+    exit when left_over <= 0;
+    delete from agents.webhooks w
+    where w.webhook_id = ended_id
+      -- Until then, the operator sees why it ended.
+      and w.ended_at < now() - interval '30 days'
+      and not exists (select from agents.webhook_deliveries d where d.webhook_id = ended_id);
+  end loop;
+  select count(*) into remaining
+  from (
+    (
+      select from agents.webhook_deliveries d
+      where d.forget_at < now()
+      order by d.forget_at
+      limit 1000
+    )
+    union all
+    (
+      select from agents.webhooks w
+      where w.ended_at < now() - interval '1 minute'
+        and exists (select from agents.webhook_deliveries d where d.webhook_id = w.webhook_id)
+      limit 1000
+    )
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.agent_api_forget_deliveries(jsonb, integer) is
+  'Deletes deliveries a day after they arrived, and 30 days after they were parked; deliveries of '
+  'ended webhooks; and ended webhooks after 30 days. Returns {remaining}, which counts at most a few '
+  'thousand. Raises forbidden for an agent.';
+
+create function agents.webhook_backlog() returns jsonb
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return jsonb_build_object(
+    'waiting', (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.forget_at is null
+        order by d.webhook_id, d.next_at
+        limit 1000
+      ) w
+    ),
+    'parked', (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.parked_at is not null
+        order by d.webhook_id, d.event_id
+        limit 1000
+      ) p
+    ),
+    'waits_since', (
+      select extract(epoch from min(b.next_at))
+      from agents.webhooks w
+      cross join lateral (
+        select d.next_at
+        from agents.webhook_deliveries d
+        where d.webhook_id = w.webhook_id and d.forget_at is null
+        order by d.next_at
+        limit 1
+      ) b
+      where w.ended_at is null
+    )
+  );
+end
+$$;
+comment on function agents.webhook_backlog() is
+  'Of all webhooks: {waiting, parked, waits_since}. The counts stop at 1000. waits_since is when '
+  'the first delivery of a live webhook is or was due, in seconds since 1970, or null.';
+
 -- schemas/artifacts/artifacts.sql
 
 -- Artifacts. An artifact is one immutable content; `key` is a name that can move from one to
@@ -8001,10 +9070,14 @@ begin
       || 'url := ' || read_secret || ' || ''/functions/v1/agent-artifacts/sweep'', '
       || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', ' || read_secret || '), '
       || 'body := ''{"limit": 1000}''::jsonb, '
-      || 'timeout_milliseconds := 60000)',
+      || 'timeout_milliseconds := 60000), agents.kick_deliveries()',
       agent_api_schedule_sweep.url_secret,
       agent_api_schedule_sweep.key_secret
     );
+  -- From now on, pg_net is also told of deliveries to webhooks.
+  update agents.webhook_kicks k
+  set url_secret = agent_api_schedule_sweep.url_secret, key_secret = agent_api_schedule_sweep.key_secret
+  where k.only_row;
   update artifacts.sweeps s set schedule = agent_api_schedule_sweep.schedule where s.only_row;
   return json_build_object('job', 'agent-artifacts-sweep', 'schedule', agent_api_schedule_sweep.schedule);
 end
@@ -9586,6 +10659,7 @@ begin
     'keys_expiring', agents.count_expiring('7 days'),
     'database_bytes', pg_database_size(current_database()),
     'held_log', agents.held_log(),
+    'webhooks', agents.webhook_backlog(),
     'last_event_id', (select max(e.event_id) from agents.events e),
     'oldest_event_at', (
       select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
@@ -9612,8 +10686,8 @@ end
 $$;
 comment on function public.agent_api_read_artifacts_metrics(jsonb) is
   'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, '
-  'parked_tasks, backlog, backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
-  'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
+  'parked_tasks, backlog, backlog_since, swept_at, activity, keys_expiring, database_bytes, '
+  'held_log, webhooks, last_event_id, oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
 
 -- schemas/mesh/networks.sql
 
@@ -13773,6 +14847,7 @@ return jsonb_strip_nulls(jsonb_build_object(
     when starts_with(event.object_id, 'enr_') then to_jsonb(event.object_id)
     else event.details -> 'enrolment_id'
   end,
+  'webhook_id', case when starts_with(event.object_id, 'whk_') then event.object_id end,
   'reason', event.details -> 'reason',
   'way', event.details -> 'way',
   'claim', event.details -> 'claim',
@@ -16787,6 +17862,10 @@ as $$
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
       )
+      + (
+        select count(*) from agents.webhooks w
+        where w.agent_id = name or concat_ws(' ', w.url, w.label) ~ agents.pattern_of_name(name)
+      )
       + agents.policy_contains(name)::integer
     )
   )
@@ -16813,6 +17892,41 @@ comment on function public.agent_api_count_mentions(text) is
   'open_writers}. It does not change deciding_enrolments: live enrolments with the name in the '
   'fields that decide who enrols. Every transaction below settled_before has ended; open_writers '
   'are the oldest of the others.';
+
+-- schemas/operator/erasures/erased_webhooks.sql
+
+-- What an erasure does to webhooks. Their deliveries contain no names: these are read from the
+-- events, which the erasure changes.
+
+create function agents.erase_from_webhooks(name text, pseudonym text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  pattern constant text := agents.pattern_of_name(erase_from_webhooks.name);
+  named_id text;
+begin
+  -- With another URL or filter, it would send other events, or send them elsewhere.
+  for named_id in
+    select w.webhook_id
+    from agents.webhooks w
+    where w.ended_at is null and (w.agent_id = erase_from_webhooks.name or w.url ~ pattern)
+    order by w.webhook_id
+  loop
+    perform agents.end_webhook(named_id, 'erased');
+  end loop;
+  update agents.webhooks w
+  set agent_id = case
+      when w.agent_id = erase_from_webhooks.name then erase_from_webhooks.pseudonym else w.agent_id
+    end,
+    url = regexp_replace(w.url, pattern, erase_from_webhooks.pseudonym, 'g'),
+    label = regexp_replace(w.label, pattern, erase_from_webhooks.pseudonym, 'g')
+  where w.agent_id = erase_from_webhooks.name or concat_ws(' ', w.url, w.label) ~ pattern;
+end
+$$;
+comment on function agents.erase_from_webhooks(text, text) is
+  'Ends the webhooks whose filter or URL names an agent, and replaces the name in all webhooks.';
 
 -- schemas/operator/erasures/erasures.sql
 
@@ -17007,6 +18121,7 @@ begin
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
   where agents.has_ended(e) and agents.proofs_name(e, name) and e.enrolment_id = any (locked_ids);
+  perform agents.erase_from_webhooks(name, pseudonym);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t
@@ -20493,6 +21608,9 @@ grant select, insert, update on agents.key_uses to service_role;
 grant select, insert, update on agents.activity to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
+grant select, insert, update, delete on agents.webhooks to service_role;
+grant select, insert, update, delete on agents.webhook_deliveries to service_role;
+grant select, update on agents.webhook_kicks to service_role;
 grant select on artifacts.current_objects to service_role;
 grant select, insert, update, delete on artifacts.agent_limits to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
@@ -20549,6 +21667,9 @@ alter table agents.key_uses enable row level security;
 alter table agents.activity enable row level security;
 alter table agents.usage enable row level security;
 alter table agents.refusals enable row level security;
+alter table agents.webhooks enable row level security;
+alter table agents.webhook_deliveries enable row level security;
+alter table agents.webhook_kicks enable row level security;
 alter table artifacts.agent_limits enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
