@@ -49,7 +49,7 @@ export const BOXES = ["box-alpha", "box-bravo"] as const;
 export class Identities {
   readonly credentials: Credential[] = [];
   readonly enrolments: KnownEnrolment[] = [];
-  /** Agents that were removed or erased, with the place of that answer. */
+  /** Agents that were removed or erased, with the place of that answer; Infinity: none came. */
   readonly out = new Map<string, number>();
   /** Names that an operator is busy with: two operators at once agree on nothing. */
   readonly busy = new Set<string>();

@@ -21,6 +21,8 @@ async function endAgent(
   if (agentId === null) return;
   turn.say(`operator ${verb} ${agentId}`);
   identities.busy.add(agentId);
+  // It may be out from the request on, even if no answer comes.
+  identities.out.set(agentId, Infinity);
   forget(known, agentId);
   if (verb === "erases") await turn.sleep(QUIET_MILLISECONDS);
   const ended = identities.of(agentId);
@@ -85,8 +87,9 @@ export const ENDING_MOVES: readonly Move[] = [
       if (agent_id === undefined) return;
       turn.say(`operator readmits ${agent_id}`);
       busy.add(agent_id);
-      out.delete(agent_id);
-      await call(turn, "readmit_agent", { agent_id });
+      out.set(agent_id, Infinity);
+      const { answer } = await call(turn, "readmit_agent", { agent_id });
+      if (answer !== null) out.delete(agent_id);
       busy.delete(agent_id);
     },
   },
