@@ -15,7 +15,7 @@ import type { PutFolder, PutFolderOptions } from "./folders/put_folder.ts";
 import { untilAborted } from "./http/abortable.ts";
 import type { CallOptions } from "./http/connection_options.ts";
 import { everyPage } from "./http/pages.ts";
-import { ArtifactOperations } from "./operations/artifact_operations.ts";
+import { NameOperations } from "./operations/name_operations.ts";
 import { get, type GetOptions, type Got } from "./transfer/get.ts";
 import { put, type PutArtifact, type PutOptions } from "./transfer/put.ts";
 import { type Grantee, granteeOf, type ShareLink, type ShareOptions } from "./transfer/sharing.ts";
@@ -50,7 +50,7 @@ const AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z";
  * const files = new AgentFiles({ url: "https://<ref>.supabase.co", key: "ak_…" });
  * ```
  */
-export class AgentFiles extends ArtifactOperations {
+export class AgentFiles extends NameOperations {
   /**
    * Uploads a file under a key, and grants it to the agents of `to`. Resolves when it is committed.
    *

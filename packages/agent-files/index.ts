@@ -4,6 +4,7 @@ export {
   type GrantsOptions,
   type ListOptions,
 } from "./agent_files.ts";
+export type { VersionsOptions } from "./operations/name_operations.ts";
 export type { Grantee, ShareLink, ShareOptions } from "./transfer/sharing.ts";
 export { AgentMesh } from "./agent_mesh.ts";
 export { AgentError, type LocalErrorCode } from "./errors/agent_error.ts";

@@ -139,6 +139,7 @@ create table agents.epochs (
   begun_at timestamptz not null default now(),
   first_config_version bigint not null default 0,
   transaction_offset bigint not null default 0,
+  first_version_after timestamptz,
 
   constraint there_is_only_one_row check (only_row),
   constraint epoch_is_well_formed check (epoch ~ '^[0-9a-f]{12}$')
@@ -149,6 +150,9 @@ comment on table agents.epochs is
 comment on column agents.epochs.first_config_version is
   'The first config_version of an agent that has none yet. A restore may have lost a '
   'config_version that the agent had.';
+comment on column agents.epochs.first_version_after is
+  'Files committed in this epoch get versions above all that were given out before this time; '
+  'null: there was no restore.';
 comment on column agents.epochs.transaction_offset is
   'What present_transaction adds to the transaction numbers of this cluster. If a dump is restored '
   'into another cluster, its rows have a transaction_id that is in the future there. '
@@ -1081,29 +1085,6 @@ comment on function agents.agent_of_user(jsonb) is
   'The agent that a signed-in user is; null if the caller is not a user, the token has expired, or '
   'the agent was removed or erased. Raises agent_name_taken if the name does not belong to the '
   'project''s users.';
-
-create function public.agent_api_readmit_agent(agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  is_readmitted boolean;
-begin
-  delete from agents.removed_agents r where r.agent_id = agent_api_readmit_agent.agent_id;
-  is_readmitted := found;
-  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(agent_api_readmit_agent.agent_id);
-  if not (is_readmitted or found) then
-    return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', false);
-  end if;
-  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', agent_api_readmit_agent.agent_id);
-  return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', true);
-end
-$$;
-comment on function public.agent_api_readmit_agent(text) is
-  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
-  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
 
 -- schemas/agents/key_changes.sql
 
@@ -2039,6 +2020,9 @@ create table artifacts.artifacts (
   removed_at timestamptz,
   lost_at timestamptz,
   metadata jsonb,
+  version bigint,
+  keep_versions integer,
+  end_grants boolean not null default false,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -2059,6 +2043,10 @@ create table artifacts.artifacts (
     jsonb_typeof(metadata) = 'object'
     and not jsonb_path_exists(metadata, '$.* ? (@.type() != "string")')
   ),
+  constraint versions_are_given_by_commits check (
+    version is null or version >= 1 and committed_at is not null
+  ),
+  constraint keep_versions_is_1_to_1000 check (keep_versions between 1 and 1000),
   constraint size_is_not_negative check (size_bytes >= 0),
   constraint ttl_is_positive check (ttl_days > 0),
   constraint state_is_known check (state in ('pending', 'committed', 'superseded', 'deleted')),
@@ -2104,6 +2092,13 @@ comment on column artifacts.artifacts.lost_at is
   'When fsck found that Storage has lost the bytes, or has other bytes; null: neither.';
 comment on column artifacts.artifacts.metadata is
   'What the owner registered beside the file, which never changes; null: nothing.';
+comment on column artifacts.artifacts.version is
+  'Counts the commits under the name, from 1. Null until the commit, and again once the owner was '
+  'erased.';
+comment on column artifacts.artifacts.keep_versions is
+  'How many superseded versions of the name the commit keeps; null: all.';
+comment on column artifacts.artifacts.end_grants is
+  'Whether keep_versions also ends versions that are granted.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -2149,6 +2144,7 @@ return jsonb_build_object(
   'mime', artifact.mime,
   'size', artifact.size_bytes,
   'sha256', artifact.sha256,
+  'version', artifact.version,
   'metadata', coalesce(artifact.metadata, '{}')
 );
 comment on function artifacts.content_json(artifacts.artifacts) is
@@ -2436,6 +2432,78 @@ $$;
 comment on function artifacts.is_granted(text, text, timestamptz) is
   'Whether an agent, or a tag of it, has a grant of an artifact that is live after a given time. '
   'Its downloads may be used up.';
+
+-- schemas/artifacts/names.sql
+
+-- Names that look the same: Unicode has several spellings of one text, such as `é` as one character
+-- or as `e` and an accent. A file from a Mac often has another spelling than the one that is typed.
+
+-- A hash, because a normalized name may be too long for an index. Only names that are not ASCII
+-- have another spelling.
+create index artifacts_by_composed_name
+  on artifacts.artifacts (agent_id, hashtextextended(normalize(key, nfc), 0))
+  where state = 'committed' and ended_at is null and octet_length(key) > char_length(key);
+
+create function artifacts.named_artifact(agent_id text, key text, caller_agent text)
+returns artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  exact artifacts.artifacts := artifacts.current_artifact(named_artifact.agent_id, named_artifact.key);
+  instant timestamptz := clock_timestamp();
+  is_own boolean := named_artifact.caller_agent is not distinct from named_artifact.agent_id
+    or named_artifact.caller_agent is null;
+  same_looking text[];
+  artifact artifacts.artifacts;
+begin
+  if octet_length(named_artifact.key) = char_length(named_artifact.key)
+    or (exact.artifact_id is not null
+      and (is_own or artifacts.is_granted(exact.artifact_id, named_artifact.caller_agent, instant)))
+  then
+    return exact;
+  end if;
+
+  select array_agg(named.artifact_id order by named.artifact_id) into same_looking
+  from (
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.agent_id = named_artifact.agent_id
+      and a.state = 'committed'
+      and a.ended_at is null
+      and octet_length(a.key) > char_length(a.key)
+      and hashtextextended(normalize(a.key, nfc), 0)
+        = hashtextextended(normalize(named_artifact.key, nfc), 0)
+      and normalize(a.key, nfc) = normalize(named_artifact.key, nfc)
+      and a.key <> named_artifact.key
+      and a.expires_at > instant
+      -- What the caller cannot open must not change the answer.
+      and (is_own or artifacts.is_granted(a.artifact_id, named_artifact.caller_agent, instant))
+    limit 10
+  ) named;
+
+  if cardinality(same_looking) > 1 then
+    raise sqlstate 'PT404' using
+      message = 'artifact_not_found',
+      detail = json_build_object('same_looking', to_json(same_looking)),
+      hint = format(
+        'Several files have names that look like this one, in other Unicode spellings. Use the id of one: %s.',
+        array_to_string(same_looking, ', ')
+      );
+  end if;
+  if same_looking is null then
+    return exact;
+  end if;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = same_looking[1];
+  return artifact;
+end
+$$;
+comment on function artifacts.named_artifact(text, text, text) is
+  'The artifact that an agent''s `key` names for a caller (null: the operator): the one of exactly '
+  'this name or, if the caller can open none, the only one whose name is another Unicode spelling '
+  'of it. Null: none. Only for reads: nothing is written under a name that was not given exactly. '
+  'Raises artifact_not_found if several other spellings exist.';
 
 -- schemas/artifacts/totals.sql
 
@@ -3113,7 +3181,9 @@ create function public.agent_api_register_artifact(
   quota_bytes bigint,
   max_pending integer,
   max_artifacts integer default 100000,
-  metadata jsonb default null
+  metadata jsonb default null,
+  keep_versions integer default null,
+  end_grants boolean default false
 ) returns json
 language plpgsql
 volatile
@@ -3135,7 +3205,7 @@ begin
   );
 
   insert into artifacts.artifacts (
-    artifact_id, agent_id, key, mime, size_bytes, ttl_days, metadata
+    artifact_id, agent_id, key, mime, size_bytes, ttl_days, metadata, keep_versions, end_grants
   )
   values (
     agent_api_register_artifact.artifact_id,
@@ -3144,7 +3214,9 @@ begin
     agent_api_register_artifact.mime,
     agent_api_register_artifact.size,
     agent_api_register_artifact.ttl_days,
-    nullif(agent_api_register_artifact.metadata, '{}')
+    nullif(agent_api_register_artifact.metadata, '{}'),
+    agent_api_register_artifact.keep_versions,
+    agent_api_register_artifact.end_grants
   )
   returning * into registered;
   if may_be_enrolled then
@@ -3162,7 +3234,8 @@ begin
 end
 $$;
 comment on function public.agent_api_register_artifact(
-  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer, jsonb
+  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer, jsonb, integer,
+  boolean
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
   'what the agent''s artifacts may hold together, including surplus uploads (0: no quota), unless '
@@ -3510,6 +3583,392 @@ comment on function artifacts.judge_objects(text, text, integer) is
   'The first max_entries objects between two names, in byte order. standing: "live"; "dead" (its '
   'row says so, permanently); or "unknown" (it has no row). is_pending: a later commit may still '
   'use the path. stored_at is null for the content of an artifact.';
+
+-- schemas/artifacts/versions/versions.sql
+
+-- Versions: the committed artifacts of one name, numbered from 1 in the order of their commits. A
+-- number that was given out once is never given to another artifact of the name.
+
+-- The order of /versions. Also finds the highest number of a name.
+create unique index versions_by_name on artifacts.artifacts (agent_id, key, version)
+  where version is not null;
+
+create table artifacts.spent_versions (
+  agent_id agents.agent_id,
+  key_hash bytea,
+  version bigint not null,
+
+  primary key (agent_id, key_hash),
+  constraint key_hash_has_16_bytes_or_none check (length(key_hash) in (0, 16)),
+  constraint versions_begin_at_1 check (version >= 1)
+);
+comment on table artifacts.spent_versions is
+  'The highest version that each name of an agent had when the tombstone of that version was '
+  'deleted, so that the number is not given out again. Rows stay as long as the agent''s name has '
+  'the same holder: one per name whose newest artifact ended a month ago.';
+comment on column artifacts.spent_versions.key_hash is
+  'The first 16 bytes of the SHA-256 of the name (`key`). Empty: all names of the agent, because '
+  'an earlier holder of the agent''s name may have used them.';
+
+create function artifacts.hash_of_key(key text) returns bytea
+language sql
+immutable
+return substring(sha256(convert_to(key, 'UTF8')) from 1 for 16);
+comment on function artifacts.hash_of_key(text) is 'What spent_versions stores of a name.';
+
+create function artifacts.version_at(instant timestamptz) returns bigint
+language sql
+immutable
+-- Milliseconds since 1970. Every version that was given out before is lower: a name gets fewer than
+-- one version per millisecond. The number has 13 digits until 2286.
+return (extract(epoch from instant) * 1000)::bigint;
+comment on function artifacts.version_at(timestamptz) is
+  'A version that is higher than every one that was given out before a time, for names whose '
+  'versions are not known.';
+
+create function artifacts.next_version(agent_id text, key text) returns bigint
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- One statement, so that a tombstone that is being deleted is seen in one of the two tables.
+  return (
+    select greatest(
+      1 + (
+        select a.version
+        from artifacts.artifacts a
+        where a.agent_id = next_version.agent_id
+          and a.key = next_version.key
+          and a.version is not null
+        order by a.version desc
+        limit 1
+      ),
+      1 + (
+        select max(s.version)
+        from artifacts.spent_versions s
+        where s.agent_id = next_version.agent_id
+          and s.key_hash in ('', artifacts.hash_of_key(next_version.key))
+      ),
+      (select artifacts.version_at(e.first_version_after) from agents.epochs e),
+      -- Of an erased agent, nothing else is known.
+      (
+        select artifacts.version_at(e.erased_at)
+        from agents.erased_names e
+        where e.name_hash = agents.hash_of_name(next_version.agent_id)
+      ),
+      1
+    )
+  );
+end
+$$;
+comment on function artifacts.next_version(text, text) is
+  'The version of the next artifact that is committed under a name. The caller holds the lock of '
+  'commits under this name.';
+
+create function artifacts.begin_versions_anew(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from artifacts.spent_versions s where s.agent_id = begin_versions_anew.agent_id;
+  insert into artifacts.spent_versions (agent_id, key_hash, version)
+  values (begin_versions_anew.agent_id, '', artifacts.version_at(clock_timestamp()));
+end
+$$;
+comment on function artifacts.begin_versions_anew(text) is
+  'For a new holder of an agent''s name: its versions begin above every one that the former holder '
+  'had, and tell nothing of them.';
+
+create function artifacts.keep_spent_versions(artifact_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  insert into artifacts.spent_versions as s (agent_id, key_hash, version)
+  select a.agent_id, artifacts.hash_of_key(a.key), max(a.version)
+  from artifacts.artifacts a
+  where a.artifact_id = any (keep_spent_versions.artifact_ids)
+    and a.version is not null
+    -- A later version of the name keeps the count.
+    and not exists (
+      select
+      from artifacts.artifacts l
+      where l.agent_id = a.agent_id
+        and l.key = a.key
+        and l.version > a.version
+        and l.artifact_id <> all (keep_spent_versions.artifact_ids)
+    )
+  group by a.agent_id, a.key
+  order by a.agent_id, artifacts.hash_of_key(a.key)
+  on conflict on constraint spent_versions_pkey do update
+  set version = greatest(s.version, excluded.version);
+end
+$$;
+comment on function artifacts.keep_spent_versions(text[]) is
+  'Call this before the tombstones of these artifacts are deleted.';
+
+create function artifacts.is_taken(artifact_id text) returns boolean
+language sql
+stable
+-- Nothing takes artifacts yet. Inlined.
+return false;
+comment on function artifacts.is_taken(text) is
+  'Whether somebody is working on an artifact now, so that keep_versions must not end it.';
+
+create function artifacts.end_surplus_versions(
+  caller jsonb,
+  caller_agent text,
+  committed artifacts.artifacts
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- One more superseded version comes with each commit, so these catch up.
+  most_read constant integer := 1000;
+  most_ended constant integer := 100;
+  instant timestamptz := clock_timestamp();
+  surplus_ids text[];
+  ended artifacts.artifacts;
+begin
+  surplus_ids := array(
+    select s.artifact_id
+    from (
+      select a.artifact_id, a.state, a.ended_at, a.expires_at, a.version
+      from artifacts.artifacts a
+      where a.agent_id = committed.agent_id and a.key = committed.key and a.version is not null
+        and a.version < committed.version
+        and a.state = 'superseded' and a.ended_at is null and a.expires_at > instant
+      order by a.version desc
+      offset committed.keep_versions
+      limit most_read
+    ) s
+    where not artifacts.is_taken(s.artifact_id)
+      and (
+        committed.end_grants
+        or not exists (select from artifacts.live_grants(s.artifact_id, instant))
+      )
+    order by s.version
+    limit most_ended
+  );
+  -- Skips what others have locked: waiting for it here could deadlock. A later commit ends it.
+  surplus_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.artifact_id = any (surplus_ids) and a.state = 'superseded'
+    order by a.artifact_id
+    for update skip locked
+  );
+  for ended in
+    update artifacts.artifacts a
+    set state = 'deleted', deleted_at = clock_timestamp()
+    where a.artifact_id = any (surplus_ids)
+      -- Under the lock again: they may have been granted or taken meanwhile.
+      and not artifacts.is_taken(a.artifact_id)
+      and (
+        committed.end_grants
+        or not exists (select from artifacts.live_grants(a.artifact_id, instant))
+      )
+    returning a.*
+  loop
+    perform agents.record_event(
+      caller, caller_agent, 'artifact.deleted', ended.agent_id, ended.artifact_id,
+      jsonb_build_object('key', ended.key, 'reason', 'keep_versions')
+    );
+  end loop;
+end
+$$;
+comment on function artifacts.end_surplus_versions(jsonb, text, artifacts.artifacts) is
+  'Ends the superseded versions of a name that its newest artifact does not keep, as if they were '
+  'deleted; at most 100 per commit. It leaves those that are taken and, without end_grants, those '
+  'that are granted.';
+
+-- schemas/artifacts/versions/listing.sql
+
+-- Finding the versions of a name: /versions, and what /open says of a file that was replaced.
+
+create function artifacts.live_versions(
+  agent_id text,
+  key text,
+  before_version bigint,
+  max_entries integer
+) returns setof artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return query
+    select a.*
+    from artifacts.artifacts a
+    where a.agent_id = live_versions.agent_id
+      and a.key = live_versions.key
+      and a.version is not null
+      and a.version < coalesce(live_versions.before_version, 9223372036854775807)
+    order by a.agent_id desc, a.key desc, a.version desc
+    limit live_versions.max_entries;
+end
+$$;
+comment on function artifacts.live_versions(text, text, bigint, integer) is
+  'The newest versions of a name below a number, also those that have ended.';
+
+create function artifacts.is_open_to(artifact artifacts.artifacts, caller_agent text, instant timestamptz)
+returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return artifact.state in ('committed', 'superseded')
+    and artifact.ended_at is null
+    and artifact.expires_at > instant
+    and (
+      is_open_to.caller_agent is null
+      or is_open_to.caller_agent = artifact.agent_id
+      or artifacts.is_granted(artifact.artifact_id, is_open_to.caller_agent, instant)
+    );
+end
+$$;
+comment on function artifacts.is_open_to(artifacts.artifacts, text, timestamptz) is
+  'Whether an artifact has not ended, and a caller (null: the operator) may open it. Its downloads '
+  'may be used up.';
+
+create function artifacts.refuse_replaced(agent_id text, key text, caller_agent text) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  instant timestamptz := clock_timestamp();
+  open_versions jsonb;
+begin
+  select jsonb_agg(
+    jsonb_build_object('artifact_id', v.artifact_id, 'version', v.version) order by v.version desc
+  )
+  into open_versions
+  from (
+    select w.artifact_id, w.version
+    from artifacts.live_versions(refuse_replaced.agent_id, refuse_replaced.key, null, 1000) w
+    where w.state = 'superseded' and artifacts.is_open_to(w, refuse_replaced.caller_agent, instant)
+    limit 10
+  ) v;
+  if open_versions is not null then
+    raise sqlstate 'PT404' using
+      message = 'artifact_not_found',
+      detail = json_build_object('replaced', open_versions),
+      hint = format(
+        'This file was replaced, and you have no access to what replaced it. You may still open version %s (%s).',
+        open_versions -> 0 ->> 'version', open_versions -> 0 ->> 'artifact_id'
+      );
+  end if;
+end
+$$;
+comment on function artifacts.refuse_replaced(text, text, text) is
+  'Raises artifact_not_found with the superseded versions of a name that a caller may open, if '
+  'there are any: {replaced: [{artifact_id, version}]}, at most 10. Looks at the newest 1,000.';
+
+create function artifacts.numbered_artifact(agent_id text, key text, version bigint, caller_agent text)
+returns artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+begin
+  if exists (
+    select
+    from artifacts.spent_versions s
+    where s.agent_id = numbered_artifact.agent_id
+      and s.key_hash = ''
+      and s.version > numbered_artifact.version
+  ) then
+    -- A former holder of the agent's name may have had it.
+    return null;
+  end if;
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.agent_id = numbered_artifact.agent_id
+    and a.key = numbered_artifact.key
+    and a.version = numbered_artifact.version;
+  if not found and octet_length(numbered_artifact.key) > char_length(numbered_artifact.key) then
+    select a.* into artifact
+    from artifacts.artifacts a
+    where a.agent_id = numbered_artifact.agent_id
+      and a.key = (
+        artifacts.named_artifact(
+          numbered_artifact.agent_id, numbered_artifact.key, numbered_artifact.caller_agent
+        )
+      ).key
+      and a.version = numbered_artifact.version;
+  end if;
+  return artifact;
+end
+$$;
+comment on function artifacts.numbered_artifact(text, text, bigint, text) is
+  'A version of an agent''s `key`, even if it has ended; null: none. The name may be another '
+  'Unicode spelling of a current one: see artifacts.named_artifact.';
+
+create function public.agent_api_list_versions(
+  caller jsonb,
+  agent_id text,
+  key text,
+  max_entries integer,
+  before_version bigint default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(agent_api_list_versions.caller);
+  owner text := coalesce(
+    agent_api_list_versions.agent_id, agents.require_self(caller_agent, null)
+  );
+  instant timestamptz := clock_timestamp();
+  -- An upper limit on the versions that one page reads, so that ended ones cannot slow it down.
+  entries_per_page constant integer := agent_api_list_versions.max_entries + 1000;
+  answer json;
+begin
+  with walked as (
+    select w as artifact, w.version
+    from artifacts.live_versions(
+      owner, agent_api_list_versions.key, agent_api_list_versions.before_version, entries_per_page
+    ) w
+  ), listed as (
+    select w.artifact, w.version
+    from walked w
+    where artifacts.is_open_to(w.artifact, caller_agent, instant)
+    order by w.version desc
+    -- One more than asked for tells whether there is a next page.
+    limit agent_api_list_versions.max_entries + 1
+  ), page as (
+    select l.* from listed l order by l.version desc limit agent_api_list_versions.max_entries
+  )
+  select json_build_object(
+    'versions', (
+      select coalesce(json_agg(artifacts.artifact_json(p.artifact) order by p.version desc), '[]')
+      from page p
+    ),
+    'next_cursor', case
+      when (select count(*) from listed) > agent_api_list_versions.max_entries
+        then (select min(p.version) from page p)::text
+      when (select count(*) from walked) = entries_per_page
+        then (select min(w.version) from walked w)::text
+    end
+  ) into answer;
+  return answer;
+end
+$$;
+comment on function public.agent_api_list_versions(jsonb, text, text, integer, bigint) is
+  'The versions of an agent''s `key` (null: the caller''s) that a caller may open, newest first, '
+  'below before_version: for the owner and the operator all that have not ended. A page may be '
+  'short or empty before the last. Raises invalid_request.';
 
 -- schemas/artifacts/verification/verifications.sql
 
@@ -3892,6 +4351,7 @@ begin
   update artifacts.artifacts a
   set state = 'committed',
       sha256 = agent_api_finish_commit.observed_sha256,
+      version = artifacts.next_version(a.agent_id, a.key),
       sealed_attempt = decided_attempt,
       committed_at = committed.at,
       expires_at = committed.at + make_interval(hours => 24 * a.ttl_days)
@@ -3902,7 +4362,10 @@ begin
   perform agents.record_event(
     agent_api_finish_commit.caller, caller_agent, 'artifact.committed',
     artifact.agent_id, artifact.artifact_id,
-    jsonb_build_object('key', artifact.key, 'sha256', artifact.sha256, 'superseded', superseded_id)
+    jsonb_build_object(
+      'key', artifact.key, 'sha256', artifact.sha256, 'version', artifact.version,
+      'superseded', superseded_id
+    )
   );
   if superseded_id is not null then
     perform agents.record_event(
@@ -3910,6 +4373,9 @@ begin
       superseded_id,
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
+  end if;
+  if artifact.keep_versions is not null then
+    perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
   end if;
   return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
 end
@@ -5565,6 +6031,7 @@ begin
     limit agent_api_forget_ended.max_entries
     for update skip locked
   ));
+  perform artifacts.keep_spent_versions(forgotten_ids);
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
     and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)
@@ -6498,78 +6965,6 @@ $$;
 comment on function public.agent_api_delete_artifact(jsonb, text) is
   'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
 
--- schemas/artifacts/names.sql
-
--- Names that look the same: Unicode has several spellings of one text, such as `é` as one character
--- or as `e` and an accent. A file from a Mac often has another spelling than the one that is typed.
-
--- A hash, because a normalized name may be too long for an index. Only names that are not ASCII
--- have another spelling.
-create index artifacts_by_composed_name
-  on artifacts.artifacts (agent_id, hashtextextended(normalize(key, nfc), 0))
-  where state = 'committed' and ended_at is null and octet_length(key) > char_length(key);
-
-create function artifacts.named_artifact(agent_id text, key text, caller_agent text)
-returns artifacts.artifacts
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  exact artifacts.artifacts := artifacts.current_artifact(named_artifact.agent_id, named_artifact.key);
-  instant timestamptz := clock_timestamp();
-  is_own boolean := named_artifact.caller_agent is not distinct from named_artifact.agent_id
-    or named_artifact.caller_agent is null;
-  same_looking text[];
-  artifact artifacts.artifacts;
-begin
-  if octet_length(named_artifact.key) = char_length(named_artifact.key)
-    or (exact.artifact_id is not null
-      and (is_own or artifacts.is_granted(exact.artifact_id, named_artifact.caller_agent, instant)))
-  then
-    return exact;
-  end if;
-
-  select array_agg(named.artifact_id order by named.artifact_id) into same_looking
-  from (
-    select a.artifact_id
-    from artifacts.artifacts a
-    where a.agent_id = named_artifact.agent_id
-      and a.state = 'committed'
-      and a.ended_at is null
-      and octet_length(a.key) > char_length(a.key)
-      and hashtextextended(normalize(a.key, nfc), 0)
-        = hashtextextended(normalize(named_artifact.key, nfc), 0)
-      and normalize(a.key, nfc) = normalize(named_artifact.key, nfc)
-      and a.key <> named_artifact.key
-      and a.expires_at > instant
-      -- What the caller cannot open must not change the answer.
-      and (is_own or artifacts.is_granted(a.artifact_id, named_artifact.caller_agent, instant))
-    limit 10
-  ) named;
-
-  if cardinality(same_looking) > 1 then
-    raise sqlstate 'PT404' using
-      message = 'artifact_not_found',
-      detail = json_build_object('same_looking', to_json(same_looking)),
-      hint = format(
-        'Several files have names that look like this one, in other Unicode spellings. Use the id of one: %s.',
-        array_to_string(same_looking, ', ')
-      );
-  end if;
-  if same_looking is null then
-    return exact;
-  end if;
-  select a.* into artifact from artifacts.artifacts a where a.artifact_id = same_looking[1];
-  return artifact;
-end
-$$;
-comment on function artifacts.named_artifact(text, text, text) is
-  'The artifact that an agent''s `key` names for a caller (null: the operator): the one of exactly '
-  'this name or, if the caller can open none, the only one whose name is another Unicode spelling '
-  'of it. Null: none. Only for reads: nothing is written under a name that was not given exactly. '
-  'Raises artifact_not_found if several other spellings exist.';
-
 -- schemas/artifacts/downloads.sql
 
 -- Reading artifacts: whoever has access gets what a download URL is made from.
@@ -6718,7 +7113,8 @@ create function public.agent_api_open_artifact(
   window_seconds integer,
   key text default null,
   agent_id text default null,
-  max_size bigint default null
+  max_size bigint default null,
+  version bigint default null
 ) returns json
 language plpgsql
 volatile
@@ -6727,6 +7123,7 @@ set search_path = ''
 as $$
 declare
   caller_agent text;
+  owner text;
   artifact artifacts.artifacts;
   opened_at timestamptz := clock_timestamp();
   grant_ends_at timestamptz;
@@ -6736,11 +7133,20 @@ begin
   if agent_api_open_artifact.key is null then
     select a.* into artifact from artifacts.artifacts a where a.artifact_id = agent_api_open_artifact.artifact_id;
   else
-    artifact := artifacts.named_artifact(
-      coalesce(agent_api_open_artifact.agent_id, agents.require_self(caller_agent, null)),
-      agent_api_open_artifact.key,
-      caller_agent
-    );
+    owner := coalesce(agent_api_open_artifact.agent_id, agents.require_self(caller_agent, null));
+    if agent_api_open_artifact.version is not null then
+      artifact := artifacts.numbered_artifact(
+        owner, agent_api_open_artifact.key, agent_api_open_artifact.version, caller_agent
+      );
+    else
+      artifact := artifacts.named_artifact(owner, agent_api_open_artifact.key, caller_agent);
+      if caller_agent <> owner and (
+        artifact.artifact_id is null
+        or not artifacts.is_granted(artifact.artifact_id, caller_agent, opened_at)
+      ) then
+        perform artifacts.refuse_replaced(owner, agent_api_open_artifact.key, caller_agent);
+      end if;
+    end if;
   end if;
   if artifact.artifact_id is null then
     raise sqlstate 'PT404' using message = 'artifact_not_found';
@@ -6780,9 +7186,12 @@ begin
   );
 end
 $$;
-comment on function public.agent_api_open_artifact(jsonb, text, integer, text, text, bigint) is
+comment on function public.agent_api_open_artifact(
+  jsonb, text, integer, text, text, bigint, bigint
+) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
-  'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact. If the '
+  'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact, or a '
+  'version of that `key`. If the '
   'grant has a download limit, the download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
   'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
   'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';
@@ -10864,6 +11273,7 @@ begin
         agents.artifact_of_event(event.object_id, event.details),
         'grant_id', case when starts_with(event.object_id, 'grant_') then event.object_id end,
         'sha256', event.details -> 'sha256',
+        'version', event.details -> 'version',
         'superseded', event.details -> 'superseded',
         'superseded_by', event.details -> 'superseded_by',
         'reads', event.details -> 'reads',
@@ -13927,6 +14337,13 @@ as $$
         from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
       )
       + (select count(*) from artifacts.totals t where t.agent_id = name)
+      + (
+        select count(*)
+        from (
+          select from artifacts.spent_versions s
+          where s.agent_id = name order by s.agent_id, s.key_hash limit 10000
+        ) s
+      )
       + (select count(*) from artifacts.agent_limits l where l.agent_id = name)
       + (select count(*) from mesh.declined_requests d where name in (d.from_agent, d.to_agent))
       + (select count(*) from mesh.address_leases l where l.agent_id = name)
@@ -14075,7 +14492,7 @@ begin
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
   set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null,
-    metadata = null
+    metadata = null, version = null
   where a.artifact_id = any (array(
     select e.artifact_id
     from artifacts.artifacts e
@@ -14083,6 +14500,13 @@ begin
     order by e.agent_id, e.artifact_id
     limit max_entries
   ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  delete from artifacts.spent_versions s
+  where s.agent_id = name and s.key_hash in (
+    select d.key_hash from artifacts.spent_versions d
+    where d.agent_id = name order by d.agent_id, d.key_hash limit max_entries
+  );
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   update agents.usage u
@@ -14363,6 +14787,7 @@ begin
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
+  delete from artifacts.spent_versions s where s.agent_id = forget_holder.agent_id;
   delete from artifacts.totals t
   where t.agent_id = forget_holder.agent_id
     and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
@@ -14490,6 +14915,7 @@ begin
   is_done := greatest(revoked_grants, deleted_artifacts, counted) < agent_api_take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(agent_api_take_over_agent.agent_id);
+    perform artifacts.begin_versions_anew(agent_api_take_over_agent.agent_id);
     perform mesh.rest_addresses(array[agent_api_take_over_agent.agent_id]);
     update agents.names n
     set ways = '{operator}',
@@ -14513,6 +14939,32 @@ comment on function public.agent_api_take_over_agent(text, integer) is
   'artifacts per call: {agent_id, keys, peer, grants, artifacts, remaining}. While remaining is '
   'true, call it again; nobody can come in meanwhile. Changes nothing if the name is free or the '
   'operator''s alone.';
+
+create function public.agent_api_readmit_agent(agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  is_readmitted boolean;
+begin
+  delete from agents.removed_agents r where r.agent_id = agent_api_readmit_agent.agent_id;
+  is_readmitted := found;
+  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(agent_api_readmit_agent.agent_id);
+  if found then
+    -- Nothing tells any more which versions the erased agent's files had.
+    perform artifacts.begin_versions_anew(agent_api_readmit_agent.agent_id);
+  elsif not is_readmitted then
+    return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', false);
+  end if;
+  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', agent_api_readmit_agent.agent_id);
+  return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', true);
+end
+$$;
+comment on function public.agent_api_readmit_agent(text) is
+  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
+  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';
 
 -- schemas/operator/deployment/structure.sql
 
@@ -15337,6 +15789,10 @@ begin
   update agents.epochs e
   set epoch = agents.new_epoch(),
       begun_at = clock_timestamp(),
+      -- A clock that went back must not bring versions back.
+      first_version_after = greatest(
+        clock_timestamp(), e.first_version_after + interval '1 day'
+      ),
       -- Units of 10 microseconds since 1970. Every version that was handed out before is lower: a
       -- version rises by one per change, and a change takes longer than 10 microseconds. The number
       -- has 15 digits, the most that the reference agent accepts, until 2286. The other two values
@@ -15376,7 +15832,7 @@ $$;
 comment on function public.agent_api_after_restore() is
   'Begins another epoch, after the database was restored: every position that was handed out is '
   'now refused with position_expired, every config_version is raised beyond any that was ever '
-  'handed out, and the transactions of rows from another cluster are now in the past. Returns '
+  'handed out, the next versions of all files are, too, and the transactions of rows from another cluster are now in the past. Returns '
   '{epoch, begun_at, first_config_version}.';
 
 -- schemas/operator/restores/restore_signs.sql
@@ -17585,6 +18041,7 @@ grant select, insert, update, delete on artifacts.grants to service_role;
 grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, delete on artifacts.hand_overs to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
+grant select, insert, update, delete on artifacts.spent_versions to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
 grant select, insert, update, delete on artifacts.enrolment_totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
@@ -17635,6 +18092,7 @@ alter table artifacts.grants enable row level security;
 alter table artifacts.grant_downloads enable row level security;
 alter table artifacts.hand_overs enable row level security;
 alter table artifacts.blocked_senders enable row level security;
+alter table artifacts.spent_versions enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.enrolment_totals enable row level security;
 alter table artifacts.project_totals enable row level security;

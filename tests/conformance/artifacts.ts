@@ -24,6 +24,7 @@ export interface Artifact {
   readonly committed_at: string | null;
   readonly expires_at: string | null;
   readonly metadata?: Readonly<Record<string, string>>;
+  readonly version?: number | null;
 }
 
 /** The part of an artifact that operations need. */
@@ -59,25 +60,21 @@ export interface GivenGrantsPage {
   readonly next_cursor: string | null;
 }
 
-export interface Download {
+export interface Download extends Pick<Artifact, "artifact_id" | "key" | "mime" | "size"> {
   readonly url: string;
   readonly expires_at: string;
-  readonly artifact_id: string;
-  readonly key: string;
-  readonly mime: string;
-  readonly size: number;
   readonly sha256: string;
 }
 
 export interface InboxEntry
   extends
     Omit<Download, "url">,
-    Readonly<Record<"grant_id" | "from_agent" | "granted_at", string>> {
+    Readonly<Record<"grant_id" | "from_agent" | "granted_at", string>>,
+    Pick<Artifact, "metadata"> {
   readonly note: string | null;
   readonly reply_to: string | null;
   readonly deliver: string;
   readonly superseded: boolean;
-  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 export interface ListPage {

@@ -11,6 +11,7 @@ import { list } from "./artifacts/list.ts";
 import { openArtifact } from "./artifacts/open.ts";
 import { register } from "./artifacts/register.ts";
 import { revoke } from "./artifacts/revoke.ts";
+import { versions } from "./artifacts/versions.ts";
 import { sweep } from "./artifacts/sweep.ts";
 import type { ArtifactsCard, Card, FunctionName, MeshCard, Paths } from "./card.ts";
 import { aclPut } from "./mesh/acl/put.ts";
@@ -46,6 +47,7 @@ export const ARTIFACTS_CARDS = {
   "/inbox/block": inboxBlock,
   "/inbox/unblock": inboxUnblock,
   "/list": list,
+  "/versions": versions,
   "/delete": deleteArtifact,
   "/events": events,
   "/wait": wait,

@@ -18,6 +18,8 @@ export interface KnownArtifact {
   /** When a request for it was answered, in the order of answers; undefined: never. */
   committed?: number;
   deleted?: number;
+  /** Milliseconds since 1970, as /commit answered. */
+  expiresAt?: number;
   /** A fault took its bytes, so nobody can promise them any more. */
   isLost?: true;
 }
@@ -34,7 +36,15 @@ export interface KnownGrant {
   undone?: number;
 }
 
+/** An answered request, as invariants hear it. */
+export interface Heard extends Entry {
+  /** When the request was sent, by the database's clock: milliseconds since 1970. */
+  readonly askedAt: number;
+}
+
 export class Known {
+  /** Whether the database's clock was set back: what had expired may live again. */
+  hasDatabaseGoneBack = false;
   readonly agents: Agent[] = [];
   readonly artifacts: KnownArtifact[] = [];
   readonly grants: KnownGrant[] = [];
@@ -42,7 +52,7 @@ export class Known {
   /** The agent whose key a request had. */
   readonly askedBy = new WeakMap<Entry, Agent>();
   /** Every request with its answer, for `tests/histories/checker/`. */
-  readonly history: Entry[] = [];
+  readonly history: Heard[] = [];
   /** Orders the starts and ends of requests: no two have the same place. */
   #place = 0;
 

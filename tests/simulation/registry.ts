@@ -1,4 +1,3 @@
-import type { Entry } from "../histories/history.ts";
 import { ENDING_MOVES } from "./actors/endings.ts";
 import { ENROLMENT_MOVES } from "./actors/enrolments.ts";
 import { KEY_MOVES } from "./actors/keys.ts";
@@ -13,7 +12,7 @@ import { IDENTITIES } from "./invariants/identities.ts";
 import { REFERENCES } from "./invariants/references.ts";
 import { RESTORES } from "./invariants/restores.ts";
 import { TOTALS } from "./invariants/totals.ts";
-import type { Known } from "./known.ts";
+import type { Heard, Known } from "./known.ts";
 import type { Turn } from "./turn.ts";
 import type { World } from "./world/world.ts";
 
@@ -35,7 +34,7 @@ export interface Invariant {
   /** Looks at the world at every step. Returns what is wrong. */
   look?(world: World, known: Known): string[];
   /** Looks at an answer when it arrives. Returns what is wrong; null: nothing. */
-  hear?(entry: Entry, known: Known): string | null;
+  hear?(entry: Heard, known: Known): string | null;
   /** Looks once, when all requests have ended and many sweeps have run without a fault. */
   atEnd?(world: World, known: Known): string[];
 }

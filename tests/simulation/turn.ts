@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Entry } from "../histories/history.ts";
 import { DOWNLOAD } from "../histories/history.ts";
 import type { Json, JsonObject } from "../conformance/client.ts";
-import type { Agent, Known } from "./known.ts";
+import type { Agent, Heard, Known } from "./known.ts";
 import type { Random } from "../seeds/random.ts";
 import { ORIGIN, SECRET_KEY, type World } from "./world/world.ts";
 
@@ -30,7 +30,7 @@ export class Turn {
   }
 
   /** Sends a request to a function. Status 0: no answer came. */
-  async ask(path: string, as: Agent | "operator", request: JsonObject): Promise<Entry> {
+  async ask(path: string, as: Agent | "operator", request: JsonObject): Promise<Heard> {
     const headers = as === "operator"
       ? { apikey: SECRET_KEY }
       : { authorization: `Bearer ${as.key}` };
@@ -51,7 +51,7 @@ export class Turn {
   }
 
   /** PUTs bytes to an upload URL. */
-  async put(url: string, content: string): Promise<Entry> {
+  async put(url: string, content: string): Promise<Heard> {
     return await this.#send(
       { operation: "put", agent: "anyone", request: { bytes: content.length } },
       null,
@@ -65,7 +65,7 @@ export class Turn {
   }
 
   /** GETs a download URL. The answer is the digest of its bytes. */
-  async download(agent: string, opened: Entry): Promise<Entry> {
+  async download(agent: string, opened: Entry): Promise<Heard> {
     const { url, artifact_id, sha256 } = opened.answer as Record<string, string>;
     const request = { artifact_id: artifact_id!, sha256: sha256! };
     return await this.#send({ operation: DOWNLOAD, agent, request }, null, async (name, signal) => {
@@ -84,13 +84,14 @@ export class Turn {
     asked: Pick<Entry, "operation" | "agent" | "request">,
     as: Agent | "operator" | null,
     send: (name: string, signal: AbortSignal) => Promise<Pick<Entry, "status" | "answer">>,
-  ): Promise<Entry> {
+  ): Promise<Heard> {
     const { known, world, step } = this;
     const name = `${step}.${++this.#requests}`;
     const start = known.nextPlace();
+    const askedAt = world.databaseClock();
     const answered = await send(name, AbortSignal.timeout(PATIENCE_MILLISECONDS))
       .catch(() => ({ status: 0, answer: null }));
-    const entry = { ...asked, start, end: known.nextPlace(), ...answered };
+    const entry = { ...asked, askedAt, start, end: known.nextPlace(), ...answered };
     if (as !== null && as !== "operator") known.askedBy.set(entry, as);
     known.history.push(entry);
     world.transcript.note(

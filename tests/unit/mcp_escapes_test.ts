@@ -30,15 +30,23 @@ function textOf(codePoint: number): string {
   return `a${String.fromCodePoint(codePoint)}b`;
 }
 
-/** Every code point between two letters, 512 of them in each text. */
-function* textsOfEveryCodePoint(): Generator<string> {
+/** The planes in which Unicode 17 has characters: the others are unassigned, or for private use. */
+const ASSIGNED_PLANES = [0, 1, 2, 3, 14];
+
+/**
+ * Code points between two letters, 512 of them in each text: all of the planes that have
+ * characters, and one text of the start and one of the end of each other plane.
+ */
+function* textsOfCodePoints(): Generator<string> {
   for (let first = 0; first <= 0x10ffff; first += 0x200) {
+    const isAtAnEnd = [0, 0xfe00].includes(first & 0xffff);
+    if (!ASSIGNED_PLANES.includes(first >> 16) && !isAtAnEnd) continue;
     yield Array.from({ length: 0x200 }, (_, index) => textOf(first + index)).join("");
   }
 }
 
-Deno.test("escapedJson() of every code point → ASCII in place of what is hidden; the same value when parsed", () => {
-  for (const text of textsOfEveryCodePoint()) {
+Deno.test("escapedJson() of every character → ASCII in place of what is hidden; the same value when parsed", () => {
+  for (const text of textsOfCodePoints()) {
     assert.deepEqual(JSON.parse(escapedJson({ [text]: text })), { [text]: text });
   }
   for (const [what, [first, last]] of Object.entries(HIDDEN)) {
@@ -58,9 +66,8 @@ Deno.test("escapedJson() and visible() of visible characters → unchanged", () 
 
 // The tests above call only the service's functions; this one shows that the client's are equal.
 Deno.test("the service and the command line → escape the same", () => {
-  for (const text of textsOfEveryCodePoint()) {
-    const value = { [text]: text };
-    assert.equal(ofClient.escapedJson(value), ofService.escapedJson(value));
+  for (const text of textsOfCodePoints()) {
+    assert.equal(ofClient.escapedJson(text), ofService.escapedJson(text));
     assert.equal(ofClient.visible(text), ofService.visible(text));
   }
 });

@@ -16,6 +16,7 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     "/inbox/block": "hides a sender's grants",
     "/inbox/unblock": "shows a sender's grants again",
     "/list": "lists an agent's files by name prefix",
+    "/versions": "lists the versions of a file",
     "/delete": "ends an artifact and its grants",
     "/events": "shows what happened, and who did it",
     "/wait": "waits for everything in one request",
@@ -78,6 +79,21 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
         "an object of at most 32 texts. A name is 1 to 64 of the characters `a-z 0-9 _ . -`; the first is a letter or a digit. A text has at most 1024 bytes of UTF-8; names and texts together have at most 8192.",
       valid: ["{}", '{"ticket": "PLAN-17", "stage": "draft"}'],
       invalid: ['{"Ticket": "PLAN-17"}', '{"pages": 12}', "[]"],
+    },
+    keep_versions: {
+      rule: "a whole number from {minimum} to {maximum}. By default, all versions stay.",
+      valid: ["5"],
+      invalid: ["0", "1001"],
+    },
+    end_grants: {
+      rule: "true or false, only with `keep_versions`.",
+      valid: ["true"],
+      invalid: ['"yes"'],
+    },
+    version: {
+      rule: "a whole number, at least {minimum}.",
+      valid: ["3"],
+      invalid: ["0", '"3"'],
     },
     sha256: {
       rule: "64 hex digits, in upper or lower case.",
@@ -187,7 +203,7 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     },
     cursor: {
       rule:
-        "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters.",
+        "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters, for `/versions` at most 15.",
       valid: [],
       invalid: ['""', "a b"],
     },

@@ -45,6 +45,10 @@ export interface paths {
     /** List an agent's current artifacts whose names begin with a prefix, in byte order of name. */
     post: operations["list"];
   };
+  "/versions": {
+    /** List the versions of a file that you may open, newest first. */
+    post: operations["versions"];
+  };
   "/delete": {
     /** Delete an artifact and end its grants. */
     post: operations["deleteArtifact"];
@@ -96,6 +100,8 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
       /** @description What the owner registered beside the file; `{}`: nothing. */
       metadata?: {
         [key: string]: string;
@@ -205,6 +211,8 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
       /** @description What the owner registered beside the file; `{}`: nothing. */
       metadata?: {
         [key: string]: string;
@@ -239,6 +247,8 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
       /** @description What the owner registered beside the file; `{}`: nothing. */
       metadata?: {
         [key: string]: string;
@@ -307,6 +317,8 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
       /** @description What the owner registered beside the file; `{}`: nothing. */
       metadata?: {
         [key: string]: string;
@@ -349,6 +361,8 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
       /** @description What the owner registered beside the file; `{}`: nothing. */
       metadata?: {
         [key: string]: string;
@@ -390,6 +404,8 @@ export interface components {
       size: number;
       /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
+      /** @description Counts the commits under the file's name, from 1. A number is never used again. Null before the commit. */
+      version?: number | null;
       /** @description What the owner registered beside the file; `{}`: nothing. */
       metadata?: {
         [key: string]: string;
@@ -479,6 +495,8 @@ export interface components {
        * @description When the last of these reads was, if later than `at`.
        */
       last_read_at?: string;
+      /** @description The version that the commit gave the file. */
+      version?: number;
       /** @description The artifact that the committed one replaced. */
       superseded?: string;
       /** @description The artifact that replaced this one under its name. */
@@ -526,6 +544,10 @@ export interface operations {
           metadata?: {
             [key: string]: string;
           };
+          /** @description The commit ends superseded versions of the name beyond that many, the oldest first. Default: all stay until they expire. */
+          keep_versions?: number;
+          /** @description With `keep_versions`: also end versions that others may still open. */
+          end_grants?: boolean;
         };
       };
     };
@@ -672,6 +694,8 @@ export interface operations {
           key?: string;
           /** @description With `key`: the agent that owns the file. Default: the caller. */
           agent_id?: string;
+          /** @description With `key`: which version of the file. Default: the current one. */
+          version?: number;
           /** @description In bytes. A larger file is refused, which does not count as a download. */
           max_size?: number;
         };
@@ -844,6 +868,37 @@ export interface operations {
         content: {
           "application/json": {
             artifacts: components["schemas"]["Artifact"][];
+            /** @description The `cursor` of the next page; null: this is the last page. */
+            next_cursor: string | null;
+          };
+        };
+      };
+    };
+  };
+  versions: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The agent that owns the file. Default: the caller. */
+          agent_id?: string;
+          /** @description The file's name: at most 1024 bytes of UTF-8, in segments joined by `/`. */
+          key: string;
+          /**
+           * @description The page size.
+           * @default 100
+           */
+          limit?: number;
+          /** @description The previous page's `next_cursor`. */
+          cursor?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            versions: components["schemas"]["Artifact"][];
             /** @description The `cursor` of the next page; null: this is the last page. */
             next_cursor: string | null;
           };

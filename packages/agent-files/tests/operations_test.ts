@@ -129,3 +129,14 @@ Deno.test("put() with metadata → in its answer, in list() and in the other age
   assert.deepEqual((await collect(planner.files.list()))[0]!.metadata, metadata);
   assert.deepEqual((await collect(builder.files.inbox()))[0]!.metadata, metadata);
 });
+
+Deno.test("versions() → those of the agent's own file, newest first; of another agent's, those that it may open", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  await planner.files.put("plan", "1", { to: [builder.agent.id] });
+  await planner.files.put("plan", "2");
+  const numbersOf = async (versions: AsyncIterable<{ version?: number | null }>) =>
+    (await collect(versions)).map(({ version }) => version);
+  assert.deepEqual(await numbersOf(planner.files.versions("plan")), [2, 1]);
+  const options = { agentId: planner.agent.id };
+  assert.deepEqual(await numbersOf(builder.files.versions("plan", options)), [1]);
+});

@@ -17,6 +17,7 @@ export const OPERATIONS = {
   "/inbox/block": () => import("./routes/inbox/block.ts"),
   "/inbox/unblock": () => import("./routes/inbox/unblock.ts"),
   "/list": () => import("./routes/list.ts"),
+  "/versions": () => import("./routes/versions/versions.ts"),
   "/delete": () => import("./routes/delete.ts"),
   "/events": () => import("./routes/events.ts"),
   "/wait": () => import("../_shared/operations/waiting/wait.ts"),

@@ -62,6 +62,8 @@ interface NamedArtifact {
   readonly artifact_id: string | null;
   readonly key: string | null;
   readonly agent_id: string | null;
+  /** Of the key. Left out: the current one, which also works with an older schema. */
+  readonly version?: number;
   /** In bytes. Left out: any size, which also works with the schema of an older release. */
   readonly max_size?: number;
 }

@@ -170,6 +170,15 @@ export const nextCursor = z.string().nullable().meta({
   examples: [null],
 });
 
+const VERSION_RULE = "Must be a whole number, at least 1.";
+export const version = z.int(VERSION_RULE).min(1, VERSION_RULE);
+/** Optional, because the schema of an older release does not return it. */
+export const sentVersion = version.nullable().optional().meta({
+  description: "Counts the commits under the file's name, from 1. A number is never used again. " +
+    "Null before the commit.",
+  examples: [3],
+});
+
 /** What every answer about an artifact has. `artifacts.content_json` makes it. */
 export const content = {
   artifact_id: sentArtifactId,
@@ -178,6 +187,7 @@ export const content = {
     .meta({ description: "The file's media type.", examples: ["application/pdf"] }),
   size: z.int().min(0).meta({ description: "The file's size in bytes.", examples: [48_213] }),
   sha256: sentSha256,
+  version: sentVersion,
   metadata: sentMetadata,
 };
 
@@ -209,4 +219,5 @@ export const uncommitted = {
   sha256: artifact.shape.sha256.meta({ examples: [null] }),
   committed_at: artifact.shape.committed_at.meta({ examples: [null] }),
   expires_at: artifact.shape.expires_at.meta({ examples: [null] }),
+  version: sentVersion.meta({ examples: [null] }),
 };

@@ -17,6 +17,7 @@ create table agents.epochs (
   begun_at timestamptz not null default now(),
   first_config_version bigint not null default 0,
   transaction_offset bigint not null default 0,
+  first_version_after timestamptz,
 
   constraint there_is_only_one_row check (only_row),
   constraint epoch_is_well_formed check (epoch ~ '^[0-9a-f]{12}$')
@@ -27,6 +28,9 @@ comment on table agents.epochs is
 comment on column agents.epochs.first_config_version is
   'The first config_version of an agent that has none yet. A restore may have lost a '
   'config_version that the agent had.';
+comment on column agents.epochs.first_version_after is
+  'Files committed in this epoch get versions above all that were given out before this time; '
+  'null: there was no restore.';
 comment on column agents.epochs.transaction_offset is
   'What present_transaction adds to the transaction numbers of this cluster. If a dump is restored '
   'into another cluster, its rows have a transaction_id that is in the future there. '

@@ -22,6 +22,9 @@ create table artifacts.artifacts (
   removed_at timestamptz,
   lost_at timestamptz,
   metadata jsonb,
+  version bigint,
+  keep_versions integer,
+  end_grants boolean not null default false,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -42,6 +45,10 @@ create table artifacts.artifacts (
     jsonb_typeof(metadata) = 'object'
     and not jsonb_path_exists(metadata, '$.* ? (@.type() != "string")')
   ),
+  constraint versions_are_given_by_commits check (
+    version is null or version >= 1 and committed_at is not null
+  ),
+  constraint keep_versions_is_1_to_1000 check (keep_versions between 1 and 1000),
   constraint size_is_not_negative check (size_bytes >= 0),
   constraint ttl_is_positive check (ttl_days > 0),
   constraint state_is_known check (state in ('pending', 'committed', 'superseded', 'deleted')),
@@ -87,6 +94,13 @@ comment on column artifacts.artifacts.lost_at is
   'When fsck found that Storage has lost the bytes, or has other bytes; null: neither.';
 comment on column artifacts.artifacts.metadata is
   'What the owner registered beside the file, which never changes; null: nothing.';
+comment on column artifacts.artifacts.version is
+  'Counts the commits under the name, from 1. Null until the commit, and again once the owner was '
+  'erased.';
+comment on column artifacts.artifacts.keep_versions is
+  'How many superseded versions of the name the commit keeps; null: all.';
+comment on column artifacts.artifacts.end_grants is
+  'Whether keep_versions also ends versions that are granted.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -132,6 +146,7 @@ return jsonb_build_object(
   'mime', artifact.mime,
   'size', artifact.size_bytes,
   'sha256', artifact.sha256,
+  'version', artifact.version,
   'metadata', coalesce(artifact.metadata, '{}')
 );
 comment on function artifacts.content_json(artifacts.artifacts) is

@@ -144,7 +144,8 @@ create function public.agent_api_open_artifact(
   window_seconds integer,
   key text default null,
   agent_id text default null,
-  max_size bigint default null
+  max_size bigint default null,
+  version bigint default null
 ) returns json
 language plpgsql
 volatile
@@ -153,6 +154,7 @@ set search_path = ''
 as $$
 declare
   caller_agent text;
+  owner text;
   artifact artifacts.artifacts;
   opened_at timestamptz := clock_timestamp();
   grant_ends_at timestamptz;
@@ -162,11 +164,20 @@ begin
   if agent_api_open_artifact.key is null then
     select a.* into artifact from artifacts.artifacts a where a.artifact_id = agent_api_open_artifact.artifact_id;
   else
-    artifact := artifacts.named_artifact(
-      coalesce(agent_api_open_artifact.agent_id, agents.require_self(caller_agent, null)),
-      agent_api_open_artifact.key,
-      caller_agent
-    );
+    owner := coalesce(agent_api_open_artifact.agent_id, agents.require_self(caller_agent, null));
+    if agent_api_open_artifact.version is not null then
+      artifact := artifacts.numbered_artifact(
+        owner, agent_api_open_artifact.key, agent_api_open_artifact.version, caller_agent
+      );
+    else
+      artifact := artifacts.named_artifact(owner, agent_api_open_artifact.key, caller_agent);
+      if caller_agent <> owner and (
+        artifact.artifact_id is null
+        or not artifacts.is_granted(artifact.artifact_id, caller_agent, opened_at)
+      ) then
+        perform artifacts.refuse_replaced(owner, agent_api_open_artifact.key, caller_agent);
+      end if;
+    end if;
   end if;
   if artifact.artifact_id is null then
     raise sqlstate 'PT404' using message = 'artifact_not_found';
@@ -206,9 +217,12 @@ begin
   );
 end
 $$;
-comment on function public.agent_api_open_artifact(jsonb, text, integer, text, text, bigint) is
+comment on function public.agent_api_open_artifact(
+  jsonb, text, integer, text, text, bigint, bigint
+) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
-  'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact. If the '
+  'current one of a `key` of agent_id (null: the caller), see artifacts.named_artifact, or a '
+  'version of that `key`. If the '
   'grant has a download limit, the download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
   'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
   'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';

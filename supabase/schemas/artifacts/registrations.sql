@@ -95,7 +95,9 @@ create function public.agent_api_register_artifact(
   quota_bytes bigint,
   max_pending integer,
   max_artifacts integer default 100000,
-  metadata jsonb default null
+  metadata jsonb default null,
+  keep_versions integer default null,
+  end_grants boolean default false
 ) returns json
 language plpgsql
 volatile
@@ -117,7 +119,7 @@ begin
   );
 
   insert into artifacts.artifacts (
-    artifact_id, agent_id, key, mime, size_bytes, ttl_days, metadata
+    artifact_id, agent_id, key, mime, size_bytes, ttl_days, metadata, keep_versions, end_grants
   )
   values (
     agent_api_register_artifact.artifact_id,
@@ -126,7 +128,9 @@ begin
     agent_api_register_artifact.mime,
     agent_api_register_artifact.size,
     agent_api_register_artifact.ttl_days,
-    nullif(agent_api_register_artifact.metadata, '{}')
+    nullif(agent_api_register_artifact.metadata, '{}'),
+    agent_api_register_artifact.keep_versions,
+    agent_api_register_artifact.end_grants
   )
   returning * into registered;
   if may_be_enrolled then
@@ -144,7 +148,8 @@ begin
 end
 $$;
 comment on function public.agent_api_register_artifact(
-  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer, jsonb
+  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer, jsonb, integer,
+  boolean
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
   'what the agent''s artifacts may hold together, including surplus uploads (0: no quota), unless '

@@ -208,6 +208,7 @@ begin
         agents.artifact_of_event(event.object_id, event.details),
         'grant_id', case when starts_with(event.object_id, 'grant_') then event.object_id end,
         'sha256', event.details -> 'sha256',
+        'version', event.details -> 'version',
         'superseded', event.details -> 'superseded',
         'superseded_by', event.details -> 'superseded_by',
         'reads', event.details -> 'reads',

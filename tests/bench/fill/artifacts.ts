@@ -10,6 +10,8 @@ import {
   RENAMER,
   type Size,
   TAGS,
+  VERSIONED,
+  VERSIONED_KEY,
 } from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";
 import { fillTasks } from "./tasks.ts";
@@ -24,6 +26,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillCommitted(sql, artifacts),
     fillObjects(sql, artifacts),
     fillEnded(sql, Math.ceil(artifacts / 10)),
+    fillVersions(sql, Math.ceil(artifacts / 10)),
     fillPending(sql, Math.ceil(artifacts / 20)),
     fillGrants(sql, artifacts),
     fillGrantsToTags(sql, artifacts),
@@ -31,7 +34,8 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
   ]);
   await fillDownloads(sql);
   await fillTasks(sql);
-  await sql`analyze artifacts.artifacts, artifacts.grants, artifacts.grant_downloads`;
+  await sql`analyze artifacts.artifacts, artifacts.grants, artifacts.grant_downloads,
+    artifacts.spent_versions`;
   await sql`
     insert into artifacts.totals
     select c.*
@@ -50,15 +54,34 @@ async function fillCommitted(sql: postgres.Sql, count: number): Promise<void> {
   await fillInChunks(sql, count, (transaction, { from, to }) =>
     transaction`
       insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days,
-        state, sha256, created_at, committed_at, expires_at, commit_attempts, sealed_attempt)
+        state, sha256, created_at, committed_at, expires_at, commit_attempts, sealed_attempt, version)
       select 'art_' || md5('artifact ' || i),
         case when i % 10 = 0 then 'owner-' || i / 100 else ${HOARDER} end,
         case when i % 100 = 7 then 'pl\u00e4n/' else 'files/' end || lpad(i::text, 8, '0'),
         'text/plain', 100, 365, 'committed',
         encode(sha256(convert_to(i::text, 'UTF8')), 'hex'), now() - interval '10 days',
         now() - interval '10 days' + i * interval '1 ms',
-        now() + interval '100 days' + i * interval '1 ms', 1, 1
+        now() + interval '100 days' + i * interval '1 ms', 1, 1, 1
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
+}
+
+/** Also names that are known only by the highest version that they had. */
+async function fillVersions(sql: postgres.Sql, count: number): Promise<void> {
+  await fillInChunks(sql, count, async (transaction, { from, to }) => {
+    await transaction`
+      insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days,
+        state, sha256, created_at, committed_at, expires_at, commit_attempts, sealed_attempt, version)
+      select 'art_' || md5('version ' || i), ${VERSIONED}, ${VERSIONED_KEY}, 'text/plain', 100, 365,
+        case when i = ${count}::integer - 1 then 'committed' else 'superseded' end,
+        encode(sha256(convert_to(i::text, 'UTF8')), 'hex'), now() - interval '10 days',
+        now() - interval '10 days' + i * interval '1 ms',
+        now() + interval '100 days' + i * interval '1 ms', 1, 1, i + 1
+      from generate_series(${from}::integer, ${to}::integer - 1) i`;
+    await transaction`
+      insert into artifacts.spent_versions (agent_id, key_hash, version)
+      select ${VERSIONED}, artifacts.hash_of_key('spent ' || i), 1
+      from generate_series(${from}::integer, ${to}::integer - 1) i`;
+  });
 }
 
 async function fillObjects(sql: postgres.Sql, count: number): Promise<void> {

@@ -35,13 +35,17 @@ export const RENAMER = "renamer";
  */
 export const REGISTRAR = "registrar";
 
+/** A tenth of all artifacts are its versions of one name. All but the last are superseded. */
+export const VERSIONED = "versioned";
+export const VERSIONED_KEY = "log.txt";
+
 /**
  * Has as many tags as an agent can have, each with live grants to it. Together these are more
  * grants than one page checks.
  */
 export const TAGGED = "tagged";
 
-export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR, TAGGED];
+export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR, TAGGED, VERSIONED];
 
 /** The tags of the tagged agent. Nearly all grants to the first tag have ended. */
 export const TAGS = Array.from({ length: 32 }, (_, index) => `tag:crew-${index + 1}`);

@@ -36,6 +36,8 @@ function assertDownloadOf({ url, expires_at, ...described }: Download, artifact:
     mime: artifact.mime,
     size: artifact.size,
     sha256: artifact.sha256,
+    version: artifact.version,
+    metadata: {},
   });
   assert.ok(url.startsWith(`${SUPABASE_URL}/storage/v1/`));
   const windowSeconds = (Date.parse(expires_at) - Date.now()) / 1000;

@@ -133,6 +133,7 @@ artifactTest(
         key: artifact.key,
         mime: artifact.mime,
         metadata: {},
+        version: 1,
         size: artifact.size,
         sha256: artifact.sha256,
         expires_at,

@@ -37,6 +37,8 @@ artifactTest(
       state: "pending",
       committed_at: null,
       expires_at: null,
+      version: null,
+      metadata: {},
     });
     assert.match(artifact_id, /^art_/);
     assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000);

@@ -70,9 +70,12 @@ artifactTest(
     const own = await nextEvents(GROUP, planner, { after: ofPlanner!.latest, count: 10 });
     assert.deepEqual(known(own.events), [
       { ...registered, ...was },
-      { ...committed, ...was, sha256: sha256("older") },
+      { ...committed, ...was, sha256: sha256("older"), version: 1 },
       { ...registered, ...is },
-      { ...committed, ...is, sha256: sha256("newer"), superseded: older.artifact_id },
+      {
+        ...{ ...committed, ...is, sha256: sha256("newer"), version: 2 },
+        superseded: older.artifact_id,
+      },
       {
         ...{ type: "artifact.superseded", ...byPlanner, ...ofPlanners },
         ...{ ...was, superseded_by: artifact_id },

@@ -23,6 +23,18 @@ export async function newKey(alg: Algorithm, kid = `${alg}-${crypto.randomUUID()
   return { privateKey, publicKey, jwk: { ...await exportJWK(publicKey), kid } };
 }
 
+/** Two, because a new RSA key takes a third of a second. */
+const rsaKeys: Promise<Key>[] = [];
+let issuers = 0;
+
+/** An RSA key with a `kid` of its own. It is another one than that of the issuer before. */
+async function nextRsaKey(): Promise<Key> {
+  const place = issuers++ % 2;
+  rsaKeys[place] ??= newKey("RS256");
+  const { jwk, ...pair } = await rsaKeys[place]!;
+  return { ...pair, jwk: { ...jwk, kid: `RS256-${crypto.randomUUID()}` } };
+}
+
 export class Issuer {
   private constructor(
     readonly url: string,
@@ -31,7 +43,7 @@ export class Issuer {
 
   static async create(url: string): Promise<Issuer> {
     const [RS256, ES256, EdDSA] = await Promise.all([
-      newKey("RS256"),
+      nextRsaKey(),
       newKey("ES256"),
       newKey("EdDSA"),
     ]);

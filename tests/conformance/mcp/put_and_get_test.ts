@@ -231,6 +231,7 @@ artifactTest(
         key: "k",
         mime: "application/octet-stream",
         size: 5,
+        version: 1,
         expires_at: committed["expires_at"],
       }]);
     }

@@ -169,7 +169,7 @@ function rulesOf(agent_id: string) {
 
 for (const ephemeral_seconds of [null, 300]) {
   const kind = ephemeral_seconds === null ? "lasting" : "ephemeral";
-  Deno.test(`an agent restarted 100 times, ${kind} → the same addresses, every rule, one live key`, async () => {
+  Deno.test(`an agent restarted 20 times, ${kind} → the same addresses, every rule, one live key`, async () => {
     const { enrolment_key } = await put({ uses_left: null, ephemeral_seconds });
     const agent_name = newName("restarted");
     const first = await enrol({ enrolment_key, agent_name });
@@ -179,12 +179,12 @@ for (const ephemeral_seconds of [null, 300]) {
     const { addresses, pubkey } = await join(agentOf(first));
     for (const port of [22, 443]) await agree({ ...ruleBetween(peer, agentOf(first)), port });
     let last = first;
-    for (let restart = 0; restart < 100; restart++) {
+    for (let restart = 0; restart < 20; restart++) {
       last = await enrol({ enrolment_key, agent_name });
       const again = await join(agentOf(last), { pubkey });
       assert.deepEqual(again.addresses, addresses);
     }
-    assert.equal(last.generation, 101);
+    assert.equal(last.generation, 21);
     const ports = (await rulesOf(agent_name)).map(({ port }) => port);
     assert.deepEqual(ports, [22, 443]);
     const [counts] = await withStackDatabase((sql) =>

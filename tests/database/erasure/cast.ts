@@ -31,20 +31,20 @@ export async function columnsWith(text: string): Promise<string[]> {
         and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
       order by a.attrelid, a.attnum`;
     assert.ok(columns.length > 150, String(columns.length));
-    const found: string[] = [];
-    for (const { table, column } of columns) {
-      // Search the text form of every type (JSON, arrays, composites), and the text's hex and
-      // base64.
-      const [row] = await sql.unsafe(
-        `select count(*)::integer as count from ${table}
-        where strpos(${column}::text, $1) > 0
-          or strpos(${column}::text, encode(convert_to($1, 'UTF8'), 'hex')) > 0
-          or strpos(${column}::text, encode(convert_to($1, 'UTF8'), 'base64')) > 0`,
-        [text],
-      );
-      if (row!["count"] > 0) found.push(`${table}.${column}`);
-    }
-    return found;
+    // Search the text form of every type (JSON, arrays, composites), and the text's hex and base64.
+    const holds = (value: string) =>
+      `(strpos(${value}, $1) > 0
+        or strpos(${value}, encode(convert_to($1, 'UTF8'), 'hex')) > 0
+        or strpos(${value}, encode(convert_to($1, 'UTF8'), 'base64')) > 0)`;
+    // One statement, because one for each column would take seconds.
+    const rows = await sql.unsafe<{ found: string }[]>(
+      columns.map(({ table, column }) =>
+        `select '${table}.${column}' as found
+        where exists (select from ${table} where ${holds(`${column}::text`)})`
+      ).join(" union all "),
+      [text],
+    );
+    return rows.map(({ found }) => found);
   });
 }
 

@@ -37,3 +37,20 @@ Deno.test("every SQL function that writes for a caller → admits it first, or i
     assert.ok(admitting.length > 20, String(admitting.length));
   });
 });
+
+Deno.test("every SQL function that locks agents of the mesh for an agent → takes one of the agent's turns first", async () => {
+  await withStackDatabase(async (sql) => {
+    const functions = await sql<{ name: string; source: string }[]>`
+      select split_part(f.proname, 'agent_api_', 2) as name, f.prosrc as source
+      from pg_proc f
+      where f.pronamespace = 'public'::regnamespace
+        and f.prosrc like '%agents.admit(%'
+        and f.prosrc like '%mesh.lock_agents(%'
+      order by f.proname`;
+    assert.ok(functions.length > 3, String(functions.length));
+    const turnless = functions
+      .filter(({ source }) => !/mesh\.take_turn\([\s\S]*mesh\.lock_agents\(/.test(source))
+      .map(({ name }) => `${name} in supabase/schemas/mesh/ calls mesh.lock_agents without a turn`);
+    assert.deepEqual(turnless, []);
+  });
+});

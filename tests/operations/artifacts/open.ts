@@ -6,13 +6,14 @@ import { OPEN_PLANS } from "./plans/open.ts";
 export const openArtifact: ArtifactsCard = {
   document: "described",
   asks: ({ artifact_id }) => ({ artifact_id }),
-  valid: ({ reader, committed: { artifact_id } }) => [
+  valid: ({ agent, reader, committed: { artifact_id } }) => [
     { as: reader, body: { artifact_id, max_size: 5 } },
+    { as: reader, body: { agent_id: agent.id, key: "committed", version: 1 } },
   ],
   tool: {
     name: "get",
     // Here `agent_id` names another agent, so the tool keeps it.
-    hides: [],
+    hides: ["version"],
     requiresOthers: true,
     effect: "adds",
   },

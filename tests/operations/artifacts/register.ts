@@ -16,12 +16,14 @@ export const register: ArtifactsCard = {
       body: {
         ...{ agent_id: agent.id, key: "a/c.txt", mime: "text/plain", size: 5, ttl_days: 7 },
         metadata: { ticket: "PLAN-17" },
+        keep_versions: 3,
+        end_grants: true,
       },
     },
   ],
   tool: {
     name: "put",
-    hides: ["agent_id", "metadata"],
+    hides: ["agent_id", "metadata", "keep_versions", "end_grants"],
     requiresOthers: true,
     effect: "renews",
   },

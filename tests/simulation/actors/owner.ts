@@ -31,7 +31,10 @@ async function commit(turn: Turn, artifact: KnownArtifact): Promise<void> {
   for (let count = 0; count < MOST_COMMITS; count++) {
     const request = { artifact_id: id, sha256 };
     const entry = await turn.ask("/agent-artifacts/commit", owner, request);
-    if (entry.status === 200) artifact.committed ??= entry.end;
+    if (entry.status === 200) {
+      artifact.committed ??= entry.end;
+      artifact.expiresAt = Date.parse(String(entry.answer!["expires_at"]));
+    }
     if (entry.status !== 202 && entry.status < 500 && entry.status !== 0) return;
     await turn.sleep(5_000);
   }

@@ -21,6 +21,7 @@ export const WORLD_MOVES: readonly Move[] = [
       const clock = turn.random.pick(["functions", "database"] as const);
       const minutes = turn.random.pick([-90, -5, 5, 90]);
       turn.say(`the clock of the ${clock} jumps ${minutes} minutes`);
+      turn.known.hasDatabaseGoneBack ||= clock === "database" && minutes < 0;
       turn.world.clockErrors[clock] += minutes * MINUTE;
       return Promise.resolve();
     },

@@ -27,6 +27,16 @@ export const ACCESS: readonly Invariant[] = [
     },
   },
   {
+    name: "nobody opens what has expired",
+    hear({ operation, status, askedAt, answer, request }, known) {
+      if (!OPENING.has(operation) || status !== 200 || known.hasDatabaseGoneBack) return null;
+      const artifact = known.artifacts.find(({ id }) => id === answer!["artifact_id"]);
+      const grant = known.grants.find(({ token }) => token === request["grant_token"]);
+      return [artifact, grant].find((ended) => (ended?.expiresAt ?? Infinity) < askedAt)?.name ??
+        null;
+    },
+  },
+  {
     name: "no answer is an unexplained 500",
     hear: ({ operation, status }) =>
       status === 500 && operation.startsWith("/") ? `${operation} answered 500` : null,

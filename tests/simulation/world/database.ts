@@ -49,7 +49,9 @@ export class SimulatedDatabase {
 
   /** Opens the data directory of `dump`, which `makeDump` has made. */
   static async open(dump: Uint8Array<ArrayBuffer>): Promise<SimulatedDatabase> {
-    return new SimulatedDatabase(await startPostgres(new Blob([dump])));
+    const pglite = await startPostgres(new Blob([dump]));
+    drawFromGlobals(pglite);
+    return new SimulatedDatabase(pglite);
   }
 
   /** Runs the statements in one transaction, and returns the rows of each. Throws SqlError. */
@@ -141,6 +143,33 @@ function startPostgres(loadDataDir: Blob | null): Promise<PGlite> {
     startParams: [...defaultStartParams, ...SETTINGS.flatMap((setting) => ["-c", setting])],
     ...(loadDataDir === null ? {} : { loadDataDir }),
   });
+}
+
+interface Devices {
+  readonly FS: {
+    lookupPath(path: string): { readonly node: { readonly rdev: number } };
+    getDevice(device: number): {
+      readonly stream_ops: {
+        read: (
+          stream: unknown,
+          buffer: Int8Array<ArrayBuffer>,
+          at: number,
+          length: number,
+        ) => number;
+      };
+    };
+  };
+}
+
+/** PostgreSQL's random bytes come from `crypto` at once: the device itself keeps some in store. */
+function drawFromGlobals(pglite: PGlite): void {
+  const { FS } = pglite.Module as unknown as Devices;
+  for (const path of ["/dev/random", "/dev/urandom"]) {
+    FS.getDevice(FS.lookupPath(path).node.rdev).stream_ops.read = (_stream, buffer, at, length) => {
+      crypto.getRandomValues(buffer.subarray(at, at + length));
+      return length;
+    };
+  }
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {

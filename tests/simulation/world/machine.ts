@@ -129,6 +129,7 @@ export class Machine {
       const range = isFirst ? this.#written.get(node) : WHOLE;
       if (contents === null || range === undefined) continue;
       restoreBytes(node, contents as Uint8Array, range);
+      if (contents !== this.#first!.nodes.get(node)?.contents) this.#note(node, WHOLE);
       node.usedBytes = usedBytes;
     }
     FS.nameTable.length = 0;

@@ -10,6 +10,8 @@ export type Fate =
   | "refused"
   /** The other party does it, but the caller gets a 502 of a gateway. */
   | "answer lost"
+  /** The other party is still at work when the caller gets a 502 of a gateway. */
+  | "cut off"
   /** The other party never gets it, but the caller gets a 502 of a gateway. */
   | "502"
   /** The other party does it, and the caller hears nothing until it gives up. */
@@ -19,22 +21,32 @@ export type Fate =
 
 /** How often each fate comes, in a thousand calls. The ordinary one comes first. */
 const FATES: readonly [Choice<Fate>, ...Choice<Fate>[]] = [
-  [955, "arrives"],
+  [951, "arrives"],
   [9, "refused"],
-  [12, "answer lost"],
+  [8, "answer lost"],
+  [8, "cut off"],
   [9, "502"],
   [7, "silence"],
   [8, "broken off"],
 ];
 
+/** Milliseconds by their weights; the ordinary one comes first. */
+type Delays = readonly [Choice<number>, ...Choice<number>[]];
+
 /** How long a call takes in each direction, in milliseconds. */
-const DELAYS: readonly [Choice<number>, ...Choice<number>[]] = [
+const DELAYS: Delays = [
   [800, 2],
   [120, 40],
   [50, 700],
   [20, 6_000],
   [10, 35_000],
 ];
+
+/**
+ * How long Storage copies a small object when it moves it. Less than the ten seconds of
+ * `artifacts.longest_move`: a copy that takes longer counts as failed, and may be left behind.
+ */
+export const COPYING: Delays = [[650, 5], [200, 2_000], [150, 8_000]];
 
 /** A party that answers requests: a function's process, PostgREST or Storage. */
 export type Server = (request: Request) => Promise<Response>;
@@ -53,8 +65,13 @@ export class Network {
   ) {}
 
   /** Milliseconds for something that is usually quick. */
-  delay(name: string): number {
-    return this.isCalm ? 1 : this.decisions.choose(`${name} delay`, DELAYS);
+  delay(name: string, delays = DELAYS): number {
+    return this.isCalm ? 1 : this.decisions.choose(`${name} delay`, delays);
+  }
+
+  /** Whether something happens that seldom does: in one of `most` cases. */
+  isBadLuck(name: string, most: number): boolean {
+    return !this.isCalm && this.decisions.choose(name, [[most - 1, false], [1, true]]);
   }
 
   /** A name that no other call of the running request has. */
@@ -100,12 +117,13 @@ export class Network {
         const isOver = () => serverSide.instance?.isAlive === false;
         if (isOver()) return fail();
         serverSide.instance?.whenKilled.push(fail);
+        if (fate === "cut off") end(() => resolve(badGateway()));
         runAs(serverSide, () => server(request)).then(async (response) => {
           this.activity++;
           const bytes = new Uint8Array(await response.arrayBuffer());
           if (isOver()) return;
           this.transcript.answer(name, response.status, bytes);
-          if (fate === "silence") return;
+          if (fate === "silence" || fate === "cut off") return;
           if (fate === "answer lost") return end(() => resolve(badGateway()));
           end(() => resolve(copyOf(response, bytes, fate === "broken off" && bytes.length > 1)));
         }, (error: unknown) => {

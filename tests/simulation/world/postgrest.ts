@@ -107,6 +107,12 @@ function sqlErrorResponse({ code, message, detail, hint }: SqlError): Response {
   return errorResponse(status, { code, details: detail, hint, message });
 }
 
+/** The answer if another transaction keeps a lock too long. Nothing has changed. */
+export function lockNotAvailable(): Response {
+  const message = "canceling statement due to lock timeout";
+  return errorResponse(500, { code: "55P03", details: null, hint: null, message });
+}
+
 function errorResponse(status: number, body: Record<string, string | null>): Response {
   return Response.json(body, { status });
 }

@@ -9,8 +9,8 @@ import type { SimulatedDatabase } from "./database.ts";
 import { Decisions, type Omissions } from "./decisions.ts";
 import { ownGlobals, type Running, settled } from "./globals.ts";
 import { Instance } from "./instance.ts";
-import { Network, type Server } from "./network.ts";
-import type { Postgrest } from "./postgrest.ts";
+import { COPYING, Network, type Server } from "./network.ts";
+import { lockNotAvailable, type Postgrest } from "./postgrest.ts";
 import { Timeline } from "./timeline.ts";
 import { Transcript } from "./transcript.ts";
 
@@ -26,6 +26,9 @@ const SETTINGS = new Map([
   // Small, so that small files are verified in several calls.
   ["ARTIFACTS_COMMIT_BYTES_PER_CALL", "24"],
 ]);
+
+const STORAGE_CALL =
+  /^\/(object\/(?:upload\/sign|sign|move|info|authenticated)|object|bucket)(?:\/|$)/;
 
 export type FunctionName = "agent-artifacts" | "agent-mesh";
 
@@ -69,11 +72,14 @@ export class World {
     this.#apps = apps;
     this.decisions = new Decisions(seed, omissions);
     this.network = new Network(this.timeline, this.decisions, this.transcript);
-    const pause = (work: string) => {
+    const pause = (work: string, delays?: typeof COPYING) => {
       const name = this.network.nameCall(`Storage ${work}`);
-      return this.timeline.sleep(this.network.delay(name));
+      return this.timeline.sleep(this.network.delay(name, delays));
     };
-    this.bytes = new ObjectBytes({ receive: () => pause("receives"), copy: () => pause("copies") });
+    this.bytes = new ObjectBytes({
+      receive: () => pause("receives"),
+      copy: () => pause("copies", COPYING),
+    });
     const storage = createStorageApp({
       rows: new ObjectRows(rowsPool(database)),
       files: this.bytes.asFiles,
@@ -86,11 +92,16 @@ export class World {
     ownGlobals({
       timeline: this.timeline,
       wallClock: () => START + this.timeline.now + this.clockErrors.functions,
-      databaseClock: () => START + this.timeline.now + this.clockErrors.database,
+      databaseClock: () => this.databaseClock(),
       fetch: (input, init) => this.#fetch(new Request(input, init), init?.signal),
       log: (text) => this.transcript.note(`log: ${text}`),
       background,
     });
+  }
+
+  /** Milliseconds since 1970. */
+  databaseClock(): number {
+    return START + this.timeline.now + this.clockErrors.database;
   }
 
   /** Gives the clocks and the globals back to the process. */
@@ -162,13 +173,17 @@ export class World {
     const sqlFunction = /^\/rest\/v1\/rpc\/(agent_api_\w+)$/.exec(pathname)?.[1];
     if (sqlFunction !== undefined) {
       const name = this.network.nameCall(sqlFunction.replace("agent_api_", ""));
+      const isBusy = this.network.isBadLuck(`${name} lock`, 250);
+      if (isBusy) this.transcript.fault(name, "waits too long for a lock");
       const server: Server = async (received) =>
-        this.postgrest.call(sqlFunction, await received.text(), received.headers);
+        isBusy
+          ? lockNotAvailable()
+          : this.postgrest.call(sqlFunction, await received.text(), received.headers);
       return this.network.call(name, request, { server, serverSide: this.party(name), signal });
     }
     const storagePath = /^\/storage\/v1(\/.*)$/.exec(pathname)?.[1];
     if (storagePath === undefined) throw new Error(`Nobody answers at ${pathname}.`);
-    const call = /^\/(?:object\/)?(?:upload\/)?[a-z]+/.exec(storagePath)![0].slice(1);
+    const call = STORAGE_CALL.exec(storagePath)?.[1] ?? "other";
     const name = this.network.nameCall(`${request.method} ${call}`);
     const inner = new Request(`${ORIGIN}${storagePath}${search}`, request);
     const serverSide = this.party(name);

@@ -1,12 +1,36 @@
 /** Do the cards of the operations say what the operations say? */
 import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { readOperations } from "../../../dev/documents/operations.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { cardsOf, FUNCTIONS } from "../../operations/cards.ts";
+
+/** The tests of the conformance suite, as text. */
+async function conformanceTests(): Promise<string> {
+  const folder = join(PROJECT, "tests/conformance");
+  const files = (await readdir(folder, { recursive: true }))
+    .filter((file) => file.endsWith("_test.ts"));
+  return (await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")))).join("\n");
+}
 
 for (const name of FUNCTIONS) {
   Deno.test(`the operations of ${name} → a card of each, in the same order`, async () => {
     const paths = [...(await readOperations(name)).keys()];
     assert.deepEqual(cardsOf(name).map(([path]) => path), paths);
+  });
+
+  Deno.test(`every operation of ${name} → in the name of a test in tests/conformance/`, async () => {
+    const tests = await conformanceTests();
+    const isNamed = (path: string) =>
+      new RegExp(`[tT]est\\(\\s*["\`][^"\`]*${path}(?![\\w/])`).test(tests);
+    assert.deepEqual(
+      cardsOf(name).map(([path]) => path).filter((path) => !isNamed(path))
+        .map((path) =>
+          `${path}: write a test in tests/conformance/ whose name says what it answers`
+        ),
+      [],
+    );
   });
 
   Deno.test(`the operations of ${name} that /openapi.json leaves out → those of the operator whose cards say so`, async () => {

@@ -120,6 +120,15 @@ for (const [name, document] of Object.entries(DOCUMENTS)) {
     );
   });
 
+  Deno.test(`the OpenAPI document of ${name} → a valid schema of every header`, () => {
+    const ajv = new Ajv2020();
+    const schemas = Object.entries(document.components.headers) as [string, { schema: object }][];
+    assert.ok(schemas.length > 2, `only ${schemas.length} headers were found`);
+    for (const [header, { schema }] of schemas) {
+      assert.ok(ajv.validateSchema(schema), `${header}: ${ajv.errorsText()}`);
+    }
+  });
+
   Deno.test(`the OpenAPI document of ${name} → the headers of every response`, () => {
     const common = ["cache-control", "x-request-id"];
     const responses = [

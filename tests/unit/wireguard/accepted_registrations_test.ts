@@ -84,10 +84,10 @@ Deno.test("whatever /peer/register and /acl/put accept → known lines in its ow
         assert.equal(text.match(/^\[Peer\]$/gm)?.length, 1);
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
   // About one in seven is accepted.
-  assert.ok(accepted > 150, `only ${accepted} were accepted: too few to show anything`);
+  assert.ok(accepted > 75, `only ${accepted} were accepted: too few to show anything`);
 });
 
 /** Ports. Some of these values are not numbers at all. */

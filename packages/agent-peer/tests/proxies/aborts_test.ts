@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { abortsSeen, WAYS } from "./aborts.ts";
 
 const PROGRAM = fileURLToPath(new URL("./aborts.ts", import.meta.url));
-const CONFIG = fileURLToPath(new URL("../../deno.json", import.meta.url));
+const CONFIG = fileURLToPath(new URL("../../../../dev/deno.json", import.meta.url));
 
 /** What each side must see. A program that gets no answer over HTTP is told so. */
 const RESET = Object.fromEntries(WAYS.map((way) => [way, "ECONNRESET"]));

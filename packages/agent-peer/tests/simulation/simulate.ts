@@ -7,7 +7,7 @@ import { simulateGlobals } from "./clock/globals.ts";
 import { Timeline } from "./clock/timeline.ts";
 import { act } from "./history/act.ts";
 import { Findings } from "./history/findings.ts";
-import { planOf, type Timed } from "./history/plan.ts";
+import { planOf, SHORTLY, type Timed } from "./history/plan.ts";
 import { judgeEnd } from "./history/judge_end.ts";
 import { World } from "./history/world.ts";
 
@@ -27,7 +27,7 @@ export interface Simulation {
 }
 
 /** After the last decision, in milliseconds: everything is whole again, and nothing happens. */
-const CALM = 45_000;
+const CALM = 70_000;
 /** How long what goes on then may take to end: the longest pause of TCP is a minute. */
 const SETTLING = 75_000;
 
@@ -48,6 +48,8 @@ export async function simulate({ seed, only = null }: SimulationOptions): Promis
     let end = 0;
     for (const [index, decision] of plan.decisions.entries()) {
       if (only !== null && !only.includes(index + 1)) continue;
+      const { during } = decision;
+      if (during !== null) timeline.at(decision.at - SHORTLY, () => world.open(during));
       timeline.at(decision.at, () => {
         const number = `#${index + 1}`;
         findings.note(`${number.padEnd(3)} ${act(world, decision, index)}`);

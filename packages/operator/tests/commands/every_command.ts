@@ -47,7 +47,7 @@ export async function commandFilesIn(folder: string): Promise<CommandFile[]> {
 }
 
 /**
- * What a command's example passes to the command, with `names` in the place of the names in it, such
+ * What a command's example passes to the command. `names` says what replaces the names in it, such
  * as `planner`.
  */
 export function exampleArgs(

@@ -33,6 +33,7 @@ export const mcp: McpDefinition = {
     "/inbox": inboxTool,
     "/open": getTool({
       name: "get",
+      hidden: ["version"],
       summary: "Get a file: the command that downloads and verifies it, or a small text itself.",
     }),
     "/fetch": getTool({

@@ -22,11 +22,17 @@ const additions = z.object({
 
 /** Makes the tool for /open or /fetch. Both answer with a download. */
 export function getTool(
-  { name, summary }: { readonly name: "get" | "fetch"; readonly summary: string },
+  { name, summary, hidden = [] }: {
+    readonly name: "get" | "fetch";
+    readonly summary: string;
+    /** Fields of the operation that models do without: the list of tools is short. */
+    readonly hidden?: readonly string[];
+  },
 ): ToolDefinition {
   return defineTool({
     name,
     summary,
+    hidden,
     description: "Run the command at once: its URL expires soon.",
     additions,
     async call(mcp, { given, added: { file, inline } }) {

@@ -2,18 +2,25 @@ import * as z from "zod";
 import { defineTool } from "../../_shared/operations/mcp/definition.ts";
 
 interface Entry {
-  readonly grant_id: string;
-  readonly sha256: string;
-  readonly granted_at: string;
+  readonly artifact_id: string;
+  readonly from_agent: string;
+  readonly key: string;
+  readonly mime: string;
+  readonly size: number;
+  readonly version?: number | null;
+  readonly expires_at: string;
+  readonly metadata?: Readonly<Record<string, string>>;
   readonly note?: string | null;
   readonly superseded?: boolean;
-  readonly reply_to?: string | null;
-  readonly deliver?: string;
 }
 
-/** The note, and whether there is a newer file: only where there is something to tell. */
-function tellingOf({ note, superseded }: Entry): object {
-  return { ...(note && { note }), ...(superseded && { superseded }) };
+/** What not every file has: shown only where there is something to tell. */
+function tellingOf({ metadata = {}, note, superseded }: Entry): object {
+  return {
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(note && { note }),
+    ...(superseded && { superseded }),
+  };
 }
 
 /** /inbox, with only the fields that a model needs to choose a file. */
@@ -28,10 +35,12 @@ export const inboxTool = defineTool({
       given,
     );
     // Left out: the digest is in get's command, and the order of the grants shows which is newer.
-    const shown = grants.map((whole) => {
-      const { grant_id: _, sha256: __, granted_at: ___, ...entry } = whole;
-      const { note: ____, superseded: _____, reply_to: ______, deliver: _______, ...file } = entry;
-      return { ...file, ...tellingOf(whole) };
+    const shown = grants.map((entry) => {
+      const { artifact_id, from_agent, key, mime, size, version, expires_at } = entry;
+      return {
+        ...{ artifact_id, from_agent, key, mime, size, version, expires_at },
+        ...tellingOf(entry),
+      };
     });
     return { body: { grants: shown, ...position } };
   },

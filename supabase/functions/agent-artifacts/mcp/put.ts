@@ -60,7 +60,7 @@ export const putTool = defineTool({
   additions,
   dispensable: ["mime", "size", "ttl_days"],
   // For programs: the list of tools is short.
-  hidden: ["metadata"],
+  hidden: ["metadata", "keep_versions", "end_grants"],
   async call({ run, settings }, { given, added: { text, file, to } }) {
     if (text === undefined) {
       refuseTo(to);

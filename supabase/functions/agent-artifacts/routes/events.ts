@@ -9,6 +9,7 @@ import {
   sentGrantId,
   sentKey,
   sentSha256,
+  version,
 } from "../fields.ts";
 
 export const ARTIFACT_EVENT_TYPES = [
@@ -54,6 +55,10 @@ export function createOperation(platform: Platform): Operation {
       }),
       last_read_at: sentTimestamp.optional()
         .meta({ description: "When the last of these reads was, if later than `at`." }),
+      version: version.optional().meta({
+        description: "The version that the commit gave the file.",
+        examples: [3],
+      }),
       superseded: sentArtifactId.optional()
         .meta({ description: "The artifact that the committed one replaced." }),
       superseded_by: sentArtifactId.optional()

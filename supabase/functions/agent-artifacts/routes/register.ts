@@ -14,6 +14,8 @@ import { BUCKET, incomingPath } from "../storage/object_paths.ts";
 import { createObjectStore } from "../storage/object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
+const KEEP_RULE = "Must be a whole number from 1 to 1000.";
+
 const response = artifact.extend({
   ...uncommitted,
   state: artifact.shape.state
@@ -55,6 +57,19 @@ export function createOperation(
     ttl_days: z.int().min(1).max(settings.artifactsMaxTtlDays)
       .meta({ description: "How many days to keep the file after its commit.", examples: [7] }),
     metadata: metadata.optional(),
+    keep_versions: z.int(KEEP_RULE).min(1, KEEP_RULE).max(1000, KEEP_RULE).optional().meta({
+      description: "The commit ends superseded versions of the name beyond that many, the oldest " +
+        "first. Default: all stay until they expire.",
+      examples: [5],
+    }),
+    end_grants: z.boolean().optional().meta({
+      description: "With `keep_versions`: also end versions that others may still open.",
+    }),
+  }).refine((input) => input.end_grants === undefined || input.keep_versions !== undefined, {
+    path: ["end_grants"],
+    message: "Must not be sent without keep_versions.",
+    // Checked even if other fields are bad, so that one answer names all of them.
+    when: () => true,
   });
 
   return defineOperation({

@@ -50,26 +50,3 @@ comment on function agents.agent_of_user(jsonb) is
   'The agent that a signed-in user is; null if the caller is not a user, the token has expired, or '
   'the agent was removed or erased. Raises agent_name_taken if the name does not belong to the '
   'project''s users.';
-
-create function public.agent_api_readmit_agent(agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  is_readmitted boolean;
-begin
-  delete from agents.removed_agents r where r.agent_id = agent_api_readmit_agent.agent_id;
-  is_readmitted := found;
-  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(agent_api_readmit_agent.agent_id);
-  if not (is_readmitted or found) then
-    return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', false);
-  end if;
-  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', agent_api_readmit_agent.agent_id);
-  return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', true);
-end
-$$;
-comment on function public.agent_api_readmit_agent(text) is
-  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
-  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';

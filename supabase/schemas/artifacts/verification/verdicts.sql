@@ -82,6 +82,7 @@ begin
   update artifacts.artifacts a
   set state = 'committed',
       sha256 = agent_api_finish_commit.observed_sha256,
+      version = artifacts.next_version(a.agent_id, a.key),
       sealed_attempt = decided_attempt,
       committed_at = committed.at,
       expires_at = committed.at + make_interval(hours => 24 * a.ttl_days)
@@ -92,7 +93,10 @@ begin
   perform agents.record_event(
     agent_api_finish_commit.caller, caller_agent, 'artifact.committed',
     artifact.agent_id, artifact.artifact_id,
-    jsonb_build_object('key', artifact.key, 'sha256', artifact.sha256, 'superseded', superseded_id)
+    jsonb_build_object(
+      'key', artifact.key, 'sha256', artifact.sha256, 'version', artifact.version,
+      'superseded', superseded_id
+    )
   );
   if superseded_id is not null then
     perform agents.record_event(
@@ -100,6 +104,9 @@ begin
       superseded_id,
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
+  end if;
+  if artifact.keep_versions is not null then
+    perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
   end if;
   return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
 end

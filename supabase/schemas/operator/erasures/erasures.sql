@@ -97,7 +97,7 @@ begin
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
   set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream', sha256 = null,
-    metadata = null
+    metadata = null, version = null
   where a.artifact_id = any (array(
     select e.artifact_id
     from artifacts.artifacts e
@@ -105,6 +105,13 @@ begin
     order by e.agent_id, e.artifact_id
     limit max_entries
   ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  delete from artifacts.spent_versions s
+  where s.agent_id = name and s.key_hash in (
+    select d.key_hash from artifacts.spent_versions d
+    where d.agent_id = name order by d.agent_id, d.key_hash limit max_entries
+  );
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   update agents.usage u

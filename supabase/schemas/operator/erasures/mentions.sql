@@ -130,6 +130,13 @@ as $$
         from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
       )
       + (select count(*) from artifacts.totals t where t.agent_id = name)
+      + (
+        select count(*)
+        from (
+          select from artifacts.spent_versions s
+          where s.agent_id = name order by s.agent_id, s.key_hash limit 10000
+        ) s
+      )
       + (select count(*) from artifacts.agent_limits l where l.agent_id = name)
       + (select count(*) from mesh.declined_requests d where name in (d.from_agent, d.to_agent))
       + (select count(*) from mesh.address_leases l where l.agent_id = name)

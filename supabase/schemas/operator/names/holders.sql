@@ -89,6 +89,7 @@ begin
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
+  delete from artifacts.spent_versions s where s.agent_id = forget_holder.agent_id;
   delete from artifacts.totals t
   where t.agent_id = forget_holder.agent_id
     and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);

@@ -91,6 +91,7 @@ begin
   is_done := greatest(revoked_grants, deleted_artifacts, counted) < agent_api_take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(agent_api_take_over_agent.agent_id);
+    perform artifacts.begin_versions_anew(agent_api_take_over_agent.agent_id);
     perform mesh.rest_addresses(array[agent_api_take_over_agent.agent_id]);
     update agents.names n
     set ways = '{operator}',
@@ -114,3 +115,29 @@ comment on function public.agent_api_take_over_agent(text, integer) is
   'artifacts per call: {agent_id, keys, peer, grants, artifacts, remaining}. While remaining is '
   'true, call it again; nobody can come in meanwhile. Changes nothing if the name is free or the '
   'operator''s alone.';
+
+create function public.agent_api_readmit_agent(agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  is_readmitted boolean;
+begin
+  delete from agents.removed_agents r where r.agent_id = agent_api_readmit_agent.agent_id;
+  is_readmitted := found;
+  delete from agents.erased_names e where e.name_hash = agents.hash_of_name(agent_api_readmit_agent.agent_id);
+  if found then
+    -- Nothing tells any more which versions the erased agent's files had.
+    perform artifacts.begin_versions_anew(agent_api_readmit_agent.agent_id);
+  elsif not is_readmitted then
+    return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', false);
+  end if;
+  perform agents.record_event('{"kind": "operator"}', null, 'agent.readmitted', agent_api_readmit_agent.agent_id);
+  return json_build_object('agent_id', agent_api_readmit_agent.agent_id, 'readmitted', true);
+end
+$$;
+comment on function public.agent_api_readmit_agent(text) is
+  'Lets a removed or erased agent enrol again, and its users call again. What the removal ended '
+  'stays ended. Idempotent: {"readmitted": false} if the agent is neither.';

@@ -22,6 +22,10 @@ begin
   update agents.epochs e
   set epoch = agents.new_epoch(),
       begun_at = clock_timestamp(),
+      -- A clock that went back must not bring versions back.
+      first_version_after = greatest(
+        clock_timestamp(), e.first_version_after + interval '1 day'
+      ),
       -- Units of 10 microseconds since 1970. Every version that was handed out before is lower: a
       -- version rises by one per change, and a change takes longer than 10 microseconds. The number
       -- has 15 digits, the most that the reference agent accepts, until 2286. The other two values
@@ -61,5 +65,5 @@ $$;
 comment on function public.agent_api_after_restore() is
   'Begins another epoch, after the database was restored: every position that was handed out is '
   'now refused with position_expired, every config_version is raised beyond any that was ever '
-  'handed out, and the transactions of rows from another cluster are now in the past. Returns '
+  'handed out, the next versions of all files are, too, and the transactions of rows from another cluster are now in the past. Returns '
   '{epoch, begun_at, first_config_version}.';

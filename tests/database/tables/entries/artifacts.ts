@@ -83,6 +83,16 @@ export const ARTIFACTS = {
     size: { bounded: "one row per shard" },
     ends: { by: "nothing", why: "counters" },
   },
+  "artifacts.spent_versions": {
+    size: "grows",
+    ends: {
+      by: "change",
+      function: "agents.forget_holder",
+      why: "no version is given out again while the name has the same holder",
+    },
+    row: { agent_id: "{other}", key_hash: "\\x", version: "1" },
+    names: { agent_id: NAME },
+  },
   "artifacts.sweeps": {
     size: { bounded: "one row" },
     ends: { by: "nothing", why: "one row" },

@@ -21,7 +21,13 @@ export const NAMELESS_DETAILS = {
   ...{ claim: "the name of a claim, which the operator chose", detail: "a sentence in the code" },
   ...{ altered: A_NUMBER, first: A_NUMBER, last: A_NUMBER, reads: A_NUMBER, times: A_NUMBER },
   ...{ first_event_id: A_NUMBER, last_event_id: A_NUMBER, first_config_version: A_NUMBER },
-  ...{ generation: A_NUMBER, max_downloads: A_NUMBER, port: A_NUMBER, psk_version: A_NUMBER },
+  ...{
+    generation: A_NUMBER,
+    max_downloads: A_NUMBER,
+    version: A_NUMBER,
+    port: A_NUMBER,
+    psk_version: A_NUMBER,
+  },
   ...{
     max_agents: A_NUMBER,
     quota_bytes: A_NUMBER,

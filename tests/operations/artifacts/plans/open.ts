@@ -5,6 +5,8 @@ import {
   POPULAR,
   TAGGED,
   taggedArtifactIdOf,
+  VERSIONED,
+  VERSIONED_KEY,
 } from "../../../bench/fill/cast.ts";
 import { as, call, type PlannedCall } from "../../../database/plans/planned_call.ts";
 
@@ -56,4 +58,22 @@ export const OPEN_PLANS: readonly PlannedCall[] = [
     artifact_id: OF_FIRST_TAG,
     window_seconds: 60,
   }, { circumstances: "that was granted to tags of others", refused: true }),
+  call("open_artifact", {
+    caller: as(VERSIONED),
+    artifact_id: null,
+    window_seconds: 60,
+    key: VERSIONED_KEY,
+    version: 5,
+  }, { circumstances: "by key and version" }),
+  call("open_artifact", {
+    caller: as(GRANTEE),
+    artifact_id: null,
+    window_seconds: 60,
+    key: VERSIONED_KEY,
+    agent_id: VERSIONED,
+  }, {
+    circumstances: "by a key with very many versions, without a grant",
+    refused: true,
+    bounds: { rows: 8_000, pages: 8_000 },
+  }),
 ];

@@ -41,10 +41,10 @@ Deno.test("any value of any field that the function accepts → valid by the doc
         assert.ok(hasInDocument(field, value), `${field.where}: ${JSON.stringify(value)}`);
       }
     }),
-    { numRuns: 4_000 },
+    { numRuns: 2_000 },
   );
   for (const [where, { accepted, refused }] of counts) {
-    assert.ok(accepted > 2 && refused > 2, `${where}: ${accepted} accepted, ${refused} refused`);
+    assert.ok(accepted > 0 && refused > 0, `${where}: ${accepted} accepted, ${refused} refused`);
   }
 });
 
@@ -71,7 +71,7 @@ Deno.test("any text of at most 1024 bytes that fits the schema of a key, prefix,
         assert.ok(accepts(field, value), `${field.where}: ${JSON.stringify(value)}`);
       }
     }),
-    { numRuns: 4_000 },
+    { numRuns: 2_000 },
   );
 });
 

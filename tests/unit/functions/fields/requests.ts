@@ -63,10 +63,12 @@ export async function readOpenApi(name: FunctionName): Promise<OpenApiDocument> 
   return await readDocument(name) as unknown as OpenApiDocument;
 }
 
+// One for all schemas: each would compile JSON Schema's own schema again.
+const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+addFormats.default(ajv);
+
 /** Compiles a schema as a generated client does: patterns with the flag `u`, formats checked. */
 export function validatorOf(schema: FieldSchema): (value: unknown) => boolean {
-  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
-  addFormats.default(ajv);
   return ajv.compile(schema);
 }
 

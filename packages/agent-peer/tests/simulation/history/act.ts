@@ -13,6 +13,8 @@ const [GRACE, AFTER_START] = [30_000, 65_000];
  * then tries again every two minutes: docs/relay.md.
  */
 const BLOCKED = 130_000;
+/** For how long it asks them, in milliseconds. */
+const ASKING = 16_000;
 
 /** Makes a decision happen. Returns what it is, in words. `number` tells it from others. */
 export function act(world: World, decision: Decision, number: number): string {
@@ -74,6 +76,16 @@ export function act(world: World, decision: Decision, number: number): string {
       world.hosts.get(decision.host)!.clock.setWall(decision.by);
       return `the wall clock of ${decision.host} is set by ${seconds(decision.by)}`;
     }
+    case "flood": {
+      const { victim, flood } = decision;
+      world.hostile!.flood(victim, flood, decision.for);
+      for (const rule of world.service.rules) {
+        if (rule.to !== victim || !world.hosts.has(rule.from)) continue;
+        const sizes = { up: 20_000, down: 20_000, writePause: 0, readPause: 0, abortAt: null };
+        later(decision.for * 0.9, () => world.open({ ...rule, ...sizes }));
+      }
+      return `mallory floods ${victim} with ${flood} for ${seconds(decision.for)}`;
+    }
     case "rotate": {
       service.rotate(...decision.pair);
       return `the PSK of ${decision.pair.join(" and ")} is rotated`;
@@ -100,7 +112,7 @@ function heal(
   return () => {
     accesses.get(host)!.heal(number);
     end();
-    if (hosts.get(host)!.freshAt >= begunAt) disturbances.begin(host, BLOCKED)();
+    if (hosts.get(host)!.freshAt >= begunAt - ASKING) disturbances.begin(host, BLOCKED)();
   };
 }
 

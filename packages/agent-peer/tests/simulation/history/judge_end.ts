@@ -16,6 +16,7 @@ export async function judgeEnd(
   findings.note("from now on, nothing happens");
   await timeline.runUntil(timeline.now + calm);
   for (const { from, to, port } of world.service.rules) {
+    if (!world.hosts.has(from)) continue;
     const sizes = { up: 1000, down: 1000, writePause: 0, readPause: 0, abortAt: null };
     timeline.at(timeline.now, () => void world.open({ from, to, port, ...sizes }));
   }
@@ -30,7 +31,8 @@ export async function judgeEnd(
         (plan.from === name || plan.to === name) &&
         [client, server].some((side) => side?.outcome === null)
       );
-      if (isOpen || (use.connections === 0 && use.heldBytes === 0)) continue;
+      const isHostile = world.hostile?.publicKey === publicKey;
+      if (isOpen || isHostile || (use.connections === 0 && use.heldBytes === 0)) continue;
       findings.complain(`${name} still holds ${JSON.stringify(use)} of ${publicKey}`);
     }
   }

@@ -3,6 +3,7 @@ import { Random } from "../../../../../tests/seeds/random.ts";
 import { type RouterKind, ROUTERS } from "../network/router.ts";
 import type { Pause } from "../clock/clock.ts";
 import type { StreamPlan } from "../peers/streams.ts";
+import { type Flood, FLOODS, OPEN_PORT } from "../peers/hostile.ts";
 import type { Rule } from "../peers/service.ts";
 
 export interface HostPlan {
@@ -40,14 +41,29 @@ export type Decision =
   }
   | { readonly what: "pause"; readonly host: string; readonly how: Pause; readonly for: number }
   | { readonly what: "set clock"; readonly host: string; readonly by: number }
+  | {
+    readonly what: "flood";
+    readonly victim: string;
+    readonly flood: Flood;
+    readonly for: number;
+  }
   | { readonly what: "rotate"; readonly pair: readonly [string, string] }
   | { readonly what: "revoke" | "allow"; readonly rule: Rule };
 
-export type Timed = Decision & { readonly at: number };
+export type Timed = Decision & {
+  readonly at: number;
+  /** A stream that is opened shortly before, and still goes on. */
+  readonly during: StreamPlan | null;
+};
+
+/** How long before, in milliseconds. */
+export const SHORTLY = 1500;
 
 export interface Plan {
   readonly hosts: readonly HostPlan[];
   readonly networks: readonly NetworkPlan[];
+  /** The host that a hostile neighbour may reach; null: there is no such neighbour. */
+  readonly victim: string | null;
   /** Active from the beginning. */
   readonly rules: readonly Rule[];
   readonly decisions: readonly Timed[];
@@ -58,6 +74,8 @@ export const PORTS: readonly number[] = [80, 443];
 
 /** When the last decision is made, and the first. */
 const [FIRST, LAST] = [4000, 150_000];
+/** When the first sessions have been renewed, after two minutes. */
+const RENEWED = 128_000;
 
 export function planOf(seed: number): Plan {
   const random = new Random(seed);
@@ -77,26 +95,46 @@ export function planOf(seed: number): Plan {
       from === to ? [] : PORTS.filter(() => !random.isOneIn(3)).map((port) => ({ from, to, port }))
     )
   );
-  const count = 6 + random.below(18);
+  const reached = rules.filter(({ port }) => port === OPEN_PORT);
+  const victim = random.isOneIn(6) && reached.length > 0 ? random.pick(reached).to : null;
+  // Where nobody sends anything, nobody notices that a path is lost.
+  const isQuiet = victim === null && random.isOneIn(3);
+  // A flood says most about others while nothing else disturbs them.
+  const count = isQuiet || victim !== null ? 1 + random.below(3) : 6 + random.below(18);
   const decisions = Array.from({ length: count }, (): Timed => {
     const own = random.fork();
-    const at = FIRST + own.below(LAST - FIRST);
-    return { at, ...decide(own, { names, networks, rules }) };
+    // Later, the sessions are young, and will not soon be renewed.
+    const first = isQuiet ? RENEWED : FIRST;
+    const at = first + own.below(LAST - first);
+    const decision = decide(own, { names, networks, rules, isQuiet });
+    const touched = rules.filter((rule) => touches(decision, rule));
+    const hasStream = decision.what !== "stream" && !isQuiet && touched.length > 0 &&
+      own.isOneIn(2);
+    return { at, ...decision, during: hasStream ? slowStream(own.pick(touched)) : null };
   });
+  if (victim !== null) decisions.push(floodOf(random.fork(), victim));
   decisions.sort((one, other) => one.at - other.at);
-  return { hosts, networks, rules, decisions };
+  return { hosts, networks, victim, rules, decisions };
+}
+
+function floodOf(random: Random, victim: string): Timed {
+  const flood = random.pick(Object.keys(FLOODS) as Flood[]);
+  const at = FIRST + random.below(LAST - FIRST);
+  return { at, what: "flood", victim, flood, for: 15_000 + random.below(15_000), during: null };
 }
 
 interface Known {
   readonly names: readonly string[];
   readonly networks: readonly NetworkPlan[];
   readonly rules: readonly Rule[];
+  /** Whether no streams are opened. */
+  readonly isQuiet: boolean;
 }
 
-function decide(random: Random, { names, networks, rules }: Known): Decision {
+function decide(random: Random, { names, networks, rules, isQuiet }: Known): Decision {
   const host = random.pick(names);
-  const kind = random.below(20);
-  if (kind < 9 || rules.length === 0) {
+  const kind = isQuiet ? random.pick([11, 12, 12, 13, 13, 14]) : random.below(20);
+  if (kind < 9 || (rules.length === 0 && !isQuiet)) {
     const [from, to] = pairIn(names, random);
     const rule = rules.length > 0 && !random.isOneIn(8) ? random.pick(rules) : null;
     return { what: "stream", plan: streamOf(random, rule ?? { from, to, port: 80 }) };
@@ -126,6 +164,18 @@ function decide(random: Random, { names, networks, rules }: Known): Decision {
   if (kind === 17) return { what: "rotate", pair: pairIn(names, random) };
   const rule = random.pick(rules);
   return { what: kind === 18 ? "revoke" : "allow", rule };
+}
+
+/** Whether a decision may matter to a stream that a rule allows. */
+function touches(decision: Decision, rule: Rule): boolean {
+  if ("host" in decision) return rule.from === decision.host || rule.to === decision.host;
+  if ("pair" in decision) return [rule.from, rule.to].every((name) => decision.pair.includes(name));
+  return !("rule" in decision) || decision.rule === rule;
+}
+
+function slowStream({ from, to, port }: Rule): StreamPlan {
+  const sizes = { up: 200_000, down: 200_000, writePause: 250, readPause: 0, abortAt: null };
+  return { from, to, port, ...sizes };
 }
 
 function pairIn(names: readonly string[], random: Random): [string, string] {

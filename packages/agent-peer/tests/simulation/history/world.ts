@@ -3,6 +3,7 @@ import { Access, PrivateNetwork } from "../network/access.ts";
 import { Internet } from "../network/internet.ts";
 import { type Envelope, Router } from "../network/router.ts";
 import { startStunServer } from "../network/stun_server.ts";
+import { Hostile, OPEN_PORT } from "../peers/hostile.ts";
 import { Host } from "../peers/host.ts";
 import { Service } from "../peers/service.ts";
 import { Streams } from "../peers/streams.ts";
@@ -27,6 +28,7 @@ export class World {
   readonly hosts = new Map<string, Host>();
   readonly accesses = new Map<string, Access>();
   readonly service: Service;
+  readonly hostile: Hostile | null;
   readonly streams: Streams;
   readonly disturbances: Disturbances;
   #nextAddress = 1;
@@ -56,6 +58,7 @@ export class World {
     );
     for (const host of plan.hosts) this.#add(host, random.fork());
     for (const rule of plan.rules) this.service.allow(rule);
+    this.hostile = plan.victim === null ? null : this.#addHostile(plan.victim, random.fork());
   }
 
   /** A public address that nobody has had before. */
@@ -75,6 +78,12 @@ export class World {
       this.timeline.at(0, () => this.hosts.get(name)!.start());
       const end = this.disturbances.begin(name, 0);
       this.timeline.at(BEGINNING, end);
+    }
+    if (this.hostile !== null) {
+      findings.note(
+        `${this.hostile.name}, a hostile neighbour of ${plan.victim}, has a public address`,
+      );
+      this.hostile.start();
     }
     for (const { from, to, port } of plan.rules) findings.note(`rule: ${from} → ${to}:${port}`);
   }
@@ -101,6 +110,23 @@ export class World {
         );
       },
     });
+  }
+
+  #addHostile(victim: string, random: Random): Hostile {
+    const { timeline, service, internet, findings } = this;
+    const address = this.newAddress();
+    const hostile: Hostile = new Hostile({
+      ...{ timeline, service, address, random, complain: findings.complain },
+      leave: (envelope) => access.leave(envelope),
+    });
+    const access: Access = new Access({
+      ...{ timeline, link: { delayMs: 5 }, seed: random.below(2 ** 31) },
+      send: (envelope) => internet.send(envelope),
+      receive: (envelope) => hostile.receive(envelope),
+    });
+    internet.attach(address, (envelope) => access.arrive(envelope));
+    service.allow({ from: hostile.name, to: victim, port: OPEN_PORT });
+    return hostile;
   }
 
   #add(plan: HostPlan, random: Random): void {

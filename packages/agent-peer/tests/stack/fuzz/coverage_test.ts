@@ -41,7 +41,7 @@ function sharesOf(report: string): Map<string, number> {
 Deno.test("the parsers of packets and datagrams, under their tests → more than 90 % of each one's lines ran", async () => {
   const folder = await Deno.makeTempDir({ prefix: "coverage-" });
   try {
-    const config = `--config=${PROJECT}/packages/agent-peer/deno.json`;
+    const config = `--config=${PROJECT}/dev/deno.json`;
     const tests = TESTS.map((test) => `${PROJECT}/${test}`);
     const options = ["--quiet", "--allow-all", "--no-check", `--coverage=${folder}`];
     await run([Deno.execPath(), "test", config, ...options, ...tests]);
