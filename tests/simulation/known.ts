@@ -1,4 +1,5 @@
 import type { Entry } from "../histories/history.ts";
+import { Identities } from "./identities.ts";
 
 /** What the clients of a history know, by what was answered to them. */
 export interface Agent {
@@ -31,6 +32,8 @@ export interface KnownGrant {
   readonly token: string;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
+  /** When the revocation of its giver's enrolment was answered; undefined: never. */
+  undone?: number;
 }
 
 /** An answered request, as invariants hear it. */
@@ -45,6 +48,9 @@ export class Known {
   readonly agents: Agent[] = [];
   readonly artifacts: KnownArtifact[] = [];
   readonly grants: KnownGrant[] = [];
+  readonly identities = new Identities();
+  /** The agent whose key a request had. */
+  readonly askedBy = new WeakMap<Entry, Agent>();
   /** Every request with its answer, for `tests/histories/checker/`. */
   readonly history: Heard[] = [];
   /** Orders the starts and ends of requests: no two have the same place. */

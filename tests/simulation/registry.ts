@@ -1,10 +1,16 @@
+import { ENDING_MOVES } from "./actors/endings.ts";
+import { ENROLMENT_MOVES } from "./actors/enrolments.ts";
+import { KEY_MOVES } from "./actors/keys.ts";
 import { OPERATOR_MOVES } from "./actors/operator.ts";
 import { OWNER_MOVES } from "./actors/owner.ts";
 import { GRANTEE_MOVES } from "./actors/grantee.ts";
+import { RESTORE_MOVES } from "./actors/restores.ts";
 import { WORLD_MOVES } from "./actors/world.ts";
 import { ACCESS } from "./invariants/access.ts";
 import { BYTES } from "./invariants/bytes.ts";
+import { IDENTITIES } from "./invariants/identities.ts";
 import { REFERENCES } from "./invariants/references.ts";
+import { RESTORES } from "./invariants/restores.ts";
 import { TOTALS } from "./invariants/totals.ts";
 import type { Heard, Known } from "./known.ts";
 import type { Turn } from "./turn.ts";
@@ -38,6 +44,17 @@ export const MOVES: readonly Move[] = [
   ...GRANTEE_MOVES,
   ...OPERATOR_MOVES,
   ...WORLD_MOVES,
+  ...KEY_MOVES,
+  ...ENROLMENT_MOVES,
+  ...ENDING_MOVES,
+  ...RESTORE_MOVES,
 ];
 
-export const INVARIANTS: readonly Invariant[] = [...BYTES, ...ACCESS, ...REFERENCES, ...TOTALS];
+export const INVARIANTS: readonly Invariant[] = [
+  ...BYTES,
+  ...ACCESS,
+  ...REFERENCES,
+  ...TOTALS,
+  ...IDENTITIES,
+  ...RESTORES,
+];

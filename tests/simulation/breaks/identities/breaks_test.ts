@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { breakNamed } from "../break.ts";
+import { playHistory } from "../../history.ts";
+import { openStage } from "../../stage.ts";
+import { changedFunctions } from "./changed_functions.ts";
+
+/** What must break, by the file of the break. */
+const FOUND: Readonly<Record<string, RegExp>> = {
+  revoked_key: /^no key is accepted after its end/,
+};
+
+Deno.test("each fault of identities, brought back → found within the seeds of its file", async (t) => {
+  const stage = await openStage();
+  for (const [name, invariant] of Object.entries(FOUND)) {
+    await t.step(name, async () => {
+      const broken = (await breakNamed(`identities/${name}`))!;
+      stage.database.restore(stage.start);
+      for (const text of await changedFunctions(broken)) stage.database.run(text);
+      const start = stage.database.save();
+      for (let seed = 1; seed <= broken.seeds!; seed++) {
+        const { violation } = await playHistory({ ...stage, start }, { seed, steps: 40 });
+        if (violation === null) continue;
+        return assert.match(violation.invariant, invariant, violation.what);
+      }
+      assert.fail(`not found in ${broken.seeds} seeds`);
+    });
+  }
+});
