@@ -1,5 +1,6 @@
 import type { Entry } from "../histories/history.ts";
 import { Identities } from "./identities.ts";
+import { Tasks } from "./tasks.ts";
 
 /** What the clients of a history know, by what was answered to them. */
 export interface Agent {
@@ -12,11 +13,14 @@ export interface KnownArtifact {
   readonly name: string;
   readonly id: string;
   readonly owner: Agent;
+  readonly key: string;
   readonly content: string;
   readonly sha256: string;
   readonly uploadUrl: string;
   /** When a request for it was answered, in the order of answers; undefined: never. */
   committed?: number;
+  /** As /commit answered. */
+  version?: number;
   deleted?: number;
   /** Milliseconds since 1970, as /commit answered. */
   expiresAt?: number;
@@ -40,6 +44,8 @@ export interface KnownGrant {
 export interface Heard extends Entry {
   /** When the request was sent, by the database's clock: milliseconds since 1970. */
   readonly askedAt: number;
+  /** When it was answered, by the same clock. */
+  readonly answeredAt: number;
 }
 
 export class Known {
@@ -49,6 +55,7 @@ export class Known {
   readonly artifacts: KnownArtifact[] = [];
   readonly grants: KnownGrant[] = [];
   readonly identities = new Identities();
+  readonly tasks = new Tasks();
   /** The agent whose key a request had. */
   readonly askedBy = new WeakMap<Entry, Agent>();
   /** Every request with its answer, for `tests/histories/checker/`. */

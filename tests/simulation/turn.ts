@@ -91,7 +91,8 @@ export class Turn {
     const askedAt = world.databaseClock();
     const answered = await send(name, AbortSignal.timeout(PATIENCE_MILLISECONDS))
       .catch(() => ({ status: 0, answer: null }));
-    const entry = { ...asked, askedAt, start, end: known.nextPlace(), ...answered };
+    const answeredAt = world.databaseClock();
+    const entry = { ...asked, askedAt, answeredAt, start, end: known.nextPlace(), ...answered };
     if (as !== null && as !== "operator") known.askedBy.set(entry, as);
     known.history.push(entry);
     world.transcript.note(

@@ -15,12 +15,19 @@ interface KnownGrant {
   readonly grantId: unknown;
   readonly token: unknown;
   readonly artifactId: unknown;
+  /** Null: every agent of a tag. */
   readonly toAgent: unknown;
   /** Requests that certainly ended the grant when they were answered. */
   readonly ends: readonly Entry[];
   /** Requests that may have ended the grant at any time after they began. */
   readonly possibleEnds: readonly Entry[];
 }
+
+/** Where an answer lists grants to its caller. */
+const LISTS: Readonly<Record<string, string>> = {
+  "/agent-artifacts/inbox": "grants",
+  "/agent-artifacts/inbox/take": "tasks",
+};
 
 /** /fetch, /open and /inbox serve no grant that ended before their request began. */
 export const endedGrantsAreNotServed: Rule = (history) => {
@@ -38,8 +45,9 @@ export const endedGrantsAreNotServed: Rule = (history) => {
     if (served.operation === "/agent-artifacts/fetch") {
       assertAlive(byToken.get(served.request["grant_token"]), served, "a dead token was redeemed");
     }
-    if (served.operation === "/agent-artifacts/inbox") {
-      for (const { grant_id } of served.answer!["grants"] as { grant_id: string }[]) {
+    const shown = LISTS[served.operation];
+    if (shown !== undefined) {
+      for (const { grant_id } of served.answer![shown] as { grant_id: string }[]) {
         assertAlive(byId.get(grant_id), served, "an inbox shows a dead grant");
       }
     }
@@ -62,10 +70,12 @@ export const nobodyOpensWithoutAGrant: Rule = (history) => {
     // If the answer to the registration was lost, the owner is unknown.
     if (owner === undefined || owner === opened.agent) return [];
     const isLive = ({ entry, artifactId, toAgent, ends }: KnownGrant) =>
-      artifactId === artifact_id && toAgent === opened.agent && entry.start < opened.end &&
+      artifactId === artifact_id && (toAgent ?? opened.agent) === opened.agent &&
+      entry.start < opened.end &&
       !ends.some((end) => end.end < opened.start);
     const mayBeLive = ({ request, start }: Entry) =>
-      request["artifact_id"] === artifact_id && request["to_agent"] === opened.agent &&
+      request["artifact_id"] === artifact_id &&
+      (request["to_agent"] ?? opened.agent) === opened.agent &&
       start < opened.end;
     if (grants.some(isLive) || unsure.some(mayBeLive)) return [];
     return [{ rule: "an artifact was opened without a live grant", entries: [opened] }];

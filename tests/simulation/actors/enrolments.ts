@@ -5,6 +5,19 @@ import { someKey, someName, takeUp } from "./keys.ts";
 
 const DAY = 86_400_000;
 
+/** Whom an enrolment makes. One for one use is tried again for the same agent, as a rule. */
+function someBox(turn: Turn, { name, isForOneUse }: KnownEnrolment): string {
+  return isForOneUse && !turn.random.isOneIn(4)
+    ? turn.world.decisions.pick(`box of ${name}`, BOXES, (box) => box)
+    : turn.random.pick([...BOXES]);
+}
+
+/** Everybody who got a key of this agent by this enrolment uses it, the newest one first. */
+async function useAll(turn: Turn, enrolment: KnownEnrolment, agentId: string): Promise<void> {
+  const clones = turn.known.identities.of(agentId).filter((one) => one.enrolment === enrolment);
+  for (const clone of clones.toReversed()) await turn.ask("/agent-artifacts/list", clone, {});
+}
+
 async function enrol(turn: Turn, enrolment: KnownEnrolment, agentId: string): Promise<void> {
   const request = {
     enrolment_key: enrolment.key,
@@ -48,13 +61,14 @@ export const ENROLMENT_MOVES: readonly Move[] = [
       const { identities } = turn.known;
       const enrolment = turn.pick(identities.enrolments);
       if (enrolment === null) return;
-      const agentId = enrolment.agentId ?? turn.random.pick([...BOXES]);
+      const agentId = enrolment.agentId ?? someBox(turn, enrolment);
       if (identities.busy.has(agentId)) return;
       const clones = turn.random.pick([1, 1, 2]);
       turn.say(`${clones} clones of ${agentId} enrol with ${enrolment.name}`);
       await Promise.all(
         Array.from({ length: clones }, () => enrol(turn, enrolment, agentId)),
       );
+      if (turn.random.isOneIn(3)) await useAll(turn, enrolment, agentId);
     },
   },
   {

@@ -20,7 +20,7 @@ async function register(turn: Turn): Promise<KnownArtifact | null> {
   const id = String(answer!["artifact_id"]);
   const uploadUrl = String(answer!["upload_url"]);
   const sha256 = createHash("sha256").update(content).digest("hex");
-  const artifact = { name, id, owner, content, sha256, uploadUrl };
+  const artifact = { name, id, owner, key, content, sha256, uploadUrl };
   turn.world.transcript.rename(id, name);
   turn.known.artifacts.push(artifact);
   return artifact;
@@ -33,6 +33,7 @@ async function commit(turn: Turn, artifact: KnownArtifact): Promise<void> {
     const entry = await turn.ask("/agent-artifacts/commit", owner, request);
     if (entry.status === 200) {
       artifact.committed ??= entry.end;
+      artifact.version = Number(entry.answer!["version"]);
       artifact.expiresAt = Date.parse(String(entry.answer!["expires_at"]));
     }
     if (entry.status !== 202 && entry.status < 500 && entry.status !== 0) return;

@@ -41,7 +41,8 @@ function looseEnds({ world, known }: Turn): void {
 
 /** What docs/backup.md says, with a record that was exported until the end. */
 async function restore(turn: Turn): Promise<void> {
-  const { world, known: { identities } } = turn;
+  const { world, known } = turn;
+  const { identities } = known;
   const record = await exportRecord();
   const versions = world.database.query("select agent_id, version from mesh.config_versions");
   world.database.restore(identities.backup!.database);
@@ -56,6 +57,7 @@ async function restore(turn: Turn): Promise<void> {
     );
     if (now !== undefined) identities.faults.push(`a version of ${agent_id} is handed out again`);
   }
+  known.tasks.forget();
   identities.restoredAt = turn.known.nextPlace();
 }
 

@@ -2,6 +2,8 @@ import type { Credential } from "../identities.ts";
 import type { Known } from "../known.ts";
 import type { Invariant } from "../registry.ts";
 
+/** Asks for nothing but the token, whoever sends it. */
+const WITHOUT_KEY = "/agent-artifacts/fetch";
 const ENROLLING = "/agent-artifacts/enroll";
 
 /** What the first use of a key ends: earlier generations of the same agent of its enrolment. */
@@ -19,6 +21,7 @@ export const IDENTITIES: readonly Invariant[] = [
     hear(entry, known) {
       const credential = known.askedBy.get(entry) as Credential | undefined;
       if (entry.status !== 200 || credential?.id === undefined) return null;
+      if (entry.operation === WITHOUT_KEY) return null;
       if (credential.ended !== undefined && credential.ended < entry.start) {
         return `${credential.id} of ${credential.name} was accepted after its end`;
       }

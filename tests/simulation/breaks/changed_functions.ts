@@ -1,5 +1,5 @@
-import { readMigrationFiles } from "../../../../packages/local/postgres/migration_files.ts";
-import { type Break, changed } from "../break.ts";
+import { readMigrationFiles } from "../../../packages/local/postgres/migration_files.ts";
+import { type Break, changed } from "./break.ts";
 
 /**
  * The SQL functions that a break changes, with its changes, to put them into a database that has

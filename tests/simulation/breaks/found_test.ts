@@ -1,19 +1,20 @@
 import assert from "node:assert/strict";
-import { breakNamed } from "../break.ts";
-import { playHistory } from "../../history.ts";
-import { openStage } from "../../stage.ts";
+import { playHistory } from "../history.ts";
+import { openStage } from "../stage.ts";
+import { breakNamed } from "./break.ts";
 import { changedFunctions } from "./changed_functions.ts";
 
 /** What must break, by the file of the break. */
 const FOUND: Readonly<Record<string, RegExp>> = {
-  revoked_key: /^no key is accepted after its end/,
+  "identities/revoked_key": /^no key is accepted after its end/,
+  "tasks/ended_grant": /^the history does not contradict/,
 };
 
-Deno.test("each fault of identities, brought back → found within the seeds of its file", async (t) => {
+Deno.test("each fault of the database, brought back → found within the seeds of its file", async (t) => {
   const stage = await openStage();
   for (const [name, invariant] of Object.entries(FOUND)) {
     await t.step(name, async () => {
-      const broken = (await breakNamed(`identities/${name}`))!;
+      const broken = (await breakNamed(name))!;
       stage.database.restore(stage.start);
       for (const text of await changedFunctions(broken)) stage.database.run(text);
       const start = stage.database.save();
