@@ -1,14 +1,12 @@
-import type { Described } from "../command/command.ts";
-import { definitions, wrapped } from "../command/layout.ts";
+import type { About } from "../command/about.ts";
 
 /** The name of the command. */
 export const NAME = "agentfiles";
 
-export const SUMMARY =
+const SUMMARY =
   "agentfiles hands files from one agent to another, and connects agents over WireGuard.";
 
-/** Notes that apply to every verb. */
-export const NOTES: readonly string[] = [
+const NOTES: readonly string[] = [
   "Every verb has --help, and --json, which prints one JSON value per line instead of text. " +
   "--version prints the version.",
   "--retry-seconds N says how long temporary errors are retried; default: 120, 0: never.",
@@ -17,7 +15,7 @@ export const NOTES: readonly string[] = [
 ];
 
 /** docs/command-line.md has the same table. */
-export const EXIT_CODES: readonly (readonly [code: string, meaning: string])[] = [
+const EXIT_CODES: readonly (readonly [code: string, meaning: string])[] = [
   ["0", "success"],
   ["1", "unexpected error, or a problem with this machine's files"],
   ["2", "wrong usage"],
@@ -29,17 +27,9 @@ export const EXIT_CODES: readonly (readonly [code: string, meaning: string])[] =
   ["130", "interrupted"],
 ];
 
-/** What `agentfiles --help` prints, wrapped at `columns`. */
-export function helpOfAll(
-  verbs: Readonly<Record<string, Described>>,
-  columns: number,
-): string {
-  const summaries = Object.entries(verbs).map(([verb, { summary }]) => [verb, summary] as const);
-  return [
-    `${wrapped(SUMMARY, columns)}\n`,
-    `Usage: ${NAME} <verb> …\n`,
-    definitions(summaries, columns),
-    ...NOTES.map((text) => `${wrapped(text, columns)}\n`),
-    `Exit codes:\n${definitions(EXIT_CODES, columns)}`,
-  ].join("\n");
-}
+export const ABOUT: About = {
+  name: NAME,
+  summary: SUMMARY,
+  notes: NOTES,
+  exitCodes: EXIT_CODES,
+};

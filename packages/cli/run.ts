@@ -7,7 +7,7 @@ import { COMMANDS } from "./verbs.ts";
 import { Context } from "./context.ts";
 import { errorJson } from "./error_json.ts";
 import { EXIT, exitCodeOf } from "./exit_codes.ts";
-import { helpOfAll, NAME } from "./help.ts";
+import { ABOUT, NAME } from "./help.ts";
 import { takeRetrySeconds } from "./network/retry_seconds.ts";
 import { VERSION } from "./version.ts";
 
@@ -31,10 +31,9 @@ export async function runAgentFiles(args: readonly string[]): Promise<number> {
   }
   try {
     const code = await runVerbs({
-      name: NAME,
+      about: ABOUT,
       version: VERSION,
       verbs: COMMANDS,
-      helpOf: helpOfAll,
       program: programOf(interruption.signal, common),
     }, common);
     return code !== 0 && interruption.signal.aborted ? EXIT.interrupted : code;

@@ -1,5 +1,6 @@
 import process from "node:process";
-import type { Command, Described } from "./command.ts";
+import { type About, helpOfAll } from "./about.ts";
+import type { Command } from "./command.ts";
 import { suggestionFor } from "./nearest.ts";
 import type { CommonOptions } from "./parse.ts";
 import { columnsOf, type Program, reportError, runCommand } from "./run.ts";
@@ -10,11 +11,9 @@ const WRONG_USAGE = 2;
 
 /** A program with several commands. A command is loaded when it is named. */
 export interface Verbs<Context> {
-  readonly name: string;
+  readonly about: About;
   readonly version: string;
   readonly verbs: Readonly<Record<string, () => Promise<Command<Context>>>>;
-  /** The text of `<name> --help`, wrapped at `columns`. */
-  readonly helpOf: (verbs: Readonly<Record<string, Described>>, columns: number) => string;
   readonly program: Program<Context>;
 }
 
@@ -26,7 +25,7 @@ export async function runVerbs<Context>(
   whole: Verbs<Context>,
   common: CommonOptions,
 ): Promise<number> {
-  const { name, version } = whole;
+  const { about: { name }, version } = whole;
   const [first, ...rest] = common.rest;
   // `agentfiles help put` is `agentfiles put --help`.
   if (first === "help" && rest.length > 0) {
@@ -43,7 +42,7 @@ export async function runVerbs<Context>(
 }
 
 async function runVerb<Context>(
-  { name, verbs, program }: Verbs<Context>,
+  { about: { name }, verbs, program }: Verbs<Context>,
   verb: string,
   common: CommonOptions,
 ): Promise<number> {
@@ -67,9 +66,9 @@ export async function loadVerbs<Context>(
 
 async function helpOn<Context>(
   stream: NodeJS.WriteStream,
-  { verbs, helpOf }: Verbs<Context>,
+  { about, verbs }: Verbs<Context>,
 ): Promise<string> {
-  return helpOf(await loadVerbs(verbs), columnsOf(stream));
+  return helpOfAll(about, await loadVerbs(verbs), columnsOf(stream));
 }
 
 function print(stream: NodeJS.WriteStream, text: string, code: number): number {

@@ -10,7 +10,14 @@ import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
 Deno.test("packages/agent-files/README.md, agent-files → compiles", async () => {
-  const block = await documentedBlock("packages/agent-files/README.md, agent-files, 1");
+  await compile(await documentedBlock("packages/agent-files/README.md, agent-files, 1"));
+});
+
+Deno.test("packages/agent-files/README.md, Tasks → compiles", async () => {
+  await compile(await documentedBlock("packages/agent-files/README.md, Tasks, 1"));
+});
+
+async function compile(block: string): Promise<void> {
   const directory = await Deno.makeTempDir();
   try {
     const source = join(PROJECT, "packages/agent-files/index.ts");
@@ -26,7 +33,7 @@ Deno.test("packages/agent-files/README.md, agent-files → compiles", async () =
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
-});
+}
 
 Deno.test("docs/command-line.md, Log in → a file that nobody else can read", async () => {
   const { id, key } = await createAgent("reader");

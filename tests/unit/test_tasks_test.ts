@@ -5,7 +5,14 @@ import { unitsOf, withTestFiles } from "../../dev/checks/test_files.ts";
 import { takeUnits, writeQueue } from "../../dev/checks/test_queue.ts";
 import { PROJECT } from "../../packages/local/project.ts";
 
-const TASKS = ["test", "test:programs", "test:long", "test:rotation", "test:faults"];
+const TASKS = [
+  "test",
+  "test:database",
+  "test:programs",
+  "test:long",
+  "test:rotation",
+  "test:faults",
+];
 
 /** The test files, and the options that ignore some, in a task's command. */
 function namedBy(task: string): string[] {

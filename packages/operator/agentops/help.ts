@@ -1,5 +1,4 @@
-import type { Described } from "../../command/command.ts";
-import { definitions, wrapped } from "../../command/layout.ts";
+import type { About } from "../../command/about.ts";
 
 /** The name of the program. */
 export const NAME = "agentops";
@@ -20,14 +19,9 @@ const EXIT_CODES = [
   ["2", "wrong usage"],
 ] as const;
 
-/** What `agentops --help` prints, wrapped at `columns`. */
-export function helpOfAll(verbs: Readonly<Record<string, Described>>, columns: number): string {
-  const summaries = Object.entries(verbs).map(([verb, { summary }]) => [verb, summary] as const);
-  return [
-    `${wrapped(SUMMARY, columns)}\n`,
-    `Usage: ${NAME} <verb> …\n`,
-    definitions(summaries, columns),
-    ...NOTES.map((text) => `${wrapped(text, columns)}\n`),
-    `Exit codes:\n${definitions(EXIT_CODES, columns)}`,
-  ].join("\n");
-}
+export const ABOUT: About = {
+  name: NAME,
+  summary: SUMMARY,
+  notes: NOTES,
+  exitCodes: EXIT_CODES,
+};

@@ -6,7 +6,7 @@ import { UsageError } from "../../command/usage_error.ts";
 import { runVerbs } from "../../command/verbs.ts";
 import { VERSION } from "../../../supabase/functions/_shared/request/version.ts";
 import { chooseProject } from "../connection/connection.ts";
-import { helpOfAll, NAME } from "./help.ts";
+import { ABOUT, NAME } from "./help.ts";
 import { VERBS } from "./verbs.ts";
 
 const PROGRAM: Program<Output> = {
@@ -28,10 +28,7 @@ export async function runAgentops(args: readonly string[]): Promise<number> {
     return reportError(error, { name: NAME, json: common.json }, PROGRAM);
   }
   chooseProject(project ?? null);
-  const whole = {
-    ...{ name: NAME, version: VERSION, verbs: VERBS },
-    ...{ helpOf: helpOfAll, program: PROGRAM },
-  };
+  const whole = { about: ABOUT, version: VERSION, verbs: VERBS, program: PROGRAM };
   return await runVerbs(whole, { ...common, rest });
 }
 

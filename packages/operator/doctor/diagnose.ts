@@ -12,6 +12,7 @@ import { checkRelay } from "./checks/mesh/relay.ts";
 import { checkRestore } from "./checks/restore.ts";
 import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
+import { checkTasks } from "./checks/tasks.ts";
 import type { Connection } from "../connection/connection.ts";
 import { gatherFacts } from "./facts/facts.ts";
 import { fault, type Finding } from "./findings/finding.ts";
@@ -29,6 +30,7 @@ const CHECKS = [
   checkRelay,
   checkHeldLog,
   checkSweep,
+  checkTasks,
   checkEnrolments,
   checkLimits,
   checkClocks,

@@ -45,6 +45,10 @@ export const VERSIONED_KEY = "log.txt";
  */
 export const TAGGED = "tagged";
 
+/** The operator is told of its events by a webhook, which has as many deliveries as artifacts. */
+export const HOOKED = "hooked";
+export const HOOK = `whk_${"f".repeat(32)}`;
+
 /** Has done many tasks, a twentieth as many as there are artifacts. Ten wait, ten are taken. */
 export const WORKER = "worker";
 /** Gave the worker its tasks: one file, as often. */
@@ -112,6 +116,11 @@ export const EPOCH = "0".repeat(12);
  * The index of a live grant that allows five downloads. Every fourth live grant does, from index 1.
  */
 export const LIMITED = 5;
+
+/** A standing grant. The first hundred are of the owner, who has no others. */
+export function standingIdOf(index: number): string {
+  return `standing_${md5(`standing ${index}`)}`;
+}
 
 export function grantTokenOf(index: number): string {
   return `g_${createHash("sha256").update(`live ${index}`).digest("base64url")}`;

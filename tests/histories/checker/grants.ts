@@ -23,13 +23,7 @@ interface KnownGrant {
   readonly possibleEnds: readonly Entry[];
 }
 
-/** Where an answer lists grants to its caller. */
-const LISTS: Readonly<Record<string, string>> = {
-  "/agent-artifacts/inbox": "grants",
-  "/agent-artifacts/inbox/take": "tasks",
-};
-
-/** /fetch, /open and /inbox serve no grant that ended before their request began. */
+/** /fetch, /open, /inbox and /inbox/take serve no grant that ended before their request began. */
 export const endedGrantsAreNotServed: Rule = (history) => {
   const grants = knownGrants(history);
   const byToken = new Map(grants.map((grant) => [grant.token, grant]));
@@ -45,10 +39,14 @@ export const endedGrantsAreNotServed: Rule = (history) => {
     if (served.operation === "/agent-artifacts/fetch") {
       assertAlive(byToken.get(served.request["grant_token"]), served, "a dead token was redeemed");
     }
-    const shown = LISTS[served.operation];
-    if (shown !== undefined) {
-      for (const { grant_id } of served.answer![shown] as { grant_id: string }[]) {
+    if (served.operation === "/agent-artifacts/inbox") {
+      for (const { grant_id } of served.answer!["grants"] as { grant_id: string }[]) {
         assertAlive(byId.get(grant_id), served, "an inbox shows a dead grant");
+      }
+    }
+    if (served.operation === "/agent-artifacts/inbox/take") {
+      for (const { grant_id } of served.answer!["tasks"] as { grant_id: string }[]) {
+        assertAlive(byId.get(grant_id), served, "a dead grant was taken");
       }
     }
   }

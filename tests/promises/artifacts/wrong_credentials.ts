@@ -14,7 +14,7 @@ export default {
     },
     {
       file: "tests/users/refused_tokens_test.ts",
-      name: "every operation with every token that is not a signed-in user's → 401",
+      name: "operations with tokens that are not a signed-in user's → 401",
     },
   ],
 } satisfies KeptPromise;

@@ -60,7 +60,7 @@ function isTooLong(database: DatabaseFacts): boolean {
 function describe(milliseconds: number): string {
   const hours = milliseconds / HOUR_MILLISECONDS;
   if (hours >= 48) return `${Math.floor(hours / 24)} days`;
-  return hours >= 2
-    ? `${Math.floor(hours)} hours`
-    : `${Math.max(0, Math.floor(hours * 60))} minutes`;
+  if (hours >= 2) return `${Math.floor(hours)} hours`;
+  const minutes = Math.max(0, Math.floor(hours * 60));
+  return minutes === 1 ? "1 minute" : `${minutes} minutes`;
 }

@@ -154,6 +154,16 @@ begin
     end,
     'latest', agents.position_at(agents.present_snapshot()::text)
   ) into answer;
+  -- Only an answer that shows the agent itself all there is, or all since a position, is noted.
+  if agent_api_list_inbox.caller ->> 'kind' <> 'operator'
+    and agent_api_list_inbox.from_agent is null
+    and agent_api_list_inbox.states is null
+    and agent_api_list_inbox.after_grant_id is null
+    and json_array_length(answer -> 'grants') > 0
+    and answer ->> 'next_cursor' is null
+  then
+    perform artifacts.tell_of_view(subject);
+  end if;
   return answer;
 end
 $$;

@@ -26,6 +26,9 @@ export const SWEEP_PLANS: readonly PlannedCall[] = [
     // Three rows for each entry, and the epoch's row once per transaction.
     bounds: { rows: 3001, pages: 20_000 },
   }),
+  call("settle_tasks", { caller: OPERATOR, max_entries: 1000 }, {
+    bounds: { rows: 20_000, pages: 60_000 },
+  }),
   call("settle_reads", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 6_000, pages: 40_000 },
   }),
@@ -34,6 +37,9 @@ export const SWEEP_PLANS: readonly PlannedCall[] = [
   }),
   call("forget_usage", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
     bounds: { rows: 10_000, pages: 20_000 },
+  }),
+  call("forget_deliveries", { caller: OPERATOR, max_entries: 1000 }, {
+    bounds: { rows: 6_000, pages: 20_000 },
   }),
   call("forget_paths", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 10_000, pages: 20_000 },

@@ -1,11 +1,13 @@
 /** What every command of `agentops` says about itself. */
 import assert from "node:assert/strict";
-import { helpOfAll } from "../../../agentops/help.ts";
+import { ABOUT } from "../../../agentops/help.ts";
 import { VERBS } from "../../../agentops/verbs.ts";
+import { helpOfAll } from "../../../../command/about.ts";
 import { helpOf } from "../../../../command/help.ts";
 import { loadVerbs } from "../../../../command/verbs.ts";
 import { runTask } from "../../../../local/tests/stack/stack_process.ts";
 import { COMMANDS } from "../every_command.ts";
+import { runInProcess } from "../in_process.ts";
 
 const COLUMNS = 80;
 
@@ -16,7 +18,7 @@ function tooWide(text: string): string[] {
 }
 
 Deno.test("agentops --help in 80 columns → every verb, and no line is wider", () => {
-  const text = helpOfAll(verbs, COLUMNS);
+  const text = helpOfAll(ABOUT, verbs, COLUMNS);
   for (const verb of Object.keys(VERBS)) assert.match(text, new RegExp(`^ {2}${verb} `, "m"));
   assert.deepEqual(tooWide(text), []);
 });
@@ -34,12 +36,13 @@ Deno.test("--help of every command in 80 columns → no line is wider, with an e
 Deno.test("every command with --help, and with a wrong option and --json → its help; one JSON error, exit code 2", async () => {
   for (const [name, { parts }] of COMMANDS) {
     if (parts !== undefined) continue;
-    const help = await runTask(name, { args: ["--help"] });
+    const words = name.split(" ").slice(1);
+    const help = await runInProcess([...words, "--help"]);
     assert.deepEqual([help.code, help.errors], [0, ""], name);
     assert.match(help.output, new RegExp(`\\n\\nUsage: ${name}(?: |$)`, "m"));
     assert.match(help.output, /^ {6}--json +print one JSON value per line$/m, name);
     assert.deepEqual(tooWide(help.output), [], name);
-    const { code, output, errors } = await runTask(name, { args: ["--no-such", "--json"] });
+    const { code, output, errors } = await runInProcess([...words, "--no-such", "--json"]);
     assert.deepEqual([code, output], [2, ""], name);
     assert.equal(JSON.parse(errors).error.code, "usage", name);
   }

@@ -1,5 +1,5 @@
-import { ServiceError } from "../_shared/request/errors.ts";
-import type { EncryptionKeys } from "./wireguard/encryption_key.ts";
+import { ServiceError } from "../../request/errors.ts";
+import type { EncryptionKeys } from "./encryption_key.ts";
 
 /** Returns PSK_ENCRYPTION_KEYS. Throws misconfigured if they are not set. */
 export function requireEncryptionKeys(encryptionKeys: EncryptionKeys | null): EncryptionKeys {

@@ -1,41 +1,42 @@
-import type { Described } from "../command/command.ts";
-import { optionsOf, optionWithValue, usageOf } from "../command/help.ts";
-import { EXIT_CODES, NAME, NOTES, SUMMARY } from "./help.ts";
+import type { About } from "./about.ts";
+import type { Described } from "./command.ts";
+import { optionsOf, optionWithValue, usageOf } from "./help.ts";
+
+type Terms = readonly (readonly [term: string, meaning: string])[];
+
+/** What a program's manual page has beside its help texts. */
+export interface Manual {
+  /** The package that the program belongs to, and its version. */
+  readonly source: string;
+  readonly environment: Terms;
+  readonly files: Terms;
+}
 
 /** The manual page in the format of man(7), made from the help texts of all verbs. */
 export function manPage(
+  about: About,
   verbs: Readonly<Record<string, Described>>,
-  version: string,
+  { source, environment, files }: Manual,
 ): string {
+  const { name, summary, notes, exitCodes } = about;
   return [
-    `.TH ${NAME.toUpperCase()} 1 "" "agent-files ${version}" "User Commands"`,
+    `.TH ${name.toUpperCase()} 1 "" "${source}" "User Commands"`,
     ".SH NAME",
-    `${NAME} \\- ${text(SUMMARY.slice(NAME.length + 1).replace(/\.$/, ""))}`,
+    `${name} \\- ${text(summary.slice(name.length + 1).replace(/\.$/, ""))}`,
     ".SH SYNOPSIS",
-    `.B ${NAME}`,
+    `.B ${name}`,
     ".I verb",
     "\\&...",
     ".SH DESCRIPTION",
-    NOTES.map(text).join("\n.PP\n"),
+    notes.map(text).join("\n.PP\n"),
     ".SH VERBS",
-    ...Object.entries(verbs).flatMap(([verb, command]) => sectionOf(`${NAME} ${verb}`, command)),
+    ...Object.entries(verbs).flatMap(([verb, command]) => sectionOf(`${name} ${verb}`, command)),
     ".SH ENVIRONMENT",
-    ...termsOf([
-      ["AGENT_URL", "the project's origin, instead of the stored one"],
-      ["AGENT_KEY", "the agent key, instead of the stored one"],
-      [
-        "AGENT_ID",
-        "the agent's identifier, if the credential does not tell it",
-      ],
-      ["XDG_CONFIG_HOME", "the folder for settings; default: ~/.config"],
-    ]),
+    ...termsOf(environment),
     ".SH FILES",
-    ...termsOf([[
-      "~/.config/agentfiles/login.json",
-      "what `agentfiles login` stores",
-    ]]),
+    ...termsOf(files),
     ".SH EXIT STATUS",
-    ...termsOf(EXIT_CODES),
+    ...termsOf(exitCodes),
     "",
   ].join("\n");
 }
@@ -65,12 +66,8 @@ function sectionOf(name: string, command: Described): string[] {
   ];
 }
 
-function termsOf(
-  terms: readonly (readonly [term: string, meaning: string])[],
-): string[] {
-  return terms.flatMap((
-    [term, meaning],
-  ) => [".TP", `.B ${text(term)}`, text(meaning)]);
+function termsOf(terms: Terms): string[] {
+  return terms.flatMap(([term, meaning]) => [".TP", `.B ${text(term)}`, text(meaning)]);
 }
 
 /** Escapes text for roff. A dash becomes `\-`, so that a command copied from the page works. */

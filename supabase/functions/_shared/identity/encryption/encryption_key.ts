@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { decodeKey } from "./base64.ts";
-import { accepted, type Parsed, refused } from "../../_shared/operations/addresses/parsed.ts";
+import { accepted, type Parsed, refused } from "../../operations/addresses/parsed.ts";
 
 /** One key of PSK_ENCRYPTION_KEYS. Printing or serialising it shows only its id. */
 export class EncryptionKey {
-  /** The first 16 hex digits of the key's SHA-512; stored beside every PSK that it encrypted. */
+  /** The first 16 hex digits of the key's SHA-512; stored beside everything that it encrypted. */
   readonly id: string;
   readonly #secretBytes: Uint8Array;
 
