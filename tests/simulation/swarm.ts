@@ -15,9 +15,9 @@ export interface Swarm {
 }
 
 /**
- * Each seed leaves some actors out and makes others busy. So the steps of a history are spent on few
- * subjects, and on different ones in each history: if all actors took part in every history, hardly
- * any would reach the fifth step of the same subject.
+ * Each seed leaves some actors out and makes others busy. So the steps of a history are spent on
+ * few subjects, and on different ones in each history. If all actors took part in every history,
+ * hardly any would reach the fifth step of the same subject.
  */
 export function swarmOf(decisions: Decisions): Swarm {
   const acting = Object.entries(ACTORS).flatMap(([actor, { moves, beginsWith }]) => {

@@ -3,8 +3,10 @@ import { end } from "../identities.ts";
 import type { Move } from "../registry.ts";
 import type { Turn } from "../turn.ts";
 import type { SimulatedDatabase } from "../world/database.ts";
+import { comeBack } from "./enrolments.ts";
 import { forget, someHolder } from "./keys.ts";
 import { call, operate, type Operated } from "./operator_calls.ts";
+import { register } from "./owner.ts";
 
 /** As long as any request takes that was under way. */
 const QUIET_MILLISECONDS = 300_000;
@@ -19,6 +21,9 @@ async function endAgent(
   const { identities } = known;
   const agentId = someHolder(turn);
   if (agentId === null) return;
+  const working = known.agents.find(({ name }) => name === agentId);
+  if (working !== undefined && turn.random.isOneIn(2)) await register(turn, working);
+  if (identities.busy.has(agentId)) return;
   turn.say(`operator ${verb} ${agentId}`);
   identities.busy.add(agentId);
   // It may be out from the request on, even if no answer comes.
@@ -32,6 +37,7 @@ async function endAgent(
     identities.out.set(agentId, place);
   }
   identities.busy.delete(agentId);
+  if (turn.random.isOneIn(2)) await comeBack(turn, agentId);
 }
 
 /** The tables of the project that contain a text. */

@@ -18,6 +18,15 @@ async function useAll(turn: Turn, enrolment: KnownEnrolment, agentId: string): P
   for (const clone of clones.toReversed()) await turn.ask("/agent-artifacts/list", clone, {});
 }
 
+/** Somebody whose agent has ended tries to come back. */
+export async function comeBack(turn: Turn, agentId: string): Promise<void> {
+  const open = turn.known.identities.enrolments.filter((enrolment) =>
+    enrolment.agentId === agentId || enrolment.agentId === null && agentId.startsWith("box-")
+  );
+  const enrolment = turn.pick(open, "way back");
+  if (enrolment !== null) await enrol(turn, enrolment, agentId);
+}
+
 async function enrol(turn: Turn, enrolment: KnownEnrolment, agentId: string): Promise<void> {
   const request = {
     enrolment_key: enrolment.key,
@@ -68,7 +77,10 @@ export const ENROLMENT_MOVES: readonly Move[] = [
       await Promise.all(
         Array.from({ length: clones }, () => enrol(turn, enrolment, agentId)),
       );
-      if (turn.random.isOneIn(3)) await useAll(turn, enrolment, agentId);
+      if (turn.random.isOneIn(2)) await useAll(turn, enrolment, agentId);
+      if (!turn.random.isOneIn(3)) return;
+      await enrol(turn, enrolment, agentId);
+      await useAll(turn, enrolment, agentId);
     },
   },
   {

@@ -46,7 +46,8 @@ export const KEY_MOVES: readonly Move[] = [
     weight: 3,
     async play(turn) {
       const { identities } = turn.known;
-      const agent_id = someName(turn);
+      // The operator does not know which names others have taken.
+      const agent_id = (turn.random.isOneIn(2) ? someHolder(turn) : null) ?? someName(turn);
       if (agent_id === null || identities.out.has(agent_id)) return;
       turn.say(`operator makes a key for ${agent_id}`);
       const { answer } = await call<{ key: string; key_id: string }>(

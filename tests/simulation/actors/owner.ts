@@ -7,8 +7,10 @@ const KEYS = ["plan.txt", "notes/july.md", "empty"];
 /** Storage may still be moving a file after several answers. */
 const MOST_COMMITS = 8;
 
-async function register(turn: Turn): Promise<KnownArtifact | null> {
-  const owner = turn.pick(turn.known.agents, "owner")!;
+export async function register(
+  turn: Turn,
+  owner = turn.pick(turn.known.agents, "owner")!,
+): Promise<KnownArtifact | null> {
   const name = `a${turn.step}`;
   const key = turn.random.pick(KEYS);
   const content = key === "empty" ? "" : `${name} `.repeat(1 + turn.random.below(12));

@@ -5,6 +5,7 @@ import { ENDING_TYPES } from "../../../packages/operator/restore/ending_types.ts
 import { withSources } from "../../../packages/operator/restore/exported.ts";
 import type { RecordedEvent, RecordedLine } from "../../../packages/operator/restore/record.ts";
 import { replayRecord } from "../../../packages/operator/restore/replay.ts";
+import type { Position } from "../identities.ts";
 import type { Move } from "../registry.ts";
 import type { Turn } from "../turn.ts";
 
@@ -61,6 +62,27 @@ async function restore(turn: Turn): Promise<void> {
   identities.restoredAt = turn.known.nextPlace();
 }
 
+async function readEvents(turn: Turn, from: Position | null): Promise<void> {
+  const agent = turn.pick(turn.known.agents);
+  if (agent === null) return;
+  turn.say(
+    `${(from?.agent ?? agent).name} reads its events${from ? ` after ${from.name}` : ""}`,
+  );
+  const entry = await turn.ask("/agent-artifacts/events", from?.agent ?? agent, {
+    ...(from === null ? {} : { after: from.after }),
+  });
+  if (entry.status !== 200) return;
+  const name = `p${turn.step}`;
+  turn.world.transcript.rename(String(entry.answer!["latest"]), name);
+  const after = String(entry.answer!["latest"]);
+  turn.known.identities.positions.push({
+    name,
+    agent: from?.agent ?? agent,
+    after,
+    given: entry.start,
+  });
+}
+
 export const RESTORE_MOVES: readonly Move[] = [
   {
     name: "operator makes a backup",
@@ -70,7 +92,7 @@ export const RESTORE_MOVES: readonly Move[] = [
       if (identities.backup !== null) return Promise.resolve();
       turn.say("operator makes a backup");
       identities.backup = { database: world.database.save(), isRestored: false };
-      return Promise.resolve();
+      return readEvents(turn, null);
     },
   },
   {
@@ -87,6 +109,9 @@ export const RESTORE_MOVES: readonly Move[] = [
       await restore(turn);
       world.network.isCalm = false;
       world.openFunctions();
+      const former = turn.pick(identities.positions);
+      if (former === null) return;
+      await turn.ask("/agent-artifacts/events", former.agent, { after: former.after });
     },
   },
   {
@@ -94,20 +119,7 @@ export const RESTORE_MOVES: readonly Move[] = [
     weight: 1.5,
     async play(turn) {
       const { positions } = turn.known.identities;
-      const agent = turn.pick(turn.known.agents);
-      const from = turn.random.isOneIn(2) ? turn.pick(positions) : null;
-      if (agent === null) return;
-      turn.say(
-        `${(from?.agent ?? agent).name} reads its events${from ? ` after ${from.name}` : ""}`,
-      );
-      const entry = await turn.ask("/agent-artifacts/events", from?.agent ?? agent, {
-        ...(from === null ? {} : { after: from.after }),
-      });
-      if (entry.status !== 200) return;
-      const name = `p${turn.step}`;
-      turn.world.transcript.rename(String(entry.answer!["latest"]), name);
-      const after = String(entry.answer!["latest"]);
-      positions.push({ name, agent: from?.agent ?? agent, after, given: entry.start });
+      await readEvents(turn, turn.random.isOneIn(2) ? turn.pick(positions) : null);
     },
   },
   {

@@ -1,14 +1,17 @@
 import type { JsonObject } from "../../conformance/client.ts";
-import type { Heard } from "../known.ts";
+import type { Agent, Heard } from "../known.ts";
 import type { Move } from "../registry.ts";
 import { CREW, type KnownTake, taskOf } from "../tasks.ts";
 import type { Turn } from "../turn.ts";
 
 const MINUTE = 60_000;
 
-async function take(turn: Turn): Promise<readonly KnownTake[]> {
+function someWorker(turn: Turn): Agent {
   const workers = turn.known.grants.map(({ to }) => to);
-  const agent = turn.pick(workers, "worker") ?? turn.pick(turn.known.agents, "idle worker")!;
+  return turn.pick(workers, "worker") ?? turn.pick(turn.known.agents, "idle worker")!;
+}
+
+async function take(turn: Turn, agent: Agent): Promise<readonly KnownTake[]> {
   const request = { max: turn.random.pick([1, 3]), seconds: turn.random.pick([30, 300, 3600]) };
   turn.say(`${agent.name} takes ${request.max} tasks for ${request.seconds} s`);
   const entry = await turn.ask("/agent-artifacts/inbox/take", agent, request);
@@ -121,7 +124,7 @@ export const TASK_MOVES: readonly Move[] = [
     name: "worker takes tasks, and works",
     weight: 6,
     async play(turn) {
-      const taken = await take(turn);
+      const taken = await take(turn, someWorker(turn));
       await turn.sleep(turn.random.pick([1_000, 20_000, 400_000]));
       const act = turn.random.pick([finish, finish, fail, null]);
       if (act !== null) { for (const one of taken) await act(turn, one); }
@@ -144,11 +147,26 @@ export const TASK_MOVES: readonly Move[] = [
     name: "owner requeues",
     weight: 2,
     async play(turn) {
-      const grant = turn.pick(turn.known.grants);
+      const { grants, tasks } = turn.known;
+      const held = turn.pick(tasks.takes);
+      const grant = grants.find(({ id }) => id === held?.grantId) ?? turn.pick(grants);
       if (grant === null) return;
       turn.say(`${grant.artifact.owner.name} requeues ${grant.name}`);
       const request = { grant_id: grant.id };
       await turn.ask("/agent-artifacts/inbox/requeue", grant.artifact.owner, request);
+      if (turn.random.isOneIn(2)) await take(turn, grant.to);
+    },
+  },
+  {
+    name: "owner revokes work",
+    weight: 2,
+    async play(turn) {
+      const grant = turn.pick(turn.known.grants);
+      if (grant === null) return;
+      const { artifact, to, id, name } = grant;
+      turn.say(`${artifact.owner.name} revokes ${name}, and ${to.name} looks for work`);
+      await turn.ask("/agent-artifacts/revoke", artifact.owner, { grant_id: id });
+      await take(turn, to);
     },
   },
 ];

@@ -177,4 +177,43 @@ export const OTHERS: readonly OtherBreak[] = [
       name: "/open of a name in another Unicode spelling",
     }],
   },
+  {
+    number: 8,
+    words: "A backup is restored: versions repeat, positions are silent, keys and tokens live.",
+    why:
+      "Histories restore their backup, but seldom ask by a position of before that the log has passed.",
+    tests: [{
+      file: "tests/database/operator/after_restore_test.ts",
+      name: "after_restore() → every config_version is beyond",
+    }, {
+      file: "tests/database/operator/after_restore_test.ts",
+      name: "after_restore() → an event for the operator",
+    }, {
+      file: "tests/database/versions/numbers_test.ts",
+      name: "after_restore() → versions beyond every one",
+    }],
+  },
+  {
+    number: 9,
+    words:
+      "A backup is restored, and the record is replayed: a removed agent, its link and rule live.",
+    why: "Histories replay the record, but seldom use again what had ended after the backup.",
+    tests: [{
+      file: "tests/long/restore/endings_test.ts",
+      name: "after-restore --record of everything that can end",
+    }],
+  },
+  {
+    number: 11,
+    words:
+      "The record is swept, and another trust makes the same name: it has the former holder's files.",
+    why: "The record must be swept between two enrolments of one name: too seldom.",
+    tests: [{
+      file: "tests/database/enrolment/later_cuts_test.ts",
+      name: "after ${days} days and a whole sweep → every cut still cuts",
+    }, {
+      file: "tests/database/enrolment/former_holders_test.ts",
+      name: "three enrolments in turn for one agent",
+    }],
+  },
 ];

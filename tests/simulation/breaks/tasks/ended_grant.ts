@@ -1,8 +1,8 @@
 import type { Break } from "../break.ts";
 
 const broken: Break = {
-  words: "A grant is revoked, and its task is taken later.",
-  seeds: 60,
+  words: "A grant has expired, and its task is taken later.",
+  seeds: 40,
   changes: [{
     file: "sql",
     from: `  if given.live_until <= clock_timestamp()
