@@ -51,6 +51,8 @@ export interface Heard extends Entry {
 export class Known {
   /** Whether the database's clock was set back: what had expired may live again. */
   hasDatabaseGoneBack = false;
+  /** Whether it was set at all: what was under way may count as having taken too long. */
+  hasDatabaseJumped = false;
   readonly agents: Agent[] = [];
   readonly artifacts: KnownArtifact[] = [];
   readonly grants: KnownGrant[] = [];

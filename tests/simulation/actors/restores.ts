@@ -128,6 +128,7 @@ export const RESTORE_MOVES: readonly Move[] = [
     play(turn) {
       const days = turn.random.pick([1, 31, 400]);
       turn.say(`${days} days pass`);
+      turn.known.hasDatabaseJumped = true;
       turn.world.clockErrors.functions += days * DAY;
       turn.world.clockErrors.database += days * DAY;
       return Promise.resolve();
