@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .errors import AgentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 ARTIFACT_ID = re.compile(r"art_[0-9a-f]{32}")
 GRANT_TOKEN = re.compile(r"g_[A-Za-z0-9_-]{43}")
@@ -38,8 +38,7 @@ def check_names(key: str, to: Sequence[str], to_tags: Sequence[str]) -> None:
                 if not form.fullmatch(name)
             ]
     if issues:
-        said = " ".join(f"{issue['path']}: {issue['message']}" for issue in issues)
-        raise AgentError("invalid_request", said, details={"issues": issues})
+        raise _invalid(issues)
 
 
 def _broken_key_rule(key: str) -> str | None:
@@ -53,3 +52,28 @@ def _broken_key_rule(key: str) -> str | None:
     if any(segment in ("", ".", "..") for segment in key.split("/")):
         return "Must not begin or end with /, nor have an empty, . or .. segment."
     return None
+
+
+def check_terms(
+    terms: Mapping[str, object],
+    deliver: str | None,
+    idempotency_key: str | None,
+    to: Sequence[str],
+    to_tags: Sequence[str],
+) -> None:
+    """Checks what `put` says about its grants, before anything is sent."""
+    issues: list[dict[str, str]] = []
+    if deliver == "one" and not to_tags:
+        issues.append({"path": "deliver", "message": "Needs a tag in to_tags, unless it is each."})
+    if idempotency_key is not None and len(to) + len(to_tags) != 1:
+        issues.append({"path": "idempotency_key", "message": "Needs exactly one agent or tag."})
+    if not to and not to_tags and any(value is not None for value in terms.values()):
+        said = "Required for a note, reply_to or max_attempts."
+        issues.append({"path": "to", "message": said})
+    if issues:
+        raise _invalid(issues)
+
+
+def _invalid(issues: list[dict[str, str]]) -> AgentError:
+    said = " ".join(f"{issue['path']}: {issue['message']}" for issue in issues)
+    return AgentError("invalid_request", said, details={"issues": issues})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypedDict
 
 from . import models
 
@@ -22,6 +22,10 @@ Key: TypeAlias = str | Callable[[], str]
 Enrol: TypeAlias = Mapping[str, "str | Callable[[], str] | os.PathLike[str] | None"]
 
 Path: TypeAlias = "str | os.PathLike[str]"
+
+
+#: What answers a task: new content, or one of the agent's files.
+Reply: TypeAlias = "str | bytes | os.PathLike[str] | BinaryIO | Mapping[str, Any]"
 
 
 class Link(models.Grant):

@@ -6,7 +6,7 @@ import { createAgent, SUPABASE_URL } from "../../../tests/conformance/client.ts"
 import { interpreter, PYTHON_ENVIRONMENT, PYTHON_PACKAGE } from "./interpreter.ts";
 
 /** As many as the tests of one run need: each takes agents of its own. */
-const AGENTS = 130;
+const AGENTS = 150;
 
 Deno.test("pytest → hand-overs, tasks and cancellations in asyncio, in trio and in threads", async () => {
   const agents = [];

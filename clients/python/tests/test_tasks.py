@@ -31,7 +31,7 @@ async def test_a_task_is_read_and_answered(planner: Agent, builder: Agent, tmp_p
             assert await task.json() == {"floors": 2}
             assert await task.text() == '{"floors": 2}'
             await task.file(tmp_path / "plan")
-            assert (tmp_path / "plan").read_bytes() == await task.read()
+            assert (tmp_path / "plan").read_bytes() == await task.bytes()
             built = await files.put("built", text="Done.")
             done = await task.done(reply=built, note="As planned.")
             assert done["state"] == "done"
@@ -42,6 +42,65 @@ async def test_a_task_is_read_and_answered(planner: Agent, builder: Agent, tmp_p
         assert reply.get("note") == "As planned."
         assert reply.get("reply_to") == given["grants"][0]["grant_id"]
         assert [entry async for entry in files.inbox()] == []
+
+
+async def test_a_reply_is_uploaded(planner: Agent, builder: Agent) -> None:
+    async with planner.async_files() as giver, builder.async_files() as files:
+        await giver.put("plan", text="1", to=[builder.id])
+        async for task in files.tasks(wait=False):
+            await task.done(reply="Built.", note="As planned.", metadata={"a": "b"})
+        [reply] = [grant async for grant in giver.inbox()]
+        assert (reply["key"], reply.get("metadata")) == ("replies/plan", {"a": "b"})
+        assert [one["key"] async for one in files.list()] == ["replies/plan"]
+
+
+async def test_a_reply_to_a_task_that_was_lost_is_deleted(planner: Agent, builder: Agent) -> None:
+    async with planner.async_files() as giver, builder.async_files() as files:
+        given = await giver.put("plan", text="1", to=[builder.id])
+        async for task in files.tasks(wait=False):
+            await giver.unshare(given["artifact_id"], builder.id)
+            with pytest.raises(AgentError) as refused:
+                await task.done(reply="Built.")
+            assert refused.value.code in ("grant_revoked", "take_lapsed")
+            assert not task.is_held
+            assert await task.fail("Too late.") is None
+            assert await task.release() is None
+        assert [one async for one in files.list()] == []
+        assert [grant async for grant in giver.inbox()] == []
+
+
+async def test_a_task_without_an_outcome_is_given_back_by_the_next_turn(
+    planner: Agent, builder: Agent
+) -> None:
+    async with planner.async_files() as giver, builder.async_files() as files:
+        await giver.put("plan", text="1", to=[builder.id], max_attempts=2)
+        attempts = [task.attempt async for task in files.tasks(wait=False)]
+        assert attempts == [1, 2]
+        assert [entry async for entry in files.inbox(states=["taken"])] == []
+
+
+async def test_release_and_the_reason_of_an_error(planner: Agent, builder: Agent) -> None:
+    async with planner.async_files() as giver, builder.async_files() as files:
+        await giver.put("plan", text="1", to=[builder.id])
+        async for task in files.tasks(wait=False):
+            if task.attempt == 1:
+                assert (await task.release())["state"] == "waiting"
+            else:
+                assert (await task.fail(ValueError("x" * 600)))["state"] == "waiting"
+                break
+
+
+async def test_what_only_a_grant_would_show_is_refused_before_the_upload(planner: Agent) -> None:
+    async with planner.async_files() as files:
+        for terms, path in [
+            ({"note": "For nobody."}, "to"),
+            ({"deliver": "one", "to": ["builder"]}, "deliver"),
+            ({"idempotency_key": "k", "to": ["a", "b"]}, "idempotency_key"),
+        ]:
+            with pytest.raises(AgentError) as refused:
+                await files.put("plan", text="1", **terms)
+            assert [issue["path"] for issue in refused.value.issues] == [path]
+        assert [event async for event in files.events(types=["artifact.registered"])] == []
 
 
 async def test_a_note_without_a_reply_is_refused(planner: Agent, builder: Agent) -> None:
@@ -106,8 +165,8 @@ async def test_a_take_is_extended_while_the_body_runs(planner: Agent, builder: A
             return answer
 
         files._connection.call = watched
-        async for task in files.tasks(seconds=30, timeout=30):
-            # As after half of the 30 seconds.
+        async for task in files.tasks(take_seconds=90, timeout=30):
+            # As after a third of the 90 seconds.
             task._takes._held[task.take_id] = 0
             with anyio.fail_after(20):
                 await extended.wait()

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from .._types import Json
     from .connection import Connection
 
+# A take is extended after this part of its time, so that a failed request can be repeated.
+_RENEWED_AFTER = 1 / 3
 # How soon it is noticed that a loop was left.
 _LOOK_SECONDS = 0.25
 # How long one request that holds a task may take, and the pause before the next one.
 _EXTEND_SECONDS = 10
 _GIVE_BACK_SECONDS = 5
-_STOPPED = "Given back: its worker stopped."
+_GIVEN_BACK = "The worker gave the task back."
 
 
 class Takes:
@@ -42,7 +44,8 @@ class Takes:
         return take_id in self._held
 
     def add(self, take_id: str) -> None:
-        self._held[take_id] = time.monotonic() + self._seconds / 2
+        # It was taken for the shortest time, because the answer may have been lost.
+        self._held[take_id] = time.monotonic()
         if not self._is_kept:
             self._is_kept = True
             spawn(self._keep, self.leave)
@@ -67,16 +70,14 @@ class Takes:
 
     async def give_back(self) -> None:
         """Gives everything back, also in a task that was cancelled."""
-        self._is_left = True
         for take_id in [*self._held]:
             await self.give_back_one(take_id)
 
     async def give_back_one(self, take_id: str) -> None:
         """Gives a take back, also in a task that was cancelled."""
         self.settle(take_id)
-        failed: Json = {"take_id": take_id, "reason": _STOPPED, "retry_after_seconds": 0}
         with shielded(_GIVE_BACK_SECONDS):
-            await self._call("inbox/fail", failed)
+            await self._call("inbox/fail", given_back(take_id))
 
     async def _keep(self) -> None:
         try:
@@ -100,7 +101,7 @@ class Takes:
         if take_id not in self._held:
             return
         if error is None:
-            self._held[take_id] = time.monotonic() + self._seconds / 2
+            self._held[take_id] = time.monotonic() + self._seconds * _RENEWED_AFTER
         elif error.retryable:
             self._held[take_id] = time.monotonic() + _EXTEND_SECONDS
         else:
@@ -116,3 +117,8 @@ class Takes:
         except OverError:
             return AgentError("network_error", "The service did not answer.", retryable=True)
         return None
+
+
+def given_back(take_id: str) -> Json:
+    """The request that gives a task back."""
+    return {"take_id": take_id, "reason": _GIVEN_BACK, "retry_after_seconds": 0}

@@ -11,8 +11,8 @@ import tempfile
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from .._local_files import local_file, opened_source
-from .._names import check_names
-from .._runtime.blocking import Event, Limit, in_thread
+from .._names import check_names, check_terms
+from .._runtime.blocking import Event, Limit, in_thread, with_file
 from .download import Download
 from .grants import Grants
 from .operations import given
@@ -65,6 +65,7 @@ class AgentFiles(Grants):
         reply_to: str | None = None,
         deliver: str | None = None,
         max_attempts: int | None = None,
+        idempotency_key: str | None = None,
         on_progress: Progress | None = None,
     ) -> PutArtifact:
         """Uploads a file under the name `key`. Grants it to the agents in `to`, and to every
@@ -75,13 +76,15 @@ class AgentFiles(Grants):
         `metadata` are at most 32 texts by name, which are shown with the file and never change.
         With `keep_versions`, the commit ends older versions beyond that many, and with
         `end_grants` also those that others may still open. `grant_expires_at`, `note`, `reply_to`,
-        `deliver` and `max_attempts` are those of `share`, for each grant. `deliver` only applies to
-        tags.
+        `deliver` (for tags), `max_attempts` and `idempotency_key` (for a single grant) are those of
+        `share`.
 
             files.put("plans/house.txt", path="house.txt", to=["builder"])
             files.put("notes.txt", text="The cellar is done.")
         """
         check_names(key, to, to_tags)
+        terms = {"note": note, "reply_to": reply_to, "max_attempts": max_attempts}
+        check_terms(terms, deliver, idempotency_key, to, to_tags)
         request: Json = {
             "metadata": None if metadata is None else {**metadata},
             "keep_versions": keep_versions,
@@ -90,7 +93,7 @@ class AgentFiles(Grants):
         with contextlib.ExitStack() as stack:
             with local_file("source_unreadable"):
                 file = stack.enter_context(opened_source(source, path, text))
-                size = in_thread(functools.partial(_size_of, file))
+                size = with_file(file, functools.partial(_size_of, file))
             registered = self.call(
                 "register",
                 {
@@ -107,6 +110,7 @@ class AgentFiles(Grants):
             note=note,
             reply_to=reply_to,
             max_attempts=max_attempts,
+            idempotency_key=idempotency_key,
         )
         grants = [share(agent) for agent in to]
         grants += [share(None, to_tag=tag, deliver=deliver) for tag in to_tags]
@@ -218,19 +222,21 @@ class AgentFiles(Grants):
         self,
         *,
         concurrency: int = 1,
-        seconds: int = 300,
+        wait: bool = True,
+        take_seconds: int = 300,
         prefix: str | None = None,
         from_agent: str | None = None,
         timeout: float | None = None,
         stop: Event | None = None,
     ) -> Tasks:
-        """Takes grants as work, the oldest first, each for this agent alone, and waits for more.
-        Ends after `timeout` seconds, or within a second after `stop` is set. At most `concurrency`
-        tasks are neither done nor failed at once.
+        """Takes what other agents hand over, the oldest first, each for this agent alone, and waits
+        for more, unless `wait` is False. Ends after `timeout` seconds, or within a second after
+        `stop` is set.
 
-        A task is held until `done` or `fail`: its take is extended for `seconds` again and again.
-        If the loop is left by `break`, an error or a cancellation, what is still held is given
-        back, and can be taken at once.
+        A task is held until `done`, `fail` or `release` of it is called: its take is extended for
+        `take_seconds` again and again. At most `concurrency` tasks are held at once. If it is 1, a
+        task that the loop leaves without an outcome is given back. If the loop is left by `break`,
+        an error or a cancellation, so is everything that it still holds.
 
             for task in files.tasks():
                 with task:
@@ -242,7 +248,8 @@ class AgentFiles(Grants):
             self,
             self._connection,
             concurrency=concurrency,
-            seconds=seconds,
+            wait=wait,
+            take_seconds=take_seconds,
             filters=given({"prefix": prefix, "from_agent": from_agent}),
             limit=Limit(timeout, stop),
         )

@@ -8,24 +8,30 @@ import io
 import json
 import time
 import weakref
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from .._runtime.blocking import Limit, OverError
 from ..errors import AgentError
 from .follow import rest
-from .takes import Takes
+from .operations import given
+from .takes import Takes, given_back
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import builtins
     from types import TracebackType
 
     from typing_extensions import Self
 
     from .. import models
-    from .._types import Got, Json, Path, Progress
+    from .._types import Got, Json, Path, Progress, PutArtifact, Reply
     from .connection import Connection
     from .files import AgentFiles
 
+_LONGEST_REASON = 500
+# A request that waits may be cut while the service answers it: what it took then is held for the
+# shortest time, by nobody.
+_SHORTEST_TAKE_SECONDS = 30
 _ENDED = ("take_lapsed", "grant_revoked", "grant_expired", "artifact_expired", "grant_not_found")
 
 
@@ -43,6 +49,8 @@ class Task:
     def __init__(self, files: AgentFiles, takes: Takes, entry: models.Task) -> None:
         self.entry = entry
         self.take_id = entry["take_id"]
+        #: The grant: the same at each attempt.
+        self.id = entry["grant_id"]
         self.grant_id = entry["grant_id"]
         self.artifact_id = entry["artifact_id"]
         self.key = entry["key"]
@@ -69,7 +77,7 @@ class Task:
         """Downloads the file, as `get` does."""
         return self._files.get(self.artifact_id, destination, on_progress=on_progress)
 
-    def read(self) -> bytes:
+    def bytes(self) -> builtins.bytes:
         """The file's bytes."""
         received = io.BytesIO()
         self.file(received)
@@ -77,46 +85,91 @@ class Task:
 
     def text(self) -> str:
         """The file as UTF-8. Raises UnicodeDecodeError."""
-        return self.read().decode()
+        return self.bytes().decode()
 
     def json(self) -> Any:
         """The file as JSON. Raises ValueError."""
-        return json.loads(self.read())
+        return json.loads(self.bytes())
 
     def done(
         self,
-        reply: str | Mapping[str, Any] | None = None,
+        reply: Reply | None = None,
         *,
         note: str | None = None,
+        key: str | None = None,
+        mime: str = "application/octet-stream",
+        ttl_days: int = 7,
+        metadata: Mapping[str, str] | None = None,
         expires_at: str | None = None,
     ) -> models.InboxDoneAnswer:
-        """Records that the task is done. `reply` is the agent's file that answers it, as what `put`
-        returns, or as its id or name: its giver gets access to it, with the `note`, until
-        `expires_at`. Raises `take_lapsed` if another agent may have the task.
+        """Records that the task is done. Its giver gets access to the `reply`, with the `note`,
+        until `expires_at`. The reply is a new file: a text, bytes, a path object or a seekable file
+        object, uploaded as `key` (default: `replies/` and the name of the task's file). Or it is
+        one of the agent's files: what `put` returned. Raises `take_lapsed` if another agent may
+        have the task.
 
-            task.done(reply=files.put("built.txt", text="Done."), note="As planned.")
+            task.done(reply="Built.", note="As planned.")
         """
         request: Json = {"take_id": self.take_id}
-        if reply is not None:
-            named = reply if isinstance(reply, str) else str(reply["artifact_id"])
-            terms = {"note": note, "expires_at": expires_at}
-            request["reply"] = {
-                "artifact_id": self._files.id_of(named),
-                **{name: term for name, term in terms.items() if term is not None},
-            }
-        elif note is not None or expires_at is not None:
-            raise TypeError("`note` and `expires_at` are of the `reply`.")
-        return cast("models.InboxDoneAnswer", self._end("done", request))
+        if reply is None:
+            if any(one is not None for one in (note, key, expires_at)):
+                raise TypeError("`note`, `key` and `expires_at` are of the `reply`.")
+            return cast("models.InboxDoneAnswer", self._end("done", request))
+        uploaded: PutArtifact | None = None
+        if isinstance(reply, Mapping):
+            artifact_id = str(reply["artifact_id"])
+        else:
+            source, text = (None, reply) if isinstance(reply, str) else (reply, None)
+            uploaded = self._files.put(
+                key or f"replies/{self.key}",
+                source,
+                text=text,
+                mime=mime,
+                ttl_days=ttl_days,
+                metadata=metadata,
+            )
+            artifact_id = uploaded["artifact_id"]
+        terms = {"note": note, "expires_at": expires_at}
+        request["reply"] = {"artifact_id": artifact_id, **given(terms)}
+        try:
+            return cast("models.InboxDoneAnswer", self._end("done", request))
+        except AgentError as error:
+            if uploaded is not None and error.status >= 400 and not error.retryable:
+                # Nobody will read it.
+                with contextlib.suppress(AgentError):
+                    self._files.remove(artifact_id)
+            raise
 
     def fail(
-        self, reason: str, *, retry_after_seconds: int | None = None, final: bool = False
-    ) -> models.InboxFailAnswer:
-        """Gives the task back: it waits again after a pause. With `final`, or after its last
-        attempt, it is parked until its giver lets it wait again. The giver sees the `reason`."""
-        request: Json = {"take_id": self.take_id, "reason": reason, "final": final}
-        if retry_after_seconds is not None:
-            request["retry_after_seconds"] = retry_after_seconds
-        return cast("models.InboxFailAnswer", self._end("fail", request))
+        self,
+        reason: str | BaseException,
+        *,
+        retry_after_seconds: int | None = None,
+        final: bool = False,
+    ) -> models.InboxFailAnswer | None:
+        """Lets the task wait for its next attempt, after a pause. With `final`, or after its last
+        attempt, it is parked until its giver lets it wait again. The giver sees the `reason`: of an
+        exception, its text. 500 characters are kept. Returns None if the task is not held any
+        more."""
+        said = str(reason) or type(reason).__name__
+        request: Json = {"reason": said[:_LONGEST_REASON], "final": final}
+        pause = given({"retry_after_seconds": retry_after_seconds})
+        return self._fail({"take_id": self.take_id, **request, **pause})
+
+    def release(self) -> models.InboxFailAnswer | None:
+        """Gives the task back: it can be taken again at once. Returns None if it is not held any
+        more."""
+        return self._fail(given_back(self.take_id))
+
+    def _fail(self, request: Json) -> models.InboxFailAnswer | None:
+        if not self.is_held:
+            return None
+        try:
+            return cast("models.InboxFailAnswer", self._end("fail", request))
+        except AgentError as error:
+            if error.code in _ENDED:
+                return None
+            raise
 
     def _end(self, path: str, request: Json) -> Json:
         try:
@@ -159,7 +212,8 @@ class Tasks:
         connection: Connection,
         *,
         concurrency: int,
-        seconds: int,
+        wait: bool,
+        take_seconds: int,
         filters: Json,
         limit: Limit,
     ) -> None:
@@ -168,9 +222,11 @@ class Tasks:
         self._files = files
         self._connection = connection
         self._concurrency = concurrency
-        self._request: Json = {**connection.own, **filters, "max": 1, "seconds": seconds}
+        self._is_waiting = wait
+        taking = {"max": 1, "seconds": _SHORTEST_TAKE_SECONDS}
+        self._request: Json = {**connection.own, **filters, **taking}
         self._limit = limit
-        self._takes = Takes(connection, seconds)
+        self._takes = Takes(connection, take_seconds)
         # A `for` statement only forgets its iterator when it is left.
         self._left = weakref.finalize(self, self._takes.leave)
 
@@ -180,6 +236,9 @@ class Tasks:
     def __next__(self) -> Task:
         try:
             while True:
+                if self._concurrency == 1:
+                    # The loop has left it without an outcome.
+                    self._takes.give_back()
                 settled = self._takes.next_settled()
                 if len(self._takes) >= self._concurrency:
                     self._limit.until(settled)
@@ -187,13 +246,16 @@ class Tasks:
                 task = self._take()
                 if task is not None:
                     return task
+                if not self._is_waiting:
+                    raise OverError
         except OverError:
             self._left.detach()
             self._takes.end()
             raise StopIteration from None
 
     def close(self) -> None:
-        """Ends the iteration, and gives back what is neither done nor failed."""
+        """Ends the iteration, and gives back what has no outcome."""
+        self._takes.leave()
         self._takes.give_back()
 
     def __enter__(self) -> Self:
@@ -203,12 +265,14 @@ class Tasks:
         self.close()
 
     def _take(self) -> Task | None:
-        request = {**self._request, **self._connection.waits(self._limit)}
+        waits = self._connection.waits(self._limit) if self._is_waiting else {}
+        request = {**self._request, **waits}
         started_at = time.monotonic()
         answer = self._connection.call("inbox/take", request, limit=self._limit)
         tasks = cast("list[models.Task]", answer["tasks"])
         if not tasks:
-            rest(self._limit, started_at)
+            if self._is_waiting:
+                rest(self._limit, started_at)
             return None
         self._takes.add(tasks[0]["take_id"])
         return Task(self._files, self._takes, tasks[0])
