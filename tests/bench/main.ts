@@ -9,7 +9,7 @@
  *                  operator, maps, metrics, bytes, cold, sizes, bucket, sandbox; only prints.
  *                  `operator` measures only the growth of the operator's commands. `sandbox` runs
  *                  only on request: it needs root, WireGuard's programs, gcc and
- *                  `deno task mesh:build`
+ *                  `deno task mesh:build`. So does `python`: it downloads packages
  *
  * Every figure is appended to a file in the state directory as soon as it is measured.
  */
@@ -78,6 +78,10 @@ async function bench(): Promise<void> {
   if (only === "sandbox") {
     const { benchSandbox } = await import("./sandbox/sandbox.ts");
     return await benchSandbox({ quick, figures, say });
+  }
+  if (only === "python") {
+    const { benchPython } = await import("./python/main.ts");
+    return await benchPython({ quick, figures, say });
   }
   await using smallStack = await startBenchStack();
   const small: FilledStack = { stack: smallStack, size: SMALL };
