@@ -4887,7 +4887,13 @@ stable
 begin atomic
   select h.note, h.reply_to, coalesce(h.is_shared, false), coalesce(h.max_attempts, 5)
   from (values (hand_over_of.grant_id collate "C")) g (grant_id)
-  left join artifacts.hand_overs h on h.grant_id = g.grant_id;
+  -- `limit 1` forces one lookup for each grant of the caller's query.
+  left join lateral (
+    select s.note, s.reply_to, s.is_shared, s.max_attempts
+    from artifacts.hand_overs s
+    where s.grant_id = g.grant_id
+    limit 1
+  ) h on true;
 end;
 comment on function artifacts.hand_over_of(text) is
   'What the giver said about a grant, or the defaults.';
@@ -5948,7 +5954,7 @@ create function artifacts.inbox_entries(
   max_entries integer,
   after_granted_at timestamptz,
   after_grant_id text
-) returns table (grant_id text, granted_at timestamptz, is_shown boolean)
+) returns table (given artifacts.grants, is_shown boolean)
 language plpgsql
 stable
 set search_path = ''
@@ -5984,7 +5990,7 @@ begin
     );
   end if;
   return query
-    select g.grant_id, g.granted_at,
+    select g,
       g.live_until > now()
         and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
         and g.from_agent <> all (blocked)
@@ -6088,34 +6094,31 @@ begin
       agent_api_list_inbox.after_grant_id
     ) e
   ), live as (
-    select w.grant_id, w.granted_at, t.task
+    select w.given, a.artifact, t.task
     from walked w
     -- `limit 1` forces one lookup in each index per grant. Otherwise the planner, which does not
-    -- know the number of grants, reads all of artifacts.grants once that has about 20,000 rows.
+    -- know the number of grants, reads all of a table once that has about 20,000 rows.
     cross join lateral (
-      select g.artifact_id, g.to_tag from artifacts.grants g where g.grant_id = w.grant_id limit 1
-    ) g
-    cross join lateral (
-      select a.state, a.expires_at
-      from artifacts.artifacts a
-      where a.artifact_id = g.artifact_id
+      select i as artifact, i.state, i.expires_at
+      from artifacts.artifacts i
+      where i.artifact_id = (w.given).artifact_id
       limit 1
     ) a
     left join lateral (
       select d.downloads < d.max_downloads as has_more
       from artifacts.grant_downloads d
-      where d.grant_id = w.grant_id
+      where d.grant_id = (w.given).grant_id
       limit 1
     ) d on true
     left join lateral (
       select t as task, artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) as state, t.taken_by
       from artifacts.tasks t
       where may_have_tasks
-        and t.grant_id = w.grant_id
+        and t.grant_id = (w.given).grant_id
         and t.queue = artifacts.queue_of(
-          subject, g.to_tag,
-          g.to_tag is not null and exists (
-            select from artifacts.hand_overs h where h.grant_id = w.grant_id and h.is_shared
+          subject, (w.given).to_tag,
+          (w.given).to_tag is not null and exists (
+            select from artifacts.hand_overs h where h.grant_id = (w.given).grant_id and h.is_shared
           )
         )
       limit 1
@@ -6131,36 +6134,36 @@ begin
       and a.state in ('committed', 'superseded')
       and a.expires_at > now()
       and d.has_more is not false
-    order by w.granted_at desc, w.grant_id desc
+    order by (w.given).granted_at desc, (w.given).grant_id desc
     -- One more than asked for tells whether there is a next page.
     limit agent_api_list_inbox.max_entries + 1
   ), page as (
-    select l.* from live l order by l.granted_at desc,
-    l.grant_id desc limit agent_api_list_inbox.max_entries
+    select l.*
+    from live l
+    order by (l.given).granted_at desc, (l.given).grant_id desc
+    limit agent_api_list_inbox.max_entries
   )
   select json_build_object(
     'grants', (
       select coalesce(
         json_agg(
-          artifacts.entry_json(g, a, h.note, h.reply_to, h.is_shared, p.task)
-          order by p.granted_at desc, p.grant_id desc
+          artifacts.entry_json(p.given, p.artifact, h.note, h.reply_to, h.is_shared, p.task)
+          order by (p.given).granted_at desc, (p.given).grant_id desc
         ),
         '[]'
       )
       from page p
-      cross join lateral (
-        select * from artifacts.grants g where g.grant_id = p.grant_id limit 1
-      ) g
-      cross join lateral (
-        select * from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
-      ) a
-      cross join artifacts.hand_over_of(p.grant_id) h
+      cross join artifacts.hand_over_of((p.given).grant_id) h
     ),
     'next_cursor', case
       when (select count(*) from live) > agent_api_list_inbox.max_entries
-        then (select p.grant_id from page p order by p.granted_at, p.grant_id limit 1)
+        then (
+          select (p.given).grant_id from page p order by (p.given).granted_at, (p.given).grant_id limit 1
+        )
       when (select count(*) from walked) = agent_api_list_inbox.max_entries + 1000
-        then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
+        then (
+          select (w.given).grant_id from walked w order by (w.given).granted_at, (w.given).grant_id limit 1
+        )
     end,
     'latest', agents.position_at(agents.present_snapshot()::text)
   ) into answer;
@@ -6527,6 +6530,8 @@ declare
   -- An upper limit on the grants that one call reads, in steps.
   grants_per_step constant integer := 1000;
   max_steps constant integer := 10;
+  -- A variable: an index does not help with a volatile function.
+  instant constant timestamptz := clock_timestamp();
   own_queue constant text := coalesce(fill_queue.agent_id, '') || coalesce('#' || fill_queue.to_tag, '');
   named constant text := artifacts.grantee(
     case when fill_queue.to_tag is null then fill_queue.agent_id end, fill_queue.to_tag
@@ -6540,6 +6545,31 @@ begin
   on conflict on constraint task_queues_pkey do nothing;
   -- Looks at one queue run one at a time, so none waits for another in the middle of its rows.
   select q.filled_through into filled from artifacts.task_queues q where q.queue = own_queue for update;
+  -- The first look reads no grants that ended before it, however many there are.
+  if filled = '0' then
+    settled := (agents.horizon()::text::bigint - 1)::text::xid8;
+    with live as (
+      select g.grant_id, g.granted_at
+      from artifacts.grants g
+      where g.grantee = named and g.live_until > instant
+      order by g.grantee, g.live_until
+      limit max_steps * grants_per_step + 1
+    ), filled_rows as (
+      insert into artifacts.tasks (grant_id, agent_id, to_tag, max_attempts, ready_at)
+      select l.grant_id, fill_queue.agent_id, fill_queue.to_tag, h.max_attempts, l.granted_at
+      from live l
+      cross join artifacts.hand_over_of(l.grant_id) h
+      -- If there are more, only the steps below know where to go on.
+      where (select count(*) from live) <= max_steps * grants_per_step
+        and (fill_queue.to_tag is null or h.is_shared = (fill_queue.agent_id is null))
+      on conflict on constraint an_agent_has_a_task_once do nothing
+    )
+    select count(*) into read_count from live;
+    if read_count <= max_steps * grants_per_step then
+      update artifacts.task_queues q set filled_through = settled where q.queue = own_queue;
+      return;
+    end if;
+  end if;
   for step in 1..max_steps loop
     -- Read before the grants: every transaction up to here has ended, so its grants are seen.
     settled := (agents.horizon()::text::bigint - 1)::text::xid8;
@@ -7429,6 +7459,8 @@ create function artifacts.erase_tasks(name text, pseudonym text, max_entries int
 language plpgsql
 volatile
 set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
 as $$
 declare
   erased integer;
@@ -7437,7 +7469,11 @@ begin
   -- As a rule, the agent's grants have taken its own words along.
   delete from artifacts.hand_overs h
   where h.grant_id = any (array(
-    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
+    select s.grant_id
+    from artifacts.hand_overs s
+    where s.from_agent = name
+    order by s.from_agent, s.idempotency_key, s.handed_over_at
+    limit max_entries
   ));
   get diagnostics most = row_count;
   delete from artifacts.tasks t
@@ -8385,6 +8421,10 @@ create function artifacts.live_versions(
 language plpgsql
 stable
 set search_path = ''
+-- For the same reason as in grant_ids_since: the planner might sort all versions of the name.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   return query
@@ -16877,8 +16917,8 @@ begin atomic
       select from artifacts.grants g
       where g.grantee = holds_something.agent_id and g.live_until > now()
     )
-    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists` reads
-    -- all of them for another.
+    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists`
+    -- reads all of them for another.
     or coalesce(
       (
         select max(s.live_until)
@@ -17739,6 +17779,8 @@ create function agents.count_mentions(name text) returns jsonb
 language sql
 stable
 set search_path = ''
+-- Of tables with an index by name, so many rows may be the agent's that reading all seems faster.
+set enable_seqscan = off
 as $$
   select jsonb_build_object(
     'agent_keys', (select count(*) from agents.keys k where k.agent_id = name),
