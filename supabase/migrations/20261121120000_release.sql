@@ -2107,7 +2107,7 @@ comment on column agents.webhook_deliveries.parked_at is
   'When it was given up. The operator can requeue it.';
 
 -- Finds what is due, webhook by webhook, whatever else waits or is parked.
-create index deliveries_by_due_time on agents.webhook_deliveries (webhook_id, next_at)
+create index deliveries_by_due_time on agents.webhook_deliveries (webhook_id, next_at, event_id)
   where forget_at is null;
 create index leased_deliveries on agents.webhook_deliveries (webhook_id, leased_until)
   where leased_until is not null;
@@ -2210,7 +2210,11 @@ declare
   concerned constant text[] := array[new.subject_agent_id, new.other_agent_id, new.actor_agent_id];
   message text;
 begin
-  if not exists (select from agents.webhooks) or new.action = 'webhook.tested' then
+  -- A statement of its own, whose plan has no parameters: it is made once per session.
+  if not exists (select from agents.webhooks) then
+    return null;
+  end if;
+  if new.action = 'webhook.tested' then
     return null;
   end if;
   message := agents.message_id_of(new.event_id);
@@ -2522,11 +2526,19 @@ declare
 begin
   -- In this order, so that two calls cannot deadlock.
   perform
-  from agents.webhook_deliveries d
-  join jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, event_id bigint)
-    on o.webhook_id = d.webhook_id and o.event_id = d.event_id
-  order by d.webhook_id, d.event_id
-  for update of d;
+  from (
+    select o.webhook_id, o.event_id
+    from jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, event_id bigint)
+    order by 1, 2
+  ) o
+  -- `limit 1` forces one index lookup per outcome. The planner does not know their number.
+  cross join lateral (
+    select
+    from agents.webhook_deliveries d
+    where d.webhook_id = o.webhook_id and d.event_id = o.event_id
+    limit 1
+    for update
+  ) locked;
 
   update agents.webhook_deliveries d
   set last_status = o.status,
@@ -2554,8 +2566,14 @@ begin
   from jsonb_to_recordset(record_outcomes.outcomes) as o (
     webhook_id text, event_id bigint, attempt integer, status integer, error text
   )
-  where d.webhook_id = o.webhook_id
-    and d.event_id = o.event_id
+  cross join lateral (
+    select l.ctid as row_id
+    from agents.webhook_deliveries l
+    where l.webhook_id = o.webhook_id and l.event_id = o.event_id
+    limit 1
+  ) l
+  -- The rows are locked, so their ctid does not change.
+  where d.ctid = l.row_id
     and d.forget_at is null
     -- If the lease ended before the attempt, somebody else sends it now. What was delivered is
     -- delivered, whoever did it.
@@ -2674,7 +2692,10 @@ begin
     )
     into leased
     from taken_now t
-    left join agents.events e on e.event_id = t.event_id;
+    left join lateral (
+      -- `limit 1` forces one index lookup per row.
+      select l.* from agents.events l where l.event_id = t.event_id limit 1
+    ) e on true;
     continue when leased is null;
     left_over := left_over - jsonb_array_length(leased);
     taken := taken || jsonb_build_array(jsonb_build_object(
@@ -2817,8 +2838,7 @@ begin
         from agents.webhook_deliveries d
         where d.webhook_id = agent_api_list_deliveries.webhook_id
           and d.forget_at is null
-          and d.next_at >= coalesce(after_time, '-infinity')
-          and (d.next_at > coalesce(after_time, '-infinity') or d.event_id > coalesce(after_event, 0))
+          and (d.next_at, d.event_id) > (coalesce(after_time, '-infinity'), coalesce(after_event, 0))
         order by d.next_at, d.event_id
         limit agent_api_list_deliveries.max_entries
       );
@@ -2870,7 +2890,10 @@ begin
         '[]'
       )
       from generate_subscripts(page, 1) as p (place)
-      left join agents.events e on e.event_id = (page[p.place]).event_id
+      -- `limit 1` forces one index lookup per row.
+      left join lateral (
+        select l.action from agents.events l where l.event_id = (page[p.place]).event_id limit 1
+      ) e on true
     ),
     'next', case
       when cardinality(page) = agent_api_list_deliveries.max_entries
@@ -2911,7 +2934,8 @@ begin
       from agents.webhook_deliveries p
       where p.webhook_id = webhook.webhook_id
         and p.parked_at is not null
-        and (agent_api_requeue_deliveries.event_id is null or p.event_id = agent_api_requeue_deliveries.event_id)
+        and p.event_id between coalesce(agent_api_requeue_deliveries.event_id, 0)
+          and coalesce(agent_api_requeue_deliveries.event_id, 9223372036854775807)
       order by p.event_id
       limit agent_api_requeue_deliveries.max_entries
       for update skip locked
@@ -4863,7 +4887,13 @@ stable
 begin atomic
   select h.note, h.reply_to, coalesce(h.is_shared, false), coalesce(h.max_attempts, 5)
   from (values (hand_over_of.grant_id collate "C")) g (grant_id)
-  left join artifacts.hand_overs h on h.grant_id = g.grant_id;
+  -- `limit 1` forces one lookup for each grant of the caller's query.
+  left join lateral (
+    select s.note, s.reply_to, s.is_shared, s.max_attempts
+    from artifacts.hand_overs s
+    where s.grant_id = g.grant_id
+    limit 1
+  ) h on true;
 end;
 comment on function artifacts.hand_over_of(text) is
   'What the giver said about a grant, or the defaults.';
@@ -5924,7 +5954,7 @@ create function artifacts.inbox_entries(
   max_entries integer,
   after_granted_at timestamptz,
   after_grant_id text
-) returns table (grant_id text, granted_at timestamptz, is_shown boolean)
+) returns table (given artifacts.grants, is_shown boolean)
 language plpgsql
 stable
 set search_path = ''
@@ -5960,7 +5990,7 @@ begin
     );
   end if;
   return query
-    select g.grant_id, g.granted_at,
+    select g,
       g.live_until > now()
         and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
         and g.from_agent <> all (blocked)
@@ -6064,34 +6094,31 @@ begin
       agent_api_list_inbox.after_grant_id
     ) e
   ), live as (
-    select w.grant_id, w.granted_at, t.task
+    select w.given, a.artifact, t.task
     from walked w
     -- `limit 1` forces one lookup in each index per grant. Otherwise the planner, which does not
-    -- know the number of grants, reads all of artifacts.grants once that has about 20,000 rows.
+    -- know the number of grants, reads all of a table once that has about 20,000 rows.
     cross join lateral (
-      select g.artifact_id, g.to_tag from artifacts.grants g where g.grant_id = w.grant_id limit 1
-    ) g
-    cross join lateral (
-      select a.state, a.expires_at
-      from artifacts.artifacts a
-      where a.artifact_id = g.artifact_id
+      select i as artifact, i.state, i.expires_at
+      from artifacts.artifacts i
+      where i.artifact_id = (w.given).artifact_id
       limit 1
     ) a
     left join lateral (
       select d.downloads < d.max_downloads as has_more
       from artifacts.grant_downloads d
-      where d.grant_id = w.grant_id
+      where d.grant_id = (w.given).grant_id
       limit 1
     ) d on true
     left join lateral (
       select t as task, artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) as state, t.taken_by
       from artifacts.tasks t
       where may_have_tasks
-        and t.grant_id = w.grant_id
+        and t.grant_id = (w.given).grant_id
         and t.queue = artifacts.queue_of(
-          subject, g.to_tag,
-          g.to_tag is not null and exists (
-            select from artifacts.hand_overs h where h.grant_id = w.grant_id and h.is_shared
+          subject, (w.given).to_tag,
+          (w.given).to_tag is not null and exists (
+            select from artifacts.hand_overs h where h.grant_id = (w.given).grant_id and h.is_shared
           )
         )
       limit 1
@@ -6107,36 +6134,36 @@ begin
       and a.state in ('committed', 'superseded')
       and a.expires_at > now()
       and d.has_more is not false
-    order by w.granted_at desc, w.grant_id desc
+    order by (w.given).granted_at desc, (w.given).grant_id desc
     -- One more than asked for tells whether there is a next page.
     limit agent_api_list_inbox.max_entries + 1
   ), page as (
-    select l.* from live l order by l.granted_at desc,
-    l.grant_id desc limit agent_api_list_inbox.max_entries
+    select l.*
+    from live l
+    order by (l.given).granted_at desc, (l.given).grant_id desc
+    limit agent_api_list_inbox.max_entries
   )
   select json_build_object(
     'grants', (
       select coalesce(
         json_agg(
-          artifacts.entry_json(g, a, h.note, h.reply_to, h.is_shared, p.task)
-          order by p.granted_at desc, p.grant_id desc
+          artifacts.entry_json(p.given, p.artifact, h.note, h.reply_to, h.is_shared, p.task)
+          order by (p.given).granted_at desc, (p.given).grant_id desc
         ),
         '[]'
       )
       from page p
-      cross join lateral (
-        select * from artifacts.grants g where g.grant_id = p.grant_id limit 1
-      ) g
-      cross join lateral (
-        select * from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
-      ) a
-      cross join artifacts.hand_over_of(p.grant_id) h
+      cross join artifacts.hand_over_of((p.given).grant_id) h
     ),
     'next_cursor', case
       when (select count(*) from live) > agent_api_list_inbox.max_entries
-        then (select p.grant_id from page p order by p.granted_at, p.grant_id limit 1)
+        then (
+          select (p.given).grant_id from page p order by (p.given).granted_at, (p.given).grant_id limit 1
+        )
       when (select count(*) from walked) = agent_api_list_inbox.max_entries + 1000
-        then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
+        then (
+          select (w.given).grant_id from walked w order by (w.given).granted_at, (w.given).grant_id limit 1
+        )
     end,
     'latest', agents.position_at(agents.present_snapshot()::text)
   ) into answer;
@@ -6503,6 +6530,8 @@ declare
   -- An upper limit on the grants that one call reads, in steps.
   grants_per_step constant integer := 1000;
   max_steps constant integer := 10;
+  -- A variable: an index does not help with a volatile function.
+  instant constant timestamptz := clock_timestamp();
   own_queue constant text := coalesce(fill_queue.agent_id, '') || coalesce('#' || fill_queue.to_tag, '');
   named constant text := artifacts.grantee(
     case when fill_queue.to_tag is null then fill_queue.agent_id end, fill_queue.to_tag
@@ -6516,6 +6545,31 @@ begin
   on conflict on constraint task_queues_pkey do nothing;
   -- Looks at one queue run one at a time, so none waits for another in the middle of its rows.
   select q.filled_through into filled from artifacts.task_queues q where q.queue = own_queue for update;
+  -- The first look reads no grants that ended before it, however many there are.
+  if filled = '0' then
+    settled := (agents.horizon()::text::bigint - 1)::text::xid8;
+    with live as (
+      select g.grant_id, g.granted_at
+      from artifacts.grants g
+      where g.grantee = named and g.live_until > instant
+      order by g.grantee, g.live_until
+      limit max_steps * grants_per_step + 1
+    ), filled_rows as (
+      insert into artifacts.tasks (grant_id, agent_id, to_tag, max_attempts, ready_at)
+      select l.grant_id, fill_queue.agent_id, fill_queue.to_tag, h.max_attempts, l.granted_at
+      from live l
+      cross join artifacts.hand_over_of(l.grant_id) h
+      -- If there are more, only the steps below know where to go on.
+      where (select count(*) from live) <= max_steps * grants_per_step
+        and (fill_queue.to_tag is null or h.is_shared = (fill_queue.agent_id is null))
+      on conflict on constraint an_agent_has_a_task_once do nothing
+    )
+    select count(*) into read_count from live;
+    if read_count <= max_steps * grants_per_step then
+      update artifacts.task_queues q set filled_through = settled where q.queue = own_queue;
+      return;
+    end if;
+  end if;
   for step in 1..max_steps loop
     -- Read before the grants: every transaction up to here has ended, so its grants are seen.
     settled := (agents.horizon()::text::bigint - 1)::text::xid8;
@@ -7405,6 +7459,8 @@ create function artifacts.erase_tasks(name text, pseudonym text, max_entries int
 language plpgsql
 volatile
 set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
 as $$
 declare
   erased integer;
@@ -7413,7 +7469,11 @@ begin
   -- As a rule, the agent's grants have taken its own words along.
   delete from artifacts.hand_overs h
   where h.grant_id = any (array(
-    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
+    select s.grant_id
+    from artifacts.hand_overs s
+    where s.from_agent = name
+    order by s.from_agent, s.idempotency_key, s.handed_over_at
+    limit max_entries
   ));
   get diagnostics most = row_count;
   delete from artifacts.tasks t
@@ -8361,6 +8421,10 @@ create function artifacts.live_versions(
 language plpgsql
 stable
 set search_path = ''
+-- For the same reason as in grant_ids_since: the planner might sort all versions of the name.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   return query
@@ -16853,8 +16917,8 @@ begin atomic
       select from artifacts.grants g
       where g.grantee = holds_something.agent_id and g.live_until > now()
     )
-    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists` reads
-    -- all of them for another.
+    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists`
+    -- reads all of them for another.
     or coalesce(
       (
         select max(s.live_until)
@@ -17715,6 +17779,8 @@ create function agents.count_mentions(name text) returns jsonb
 language sql
 stable
 set search_path = ''
+-- Of tables with an index by name, so many rows may be the agent's that reading all seems faster.
+set enable_seqscan = off
 as $$
   select jsonb_build_object(
     'agent_keys', (select count(*) from agents.keys k where k.agent_id = name),
@@ -19262,6 +19328,7 @@ begin
     'held_log', agents.held_log(),
     'parked_tasks', artifacts.count_parked(),
     'parked_grant_id', artifacts.first_parked(),
+    'webhooks', agents.webhook_backlog(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -19274,7 +19341,7 @@ comment on function public.agent_api_inspect_deployment(text[]) is
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
   'missing_structure, definers, open_objects, strange_structure, shared_tables, policies, '
-  'unprotected_storage, bucket_versioning, held_log, parked_tasks, parked_grant_id, installed_at, swept_at, sweep_schedule}. A '
+  'unprotected_storage, bucket_versioning, held_log, parked_tasks, parked_grant_id, webhooks, installed_at, swept_at, sweep_schedule}. A '
   'digest of a migration is the MD5 of its text without white space and semicolons.';
 
 -- schemas/operator/restores/restores.sql

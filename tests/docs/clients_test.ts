@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { PROJECT } from "../../packages/local/project.ts";
 import { EXIT } from "../../packages/cli/exit_codes.ts";
 import { COMMANDS } from "../../packages/cli/verbs.ts";
-import { createAgent } from "../conformance/client.ts";
+import { agentFiles } from "../../packages/agent-files/tests/cast.ts";
+import { createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
@@ -47,6 +48,20 @@ Deno.test("docs/command-line.md, Log in → a file that nobody else can read", a
   const file = join(settings, "agentfiles/login.json");
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   assert.equal(JSON.parse(await readFile(file, "utf8")).key, key);
+});
+
+Deno.test("docs/command-line.md, Work → the giver gets what the program wrote", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  await planner.files.put("plan.txt", "one\ntwo\n", { to: [builder.agent.id] });
+  const block = await documentedBlock("docs/command-line.md, Work, 1");
+  await using terminal = await Terminal.open({
+    environment: { AGENT_URL: SUPABASE_URL, BUILDER: builder.agent.key },
+  });
+  await terminal.paste(block);
+  const [answer, ...others] = await Array.fromAsync(planner.files.inbox());
+  assert.deepEqual([answer!.key, others], ["replies/plan.txt/lines.txt", []]);
+  const { body } = await planner.files.get(answer!.artifact_id);
+  assert.equal((await new Response(body as ReadableStream).text()).trim(), "2");
 });
 
 Deno.test("docs/command-line.md → every verb and every exit code", async () => {

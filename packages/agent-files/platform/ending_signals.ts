@@ -3,9 +3,9 @@ import { mayHaveNodeModules } from "./platform.ts";
 
 interface NodeProcess {
   readonly pid: number;
-  readonly on: (signal: string, listener: (signal: string) => void) => unknown;
-  readonly off: (signal: string, listener: (signal: string) => void) => unknown;
-  readonly listenerCount: (signal: string) => number;
+  readonly on: (event: string, listener: (event: string) => void) => unknown;
+  readonly off: (event: string, listener: (event: string) => void) => unknown;
+  readonly listenerCount: (event: string) => number;
   readonly kill: (pid: number, signal: string) => unknown;
   readonly exit: (code: number) => unknown;
 }
@@ -31,6 +31,7 @@ export function beforeEndingSignal(run: () => Promise<void>): () => void {
 }
 
 function listen({ on }: NodeProcess): void {
+  on.call(process, "removeListener", noteRemoval);
   for (const signal of Object.keys(EXIT_CODES)) {
     try {
       on.call(process, signal, end);
@@ -41,11 +42,20 @@ function listen({ on }: NodeProcess): void {
 }
 
 function stopListening({ off }: NodeProcess): void {
+  off.call(process, "removeListener", noteRemoval);
   for (const signal of Object.keys(EXIT_CODES)) off.call(process, signal, end);
 }
 
+/** Signals that lost a listener just now: one that was added by `once` goes before it is called. */
+const justRemoved = new Set<string>();
+
+function noteRemoval(event: string): void {
+  justRemoved.add(event);
+  setTimeout(() => justRemoved.delete(event));
+}
+
 async function end(signal: string): Promise<void> {
-  if (process!.listenerCount(signal) > 1) return;
+  if (process!.listenerCount(signal) > 1 || justRemoved.has(signal)) return;
   stopListening(process!);
   await Promise.allSettled([...runs].map((run) => run()));
   try {

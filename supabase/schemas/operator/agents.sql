@@ -54,8 +54,8 @@ begin atomic
       select from artifacts.grants g
       where g.grantee = holds_something.agent_id and g.live_until > now()
     )
-    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists` reads
-    -- all of them for another.
+    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists`
+    -- reads all of them for another.
     or coalesce(
       (
         select max(s.live_until)

@@ -30,7 +30,7 @@ export interface Row {
 
 /** What the database knows of the tasks that an agent has looked at, in order of their keys. */
 export async function tasksOf({ agent }: ClientOfAgent): Promise<Row[]> {
-  return await withStackDatabase((sql) =>
+  const rows = await withStackDatabase((sql) =>
     sql<Row[]>`
       select a.key, t.state, t.attempt, t.reason,
         coalesce(t.ready_at <= clock_timestamp(), false) as is_ready
@@ -40,6 +40,7 @@ export async function tasksOf({ agent }: ClientOfAgent): Promise<Row[]> {
       where t.agent_id = ${agent.id}
       order by a.key`
   );
+  return [...rows];
 }
 
 /** Lets what an agent has taken lapse in this many seconds, whatever was agreed. */

@@ -6,7 +6,6 @@ import { pathToFileURL } from "node:url";
 import { buildClient } from "../../../../dev/clients/build_client.ts";
 import { CLIENT } from "../../../../dev/clients/client_sources.ts";
 import { SUPABASE_URL } from "../../../../tests/conformance/client.ts";
-import { askUntil } from "../../../../tests/conformance/ask_until.ts";
 import { PROJECT } from "../../../local/project.ts";
 import { handOver, tasksOf } from "./hand_over.ts";
 
@@ -20,9 +19,6 @@ for await (const task of new AgentFiles({ url, key }).tasks()) {
   await new Promise((resolve) => setTimeout(resolve, 600_000));
 }
 `;
-
-/** For a program that decides itself how it ends. */
-const OWN_LISTENER = 'process.on("SIGTERM", () => console.log("mine"));';
 
 const RUNTIMES: Record<string, (script: string) => [command: string, args: string[]]> = {
   Deno: (script) => [
@@ -91,15 +87,20 @@ for (const runtime of Object.keys(RUNTIMES)) {
   }
 }
 
-Deno.test("SIGTERM to a worker that listens to it itself → the program decides: it keeps its task", async () => {
-  const { builder } = await handOver(["a"]);
-  await using started = await startWorker("Node", builder.agent.key, OWN_LISTENER);
-  assert.equal(await started.next(), "held");
-  started.child.kill("SIGTERM");
-  assert.equal(await started.next(), "mine");
-  assert.deepEqual((await tasksOf(builder)).map(({ state }) => state), ["taken"]);
-  // The next signal finds no listener of ours either way.
-  started.child.kill("SIGINT");
-  await started.child.status;
-  await askUntil(([row]) => row!.state === "waiting", () => tasksOf(builder));
-});
+for (const runtime of ["Deno", "Node"]) {
+  for (const how of ["on", "once"]) {
+    Deno.test(`SIGTERM to a worker in ${runtime} that listens to it by process.${how} → the program decides: it keeps its task`, async () => {
+      const { builder } = await handOver(["a"]);
+      const listen = `process.${how}("SIGTERM", () => console.log("mine"));`;
+      await using started = await startWorker(runtime, builder.agent.key, listen);
+      assert.equal(await started.next(), "held");
+      started.child.kill("SIGTERM");
+      assert.equal(await started.next(), "mine");
+      assert.deepEqual((await tasksOf(builder)).map(({ state }) => state), ["taken"]);
+      // Nobody else listens to this one.
+      started.child.kill("SIGINT");
+      await started.child.status;
+      assert.deepEqual((await tasksOf(builder)).map(({ state }) => state), ["waiting"]);
+    });
+  }
+}

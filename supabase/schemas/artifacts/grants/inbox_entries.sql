@@ -193,7 +193,7 @@ create function artifacts.inbox_entries(
   max_entries integer,
   after_granted_at timestamptz,
   after_grant_id text
-) returns table (grant_id text, granted_at timestamptz, is_shown boolean)
+) returns table (given artifacts.grants, is_shown boolean)
 language plpgsql
 stable
 set search_path = ''
@@ -229,7 +229,7 @@ begin
     );
   end if;
   return query
-    select g.grant_id, g.granted_at,
+    select g,
       g.live_until > now()
         and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
         and g.from_agent <> all (blocked)

@@ -81,6 +81,8 @@ create function artifacts.erase_tasks(name text, pseudonym text, max_entries int
 language plpgsql
 volatile
 set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
 as $$
 declare
   erased integer;
@@ -89,7 +91,11 @@ begin
   -- As a rule, the agent's grants have taken its own words along.
   delete from artifacts.hand_overs h
   where h.grant_id = any (array(
-    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
+    select s.grant_id
+    from artifacts.hand_overs s
+    where s.from_agent = name
+    order by s.from_agent, s.idempotency_key, s.handed_over_at
+    limit max_entries
   ));
   get diagnostics most = row_count;
   delete from artifacts.tasks t

@@ -75,6 +75,8 @@ create function agents.count_mentions(name text) returns jsonb
 language sql
 stable
 set search_path = ''
+-- Of tables with an index by name, so many rows may be the agent's that reading all seems faster.
+set enable_seqscan = off
 as $$
   select jsonb_build_object(
     'agent_keys', (select count(*) from agents.keys k where k.agent_id = name),

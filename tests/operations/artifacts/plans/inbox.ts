@@ -23,7 +23,7 @@ export const INBOX_PLANS: readonly PlannedCall[] = [
     agent_id: GRANTEE,
     max_entries: 50,
     after_grant_id: null,
-  }, { circumstances: "beside grants that ended", bounds: { rows: 200, pages: 500 } }),
+  }, { circumstances: "beside grants that ended" }),
   call("list_inbox", {
     caller: as(READER),
     agent_id: READER,
