@@ -28,9 +28,9 @@ interface EncryptedPair {
 }
 
 /**
- * Encrypts every PSK, and the secrets of webhooks, under the newest of PSK_ENCRYPTION_KEYS. The older keys can then be dropped.
- * The PSKs themselves do not change. A PSK that cannot be decrypted is left alone and reported. The
- * task can be stopped and run again at any time.
+ * Encrypts every PSK, and the secrets of webhooks, under the newest of PSK_ENCRYPTION_KEYS. The
+ * older keys can then be dropped. The secrets themselves do not change. One that cannot be
+ * decrypted is left alone and reported. The task can be stopped and run again at any time.
  */
 async function reencryptPsks(output: Output): Promise<void> {
   const encryptionKeys = readEncryptionKeys();

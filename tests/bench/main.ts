@@ -6,10 +6,10 @@
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
  *   --only=<part>  one of throughput, fairness, standing, strangers, waiting, many-waits, growth,
- *                  operator, maps, metrics, bytes, cold, sizes, bucket, sandbox; only prints.
- *                  `operator` measures only the growth of the operator's commands. `sandbox` runs
- *                  only on request: it needs root, WireGuard's programs, gcc and
- *                  `deno task mesh:build`
+ *                  operator, maps, metrics, bytes, cold, sizes, bucket, webhooks, sandbox; only
+ *                  prints. `operator` measures only the growth of the operator's commands.
+ *                  `sandbox` runs only on request: it needs root, WireGuard's programs, gcc and
+ *                  `deno task mesh:build`. So does `python`: it downloads packages
  *
  * Every figure is appended to a file in the state directory as soon as it is measured.
  */
@@ -78,6 +78,16 @@ async function bench(): Promise<void> {
   if (only === "sandbox") {
     const { benchSandbox } = await import("./sandbox/sandbox.ts");
     return await benchSandbox({ quick, figures, say });
+  }
+  if (only === "python") {
+    const { benchPython } = await import("./python/main.ts");
+    return await benchPython({ quick, figures, say });
+  }
+  if (wants("webhooks")) {
+    const { describeWebhooks, measureWebhooks } = await import("./limits/webhooks.ts");
+    const measured = await measureWebhooks({ events: quick ? 10 : 50 });
+    for (const times of measured) keep("webhooks", times, describeWebhooks(times));
+    if (only === "webhooks") return;
   }
   await using smallStack = await startBenchStack();
   const small: FilledStack = { stack: smallStack, size: SMALL };

@@ -68,8 +68,10 @@ async function outcomeOf(task: Task, work: Work): Promise<Report> {
       await task.release();
       throw error;
     }
-    const reason = error instanceof Error ? error.message : String(error);
-    const failed = task.signal.aborted ? null : await task.fail(reason);
+    const isLost = task.signal.aborted;
+    const cause: unknown = isLost ? task.signal.reason : error;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const failed = isLost ? null : await task.fail(reason);
     const state = failed?.state === "done" ? "lost" : failed?.state ?? "lost";
     return { state, exit_code: ended.code, reason, reply: null };
   }

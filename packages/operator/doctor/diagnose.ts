@@ -13,6 +13,7 @@ import { checkRestore } from "./checks/restore.ts";
 import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
 import { checkTasks } from "./checks/tasks.ts";
+import { checkWebhooks } from "./checks/webhooks.ts";
 import type { Connection } from "../connection/connection.ts";
 import { gatherFacts } from "./facts/facts.ts";
 import { fault, type Finding } from "./findings/finding.ts";
@@ -31,6 +32,7 @@ const CHECKS = [
   checkHeldLog,
   checkSweep,
   checkTasks,
+  checkWebhooks,
   checkEnrolments,
   checkLimits,
   checkClocks,

@@ -113,8 +113,7 @@ begin
         from agents.webhook_deliveries d
         where d.webhook_id = agent_api_list_deliveries.webhook_id
           and d.forget_at is null
-          and d.next_at >= coalesce(after_time, '-infinity')
-          and (d.next_at > coalesce(after_time, '-infinity') or d.event_id > coalesce(after_event, 0))
+          and (d.next_at, d.event_id) > (coalesce(after_time, '-infinity'), coalesce(after_event, 0))
         order by d.next_at, d.event_id
         limit agent_api_list_deliveries.max_entries
       );
@@ -166,7 +165,10 @@ begin
         '[]'
       )
       from generate_subscripts(page, 1) as p (place)
-      left join agents.events e on e.event_id = (page[p.place]).event_id
+      -- `limit 1` forces one index lookup per row.
+      left join lateral (
+        select l.action from agents.events l where l.event_id = (page[p.place]).event_id limit 1
+      ) e on true
     ),
     'next', case
       when cardinality(page) = agent_api_list_deliveries.max_entries
@@ -207,7 +209,8 @@ begin
       from agents.webhook_deliveries p
       where p.webhook_id = webhook.webhook_id
         and p.parked_at is not null
-        and (agent_api_requeue_deliveries.event_id is null or p.event_id = agent_api_requeue_deliveries.event_id)
+        and p.event_id between coalesce(agent_api_requeue_deliveries.event_id, 0)
+          and coalesce(agent_api_requeue_deliveries.event_id, 9223372036854775807)
       order by p.event_id
       limit agent_api_requeue_deliveries.max_entries
       for update skip locked

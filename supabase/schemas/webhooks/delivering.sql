@@ -12,11 +12,19 @@ declare
 begin
   -- In this order, so that two calls cannot deadlock.
   perform
-  from agents.webhook_deliveries d
-  join jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, event_id bigint)
-    on o.webhook_id = d.webhook_id and o.event_id = d.event_id
-  order by d.webhook_id, d.event_id
-  for update of d;
+  from (
+    select o.webhook_id, o.event_id
+    from jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, event_id bigint)
+    order by 1, 2
+  ) o
+  -- `limit 1` forces one index lookup per outcome. The planner does not know their number.
+  cross join lateral (
+    select
+    from agents.webhook_deliveries d
+    where d.webhook_id = o.webhook_id and d.event_id = o.event_id
+    limit 1
+    for update
+  ) locked;
 
   update agents.webhook_deliveries d
   set last_status = o.status,
@@ -44,8 +52,14 @@ begin
   from jsonb_to_recordset(record_outcomes.outcomes) as o (
     webhook_id text, event_id bigint, attempt integer, status integer, error text
   )
-  where d.webhook_id = o.webhook_id
-    and d.event_id = o.event_id
+  cross join lateral (
+    select l.ctid as row_id
+    from agents.webhook_deliveries l
+    where l.webhook_id = o.webhook_id and l.event_id = o.event_id
+    limit 1
+  ) l
+  -- The rows are locked, so their ctid does not change.
+  where d.ctid = l.row_id
     and d.forget_at is null
     -- If the lease ended before the attempt, somebody else sends it now. What was delivered is
     -- delivered, whoever did it.
@@ -164,7 +178,10 @@ begin
     )
     into leased
     from taken_now t
-    left join agents.events e on e.event_id = t.event_id;
+    left join lateral (
+      -- `limit 1` forces one index lookup per row.
+      select l.* from agents.events l where l.event_id = t.event_id limit 1
+    ) e on true;
     continue when leased is null;
     left_over := left_over - jsonb_array_length(leased);
     taken := taken || jsonb_build_array(jsonb_build_object(

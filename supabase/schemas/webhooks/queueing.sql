@@ -23,7 +23,11 @@ declare
   concerned constant text[] := array[new.subject_agent_id, new.other_agent_id, new.actor_agent_id];
   message text;
 begin
-  if not exists (select from agents.webhooks) or new.action = 'webhook.tested' then
+  -- A statement of its own, whose plan has no parameters: it is made once per session.
+  if not exists (select from agents.webhooks) then
+    return null;
+  end if;
+  if new.action = 'webhook.tested' then
     return null;
   end if;
   message := agents.message_id_of(new.event_id);

@@ -109,7 +109,7 @@ comment on column agents.webhook_deliveries.parked_at is
   'When it was given up. The operator can requeue it.';
 
 -- Finds what is due, webhook by webhook, whatever else waits or is parked.
-create index deliveries_by_due_time on agents.webhook_deliveries (webhook_id, next_at)
+create index deliveries_by_due_time on agents.webhook_deliveries (webhook_id, next_at, event_id)
   where forget_at is null;
 create index leased_deliveries on agents.webhook_deliveries (webhook_id, leased_until)
   where leased_until is not null;

@@ -45,9 +45,11 @@ export const VERSIONED_KEY = "log.txt";
  */
 export const TAGGED = "tagged";
 
-/** The operator is told of its events by a webhook, which has as many deliveries as artifacts. */
-export const HOOKED = "hooked";
+/** A webhook that has as many deliveries as there are artifacts. */
 export const HOOK = `whk_${"f".repeat(32)}`;
+export const HOOK_ARRANGED = `
+  insert into agents.webhooks (webhook_id, url, agent_id, encrypted_secret)
+  values ('${HOOK}', 'https://hooks.example.com/', 'hooked', 'v1.0123456789abcdef.AAAA')`;
 
 /** Has done many tasks, a twentieth as many as there are artifacts. Ten wait, ten are taken. */
 export const WORKER = "worker";

@@ -5,6 +5,7 @@ import {
   GRANTEE,
   HOARDER,
   HOOK,
+  HOOK_ARRANGED,
   OWNER,
   POPULAR,
   RENAMER,
@@ -52,7 +53,9 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 3_000, pages: 6_000 },
   }),
   call("read_project", {}),
-  call("list_webhooks", { ...PAGE, after: "" }, { bounds: { rows: 3_000, pages: 6_000 } }),
+  call("list_webhooks", { ...PAGE, after: "" }, {
+    ...{ arranged: HOOK_ARRANGED, bounds: { rows: 4_000, pages: 6_000 } },
+  }),
   call("list_deliveries", { ...PAGE, webhook_id: HOOK }, { bounds: A_FEW_EACH }),
   call("list_deliveries", { ...PAGE, webhook_id: HOOK, state: "waiting" }, {
     ...{ circumstances: "that wait", bounds: A_FEW_EACH },
@@ -60,13 +63,15 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   call("list_deliveries", { ...PAGE, webhook_id: HOOK, state: "parked" }, {
     ...{ circumstances: "that are parked", bounds: A_FEW_EACH },
   }),
-  call("requeue_deliveries", { webhook_id: HOOK, event_id: 1 }),
+  call("requeue_deliveries", { webhook_id: HOOK, event_id: 1 }, { arranged: HOOK_ARRANGED }),
   call("requeue_deliveries", { webhook_id: HOOK, event_id: null, max_entries: 100 }, {
-    ...{ circumstances: "many", bounds: A_FEW_EACH },
+    ...{ arranged: HOOK_ARRANGED, circumstances: "many", bounds: A_FEW_EACH },
   }),
-  call("test_webhook", { webhook_id: HOOK }),
-  call("delete_webhook", { webhook_id: HOOK }),
-  call("list_webhook_secrets", { newest_key_id: "0".repeat(16), max_entries: 100 }),
+  call("test_webhook", { webhook_id: HOOK }, { arranged: HOOK_ARRANGED }),
+  call("delete_webhook", { webhook_id: HOOK }, { arranged: HOOK_ARRANGED }),
+  call("list_webhook_secrets", { newest_key_id: "0".repeat(16), max_entries: 100 }, {
+    arranged: HOOK_ARRANGED,
+  }),
   call("reencrypt_webhook_secrets", { secrets: [] }),
   call("find_lost_events", {
     recorded: Array.from(

@@ -15,6 +15,7 @@ interface KnownGrant {
   readonly grantId: unknown;
   readonly token: unknown;
   readonly artifactId: unknown;
+  /** Null: every agent of a tag. */
   readonly toAgent: unknown;
   /** Requests that certainly ended the grant when they were answered. */
   readonly ends: readonly Entry[];
@@ -67,10 +68,12 @@ export const nobodyOpensWithoutAGrant: Rule = (history) => {
     // If the answer to the registration was lost, the owner is unknown.
     if (owner === undefined || owner === opened.agent) return [];
     const isLive = ({ entry, artifactId, toAgent, ends }: KnownGrant) =>
-      artifactId === artifact_id && toAgent === opened.agent && entry.start < opened.end &&
+      artifactId === artifact_id && (toAgent ?? opened.agent) === opened.agent &&
+      entry.start < opened.end &&
       !ends.some((end) => end.end < opened.start);
     const mayBeLive = ({ request, start }: Entry) =>
-      request["artifact_id"] === artifact_id && request["to_agent"] === opened.agent &&
+      request["artifact_id"] === artifact_id &&
+      (request["to_agent"] ?? opened.agent) === opened.agent &&
       start < opened.end;
     if (grants.some(isLive) || unsure.some(mayBeLive)) return [];
     return [{ rule: "an artifact was opened without a live grant", entries: [opened] }];

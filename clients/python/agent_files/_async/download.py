@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from .._http.answers import PASSING, pause_seconds
 from .._local_files import local_file, remove_stale
-from .._runtime.asynchronous import in_thread, sleep
+from .._runtime.asynchronous import in_thread, sleep, with_file
 from ..errors import AgentError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Download:
                             raise _mismatch(self.opened)
                         failures = 0
                         with local_file("target_unwritable"):
-                            await in_thread(functools.partial(_write, file, chunk, digest))
+                            await with_file(file, functools.partial(_write, file, chunk, digest))
                         self._on_progress("download", received, size)
                 if received < size:
                     raise AgentError("download_broken", "The download ended early.", retryable=True)

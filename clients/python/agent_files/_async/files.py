@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from .._local_files import local_file, opened_source
 from .._names import check_names, check_terms
-from .._runtime.asynchronous import Event, Limit, in_thread
+from .._runtime.asynchronous import Event, Limit, in_thread, with_file
 from .download import Download
 from .grants import Grants
 from .operations import given
@@ -92,7 +92,7 @@ class AsyncAgentFiles(Grants):
         with contextlib.ExitStack() as stack:
             with local_file("source_unreadable"):
                 file = stack.enter_context(opened_source(source, path, text))
-                size = await in_thread(functools.partial(_size_of, file))
+                size = await with_file(file, functools.partial(_size_of, file))
             registered = await self.call(
                 "register",
                 {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 import os
 import sys
@@ -58,6 +59,11 @@ def owner_of_connections() -> Any:
     """Changes where connections must not be used: in the child of a fork, and in another event
     loop."""
     return os.getpid(), anyio.lowlevel.current_token()
+
+
+async def with_file(file: object, act: Callable[[], Result]) -> Result:
+    """Reads or writes a file, in a thread if that may block the event loop."""
+    return act() if type(file) is io.BytesIO else await in_thread(act)
 
 
 async def in_thread(act: Callable[[], Result], *, abandon: bool = False) -> Result:

@@ -67,6 +67,11 @@ def owner_of_connections() -> Any:
     return os.getpid()
 
 
+def with_file(file: object, act: Callable[[], Result]) -> Result:
+    """Reads or writes a file."""
+    return act()
+
+
 def in_thread(act: Callable[[], Result], *, abandon: bool = False) -> Result:
     """Does what may block an event loop. Here, nothing waits for this thread."""
     return act()

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 from .._http.answers import PASSING, pause_seconds
 from .._local_files import local_file, remove_stale
-from .._runtime.blocking import in_thread, sleep
+from .._runtime.blocking import in_thread, sleep, with_file
 from ..errors import AgentError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Download:
                             raise _mismatch(self.opened)
                         failures = 0
                         with local_file("target_unwritable"):
-                            in_thread(functools.partial(_write, file, chunk, digest))
+                            with_file(file, functools.partial(_write, file, chunk, digest))
                         self._on_progress("download", received, size)
                 if received < size:
                     raise AgentError("download_broken", "The download ended early.", retryable=True)

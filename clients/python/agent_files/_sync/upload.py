@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from .._http.answers import PASSING, parse, pause_seconds
 from .._local_files import local_file
-from .._runtime.blocking import in_thread, shielded, sleep
+from .._runtime.blocking import shielded, sleep, with_file
 from ..errors import AgentError
 from .connection import Connection, with_retries
 from .http import ANSWER_SECONDS, Http
@@ -92,7 +92,7 @@ def upload(http: Http, url: str, file: BinaryIO, size: int, on_progress: Progres
     to an earlier PUT was lost, and /commit decides whether the bytes are right."""
     digest = hashlib.sha256()
     with local_file("source_unreadable"):
-        in_thread(functools.partial(file.seek, 0))
+        with_file(file, functools.partial(file.seek, 0))
     body = _chunks(file, size, digest, on_progress)
     headers = {"content-type": "application/octet-stream", "content-length": str(size)}
     try:
@@ -128,7 +128,7 @@ def _chunks(
         # One extra byte is enough to notice that the file grew.
         most = min(_CHUNK_BYTES, size - passed + 1)
         with local_file("source_unreadable"):
-            chunk = in_thread(functools.partial(_read, file, most, digest))
+            chunk = with_file(file, functools.partial(_read, file, most, digest))
         passed += len(chunk)
         if passed > size or (not chunk and passed < size):
             raise AgentError(

@@ -34,6 +34,12 @@ export interface DatabaseFacts {
   readonly parked_tasks: number;
   /** One of their grants; null: none is parked. */
   readonly parked_grant_id: string | null;
+  /** Up to a thousand each. waits_since: seconds since 1970; null: nothing waits. */
+  readonly webhooks: {
+    readonly waiting: number;
+    readonly parked: number;
+    readonly waits_since: number | null;
+  };
   readonly installed_at: string;
   readonly swept_at: string | null;
   readonly sweep_schedule: string | null;
@@ -184,6 +190,7 @@ const UNTOLD = {
   held_log: null,
   parked_tasks: 0,
   parked_grant_id: null,
+  webhooks: { waiting: 0, parked: 0, waits_since: null },
   missing_structure: [],
   definers: null,
   open_objects: [],

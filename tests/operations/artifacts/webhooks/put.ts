@@ -7,7 +7,7 @@ import {
   QUIET_URL,
 } from "../../../conformance/webhooks/webhooks.ts";
 import { newName } from "../../../conformance/enrolment/enrolments.ts";
-import { HOOK } from "../../../bench/fill/cast.ts";
+import { HOOK, HOOK_ARRANGED } from "../../../bench/fill/cast.ts";
 import { call, OPERATOR } from "../../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../../card.ts";
 
@@ -55,7 +55,7 @@ export const webhooksPut: ArtifactsCard = {
     }),
     call("rotate_webhook", {
       ...{ caller: OPERATOR, webhook_id: HOOK, encrypted_secret: ENCRYPTED, overlap_seconds: 60 },
-    }),
+    }, { arranged: HOOK_ARRANGED }),
   ],
   lockWaits: [],
 };
