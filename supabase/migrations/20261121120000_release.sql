@@ -2119,7 +2119,7 @@ comment on column agents.webhook_deliveries.parked_at is
   'When it was given up. The operator can requeue it.';
 
 -- Finds what is due, webhook by webhook, whatever else waits or is parked.
-create index deliveries_by_due_time on agents.webhook_deliveries (webhook_id, next_at)
+create index deliveries_by_due_time on agents.webhook_deliveries (webhook_id, next_at, event_id)
   where forget_at is null;
 create index leased_deliveries on agents.webhook_deliveries (webhook_id, leased_until)
   where leased_until is not null;
@@ -2222,7 +2222,11 @@ declare
   concerned constant text[] := array[new.subject_agent_id, new.other_agent_id, new.actor_agent_id];
   message text;
 begin
-  if not exists (select from agents.webhooks) or new.action = 'webhook.tested' then
+  -- A statement of its own, whose plan has no parameters: it is made once per session.
+  if not exists (select from agents.webhooks) then
+    return null;
+  end if;
+  if new.action = 'webhook.tested' then
     return null;
   end if;
   message := agents.message_id_of(new.event_id);
@@ -2534,11 +2538,19 @@ declare
 begin
   -- In this order, so that two calls cannot deadlock.
   perform
-  from agents.webhook_deliveries d
-  join jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, event_id bigint)
-    on o.webhook_id = d.webhook_id and o.event_id = d.event_id
-  order by d.webhook_id, d.event_id
-  for update of d;
+  from (
+    select o.webhook_id, o.event_id
+    from jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, event_id bigint)
+    order by 1, 2
+  ) o
+  -- `limit 1` forces one index lookup per outcome. The planner does not know their number.
+  cross join lateral (
+    select
+    from agents.webhook_deliveries d
+    where d.webhook_id = o.webhook_id and d.event_id = o.event_id
+    limit 1
+    for update
+  ) locked;
 
   update agents.webhook_deliveries d
   set last_status = o.status,
@@ -2566,8 +2578,14 @@ begin
   from jsonb_to_recordset(record_outcomes.outcomes) as o (
     webhook_id text, event_id bigint, attempt integer, status integer, error text
   )
-  where d.webhook_id = o.webhook_id
-    and d.event_id = o.event_id
+  cross join lateral (
+    select l.ctid as row_id
+    from agents.webhook_deliveries l
+    where l.webhook_id = o.webhook_id and l.event_id = o.event_id
+    limit 1
+  ) l
+  -- The rows are locked, so their ctid does not change.
+  where d.ctid = l.row_id
     and d.forget_at is null
     -- If the lease ended before the attempt, somebody else sends it now. What was delivered is
     -- delivered, whoever did it.
@@ -2686,7 +2704,10 @@ begin
     )
     into leased
     from taken_now t
-    left join agents.events e on e.event_id = t.event_id;
+    left join lateral (
+      -- `limit 1` forces one index lookup per row.
+      select l.* from agents.events l where l.event_id = t.event_id limit 1
+    ) e on true;
     continue when leased is null;
     left_over := left_over - jsonb_array_length(leased);
     taken := taken || jsonb_build_array(jsonb_build_object(
@@ -2829,8 +2850,7 @@ begin
         from agents.webhook_deliveries d
         where d.webhook_id = agent_api_list_deliveries.webhook_id
           and d.forget_at is null
-          and d.next_at >= coalesce(after_time, '-infinity')
-          and (d.next_at > coalesce(after_time, '-infinity') or d.event_id > coalesce(after_event, 0))
+          and (d.next_at, d.event_id) > (coalesce(after_time, '-infinity'), coalesce(after_event, 0))
         order by d.next_at, d.event_id
         limit agent_api_list_deliveries.max_entries
       );
@@ -2882,7 +2902,10 @@ begin
         '[]'
       )
       from generate_subscripts(page, 1) as p (place)
-      left join agents.events e on e.event_id = (page[p.place]).event_id
+      -- `limit 1` forces one index lookup per row.
+      left join lateral (
+        select l.action from agents.events l where l.event_id = (page[p.place]).event_id limit 1
+      ) e on true
     ),
     'next', case
       when cardinality(page) = agent_api_list_deliveries.max_entries
@@ -2923,7 +2946,8 @@ begin
       from agents.webhook_deliveries p
       where p.webhook_id = webhook.webhook_id
         and p.parked_at is not null
-        and (agent_api_requeue_deliveries.event_id is null or p.event_id = agent_api_requeue_deliveries.event_id)
+        and p.event_id between coalesce(agent_api_requeue_deliveries.event_id, 0)
+          and coalesce(agent_api_requeue_deliveries.event_id, 9223372036854775807)
       order by p.event_id
       limit agent_api_requeue_deliveries.max_entries
       for update skip locked
@@ -19320,6 +19344,7 @@ begin
     'held_log', agents.held_log(),
     'parked_tasks', artifacts.count_parked(),
     'parked_grant_id', artifacts.first_parked(),
+    'webhooks', agents.webhook_backlog(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -19332,7 +19357,7 @@ comment on function public.agent_api_inspect_deployment(text[]) is
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
   'missing_structure, definers, open_objects, strange_structure, shared_tables, policies, '
-  'unprotected_storage, bucket_versioning, held_log, parked_tasks, parked_grant_id, installed_at, swept_at, sweep_schedule}. A '
+  'unprotected_storage, bucket_versioning, held_log, parked_tasks, parked_grant_id, webhooks, installed_at, swept_at, sweep_schedule}. A '
   'digest of a migration is the MD5 of its text without white space and semicolons.';
 
 -- schemas/operator/restores/restores.sql
