@@ -1,7 +1,8 @@
 /** `agentfiles mesh up` on a member's host, as somebody types it. */
 import { eventually } from "../wireguard/hosts/run_program.ts";
+import { SERVICE_ORIGIN } from "../wireguard/hosts/service_door.ts";
 import type { Member } from "../wireguard/hosts/mesh_of_hosts.ts";
-import { agentSettings } from "../mesh_agent/agent_settings.ts";
+import { agentSettings, runDirectoryOf } from "../mesh_agent/agent_settings.ts";
 
 Object.assign(globalThis, { meshAgent: "command" });
 const { commandLine, PROGRAM } = await import("../mesh_agent/command_agent.ts");
@@ -11,16 +12,20 @@ export async function agentfiles(
   member: Pick<Member, "host" | "agent" | "interfaceName">,
   args: readonly string[],
 ): Promise<{ code: number; output: string; errors: string }> {
-  const { env } = commandLine(await agentSettings(member));
+  const keyFile = `${member.host.directory}/agent-key`;
+  const { env } = commandLine({
+    MESH_URL: SERVICE_ORIGIN,
+    AGENT_ID: member.agent.id,
+    AGENT_KEY_FILE: keyFile,
+  });
   const given = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   return await member.host.runAnyhow(["env", ...given, ...PROGRAM, ...args]);
 }
 
 /** The options that every order to the member's agent needs. */
-export async function placeOf(member: Member): Promise<string[]> {
-  const { RUN_DIR = "", HOSTS_FILE = "" } = await agentSettings(member);
-  const names = ["--interface", member.interfaceName, "--hosts-file", HOSTS_FILE];
-  return [...names, "--run-dir", RUN_DIR];
+export function placeOf({ host, interfaceName }: Member): string[] {
+  const names = ["--interface", interfaceName, "--hosts-file", `${host.directory}/hosts`];
+  return [...names, "--run-dir", runDirectoryOf(host)];
 }
 
 /** Starts `mesh up` with further options. Its log is `mesh-up.log`. */

@@ -53,7 +53,7 @@ tunnelTest(
       "up",
       "--status",
       "--json",
-      ...await placeOf(bob),
+      ...placeOf(bob),
     ]);
     assert.match(JSON.parse(output).trouble, /the configuration is refused/);
   },

@@ -6,6 +6,7 @@ import { hasInterface, Mesh, putRule, TCP_443 } from "../wireguard/hosts/mesh_of
 import { answersPing, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../wireguard/hosts/service_door.ts";
+import { HOSTS_BEFORE } from "../mesh_agent/agent_settings.ts";
 import { agentfiles, placeOf, startUp, untilSaid } from "./command.ts";
 
 tunnelTest(
@@ -24,7 +25,7 @@ tunnelTest(
     for (const member of members) {
       const { PROGRAM } = await import("../mesh_agent/command_agent.ts");
       const env = ["env", `HOME=${member.host.directory}`, "NO_COLOR=1"];
-      const login = [...env, ...PROGRAM, "login", SERVICE_ORIGIN];
+      const login = [...env, ...PROGRAM, "login", "--url", SERVICE_ORIGIN];
       const { code, errors } = await member.host.runAnyhow(login, {
         input: `${member.agent.key}\n`,
       });
@@ -61,8 +62,9 @@ tunnelTest(
       await untilSaid(member, "is applied");
     }
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
-    const place = await placeOf(alice);
-    const hosts = await Deno.readTextFile(`${alice.host.directory}/hosts`);
+    const place = placeOf(alice);
+    const hosts = () => Deno.readTextFile(`${alice.host.directory}/hosts`);
+    assert.ok((await hosts()).includes(bob.ipv4));
     await eventually("the status has the peer", {
       condition: async () => {
         const { output } = await agentfiles(alice, ["mesh", "up", "--status", "--json", ...place]);
@@ -80,7 +82,7 @@ tunnelTest(
     assert.deepEqual([said.code, said.output], [0, `${alice.interfaceName} is down\n`]);
     assert.equal(await hasInterface(alice), false);
     assert.equal(await alice.host.run(["nft", "list", "tables"]), "");
-    assert.notEqual(await Deno.readTextFile(`${alice.host.directory}/hosts`), hosts);
+    assert.equal(await hosts(), HOSTS_BEFORE);
     const again = await agentfiles(alice, ["mesh", "down", ...place]);
     assert.equal(again.output, `${alice.interfaceName} was not up\n`);
     const status = await agentfiles(alice, ["mesh", "up", "--status", ...place]);
@@ -99,7 +101,7 @@ tunnelTest(
     child.kill("SIGKILL");
     await child.status;
     assert.equal(await hasInterface(alice), true);
-    const { output } = await agentfiles(alice, ["mesh", "down", ...await placeOf(alice)]);
+    const { output } = await agentfiles(alice, ["mesh", "down", ...placeOf(alice)]);
     assert.equal(output, `${alice.interfaceName} is down\n`);
     assert.equal(await hasInterface(alice), false);
     assert.equal(await alice.host.run(["nft", "list", "tables"]), "");
@@ -121,7 +123,7 @@ tunnelTest(
     const sentence = "the network 10.213.0.0/16 of this mesh overlaps 10.213.0.0/16, " +
       "to which this host has a route by docker0";
     await untilSaid(bob, sentence);
-    const { output } = await agentfiles(bob, ["mesh", "up", "--status", ...await placeOf(bob)]);
+    const { output } = await agentfiles(bob, ["mesh", "up", "--status", ...placeOf(bob)]);
     assert.ok(output.includes(sentence), output);
     assert.equal(await hasInterface(bob), false);
     assert.equal(await bob.host.run(["ip", "route"]), routes);

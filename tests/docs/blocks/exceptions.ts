@@ -26,7 +26,7 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
   },
   {
     what: "docs/mesh.md, A Linux host, 1",
-    begins: "agentfiles login https://<ref>.supabase.co\nsudo agentfiles mesh up --install",
+    begins: "agentfiles login --url https://<ref>.supabase.co\nsudo agentfiles mesh up --install",
     reason: "It changes this machine. tests/mesh_up/use_test.ts runs both commands on two hosts.",
   },
   ...["agent-peer", "cli", "local", "operator"].map((name) => ({

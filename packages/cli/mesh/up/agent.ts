@@ -103,7 +103,7 @@ export class Agent {
     const { host, log } = this.#options;
     await this.#register();
     await host.keys.adoptNext();
-    this.#rhythm.isOneReportEnough = !this.#link.takesPaths || host.isOneReportEnough;
+    this.#rhythm.isOneReportEnough = !this.#link.takesPaths || host.watch.isOneReportEnough;
     const applied = this.#isFresh ? null : host.version;
     const due = await this.#link.heartbeat(applied, this.#rhythm.failures === 0);
     if (due === applied) return;

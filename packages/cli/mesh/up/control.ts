@@ -2,7 +2,7 @@
  * One agent runs for each interface: it listens on a Unix socket, which only root can reach and a
  * killed process does not keep. `mesh up --status` and `mesh down` talk to it there.
  */
-import { connect, createServer } from "node:net";
+import { connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { listenAt } from "../../../agent-peer/mesh/proxies/place.ts";
 import { pause } from "../../../agent-peer/platform.ts";
@@ -28,16 +28,10 @@ export function socketOf({ interfaceName, runFolder }: SocketPlace): string {
 /** Throws an Error if another agent runs for this interface. */
 export async function openControl(place: SocketPlace, orders: Orders): Promise<Disposable> {
   const path = socketOf(place);
-  const server = createServer((socket) => {
-    socket.setEncoding("utf8").on("error", () => {});
-    socket.once("data", async (order) => {
-      const text = String(order).trim();
-      if (text === "down") await orders.down();
-      socket.end(JSON.stringify(text === "status" ? orders.status() : {}));
-    });
-  });
   const began = performance.now();
   while (true) {
+    // One that failed to listen keeps its listeners.
+    const server = serverOf(orders);
     try {
       await listenAt(server, { kind: "file", path });
       return { [Symbol.dispose]: () => void server.close() };
@@ -49,6 +43,17 @@ export async function openControl(place: SocketPlace, orders: Orders): Promise<D
       await pause(200);
     }
   }
+}
+
+function serverOf(orders: Orders): Server {
+  return createServer((socket) => {
+    socket.setEncoding("utf8").on("error", () => {});
+    socket.once("data", async (order) => {
+      const text = String(order).trim();
+      if (text === "down") await orders.down();
+      socket.end(JSON.stringify(text === "status" ? orders.status() : {}));
+    });
+  });
 }
 
 /** The answer of the running agent; null if none runs. Throws if root is needed. */

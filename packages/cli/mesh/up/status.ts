@@ -32,7 +32,7 @@ export function statusOf(
     readonly agentId: string | undefined;
   },
 ): Status {
-  const { wanted, version, endpoint, paths } = host;
+  const { wanted, version, endpoint, watch: { paths } } = host;
   const reports = new Map(paths.map((path) => [path.agent_id, path]));
   return {
     interface: interfaceName,

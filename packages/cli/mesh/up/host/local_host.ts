@@ -85,15 +85,11 @@ export class LocalHost {
     return this.#own.current;
   }
 
-  get paths(): readonly SentPath[] {
-    return this.#watch.paths;
+  get watch(): Pick<PeerWatch, "paths" | "isOneReportEnough"> {
+    return this.#watch;
   }
 
-  get isOneReportEnough(): boolean {
-    return this.#watch.isOneReportEnough;
-  }
-
-  /** What to tell the service about the paths. Call it once for each report. */
+  /** What to report about the paths. Call it once for each report. */
   takeReport(): readonly SentPath[] {
     const report = this.#watch.report(this.#toldAt);
     [this.#toldAt, this.#hasTurned] = [unixTime(), false];
@@ -150,12 +146,12 @@ export class LocalHost {
     const before = this.#wanted;
     await this.#endpoints.lookUpFirst(addedTo(before, wanted));
     await this.#exclusively(async () => {
-      const running = await this.tunnel.running();
+      const running = await this.#read();
       if (running === null || before === null || !await this.#isSameInterface(running, wanted)) {
         await this.#restart(running, wanted);
       } else await this.#change(running, wanted);
       this.#wanted = wanted;
-      this.#running = await this.tunnel.running();
+      this.#running = await this.#read();
     });
     await this.state.write(answer, wanted);
     await this.#hosts.write(wanted.peers);
@@ -188,7 +184,7 @@ export class LocalHost {
   async #repair(): Promise<void> {
     const { firewall } = this.tunnel;
     firewall.keepSpares();
-    const [running, wanted] = [await this.tunnel.running(), this.#wanted];
+    const [running, wanted] = [await this.#read(), this.#wanted];
     this.#running = running;
     if (running === null) return this.#watch.forget();
     if (wanted === null) return;
@@ -283,6 +279,11 @@ export class LocalHost {
     const isWanted = this.#wanted?.peers.some(({ publicKey }) => publicKey === peer.publicKey);
     if (!isWanted || running?.peers.has(peer.publicKey) !== true) return;
     await this.tunnel.setEndpoint(peer, endpoint);
+  }
+
+  /** What runs. Without memory to start a program, what ran at the last look. */
+  #read(): Promise<Running | null> {
+    return this.tunnel.running().catch(() => this.#running);
   }
 
   /** Runs one change of this host after another. */
