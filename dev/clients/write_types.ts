@@ -4,23 +4,27 @@ import { PROJECT } from "../../packages/local/project.ts";
 import { runTask } from "../../packages/command/run_task.ts";
 import { PAGES, writePage } from "../documents/page.ts";
 import { CONTRACTS, contractTypes } from "./contract.ts";
+import { PYTHON_MODELS, pythonModels } from "./python_models.ts";
 import { SHARED_SOURCES, sharedSource } from "./shared_sources.ts";
 import { readDocument } from "../../packages/operator/doctor/facts/openapi_document.ts";
 
 /**
- * Writes what is made from the functions: the TypeScript client's types of the contract and its
- * copies of some files, and parts of docs/. Tests check that it is up to date:
+ * Writes what is made from the functions: the clients' types of the contract, the TypeScript
+ * client's copies of some files, and parts of docs/. Tests check that it is up to date:
  * `packages/cli/tests/contract_test.ts`, `tests/unit/documents/written_pages_test.ts`.
  */
 await runTask({
   task: "client:types",
-  summary: "Write what the TypeScript client and docs/ have from the functions.",
+  summary: "Write what the clients and docs/ have from the functions.",
   example: "deno task client:types",
   run: async () => {
     for (const { name, file } of CONTRACTS) {
       await writeFile(join(PROJECT, file), await contractTypes(await readDocument(name)));
       console.log(file);
     }
+    const answers = pythonModels(await readDocument("agent-artifacts"));
+    await writeFile(join(PROJECT, PYTHON_MODELS), answers);
+    console.log(PYTHON_MODELS);
     for (const page of PAGES) {
       const file = join(PROJECT, page.file);
       await writeFile(file, await writePage(await readFile(file, "utf8"), page));

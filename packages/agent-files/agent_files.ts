@@ -18,7 +18,13 @@ import { everyPage } from "./http/pages.ts";
 import { NameOperations } from "./operations/name_operations.ts";
 import { get, type GetOptions, type Got } from "./transfer/get.ts";
 import { put, type PutArtifact, type PutOptions } from "./transfer/put.ts";
-import { type Grantee, granteeOf, type ShareLink, type ShareOptions } from "./transfer/sharing.ts";
+import {
+  type Grantee,
+  granteeOf,
+  shareFields,
+  type ShareLink,
+  type ShareOptions,
+} from "./transfer/sharing.ts";
 import type { Source } from "./transfer/source.ts";
 import { ownArtifactId, type Target } from "./transfer/target.ts";
 
@@ -34,12 +40,6 @@ export interface GrantsOptions extends CallOptions {
   readonly toAgent?: string;
   readonly toTag?: string;
 }
-
-/**
- * As `expires_at`, it means "as long as the artifact": a grant ends with its artifact at the
- * latest.
- */
-const AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z";
 
 /**
  * An agent's files, and those that other agents grant it. Every method throws AgentError, or the
@@ -123,7 +123,10 @@ export class AgentFiles extends NameOperations {
    * @example
    * ```ts
    * await files.share("plans/house.txt", "builder", { maxDownloads: 1 });
-   * await files.share("plans/house.txt", { tag: "tag:builder" });
+   * await files.share("plans/house.txt", { tag: "tag:builder" }, {
+   *   note: "Please build this.",
+   *   deliver: "one",
+   * });
    * ```
    */
   async share(
@@ -131,12 +134,9 @@ export class AgentFiles extends NameOperations {
     to: Grantee | null,
     options: ShareOptions = {},
   ): Promise<Grant> {
-    const { expiresAt: until = AS_LONG_AS_THE_ARTIFACT, maxDownloads } = options;
     return await this.grant({
       artifact_id: await ownArtifactId(this.connection, target, options),
-      expires_at: typeof until === "string" ? until : until.toISOString(),
-      ...(to !== null && granteeOf(to)),
-      ...(maxDownloads !== undefined && { max_downloads: maxDownloads }),
+      ...shareFields(to, options),
     }, options);
   }
 

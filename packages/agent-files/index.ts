@@ -5,7 +5,7 @@ export {
   type ListOptions,
 } from "./agent_files.ts";
 export type { VersionsOptions } from "./operations/name_operations.ts";
-export type { Grantee, ShareLink, ShareOptions } from "./transfer/sharing.ts";
+export type { Grantee, HandOverOptions, ShareLink, ShareOptions } from "./transfer/sharing.ts";
 export { AgentMesh } from "./agent_mesh.ts";
 export { AgentError, type LocalErrorCode } from "./errors/agent_error.ts";
 export type {
@@ -29,6 +29,8 @@ export type {
   Rule,
   SentPath,
   ServiceErrorCode,
+  StandingGrant,
+  TaskEntry,
   WgQuickConfiguration,
 } from "./contract/types.ts";
 export type { ConfigurationRequest, ConfigurationsOptions } from "./follow/configurations.ts";
@@ -42,6 +44,9 @@ export type { CallOptions, ConnectionOptions, EnrolOptions } from "./http/connec
 export type { ExpiringKey, Key } from "./http/credential.ts";
 export type { Enrol, Proof } from "./http/enrolment_proof.ts";
 export type { Retry } from "./http/retries.ts";
+export type { TasksOptions } from "./tasks/take_tasks.ts";
+export type { FailOptions, Task } from "./tasks/task.ts";
+export type { DoneOptions } from "./tasks/reply.ts";
 export type { GetOptions, Got, GotArtifact } from "./transfer/get.ts";
 export type { Progress, PutArtifact, PutOptions } from "./transfer/put.ts";
 export type { PathSource, Source, StreamSource } from "./transfer/source.ts";

@@ -1,19 +1,22 @@
 import process from "node:process";
 import {
   decryptPresharedKey,
-  encryptionKeyIdOf,
   encryptPresharedKey,
-  PskDecryptionError,
 } from "../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
+import {
+  DecryptionError,
+  encryptionKeyIdOf,
+} from "../../supabase/functions/_shared/identity/encryption/encrypted_secret.ts";
 import {
   type EncryptionKeys,
   parseEncryptionKeys,
-} from "../../supabase/functions/agent-mesh/wireguard/encryption_key.ts";
+} from "../../supabase/functions/_shared/identity/encryption/encryption_key.ts";
 import type { Output } from "../command/terminal/output.ts";
 import { defineOperation, type Operation } from "./command.ts";
 import { callFunctionAsOperator } from "./function_call.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { CommandError } from "../command/command_error.ts";
+import { reencryptWebhooks } from "./webhooks/reencrypt.ts";
 
 const BATCH_SIZE = 500;
 
@@ -25,9 +28,9 @@ interface EncryptedPair {
 }
 
 /**
- * Encrypts every PSK under the newest of PSK_ENCRYPTION_KEYS. The older keys can then be dropped.
- * The PSKs themselves do not change. A PSK that cannot be decrypted is left alone and reported. The
- * task can be stopped and run again at any time.
+ * Encrypts every PSK, and the secrets of webhooks, under the newest of PSK_ENCRYPTION_KEYS. The
+ * older keys can then be dropped. The secrets themselves do not change. One that cannot be
+ * decrypted is left alone and reported. The task can be stopped and run again at any time.
  */
 async function reencryptPsks(output: Output): Promise<void> {
   const encryptionKeys = readEncryptionKeys();
@@ -47,8 +50,11 @@ async function reencryptPsks(output: Output): Promise<void> {
       try {
         psks.push({ ...ofPair(pair), reencrypted_psk: reencrypt(pair, encryptionKeys) });
       } catch (cause) {
-        if (!(cause instanceof PskDecryptionError)) throw cause;
-        obstacles.set(`${pair.low_agent} and ${pair.high_agent}`, obstacleOf(pair, cause));
+        if (!(cause instanceof DecryptionError)) throw cause;
+        obstacles.set(
+          `The PSK of ${pair.low_agent} and ${pair.high_agent}`,
+          obstacleOf(pair.encrypted_psk, cause),
+        );
       }
     }
     if (psks.length === 0) break;
@@ -57,15 +63,19 @@ async function reencryptPsks(output: Output): Promise<void> {
     };
     total += reencrypted;
   }
+  const webhooks = await reencryptWebhooks(encryptionKeys, (owner, encrypted, cause) => {
+    obstacles.set(owner, obstacleOf(encrypted, cause));
+  });
   if (obstacles.size === 0) {
     return await output.value(
-      { reencrypted: total },
-      () => `${total} PSKs reencrypted; all are encrypted under ${newest}, now.`,
+      { reencrypted: total, webhooks },
+      () =>
+        `${total} PSKs reencrypted, and the secrets of ${webhooks} webhooks; all are encrypted under ${newest}, now.`,
     );
   }
-  for (const [pair, obstacle] of obstacles) console.error(`The PSK of ${pair} ${obstacle}.`);
+  for (const [owner, obstacle] of obstacles) console.error(`${owner} ${obstacle}.`);
   throw new CommandError(
-    `${total} PSKs reencrypted under ${newest}; ${obstacles.size} were not. If their encryption key is lost, rotate these PSKs; each pair of agents needs an active rule for that.`,
+    `${total} PSKs reencrypted under ${newest}; ${obstacles.size} were not. If their encryption key is lost, rotate these PSKs; each pair of agents needs an active rule for that. Rotate webhooks with agentops webhook rotate.`,
   );
 }
 
@@ -94,7 +104,7 @@ function ofPair({ low_agent, high_agent, encrypted_psk }: EncryptedPair) {
   return { low_agent, high_agent, encrypted_psk };
 }
 
-/** Throws PskDecryptionError. */
+/** Throws DecryptionError. */
 function reencrypt(pair: EncryptedPair, encryptionKeys: EncryptionKeys): string {
   const owner = {
     lowAgent: pair.low_agent,
@@ -105,10 +115,10 @@ function reencrypt(pair: EncryptedPair, encryptionKeys: EncryptionKeys): string 
   return encryptPresharedKey(psk, { owner, encryptionKeys });
 }
 
-function obstacleOf({ encrypted_psk }: EncryptedPair, { reason }: PskDecryptionError): string {
+function obstacleOf(encrypted: string, { reason }: DecryptionError): string {
   return reason === "unknown_encryption_key"
     ? `is encrypted under key ${
-      encryptionKeyIdOf(encrypted_psk)
+      encryptionKeyIdOf(encrypted)
     }, which PSK_ENCRYPTION_KEYS does not list`
     : `is damaged (${reason})`;
 }
@@ -130,7 +140,7 @@ function readEncryptionKeys(): EncryptionKeys {
 }
 
 export const pskReencrypt: Operation = defineOperation({
-  summary: "Encrypt every PSK under the newest of PSK_ENCRYPTION_KEYS.",
+  summary: "Encrypt every PSK and webhook secret under the newest of PSK_ENCRYPTION_KEYS.",
   example: "agentops psk reencrypt",
   run: (_, output) => reencryptPsks(output),
 });

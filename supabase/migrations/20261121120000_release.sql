@@ -1994,6 +1994,1099 @@ comment on function public.agent_api_forget_usage(jsonb, integer, integer) is
   'Deletes counts older than the given number of days, at most max_entries rows of each table. '
   'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';
 
+-- schemas/webhooks/webhooks.sql
+
+-- Webhooks: where the operator wants to be told of events. Every event that a webhook matches adds
+-- a row to agents.webhook_deliveries, in the event's own transaction. /webhooks/deliver sends them.
+
+create table agents.webhooks (
+  webhook_id text collate "C" primary key,
+  url text collate "C" not null,
+  label text,
+  agent_id agents.agent_id,
+  tag agents.tag,
+  types text[] collate "C",
+  encrypted_secret text collate "C" not null,
+  previous_encrypted_secret text collate "C",
+  previous_valid_until timestamptz,
+  created_at timestamptz not null default now(),
+  ended_at timestamptz,
+  end_reason text,
+
+  constraint webhook_id_is_well_formed check (webhook_id ~ '^whk_[0-9a-f]{32}$'),
+  constraint url_is_http check (url ~ '^https?://[^[:space:]]+$' and length(url) <= 2048),
+  constraint label_is_short check (length(label) between 1 and 200),
+  constraint agent_or_tag check (num_nonnulls(agent_id, tag) <= 1),
+  constraint types_are_named check (cardinality(types) between 1 and 100),
+  constraint secret_is_encrypted check (encrypted_secret ~ '^v1\.[0-9a-f]{16}\.[A-Za-z0-9+/=]+$'),
+  constraint previous_secret_is_encrypted check (
+    previous_encrypted_secret ~ '^v1\.[0-9a-f]{16}\.[A-Za-z0-9+/=]+$'
+  ),
+  constraint previous_secret_has_an_end check (
+    (previous_encrypted_secret is null) = (previous_valid_until is null)
+  ),
+  constraint ends_have_a_reason check (
+    (ended_at is null) = (end_reason is null)
+  ),
+  constraint end_reason_is_known check (end_reason in ('deleted', 'gone', 'erased'))
+);
+comment on table agents.webhooks is
+  'Where the operator wants to be told of events. An ended one stays until the sweep has deleted '
+  'its deliveries.';
+comment on column agents.webhooks.url is 'May contain a secret, so it is in no log and no event.';
+comment on column agents.webhooks.agent_id is
+  'Only events that concern this agent; null: of every agent, or of those with the tag.';
+comment on column agents.webhooks.tag is
+  'Only events that concern an agent that has this tag when the event is written; null: of every '
+  'agent, or of the one that is named.';
+comment on column agents.webhooks.types is 'Only events of these types; null: of every type.';
+comment on column agents.webhooks.encrypted_secret is
+  'Signs the deliveries. Encrypted with a key of PSK_ENCRYPTION_KEYS, as the PSKs are.';
+comment on column agents.webhooks.previous_encrypted_secret is
+  'The secret before the last rotation. Until previous_valid_until, it also signs.';
+comment on column agents.webhooks.previous_valid_until is
+  'Until when the previous secret signs; null: there is none.';
+comment on column agents.webhooks.ended_at is 'When it ended; null: it has not.';
+comment on column agents.webhooks.end_reason is
+  'deleted: by the operator; gone: the receiver answered 410; erased: it named an erased agent. '
+  'Null: not ended.';
+
+create index webhooks_for_all on agents.webhooks (webhook_id)
+  where ended_at is null and agent_id is null and tag is null;
+create index webhooks_by_agent on agents.webhooks (agent_id) where agent_id is not null;
+create index webhooks_by_tag on agents.webhooks (tag) where tag is not null;
+create index ended_webhooks on agents.webhooks (ended_at) where ended_at is not null;
+create index webhooks_by_age on agents.webhooks (created_at, webhook_id);
+
+-- No foreign keys: each event would lock the rows of its webhooks.
+create table agents.webhook_deliveries (
+  webhook_id text collate "C" not null,
+  event_id bigint not null,
+  message_id text collate "C" not null,
+  next_at timestamptz not null default clock_timestamp(),
+  leased_until timestamptz,
+  attempts integer not null default 0,
+  first_attempt_at timestamptz,
+  last_status integer,
+  last_error text,
+  delivered_at timestamptz,
+  parked_at timestamptz,
+  forget_at timestamptz,
+
+  primary key (webhook_id, event_id),
+  constraint webhook_id_is_well_formed check (webhook_id ~ '^whk_[0-9a-f]{32}$'),
+  constraint message_id_is_well_formed check (message_id ~ '^evt_[0-9]+(-[0-9a-f]{12})?$'),
+  constraint error_is_a_word check (last_error ~ '^[a-z_]{1,40}$'),
+  constraint ends_once check (num_nonnulls(delivered_at, parked_at) <= 1),
+  constraint what_has_ended_is_forgotten check (
+    (num_nonnulls(delivered_at, parked_at) = 1) = (forget_at is not null)
+  )
+);
+comment on table agents.webhook_deliveries is
+  'The outbox of webhooks: one row per event and webhook that it concerns. The sweep deletes rows a '
+  'day after their delivery, and 30 days after they were parked.';
+comment on column agents.webhook_deliveries.message_id is
+  'The header webhook-id: evt_ and the number of the event. After a restore, numbers are given out '
+  'again. So the ids of later events end in the epoch: receivers drop an id that they have seen.';
+comment on column agents.webhook_deliveries.next_at is
+  'When it may be sent. While it is being sent: when the lease ends.';
+comment on column agents.webhook_deliveries.leased_until is
+  'While it is being sent: until when nobody else sends it. Null: it is not being sent.';
+comment on column agents.webhook_deliveries.attempts is
+  'How often it was sent, or leased to be sent, since it began or was requeued.';
+comment on column agents.webhook_deliveries.first_attempt_at is
+  'When the attempts began. It is parked if it fails 24 hours later.';
+comment on column agents.webhook_deliveries.last_status is
+  'The HTTP status of the last attempt; null: there was no answer.';
+comment on column agents.webhook_deliveries.last_error is
+  'Why the last attempt had no answer that counts, as one word; null: it had one.';
+comment on column agents.webhook_deliveries.delivered_at is 'When it arrived; null: it has not.';
+comment on column agents.webhook_deliveries.forget_at is
+  'When the sweep may delete the row; null: it still waits.';
+comment on column agents.webhook_deliveries.parked_at is
+  'When it was given up. The operator can requeue it.';
+
+-- Finds what is due, webhook by webhook, whatever else waits or is parked.
+create index deliveries_by_due_time on agents.webhook_deliveries (webhook_id, next_at, event_id)
+  where forget_at is null;
+create index leased_deliveries on agents.webhook_deliveries (webhook_id, leased_until)
+  where leased_until is not null;
+create index parked_deliveries on agents.webhook_deliveries (webhook_id, event_id)
+  where parked_at is not null;
+create index deliveries_by_end on agents.webhook_deliveries (forget_at) where forget_at is not null;
+
+create table agents.webhook_kicks (
+  only_row boolean primary key default true,
+  kicked_at timestamptz not null default '-infinity',
+  url_secret text,
+  key_secret text,
+
+  constraint there_is_only_one_row check (only_row)
+);
+comment on table agents.webhook_kicks is
+  'One row: when somebody was last told that deliveries wait.';
+comment on column agents.webhook_kicks.kicked_at is 'When somebody was last told.';
+comment on column agents.webhook_kicks.key_secret is 'As url_secret, for the secret key.';
+comment on column agents.webhook_kicks.url_secret is
+  'The Vault secrets by which pg_net can call the function; null: the sweep is not scheduled by '
+  'agent_api_schedule_sweep.';
+
+insert into agents.webhook_kicks default values;
+
+create function agents.kick_deliveries() returns void
+language plpgsql
+volatile
+-- service_role may not read the Vault on every project. This takes no argument, and sends a fixed
+-- request to the project's own function.
+security definer
+set search_path = ''
+as $$
+declare
+  kick agents.webhook_kicks;
+begin
+  -- At most once a second, and without waiting for another transaction that does the same: a call
+  -- of /webhooks/deliver goes on looking for a while.
+  update agents.webhook_kicks k
+  set kicked_at = clock_timestamp()
+  where k.ctid = any (array(
+    select c.ctid
+    from agents.webhook_kicks c
+    where c.kicked_at < clock_timestamp() - interval '1 second'
+      and exists (select from agents.webhooks w where w.ended_at is null)
+    for update skip locked
+  ))
+  returning k.* into kick;
+  if not found then
+    return;
+  end if;
+  -- For the local stack.
+  notify agent_webhooks;
+  if kick.url_secret is not null then
+    -- The schemas may be missing. `supabase db lint` checks constant dynamic SQL, so `format` hides
+    -- their names until this runs.
+    execute format(
+      'select %1$I.http_post('
+      || 'url := (select decrypted_secret from %2$I.decrypted_secrets where name = $1) '
+      || '|| ''/functions/v1/agent-artifacts/webhooks/deliver'', '
+      || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', '
+      || '(select decrypted_secret from %2$I.decrypted_secrets where name = $2)), '
+      || 'body := ''{}''::jsonb, timeout_milliseconds := 60000)',
+      'net', 'vault'
+    ) using kick.url_secret, kick.key_secret;
+  end if;
+exception when others then
+  -- An event must not fail because nobody can be told of it. The schedule of the sweep delivers.
+  raise log 'agents.kick_deliveries: %', sqlstate;
+end
+$$;
+comment on function agents.kick_deliveries() is
+  'Tells whoever delivers that deliveries wait: pg_net, if the sweep is scheduled with it, and '
+  'listeners of the channel agent_webhooks. At most once a second.';
+
+-- schemas/webhooks/queueing.sql
+
+-- The outbox is written in the transaction of the event. Without webhooks, an event costs a look at
+-- an empty table.
+
+create function agents.message_id_of(event_id bigint) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return 'evt_' || message_id_of.event_id || coalesce(
+    (select '-' || e.epoch from agents.epochs e where e.first_version_after is not null), ''
+  );
+end
+$$;
+comment on function agents.message_id_of(bigint) is
+  'The webhook-id of an event that is written now. See agents.webhook_deliveries.';
+
+create function agents.queue_deliveries() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+declare
+  concerned constant text[] := array[new.subject_agent_id, new.other_agent_id, new.actor_agent_id];
+  message text;
+begin
+  -- A statement of its own, whose plan has no parameters: it is made once per session.
+  if not exists (select from agents.webhooks) then
+    return null;
+  end if;
+  if new.action = 'webhook.tested' then
+    return null;
+  end if;
+  message := agents.message_id_of(new.event_id);
+  insert into agents.webhook_deliveries (webhook_id, event_id, message_id)
+  select w.webhook_id, new.event_id, message
+  from (
+    select a.webhook_id, a.types
+    from agents.webhooks a
+    where a.ended_at is null and a.agent_id is null and a.tag is null
+    union all
+    select a.webhook_id, a.types
+    from agents.webhooks a
+    where a.agent_id = any (concerned) and a.ended_at is null
+    union all
+    select a.webhook_id, a.types
+    from agents.webhooks a
+    where a.tag = any (array(select t.tag from agents.agent_tags t where t.agent_id = any (concerned)))
+      and a.ended_at is null
+  ) w
+  where w.types is null or new.action = any (w.types);
+  if found then
+    perform agents.kick_deliveries();
+  end if;
+  return null;
+end
+$$;
+comment on function agents.queue_deliveries() is
+  'Adds one delivery for each live webhook that an event concerns. The tags are those of this '
+  'moment.';
+
+create trigger events_reach_webhooks
+  after insert on agents.events
+  for each row execute function agents.queue_deliveries();
+
+-- schemas/webhooks/managing.sql
+
+-- The operator creates, rotates, tests, lists and deletes webhooks. The functions make and encrypt
+-- the secrets, because only they have the encryption keys.
+
+create function agents.webhook_json(webhook agents.webhooks) returns jsonb
+language sql
+stable
+return jsonb_build_object(
+  'webhook_id', webhook.webhook_id,
+  'url', webhook.url,
+  'label', webhook.label,
+  'agent_id', webhook.agent_id,
+  'tag', webhook.tag,
+  'types', webhook.types,
+  'created_at', agents.iso_timestamp(webhook.created_at),
+  'previous_secret_until', case
+    when webhook.previous_valid_until > now() then agents.iso_timestamp(webhook.previous_valid_until)
+  end,
+  'ended_at', agents.iso_timestamp(webhook.ended_at),
+  'end_reason', webhook.end_reason
+);
+comment on function agents.webhook_json(agents.webhooks) is
+  'A webhook as the operator sees it, without its secrets.';
+
+create function agents.live_webhook(webhook_id text) returns agents.webhooks
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  found_webhook agents.webhooks;
+begin
+  select w.* into found_webhook
+  from agents.webhooks w
+  where w.webhook_id = live_webhook.webhook_id and w.ended_at is null
+  for no key update;
+  if not found then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "webhook_id", "message": "No live webhook has this identifier."}]}';
+  end if;
+  return found_webhook;
+end
+$$;
+comment on function agents.live_webhook(text) is
+  'Locks a webhook that has not ended, and returns it. Raises invalid_request.';
+
+create function public.agent_api_create_webhook(caller jsonb, webhook jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  most_webhooks constant integer := 1000;
+  made agents.webhooks;
+begin
+  perform agents.authenticate_operator(agent_api_create_webhook.caller);
+  -- Two calls at once would both count the same webhooks.
+  perform pg_advisory_xact_lock(hashtextextended('webhooks', 0));
+  if (select count(*) from agents.webhooks w where w.ended_at is null) >= most_webhooks then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'webhooks', 'maximum', most_webhooks);
+  end if;
+  insert into agents.webhooks (webhook_id, url, label, agent_id, tag, types, encrypted_secret)
+  select w.webhook_id, w.url, w.label, w.agent_id, w.tag, w.types, w.encrypted_secret
+  from jsonb_to_record(agent_api_create_webhook.webhook) as w (
+    webhook_id text,
+    url text,
+    label text,
+    agent_id text,
+    tag text,
+    types text[],
+    encrypted_secret text
+  )
+  -- A call that got no answer is repeated.
+  on conflict on constraint webhooks_pkey do nothing
+  returning * into made;
+  if not found then
+    select w.* into made
+    from agents.webhooks w
+    where w.webhook_id = agent_api_create_webhook.webhook ->> 'webhook_id';
+    return agents.webhook_json(made);
+  end if;
+  perform agents.record_event(
+    agent_api_create_webhook.caller, null, 'webhook.created', null, made.webhook_id
+  );
+  return agents.webhook_json(made);
+end
+$$;
+comment on function public.agent_api_create_webhook(jsonb, jsonb) is
+  'Creates a webhook with these fields: {webhook_id, url, label, agent_id, tag, types, '
+  'encrypted_secret}. Returns it without the secret. Raises limit_exceeded, and forbidden for an '
+  'agent.';
+
+create function public.agent_api_rotate_webhook(
+  caller jsonb,
+  webhook_id text,
+  encrypted_secret text,
+  overlap_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  rotated agents.webhooks;
+begin
+  perform agents.authenticate_operator(agent_api_rotate_webhook.caller);
+  rotated := agents.live_webhook(agent_api_rotate_webhook.webhook_id);
+  -- A call that got no answer is repeated.
+  if rotated.encrypted_secret = agent_api_rotate_webhook.encrypted_secret then
+    return agents.webhook_json(rotated);
+  end if;
+  update agents.webhooks w
+  set previous_encrypted_secret = case
+      when agent_api_rotate_webhook.overlap_seconds > 0 then w.encrypted_secret
+    end,
+    previous_valid_until = case
+      when agent_api_rotate_webhook.overlap_seconds > 0
+      then now() + make_interval(secs => agent_api_rotate_webhook.overlap_seconds)
+    end,
+    encrypted_secret = agent_api_rotate_webhook.encrypted_secret
+  where w.webhook_id = rotated.webhook_id
+  returning w.* into rotated;
+  perform agents.record_event(
+    agent_api_rotate_webhook.caller, null, 'webhook.rotated', null, rotated.webhook_id
+  );
+  return agents.webhook_json(rotated);
+end
+$$;
+comment on function public.agent_api_rotate_webhook(jsonb, text, text, integer) is
+  'Gives a webhook another secret. For overlap_seconds, deliveries are signed with both; 0: from '
+  'now on with the new one alone. A secret from before the previous rotation ends at once. Returns '
+  'the webhook. Raises invalid_request, and forbidden for an agent.';
+
+create function agents.end_webhook(webhook_id text, reason text) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  update agents.webhooks w
+  set ended_at = clock_timestamp(), end_reason = end_webhook.reason,
+    previous_encrypted_secret = null, previous_valid_until = null
+  where w.webhook_id = end_webhook.webhook_id and w.ended_at is null;
+  if not found then
+    return false;
+  end if;
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'webhook.ended', null, end_webhook.webhook_id,
+    jsonb_build_object('reason', end_webhook.reason)
+  );
+  return true;
+end
+$$;
+comment on function agents.end_webhook(text, text) is
+  'Ends a webhook: nothing more is queued or sent. The sweep deletes its deliveries in steps. False '
+  'if it has ended before.';
+
+create function public.agent_api_delete_webhook(webhook_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'deleted', agents.end_webhook(agent_api_delete_webhook.webhook_id, 'deleted')::integer
+  );
+end
+$$;
+comment on function public.agent_api_delete_webhook(text) is
+  'Ends a webhook. Returns {deleted: 1}, or 0 if there is no live one. Deliveries that are being '
+  'sent may still arrive.';
+
+create function public.agent_api_test_webhook(webhook_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  tested agents.webhooks := agents.live_webhook(agent_api_test_webhook.webhook_id);
+  test_event bigint;
+begin
+  perform agents.record_event('{"kind": "operator"}', null, 'webhook.tested', null, tested.webhook_id);
+  select e.event_id into test_event
+  from agents.events e
+  where e.transaction_id = agents.present_transaction()
+  order by e.transaction_id desc, e.event_id desc
+  limit 1;
+  insert into agents.webhook_deliveries (webhook_id, event_id, message_id)
+  values (tested.webhook_id, test_event, agents.message_id_of(test_event));
+  perform agents.kick_deliveries();
+  return json_build_object('event_id', 'evt_' || test_event);
+end
+$$;
+comment on function public.agent_api_test_webhook(text) is
+  'Writes an event of the type webhook.tested, which only this webhook gets, whatever its filter '
+  'is. Returns {event_id}. Raises invalid_request.';
+
+create function public.agent_api_list_webhook_secrets(newest_key_id text, max_entries integer)
+returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select coalesce(json_agg(s), '[]')
+  from (
+    select w.webhook_id, w.encrypted_secret, w.previous_encrypted_secret
+    from agents.webhooks w
+    where w.ended_at is null
+      and (
+        split_part(w.encrypted_secret, '.', 2) <> agent_api_list_webhook_secrets.newest_key_id
+        or split_part(w.previous_encrypted_secret, '.', 2) <> agent_api_list_webhook_secrets.newest_key_id
+      )
+    limit agent_api_list_webhook_secrets.max_entries
+  ) s
+$$;
+comment on function public.agent_api_list_webhook_secrets(text, integer) is
+  'Some of the live webhooks with a secret that is not encrypted with the newest key: [{webhook_id, '
+  'encrypted_secret, previous_encrypted_secret | null}].';
+
+create function public.agent_api_reencrypt_webhook_secrets(secrets jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  reencrypted_count integer;
+begin
+  update agents.webhooks w
+  set encrypted_secret = s.reencrypted_secret,
+    previous_encrypted_secret = s.previous_reencrypted_secret,
+    previous_valid_until = case
+      when s.previous_reencrypted_secret is not null then w.previous_valid_until
+    end
+  from jsonb_to_recordset(agent_api_reencrypt_webhook_secrets.secrets) as s (
+    webhook_id text,
+    encrypted_secret text,
+    reencrypted_secret text,
+    previous_reencrypted_secret text
+  )
+  where w.webhook_id = s.webhook_id
+    -- It may have been rotated since the caller read it.
+    and w.encrypted_secret = s.encrypted_secret;
+  get diagnostics reencrypted_count = row_count;
+  return json_build_object('reencrypted', reencrypted_count);
+end
+$$;
+comment on function public.agent_api_reencrypt_webhook_secrets(jsonb) is
+  'Replaces encrypted secrets: secrets is [{webhook_id, encrypted_secret, reencrypted_secret, '
+  'previous_reencrypted_secret | null}], the same secrets encrypted with two keys. Returns how many '
+  'webhooks it changed: {reencrypted}.';
+
+-- schemas/webhooks/delivering.sql
+
+-- What /webhooks/deliver does in the database. One call records how earlier attempts ended, and
+-- leases the next deliveries. A lease has an end, so a killed worker's deliveries come back.
+
+create function agents.record_outcomes(outcomes jsonb) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  tried_at constant timestamptz := clock_timestamp();
+  gone_id text;
+begin
+  -- In this order, so that two calls cannot deadlock.
+  perform
+  from (
+    select o.webhook_id, o.event_id
+    from jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, event_id bigint)
+    order by 1, 2
+  ) o
+  -- `limit 1` forces one index lookup per outcome. The planner does not know their number.
+  cross join lateral (
+    select
+    from agents.webhook_deliveries d
+    where d.webhook_id = o.webhook_id and d.event_id = o.event_id
+    limit 1
+    for update
+  ) locked;
+
+  update agents.webhook_deliveries d
+  set last_status = o.status,
+    last_error = o.error,
+    leased_until = null,
+    (delivered_at, parked_at, forget_at, next_at) = (
+      select
+        case when s.is_delivered then tried_at end,
+        case when s.is_late then tried_at end,
+        case
+          when s.is_delivered then tried_at + interval '1 day'
+          when s.is_late then tried_at + interval '30 days'
+        end,
+        -- 10 seconds, doubled with each attempt, at most an hour.
+        tried_at + least(
+          interval '1 hour', interval '10 seconds' * power(2, least(d.attempts, 20) - 1)
+        )
+      from (
+        select
+          o.status between 200 and 299 as is_delivered,
+          coalesce(o.status, 0) not between 200 and 299
+            and d.first_attempt_at <= tried_at - interval '24 hours' as is_late
+      ) s
+    )
+  from jsonb_to_recordset(record_outcomes.outcomes) as o (
+    webhook_id text, event_id bigint, attempt integer, status integer, error text
+  )
+  cross join lateral (
+    select l.ctid as row_id
+    from agents.webhook_deliveries l
+    where l.webhook_id = o.webhook_id and l.event_id = o.event_id
+    limit 1
+  ) l
+  -- The rows are locked, so their ctid does not change.
+  where d.ctid = l.row_id
+    and d.forget_at is null
+    -- If the lease ended before the attempt, somebody else sends it now. What was delivered is
+    -- delivered, whoever did it.
+    and (d.attempts = o.attempt or o.status between 200 and 299);
+
+  for gone_id in
+    select distinct o.webhook_id
+    from jsonb_to_recordset(record_outcomes.outcomes) as o (webhook_id text, status integer)
+    where o.status = 410
+    order by 1
+  loop
+    perform agents.end_webhook(gone_id, 'gone');
+  end loop;
+end
+$$;
+comment on function agents.record_outcomes(jsonb) is
+  'Records how attempts ended: [{webhook_id, event_id, attempt, status | null, error | null}]. Any '
+  '2xx is delivered; 410 ends the webhook; anything else is tried again, and parked 24 hours after '
+  'the first attempt.';
+
+create function public.agent_api_take_deliveries(
+  caller jsonb,
+  outcomes jsonb,
+  max_entries integer,
+  max_per_webhook integer,
+  lease_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  taken_at timestamptz;
+  lease_ends_at timestamptz;
+  candidate text;
+  webhook agents.webhooks;
+  free integer;
+  left_over integer := agent_api_take_deliveries.max_entries;
+  leased jsonb;
+  taken jsonb := '[]';
+  horizon constant xid8 := agents.horizon();
+begin
+  perform agents.authenticate_operator(agent_api_take_deliveries.caller);
+  if jsonb_array_length(agent_api_take_deliveries.outcomes) > 0 then
+    perform agents.record_outcomes(agent_api_take_deliveries.outcomes);
+  end if;
+  taken_at := clock_timestamp();
+  lease_ends_at := taken_at + make_interval(secs => agent_api_take_deliveries.lease_seconds);
+
+  for candidate in
+    select w.webhook_id
+    from agents.webhooks w
+    -- The webhook whose delivery has waited longest is first, so that none has to wait for ever.
+    cross join lateral (
+      select d.next_at
+      from agents.webhook_deliveries d
+      where d.webhook_id = w.webhook_id and d.forget_at is null and d.next_at <= taken_at
+      order by d.next_at
+      limit 1
+    ) due
+    where w.ended_at is null
+    order by due.next_at
+  loop
+    exit when left_over <= 0;
+    -- Another call that takes deliveries of this webhook does not count to the same number.
+    select w.* into webhook
+    from agents.webhooks w
+    where w.webhook_id = candidate and w.ended_at is null
+    for no key update skip locked;
+    continue when not found;
+    select agent_api_take_deliveries.max_per_webhook - count(*) into free
+    from agents.webhook_deliveries d
+    where d.webhook_id = candidate and d.leased_until > taken_at;
+    continue when free <= 0;
+
+    with due as materialized (
+      select d.event_id
+      from agents.webhook_deliveries d
+      where d.webhook_id = candidate and d.forget_at is null and d.next_at <= taken_at
+      order by d.next_at
+      limit least(free, left_over)
+      for update skip locked
+    ), taken_now as (
+      update agents.webhook_deliveries d
+      set attempts = d.attempts + 1,
+        first_attempt_at = coalesce(d.first_attempt_at, taken_at),
+        leased_until = lease_ends_at,
+        next_at = lease_ends_at
+      where d.webhook_id = candidate and d.event_id = any (array(select u.event_id from due u))
+      returning d.event_id, d.message_id, d.attempts
+    )
+    select jsonb_agg(
+      jsonb_build_object(
+        'webhook_id', candidate,
+        'event_id', t.event_id,
+        'message_id', t.message_id,
+        'attempt', t.attempts,
+        'event', case
+          when e.event_id is not null then jsonb_strip_nulls(jsonb_build_object(
+            'type', e.action,
+            'timestamp', agents.iso_timestamp(e.occurred_at),
+            'grant_id', case when starts_with(e.object_id, 'grant_') then e.object_id end,
+            'artifact_id', agents.artifact_of_event(e.object_id, e.details),
+            'agent_id', e.subject_agent_id,
+            -- Before this event, and never beyond the horizon: whoever continues from here misses
+            -- nothing.
+            'position', agents.position_at(case
+              when e.transaction_id < horizon then e.transaction_id || '.' || e.event_id - 1
+              else horizon || '.0'
+            end)
+          ))
+        end
+      )
+      order by t.event_id
+    )
+    into leased
+    from taken_now t
+    left join lateral (
+      -- `limit 1` forces one index lookup per row.
+      select l.* from agents.events l where l.event_id = t.event_id limit 1
+    ) e on true;
+    continue when leased is null;
+    left_over := left_over - jsonb_array_length(leased);
+    taken := taken || jsonb_build_array(jsonb_build_object(
+      'webhook_id', webhook.webhook_id,
+      'url', webhook.url,
+      'encrypted_secret', webhook.encrypted_secret,
+      'previous_encrypted_secret', case
+        when webhook.previous_valid_until > taken_at then webhook.previous_encrypted_secret
+      end,
+      'deliveries', leased
+    ));
+  end loop;
+  return json_build_object(
+    'webhooks', taken,
+    'any_live', exists (select from agents.webhooks w where w.ended_at is null)
+  );
+end
+$$;
+comment on function public.agent_api_take_deliveries(jsonb, jsonb, integer, integer, integer) is
+  'Records outcomes (see agents.record_outcomes), then leases deliveries that are due: at most '
+  'max_per_webhook of one webhook at a time, whoever sends them. Returns {webhooks: [{webhook_id, '
+  'url, encrypted_secret, previous_encrypted_secret | null, deliveries: [{webhook_id, event_id, '
+  'message_id, attempt, event: {type, timestamp, position, agent_id, …} | null}]}], any_live}. event is null '
+  'if the log has forgotten it. Raises forbidden for an agent.';
+
+-- schemas/webhooks/deliveries.sql
+
+-- What waits, what was given up and what was delivered, as the operator sees it.
+
+create function agents.delivery_backlog(webhook_id text)
+returns table (waiting bigint, parked bigint, waits_since timestamptz)
+language sql
+stable
+begin atomic
+  select
+    (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.webhook_id = delivery_backlog.webhook_id and d.forget_at is null
+        limit 1000
+      ) w
+    ),
+    (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.webhook_id = delivery_backlog.webhook_id and d.parked_at is not null
+        limit 1000
+      ) p
+    ),
+    (
+      select d.next_at
+      from agents.webhook_deliveries d
+      where d.webhook_id = delivery_backlog.webhook_id and d.forget_at is null
+      order by d.next_at
+      limit 1
+    );
+end;
+comment on function agents.delivery_backlog(text) is
+  'How many deliveries of a webhook wait and are parked, counted up to 1000 each, and when the '
+  'first of them is due.';
+
+create function public.agent_api_list_webhooks(max_entries integer, after text default '') returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  page agents.webhooks[] := array(
+    select w
+    from agents.webhooks w
+    where agent_api_list_webhooks.after = '' or (w.created_at, w.webhook_id) > (
+      select l.created_at, l.webhook_id
+      from agents.webhooks l
+      where l.webhook_id = agent_api_list_webhooks.after
+    )
+    order by w.created_at, w.webhook_id
+    -- Each counts up to 2000 deliveries.
+    limit least(agent_api_list_webhooks.max_entries, 100)
+  );
+begin
+  return json_build_object(
+    'found', (
+      select coalesce(
+        json_agg(
+          agents.webhook_json(page[p.place]) || jsonb_build_object('waiting', b.waiting, 'parked', b.parked)
+          order by p.place
+        ),
+        '[]'
+      )
+      from generate_subscripts(page, 1) as p (place)
+      cross join agents.delivery_backlog((page[p.place]).webhook_id) b
+    ),
+    'next', case
+      when cardinality(page) = least(agent_api_list_webhooks.max_entries, 100)
+      then (page[cardinality(page)]).webhook_id
+    end
+  );
+end
+$$;
+comment on function public.agent_api_list_webhooks(integer, text) is
+  'Webhooks, oldest first, at most 100 per page: {found: [what webhook_json returns, waiting, '
+  'parked], next | null}. The counts stop at 1000.';
+
+create function public.agent_api_list_deliveries(
+  webhook_id text,
+  max_entries integer,
+  after text default '',
+  state text default 'all'
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+-- An index has each order. Otherwise the planner, which does not know how many rows a webhook has,
+-- may read and sort all of them.
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  -- The place of the last row of the page before: <event>, or <time>/<event> of what waits.
+  after_event constant bigint := nullif(
+    split_part(agent_api_list_deliveries.after, '/', case agent_api_list_deliveries.state when 'waiting' then 2 else 1 end),
+    ''
+  )::bigint;
+  after_time constant timestamptz := case
+    when agent_api_list_deliveries.state = 'waiting'
+    then nullif(split_part(agent_api_list_deliveries.after, '/', 1), '')::timestamptz
+  end;
+  page agents.webhook_deliveries[];
+begin
+  case agent_api_list_deliveries.state
+    when 'waiting' then
+      page := array(
+        select d
+        from agents.webhook_deliveries d
+        where d.webhook_id = agent_api_list_deliveries.webhook_id
+          and d.forget_at is null
+          and (d.next_at, d.event_id) > (coalesce(after_time, '-infinity'), coalesce(after_event, 0))
+        order by d.next_at, d.event_id
+        limit agent_api_list_deliveries.max_entries
+      );
+    when 'parked' then
+      page := array(
+        select d
+        from agents.webhook_deliveries d
+        where d.webhook_id = agent_api_list_deliveries.webhook_id
+          and d.parked_at is not null
+          and d.event_id < coalesce(after_event, 9223372036854775807)
+        order by d.event_id desc
+        limit agent_api_list_deliveries.max_entries
+      );
+    else
+      page := array(
+        select d
+        from agents.webhook_deliveries d
+        where d.webhook_id = agent_api_list_deliveries.webhook_id
+          and d.event_id < coalesce(after_event, 9223372036854775807)
+        order by d.event_id desc
+        limit agent_api_list_deliveries.max_entries
+      );
+  end case;
+  return json_build_object(
+    'found', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'event_id', 'evt_' || (page[p.place]).event_id,
+            'type', e.action,
+            'state', case
+              when (page[p.place]).delivered_at is not null then 'delivered'
+              when (page[p.place]).parked_at is not null then 'parked'
+              when (page[p.place]).leased_until > now() then 'sending'
+              else 'waiting'
+            end,
+            'attempts', (page[p.place]).attempts,
+            'last_status', (page[p.place]).last_status,
+            'last_error', (page[p.place]).last_error,
+            'next_at', case
+              when (page[p.place]).forget_at is null
+              then agents.iso_timestamp((page[p.place]).next_at)
+            end,
+            'delivered_at', agents.iso_timestamp((page[p.place]).delivered_at),
+            'parked_at', agents.iso_timestamp((page[p.place]).parked_at)
+          )
+          order by p.place
+        ),
+        '[]'
+      )
+      from generate_subscripts(page, 1) as p (place)
+      -- `limit 1` forces one index lookup per row.
+      left join lateral (
+        select l.action from agents.events l where l.event_id = (page[p.place]).event_id limit 1
+      ) e on true
+    ),
+    'next', case
+      when cardinality(page) = agent_api_list_deliveries.max_entries
+      then case agent_api_list_deliveries.state
+        when 'waiting' then (page[cardinality(page)]).next_at || '/'
+        else ''
+      end || (page[cardinality(page)]).event_id
+    end
+  );
+end
+$$;
+comment on function public.agent_api_list_deliveries(text, integer, text, text) is
+  'The deliveries of a webhook: {found: [{event_id, type | null, state, attempts, last_status | '
+  'null, last_error | null, next_at | null, delivered_at | null, parked_at | null}], next | null}. '
+  'state is waiting, sending, delivered or parked. With the state waiting: those that are due first; '
+  'with parked, or all: the newest events first.';
+
+create function public.agent_api_requeue_deliveries(
+  webhook_id text,
+  event_id bigint default null,
+  max_entries integer default 1000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  webhook agents.webhooks := agents.live_webhook(agent_api_requeue_deliveries.webhook_id);
+  requeued_count integer;
+begin
+  update agents.webhook_deliveries d
+  set parked_at = null, forget_at = null, attempts = 0, first_attempt_at = null,
+    next_at = clock_timestamp()
+  where d.webhook_id = webhook.webhook_id
+    and d.event_id = any (array(
+      select p.event_id
+      from agents.webhook_deliveries p
+      where p.webhook_id = webhook.webhook_id
+        and p.parked_at is not null
+        and p.event_id between coalesce(agent_api_requeue_deliveries.event_id, 0)
+          and coalesce(agent_api_requeue_deliveries.event_id, 9223372036854775807)
+      order by p.event_id
+      limit agent_api_requeue_deliveries.max_entries
+      for update skip locked
+    ));
+  get diagnostics requeued_count = row_count;
+  if requeued_count > 0 then
+    perform agents.kick_deliveries();
+  end if;
+  return json_build_object(
+    'requeued', requeued_count,
+    'remaining', case
+      when agent_api_requeue_deliveries.event_id is null
+      then (select b.parked from agents.delivery_backlog(webhook.webhook_id) b)
+      else 0
+    end
+  );
+end
+$$;
+comment on function public.agent_api_requeue_deliveries(text, bigint, integer) is
+  'Lets the parked deliveries of a webhook, or the one of an event, wait again: their attempts count '
+  'from 0, and their 24 hours begin again. Returns {requeued, remaining}, which counts at most a '
+  'thousand. Raises invalid_request.';
+
+-- schemas/webhooks/forgetting.sql
+
+-- How the rows of webhooks end, and what /metrics and the doctor tell of them.
+
+create function public.agent_api_forget_deliveries(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  ended_id text;
+  deleted integer;
+  left_over integer := agent_api_forget_deliveries.max_entries;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(agent_api_forget_deliveries.caller);
+  delete from agents.webhook_deliveries d
+  -- Found by ctid, which cannot change while the row is locked.
+  where d.ctid = any (array(
+    select o.ctid
+    from agents.webhook_deliveries o
+    where o.forget_at < now()
+    order by o.forget_at
+    limit agent_api_forget_deliveries.max_entries
+    for update skip locked
+  ));
+  for ended_id in
+    select w.webhook_id
+    from agents.webhooks w
+    -- A transaction that began before the end may still add a delivery.
+    where w.ended_at < now() - interval '1 minute'
+      and (
+        w.ended_at < now() - interval '30 days'
+        or exists (select from agents.webhook_deliveries d where d.webhook_id = w.webhook_id)
+      )
+    order by w.ended_at
+    limit 100
+  loop
+    delete from agents.webhook_deliveries d
+    where d.webhook_id = ended_id
+      and d.event_id = any (array(
+        select o.event_id
+        from agents.webhook_deliveries o
+        where o.webhook_id = ended_id
+        order by o.event_id
+        limit left_over
+        for update skip locked
+      ));
+    get diagnostics deleted = row_count;
+    left_over := left_over - deleted;
+    exit when left_over <= 0;
+    delete from agents.webhooks w
+    where w.webhook_id = ended_id
+      -- Until then, the operator sees why it ended.
+      and w.ended_at < now() - interval '30 days'
+      and not exists (select from agents.webhook_deliveries d where d.webhook_id = ended_id);
+  end loop;
+  select count(*) into remaining
+  from (
+    (
+      select from agents.webhook_deliveries d
+      where d.forget_at < now()
+      order by d.forget_at
+      limit 1000
+    )
+    union all
+    (
+      select from agents.webhooks w
+      where w.ended_at < now() - interval '1 minute'
+        and exists (select from agents.webhook_deliveries d where d.webhook_id = w.webhook_id)
+      limit 1000
+    )
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.agent_api_forget_deliveries(jsonb, integer) is
+  'Deletes deliveries a day after they arrived, and 30 days after they were parked; deliveries of '
+  'ended webhooks; and ended webhooks after 30 days. Returns {remaining}, which counts at most a few '
+  'thousand. Raises forbidden for an agent.';
+
+create function agents.webhook_backlog() returns jsonb
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return jsonb_build_object(
+    'waiting', (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.forget_at is null
+        order by d.webhook_id, d.next_at
+        limit 1000
+      ) w
+    ),
+    'parked', (
+      select count(*)
+      from (
+        select
+        from agents.webhook_deliveries d
+        where d.parked_at is not null
+        order by d.webhook_id, d.event_id
+        limit 1000
+      ) p
+    ),
+    'waits_since', (
+      select extract(epoch from min(b.next_at))
+      from agents.webhooks w
+      cross join lateral (
+        select d.next_at
+        from agents.webhook_deliveries d
+        where d.webhook_id = w.webhook_id and d.forget_at is null
+        order by d.next_at
+        limit 1
+      ) b
+      where w.ended_at is null
+    )
+  );
+end
+$$;
+comment on function agents.webhook_backlog() is
+  'Of all webhooks: {waiting, parked, waits_since}. The counts stop at 1000. waits_since is when '
+  'the first delivery of a live webhook is or was due, in seconds since 1970, or null.';
+
 -- schemas/artifacts/artifacts.sql
 
 -- Artifacts. An artifact is one immutable content; `key` is a name that can move from one to
@@ -2324,11 +3417,15 @@ create table artifacts.grants (
   expires_at timestamptz not null,
   revoked_at timestamptz,
   transaction_id xid8 not null default agents.present_transaction(),
+  standing_id text collate "C",
   live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
 
   constraint a_grant_is_to_an_agent_or_to_a_tag check (to_agent is null or to_tag is null),
   constraint grant_id_is_well_formed check (
     length(grant_id) = 38 and grant_id ~ '^grant_[0-9a-f]*$'
+  ),
+  constraint standing_id_is_well_formed check (
+    length(standing_id) = 41 and standing_id ~ '^standing_[0-9a-f]*$'
   ),
   constraint token_hash_is_a_sha256 check (length(token_hash) = 64 and token_hash ~ '^[0-9a-f]*$'),
   constraint token_hash_is_unique unique (token_hash)
@@ -2343,6 +3440,8 @@ comment on column artifacts.grants.to_tag is
   'Every agent that has this tag at the moment of its request has access.';
 comment on column artifacts.grants.grantee is 'The agent or the tag, for the indexes.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
+comment on column artifacts.grants.standing_id is
+  'The standing grant that made the grant, which may have been deleted since; null: none.';
 comment on column artifacts.grants.live_until is
   'When the grant expires or was revoked. Rows of ended grants stay for 30 days; an index on this '
   'column skips them.';
@@ -3584,6 +4683,3509 @@ comment on function artifacts.judge_objects(text, text, integer) is
   'row says so, permanently); or "unknown" (it has no row). is_pending: a later commit may still '
   'use the path. stored_at is null for the content of an artifact.';
 
+-- schemas/artifacts/grants/grant_downloads.sql
+
+-- How often grants were used, and how often they may be used.
+
+create table artifacts.grant_downloads (
+  grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
+  max_downloads integer,
+  downloads bigint not null default 0,
+
+  constraint max_downloads_is_1_to_1000 check (max_downloads between 1 and 1000),
+  constraint downloads_are_not_negative check (downloads >= 0),
+  constraint no_more_downloads_than_allowed check (downloads <= max_downloads)
+)
+-- fillfactor leaves room for HOT updates: counting a download changes no indexed column.
+with (fillfactor = 50);
+comment on table artifacts.grant_downloads is
+  'One row per grant with a download limit, created with the grant, and one per other grant whose '
+  'token was used, created by the sweep.';
+comment on column artifacts.grant_downloads.max_downloads is 'Null: any number.';
+comment on column artifacts.grant_downloads.downloads is
+  'With max_downloads: all downloads, each counted by the transaction that allows it. Without: '
+  'downloads with the token that agents.reads no longer counts.';
+
+create function artifacts.is_limited(grant_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from artifacts.grant_downloads d
+    where d.grant_id = is_limited.grant_id and d.max_downloads is not null
+  );
+end
+$$;
+comment on function artifacts.is_limited(text) is
+  'Whether a grant has a download limit, so that each download must be counted. This never '
+  'changes.';
+
+create function artifacts.count_download(grant_id text) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- A concurrent download waits for the row, and then checks again how many are left.
+  update artifacts.grant_downloads d
+  set downloads = d.downloads + 1
+  where d.grant_id = count_download.grant_id and d.downloads < d.max_downloads;
+  return found;
+end
+$$;
+comment on function artifacts.count_download(text) is
+  'Counts a download of a grant with a limit; false: the limit is reached.';
+
+create function artifacts.use_grant(
+  artifact_id text,
+  agent_id text,
+  instant timestamptz,
+  out ends_at timestamptz,
+  out counted_grant_id text
+)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  candidate record;
+begin
+  for candidate in
+    select g.grant_id, g.live_until, d.max_downloads is not null as is_limited,
+      d.downloads >= d.max_downloads as is_used_up
+    from artifacts.live_grants(use_grant.artifact_id, use_grant.instant) g
+    left join lateral (
+      select d.max_downloads, d.downloads
+      from artifacts.grant_downloads d
+      where d.grant_id = g.grant_id
+      limit 1
+    ) d on true
+    where g.grantee = use_grant.agent_id
+      -- Only a grant to a tag makes this read the agent's tags. They cannot change meanwhile: the
+      -- caller holds the agent's access_lock, which a change of its tags waits for.
+      or g.to_tag is not null and g.to_tag in (
+        select t.tag from agents.agent_tags t where t.agent_id = use_grant.agent_id
+      )
+    -- First the grants without a limit, those that last longest first. Then the limited ones, those
+    -- that end first. The order is the same in every transaction, which prevents deadlocks: a grant
+    -- stays locked even if another transaction took its last download.
+    order by is_limited, case when d.max_downloads is null then g.live_until end desc,
+      g.live_until, g.grant_id collate "C"
+  loop
+    continue when candidate.is_used_up;
+    if not candidate.is_limited or artifacts.count_download(candidate.grant_id) then
+      use_grant.ends_at := candidate.live_until;
+      use_grant.counted_grant_id := case when candidate.is_limited then candidate.grant_id end;
+      return;
+    end if;
+  end loop;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'artifact_not_found';
+  end if;
+  raise sqlstate 'PT410' using message = 'grant_used_up';
+end
+$$;
+comment on function artifacts.use_grant(text, text, timestamptz) is
+  'Chooses a grant of an artifact to an agent, or to a tag of it, that is live after a given time. '
+  'Returns when that access ends. If the grant has a download limit, this counts the download and '
+  'also returns the grant. Raises artifact_not_found if there is no such grant, grant_used_up if '
+  'none allows another download.';
+
+create function artifacts.settle_downloads(grant_id text, downloads bigint) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- The downloads of a limited grant are already counted in its row. Do not lock that row: a
+  -- transaction that counts a download holds it, and may be waiting for this one.
+  if artifacts.is_limited(settle_downloads.grant_id) then
+    return;
+  end if;
+  insert into artifacts.grant_downloads as d (grant_id, downloads)
+  select g.grant_id, settle_downloads.downloads
+  from artifacts.grants g
+  where g.grant_id = settle_downloads.grant_id
+  -- The grant may be deleted concurrently: then this inserts nothing.
+  for key share
+  on conflict on constraint grant_downloads_pkey do update
+  set downloads = d.downloads + excluded.downloads;
+end
+$$;
+comment on function artifacts.settle_downloads(text, bigint) is
+  'Stores how often the token of a grant without a limit was used. agents.reads has counted these '
+  'downloads, and its row is about to be deleted.';
+
+create function public.agent_api_return_download(grant_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  update artifacts.grant_downloads d
+  set downloads = d.downloads - 1
+  where d.grant_id = agent_api_return_download.grant_id and d.max_downloads is not null and d.downloads > 0;
+  return json_build_object('returned', found);
+end
+$$;
+comment on function public.agent_api_return_download(text) is
+  'Takes back the count of a download whose answer could not be given. Needs no authentication: '
+  'the download was allowed, and nobody else can call this.';
+
+-- schemas/artifacts/grants/hand_overs.sql
+
+-- What a giver said about a grant beyond access: what the file is for, what it answers, and how the
+-- work on it is handed out.
+
+create table artifacts.hand_overs (
+  grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
+  from_agent agents.agent_id not null,
+  note text,
+  reply_to text collate "C",
+  is_shared boolean not null default false,
+  max_attempts integer not null default 5,
+  idempotency_key text collate "C",
+  handed_over_at timestamptz not null default clock_timestamp(),
+
+  constraint note_is_1_to_2000_characters check (length(note) between 1 and 2000),
+  constraint reply_to_is_a_grant_id check (length(reply_to) = 38 and reply_to ~ '^grant_[0-9a-f]*$'),
+  constraint max_attempts_is_1_to_100 check (max_attempts between 1 and 100),
+  constraint idempotency_key_is_well_formed check (
+    length(idempotency_key) <= 64 and idempotency_key ~ '^[A-Za-z0-9_-]+$'
+  )
+);
+comment on table artifacts.hand_overs is
+  'One row per grant that was given with a note, as an answer, with an idempotency key, to one '
+  'agent of a tag, or with its own max_attempts. Any other grant has no row, so that giving it '
+  'costs no more than access.';
+comment on column artifacts.hand_overs.from_agent is 'The giver, as in artifacts.grants.';
+comment on column artifacts.hand_overs.note is 'The giver''s words, for the grantee.';
+comment on column artifacts.hand_overs.reply_to is
+  'The grant that this one answers. Its row may have been deleted since.';
+comment on column artifacts.hand_overs.is_shared is
+  'Whether exactly one agent of the tag works on it (`deliver: one`).';
+comment on column artifacts.hand_overs.max_attempts is
+  'After how many attempts its task is parked.';
+
+comment on column artifacts.hand_overs.idempotency_key is
+  'The giver''s name of the request. For 24 hours, the same request makes no second grant.';
+comment on column artifacts.hand_overs.handed_over_at is 'When the grant was given.';
+
+-- Finds a repeated request, and everything that an agent said.
+create index hand_overs_by_giver on artifacts.hand_overs (from_agent, idempotency_key, handed_over_at);
+
+create function artifacts.hand_over_of(grant_id text)
+returns table (note text, reply_to text, is_shared boolean, max_attempts integer)
+language sql
+stable
+-- Always returns one row. An SQL-standard body is inlined.
+begin atomic
+  select h.note, h.reply_to, coalesce(h.is_shared, false), coalesce(h.max_attempts, 5)
+  from (values (hand_over_of.grant_id collate "C")) g (grant_id)
+  -- `limit 1` forces one lookup for each grant of the caller's query.
+  left join lateral (
+    select s.note, s.reply_to, s.is_shared, s.max_attempts
+    from artifacts.hand_overs s
+    where s.grant_id = g.grant_id
+    limit 1
+  ) h on true;
+end;
+comment on function artifacts.hand_over_of(text) is
+  'What the giver said about a grant, or the defaults.';
+
+create function artifacts.delivery(is_shared boolean) returns text
+language sql
+immutable
+-- Inlined.
+return case when is_shared then 'one' else 'each' end;
+comment on function artifacts.delivery(boolean) is '`deliver` on the wire.';
+
+create function artifacts.has_grant_of(agent_id text, grant_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from artifacts.grants g
+    where g.grant_id = has_grant_of.grant_id
+      and (
+        g.from_agent = has_grant_of.agent_id
+        or g.to_agent = has_grant_of.agent_id
+        or g.to_tag in (select t.tag from agents.agent_tags t where t.agent_id = has_grant_of.agent_id)
+      )
+  );
+end
+$$;
+comment on function artifacts.has_grant_of(text, text) is
+  'Whether an agent gave a grant, or received it by its name or a tag. It may have ended.';
+
+create function artifacts.repeated_grant(
+  from_agent text,
+  idempotency_key text,
+  artifact_id text,
+  grantee text,
+  expires_at timestamptz,
+  max_downloads integer,
+  note text,
+  reply_to text,
+  is_shared boolean,
+  max_attempts integer
+) returns jsonb
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  found_id text;
+  earlier artifacts.grants;
+  said artifacts.hand_overs;
+begin
+  -- Of requests with one key, the first makes the grant, and the others wait for it.
+  perform pg_advisory_xact_lock(
+    hashtextextended('grant ' || repeated_grant.idempotency_key || ' of ' || repeated_grant.from_agent, 0)
+  );
+  select h.grant_id into found_id
+  from artifacts.hand_overs h
+  where h.from_agent = repeated_grant.from_agent
+    and h.idempotency_key = repeated_grant.idempotency_key
+    and h.handed_over_at > clock_timestamp() - interval '24 hours'
+  order by h.from_agent desc, h.idempotency_key desc, h.handed_over_at desc
+  limit 1;
+  if not found then
+    return null;
+  end if;
+  select g.* into earlier from artifacts.grants g where g.grant_id = found_id;
+  select h.* into said from artifacts.hand_overs h where h.grant_id = found_id;
+  if (
+    earlier.artifact_id, earlier.grantee, earlier.expires_at, said.note, said.reply_to, said.is_shared, said.max_attempts,
+    (select d.max_downloads from artifacts.grant_downloads d where d.grant_id = found_id)
+  ) is distinct from (
+    repeated_grant.artifact_id, repeated_grant.grantee, repeated_grant.expires_at, repeated_grant.note,
+    repeated_grant.reply_to, repeated_grant.is_shared, repeated_grant.max_attempts, repeated_grant.max_downloads
+  ) then
+    raise sqlstate 'PT409' using message = 'idempotency_conflict';
+  end if;
+  return artifacts.granted_json(earlier) || jsonb '{"repeated": true}';
+end
+$$;
+comment on function artifacts.repeated_grant(
+  text, text, text, text, timestamptz, integer, text, text, boolean, integer
+) is
+  'What the same request with this idempotency key made within the last 24 hours; null: nothing, '
+  'and until the end of the transaction nobody else makes it. Raises idempotency_conflict if the '
+  'key was used for another request.';
+
+-- schemas/artifacts/grants/tasks.sql
+
+-- Grants as work. A grant that nobody has looked at as work has no row here: its task waits. The
+-- first look of /inbox/take makes the rows of an agent's new grants (filling.sql), so that a grant
+-- costs its giver nothing more, whoever uses tasks.
+
+create table artifacts.tasks (
+  grant_id text collate "C" not null references artifacts.grants (grant_id) on delete cascade,
+  agent_id agents.agent_id,
+  to_tag agents.tag,
+  queue text collate "C" not null
+    generated always as (coalesce(agent_id, '') || coalesce('#' || to_tag, '')) stored,
+  state text collate "C" not null default 'waiting',
+  attempt integer not null default 0,
+  max_attempts integer not null default 5,
+  ready_at timestamptz,
+  take_id text collate "C",
+  taken_by agents.agent_id,
+  first_taken_at timestamptz,
+  done_at timestamptz,
+  reason text,
+  reply_grant_id text collate "C",
+  waits_again_since xid8,
+
+  constraint an_agent_has_a_task_once primary key (grant_id, queue),
+  constraint a_task_is_of_an_agent_or_of_a_tag check (agent_id is not null or to_tag is not null),
+  constraint task_state_is_known check (state in ('waiting', 'taken', 'done', 'parked')),
+  constraint a_task_is_ready_until_it_is_over check ((ready_at is null) = (state in ('done', 'parked'))),
+  constraint done_at_is_set_when_done check ((done_at is null) = (state <> 'done')),
+  constraint a_taken_task_has_a_take check (state <> 'taken' or take_id is not null and taken_by is not null),
+  constraint take_id_is_well_formed check (length(take_id) = 37 and take_id ~ '^take_[0-9a-f]*$'),
+  constraint reason_is_1_to_500_characters check (length(reason) between 1 and 500),
+  constraint reply_is_a_grant_id check (length(reply_grant_id) = 38 and reply_grant_id ~ '^grant_[0-9a-f]*$')
+)
+-- A task is updated twice at least.
+with (fillfactor = 70);
+comment on table artifacts.tasks is
+  'One row per grant and queue, made when an agent of the queue first looks for work, and deleted '
+  'with its grant. Work that an agent of a tag shares with the others is in the queue of the tag.';
+comment on column artifacts.tasks.agent_id is
+  'Whose task it is; null: exactly one agent of the tag works on it.';
+comment on column artifacts.tasks.to_tag is 'The tag of a grant to a tag.';
+comment on column artifacts.tasks.queue is
+  'An agent, or `#` and a tag (one of its agents), or both (each of its agents).';
+comment on column artifacts.tasks.attempt is 'How often it was taken since it was last requeued.';
+comment on column artifacts.tasks.max_attempts is 'After how many attempts it is parked.';
+comment on column artifacts.tasks.ready_at is
+  'From when on it can be taken: after its pause, or when its take lapses. So a lapse needs no '
+  'clock: the next look finds the task like any other that is ready.';
+comment on column artifacts.tasks.take_id is
+  'The last take. Whoever names an earlier one is refused.';
+comment on column artifacts.tasks.taken_by is 'The agent of the last take, or that finished it.';
+comment on column artifacts.tasks.first_taken_at is
+  'When its grantee first took it, and so has seen it.';
+comment on column artifacts.tasks.done_at is 'When it was done.';
+comment on column artifacts.tasks.reason is 'Why the last attempt failed, in its taker''s words.';
+comment on column artifacts.tasks.reply_grant_id is
+  'The grant that answers it, made by /inbox/done in the same transaction.';
+comment on column artifacts.tasks.waits_again_since is
+  'The transaction that made it wait again, for whoever waits for news; null: it did not, or was '
+  'taken since.';
+
+-- What can be taken, oldest first. Tasks that are done or parked are not in it, so a take does not
+-- read them.
+create index ready_tasks on artifacts.tasks (queue, ready_at, grant_id) where ready_at is not null;
+create unique index tasks_by_take on artifacts.tasks (take_id) where take_id is not null;
+-- For the end of an agent, which must not read what it has done.
+create index tasks_by_taker on artifacts.tasks (taken_by, state, grant_id) where taken_by is not null;
+create index tasks_by_agent on artifacts.tasks (agent_id, grant_id) where to_tag is not null;
+-- These two are for the sweep, and for whoever looks after the project.
+create index takes_by_end on artifacts.tasks (ready_at) where state = 'taken';
+create index parked_tasks on artifacts.tasks (grant_id, queue) where state = 'parked';
+create index tasks_waiting_again on artifacts.tasks (queue, waits_again_since)
+  where waits_again_since is not null;
+
+create table artifacts.task_queues (
+  agent_id agents.agent_id,
+  to_tag agents.tag,
+  queue text collate "C" generated always as (coalesce(agent_id, '') || coalesce('#' || to_tag, '')) stored
+    primary key,
+  filled_through xid8 not null default '0',
+
+  constraint a_queue_is_of_an_agent_or_of_a_tag check (agent_id is not null or to_tag is not null)
+);
+comment on table artifacts.task_queues is
+  'Up to where the grants of a queue have become rows of artifacts.tasks. One row per queue that '
+  'an agent has looked at.';
+comment on column artifacts.task_queues.to_tag is 'As in artifacts.tasks.';
+comment on column artifacts.task_queues.queue is 'As in artifacts.tasks.';
+comment on column artifacts.task_queues.filled_through is
+  'Every grant of this and of earlier transactions was looked at.';
+
+create index task_queues_by_agent on artifacts.task_queues (agent_id) where agent_id is not null;
+
+create function artifacts.queues_of(agent_id text) returns text[]
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return array[queues_of.agent_id] || array(
+    select q.queue
+    from agents.agent_tags t
+    cross join lateral (values ('#' || t.tag), (queues_of.agent_id || '#' || t.tag)) q (queue)
+    where t.agent_id = queues_of.agent_id
+    order by q.queue
+  );
+end
+$$;
+comment on function artifacts.queues_of(text) is
+  'The queues whose tasks an agent may take: its own, and for each tag that it has now, what one '
+  'of the tag''s agents works on and what each works on.';
+
+create function artifacts.queue_of(agent_id text, to_tag text, is_shared boolean) returns text
+language sql
+immutable
+-- Inlined.
+return case when to_tag is not null and is_shared then '' else agent_id end || coalesce('#' || to_tag, '');
+comment on function artifacts.queue_of(text, text, boolean) is
+  'The queue in which an agent finds the task of a grant.';
+
+create function artifacts.state_now(state text, ready_at timestamptz, attempt integer, max_attempts integer) returns text
+language sql
+stable
+-- Inlined.
+return case
+  when state is null then 'waiting'
+  when state = 'taken' and ready_at <= now() then case when attempt < max_attempts then 'waiting' else 'parked' end
+  else state
+end;
+comment on function artifacts.state_now(text, timestamptz, integer, integer) is
+  'The state of a task, by the columns of its row (null if it has no row). A take that has lapsed '
+  'counts, even if no look has found it yet.';
+
+create function artifacts.entry_json(
+  given artifacts.grants,
+  artifact artifacts.artifacts,
+  note text,
+  reply_to text,
+  is_shared boolean,
+  task artifacts.tasks
+) returns jsonb
+language sql
+stable
+-- Inlined.
+return artifacts.content_json(artifact) || jsonb_build_object(
+  'grant_id', given.grant_id,
+  'from_agent', given.from_agent,
+  'granted_at', agents.iso_timestamp(given.granted_at),
+  'expires_at', agents.iso_timestamp(given.expires_at),
+  'note', note,
+  'reply_to', reply_to,
+  'deliver', artifacts.delivery(is_shared),
+  'superseded', artifact.state = 'superseded',
+  'state', artifacts.state_now(task.state, task.ready_at, task.attempt, task.max_attempts),
+  'attempt', coalesce(task.attempt, 0),
+  'next_at', case when task.state = 'waiting' and task.ready_at > now() then agents.iso_timestamp(task.ready_at) end
+);
+comment on function artifacts.entry_json(
+  artifacts.grants, artifacts.artifacts, text, text, boolean, artifacts.tasks
+) is 'An entry of an inbox; task is null if nobody has looked at the grant as work.';
+
+create function artifacts.record_task(
+  caller jsonb,
+  caller_agent text,
+  action text,
+  agent_id text,
+  given artifacts.grants,
+  more jsonb
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform agents.record_event(
+    record_task.caller, record_task.caller_agent, record_task.action, record_task.agent_id,
+    (record_task.given).grant_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', (record_task.given).artifact_id, 'to_tag', (record_task.given).to_tag
+    ) || record_task.more),
+    (record_task.given).from_agent
+  );
+end
+$$;
+comment on function artifacts.record_task(jsonb, text, text, text, artifacts.grants, jsonb) is
+  'Writes an event about an agent''s task. The giver sees it too.';
+
+create function artifacts.refuse_ended_grant(given artifacts.grants) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+begin
+  if (refuse_ended_grant.given).revoked_at is not null then
+    raise sqlstate 'PT410' using message = 'grant_revoked';
+  end if;
+  if (refuse_ended_grant.given).expires_at <= clock_timestamp() then
+    raise sqlstate 'PT410' using message = 'grant_expired';
+  end if;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = (refuse_ended_grant.given).artifact_id;
+  perform artifacts.refuse_ended(artifact);
+end
+$$;
+comment on function artifacts.refuse_ended_grant(artifacts.grants) is
+  'A grant that ends takes its task along, in every state. Raises grant_revoked, grant_expired, '
+  'artifact_expired.';
+
+-- schemas/artifacts/grants/shown_grants.sql
+
+-- When a grant was first shown to its grantee. Reading an inbox writes nothing for each grant: if
+-- an answer shows something new, one row says how far the grantee has seen.
+
+create table artifacts.inbox_views (
+  agent_id agents.agent_id,
+  to_tag agents.tag,
+  grantee text collate "C" not null generated always as (coalesce(agent_id, '#' || to_tag)) stored,
+  seen pg_snapshot not null,
+  seen_through xid8 not null generated always as (pg_snapshot_xmax(seen)) stored,
+  shown_at timestamptz not null default clock_timestamp(),
+
+  constraint a_view_is_of_an_agent_or_of_a_tag check ((agent_id is null) <> (to_tag is null)),
+  constraint an_inbox_is_seen_once_through_a_transaction primary key (grantee, seen_through)
+);
+comment on table artifacts.inbox_views is
+  'One row per answer of /inbox that showed something new to an agent, and one to each of its tags '
+  'that something new was for. The first one whose snapshot has a grant says when it was shown.';
+comment on column artifacts.inbox_views.to_tag is
+  'Shown to one of the tag''s agents, as part of its inbox.';
+comment on column artifacts.inbox_views.grantee is 'As in artifacts.grants.';
+comment on column artifacts.inbox_views.seen is 'The snapshot of the answer.';
+comment on column artifacts.inbox_views.seen_through is
+  'The snapshot has no transaction from this one on.';
+comment on column artifacts.inbox_views.shown_at is 'When the answer was given.';
+
+-- For the sweep.
+create index inbox_views_by_time on artifacts.inbox_views (shown_at);
+
+create function artifacts.has_unseen_grants(grantee text, instant pg_snapshot) returns boolean
+language plpgsql
+stable
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  seen pg_snapshot;
+begin
+  select v.seen into seen
+  from artifacts.inbox_views v
+  where v.grantee = has_unseen_grants.grantee
+  order by v.grantee desc, v.seen_through desc
+  limit 1;
+  if seen is null then
+    return exists (
+      select
+      from artifacts.grants g
+      where g.grantee = has_unseen_grants.grantee
+        and pg_visible_in_snapshot(g.transaction_id, has_unseen_grants.instant)
+    );
+  end if;
+  return exists (
+    select
+    from artifacts.grants g
+    where g.grantee = has_unseen_grants.grantee
+      and g.transaction_id >= pg_snapshot_xmin(seen)
+      and not pg_visible_in_snapshot(g.transaction_id, seen)
+      and pg_visible_in_snapshot(g.transaction_id, has_unseen_grants.instant)
+  );
+end
+$$;
+comment on function artifacts.has_unseen_grants(text, pg_snapshot) is
+  'Whether a grantee has grants in a snapshot that are in no earlier answer of /inbox.';
+
+create function artifacts.tell_of_view(agent_id text) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  instant constant pg_snapshot := agents.present_snapshot();
+begin
+  if artifacts.has_unseen_grants(tell_of_view.agent_id, instant) or exists (
+    select
+    from agents.agent_tags t
+    where t.agent_id = tell_of_view.agent_id and artifacts.has_unseen_grants('#' || t.tag, instant)
+  ) then
+    -- As with x-caller, a header of PostgREST's answer costs no extra round trip.
+    perform set_config(
+      'response.headers',
+      (
+        coalesce(nullif(current_setting('response.headers', true), ''), '[]')::jsonb
+          || jsonb_build_array(jsonb_build_object('x-inbox-shown', tell_of_view.agent_id || ' ' || instant::text))
+      )::text,
+      true
+    );
+  end if;
+end
+$$;
+comment on function artifacts.tell_of_view(text) is
+  'If this answer shows an agent something for the first time, sets the answer''s header '
+  'x-inbox-shown: `<agent_id> <snapshot>`, which agent_api_note_inbox_shown must be called with.';
+
+create function public.agent_api_note_inbox_shown(caller jsonb, agent_id text, seen text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text;
+  instant constant pg_snapshot := agent_api_note_inbox_shown.seen::pg_snapshot;
+begin
+  subject := agents.require_self(
+    agents.admit(agent_api_note_inbox_shown.caller), agent_api_note_inbox_shown.agent_id
+  );
+  insert into artifacts.inbox_views (agent_id, to_tag, seen)
+  select n.agent_id, n.to_tag, instant
+  from (
+    select subject as agent_id, null as to_tag, subject as grantee
+    union all
+    select null, t.tag, '#' || t.tag
+    from agents.agent_tags t
+    where t.agent_id = subject
+  ) n
+  where artifacts.has_unseen_grants(n.grantee, instant)
+  -- The same order for all agents of a tag.
+  order by n.to_tag nulls first
+  on conflict on constraint an_inbox_is_seen_once_through_a_transaction do nothing;
+  return json_build_object('agent_id', subject);
+end
+$$;
+comment on function public.agent_api_note_inbox_shown(jsonb, text, text) is
+  'Records that an answer of /inbox, from this snapshot, was given to an agent: {agent_id}. Raises '
+  'unauthenticated, forbidden.';
+
+-- schemas/artifacts/grants/granting.sql
+
+-- Giving access, and taking it away.
+
+create function artifacts.forget_surplus_grants(from_agent text, max_ended integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Above max_ended, only every 100th grant of the agent looks for surplus grants, because that
+  -- reads max_ended index entries. It deletes up to 200, so that it catches up.
+  look_every constant integer := 100;
+  grants_on_record bigint;
+  looked_at timestamptz := clock_timestamp();
+  -- The pair marks a grant, because very many grants may end at one instant.
+  kept_until timestamptz;
+  kept_id text;
+begin
+  select t.grants into grants_on_record
+  from artifacts.totals t
+  where t.agent_id = forget_surplus_grants.from_agent;
+  if grants_on_record <= forget_surplus_grants.max_ended
+    or (grants_on_record - forget_surplus_grants.max_ended) % look_every <> 0
+  then
+    return;
+  end if;
+
+  select g.live_until, g.grant_id into kept_until, kept_id
+  from artifacts.grants g
+  where g.from_agent = forget_surplus_grants.from_agent and g.live_until <= looked_at
+  order by g.from_agent desc, g.live_until desc, g.grant_id desc
+  offset forget_surplus_grants.max_ended - 1
+  limit 1;
+
+  delete from artifacts.grants g
+  where g.grant_id = any (array(
+    select e.grant_id
+    from artifacts.grants e
+    where e.from_agent = forget_surplus_grants.from_agent
+      and (e.live_until, e.grant_id) < (kept_until, kept_id)
+    order by e.from_agent, e.live_until, e.grant_id
+    limit 2 * look_every
+    -- The sweep, or a concurrent grant of the agent, may be deleting the same rows.
+    for update skip locked
+  ));
+end
+$$;
+comment on function artifacts.forget_surplus_grants(text, integer) is
+  'Call this after each new grant of an agent. If more than max_ended of its ended grants are '
+  'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
+  'name any number of others.';
+
+create function public.agent_api_grant_artifact(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  expires_at timestamptz,
+  grant_id text,
+  token_hash text,
+  max_live_grants integer,
+  max_ended_grants integer default 10000,
+  max_downloads integer default null,
+  to_tag text default null,
+  note text default null,
+  reply_to text default null,
+  is_shared boolean default false,
+  max_attempts integer default null,
+  idempotency_key text default null
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  attempts constant integer := coalesce(agent_api_grant_artifact.max_attempts, 5);
+  caller_agent text;
+  artifact artifacts.artifacts;
+  granted artifacts.grants;
+  checked_at timestamptz;
+  answer jsonb;
+begin
+  caller_agent := agents.admit(agent_api_grant_artifact.caller);
+  if agent_api_grant_artifact.idempotency_key is not null then
+    answer := artifacts.repeated_grant(
+      coalesce(caller_agent, artifacts.owner_of(agent_api_grant_artifact.artifact_id)),
+      agent_api_grant_artifact.idempotency_key,
+      agent_api_grant_artifact.artifact_id,
+      artifacts.grantee(agent_api_grant_artifact.to_agent, agent_api_grant_artifact.to_tag),
+      agent_api_grant_artifact.expires_at,
+      agent_api_grant_artifact.max_downloads,
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.is_shared,
+      attempts
+    );
+    if answer is not null then
+      return answer;
+    end if;
+  end if;
+  artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_grant_artifact.artifact_id);
+  perform artifacts.refuse_ended(artifact);
+  if artifact.state = 'pending' then
+    raise sqlstate 'PT409' using message = 'artifact_not_committed';
+  end if;
+  checked_at := clock_timestamp();
+  if agent_api_grant_artifact.expires_at <= checked_at then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  if agent_api_grant_artifact.reply_to is not null
+    and not artifacts.has_grant_of(artifact.agent_id, agent_api_grant_artifact.reply_to)
+  then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
+  end if;
+
+  -- The count is exact, because the artifact is locked.
+  if (
+    select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
+  ) >= agent_api_grant_artifact.max_live_grants then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'live_grants', 'maximum', agent_api_grant_artifact.max_live_grants);
+  end if;
+
+  insert into artifacts.grants (
+    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at
+  )
+  values (
+    agent_api_grant_artifact.grant_id,
+    artifact.artifact_id,
+    artifact.agent_id,
+    agent_api_grant_artifact.to_agent,
+    agent_api_grant_artifact.to_tag,
+    agent_api_grant_artifact.token_hash,
+    agent_api_grant_artifact.expires_at
+  )
+  returning * into granted;
+  if agent_api_grant_artifact.max_downloads is not null then
+    insert into artifacts.grant_downloads (grant_id, max_downloads)
+    values (granted.grant_id, agent_api_grant_artifact.max_downloads);
+  end if;
+  if agent_api_grant_artifact.is_shared
+    or coalesce(
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.idempotency_key,
+      agent_api_grant_artifact.max_attempts::text
+    ) is not null
+  then
+    insert into artifacts.hand_overs (
+      grant_id, from_agent, note, reply_to, is_shared, max_attempts, idempotency_key
+    )
+    values (
+      granted.grant_id,
+      granted.from_agent,
+      agent_api_grant_artifact.note,
+      agent_api_grant_artifact.reply_to,
+      agent_api_grant_artifact.is_shared,
+      attempts,
+      agent_api_grant_artifact.idempotency_key
+    );
+  end if;
+  perform artifacts.forget_surplus_grants(granted.from_agent, agent_api_grant_artifact.max_ended_grants);
+
+  perform agents.record_event(
+    agent_api_grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', granted.artifact_id,
+      'key', artifact.key,
+      'expires_at', agents.iso_timestamp(granted.expires_at),
+      'max_downloads', agent_api_grant_artifact.max_downloads,
+      'to_tag', granted.to_tag
+    )),
+    granted.from_agent
+  );
+  return artifacts.granted_json(granted);
+end
+$$;
+comment on function public.agent_api_grant_artifact(
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text, text, text, boolean,
+  integer, text
+) is
+  'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
+  'artifact until expires_at, for max_downloads downloads together (null: any number). Of the '
+  'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
+  'is_shared: exactly one agent of the tag works on it. With an idempotency_key that the owner '
+  'used for the same request within the last 24 hours, returns the grant of that request, and '
+  'repeated. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'invalid_request, limit_exceeded, grant_not_found (reply_to), idempotency_conflict.';
+
+create function public.agent_api_revoke_grants(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  grant_id text,
+  to_tag text default null
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  wanted_grantee constant text := artifacts.grantee(agent_api_revoke_grants.to_agent, agent_api_revoke_grants.to_tag);
+  caller_agent text;
+  artifact artifacts.artifacts;
+  checked_at timestamptz;
+  live_ids text[];
+  file_name text;
+  revoked artifacts.grants;
+  revoked_ids text[] := array[]::text[];
+begin
+  caller_agent := agents.admit(agent_api_revoke_grants.caller);
+  if agent_api_revoke_grants.grant_id is not null then
+    -- The other fields of the request must match the grant.
+    select array[g.grant_id], a.key into live_ids, file_name
+    from artifacts.grants g
+    join artifacts.artifacts a on a.artifact_id = g.artifact_id
+    where g.grant_id = agent_api_revoke_grants.grant_id
+      and (caller_agent is null or g.from_agent = caller_agent)
+      and g.artifact_id = coalesce(agent_api_revoke_grants.artifact_id, g.artifact_id)
+      and (wanted_grantee is null or g.grantee = wanted_grantee);
+    if not found then
+      raise sqlstate 'PT404' using message = 'grant_not_found';
+    end if;
+  else
+    -- Because of the lock, this sees a concurrent grant of the artifact, or that grant waits for
+    -- this transaction.
+    artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_revoke_grants.artifact_id);
+    file_name := artifact.key;
+    checked_at := clock_timestamp();
+    live_ids := array(
+      select g.grant_id
+      from artifacts.live_grants(agent_api_revoke_grants.artifact_id, checked_at) g
+      where g.grantee = wanted_grantee
+    );
+  end if;
+
+  for revoked in
+    update artifacts.grants g
+    set revoked_at = clock_timestamp()
+    where g.grant_id = any (live_ids) and g.revoked_at is null and g.expires_at > clock_timestamp()
+    returning g.*
+  loop
+    perform agents.record_event(
+      agent_api_revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+      jsonb_strip_nulls(jsonb_build_object(
+        'artifact_id', revoked.artifact_id, 'key', file_name, 'to_tag', revoked.to_tag
+      )),
+      revoked.from_agent
+    );
+    revoked_ids := revoked_ids || revoked.grant_id;
+  end loop;
+
+  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
+end
+$$;
+comment on function public.agent_api_revoke_grants(jsonb, text, text, text, text) is
+  'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. '
+  'Idempotent. Raises grant_not_found or artifact_not_found.';
+
+-- schemas/artifacts/grants/blocked_senders.sql
+
+-- Senders whose grants an agent does not want to see.
+
+create table artifacts.blocked_senders (
+  agent_id agents.agent_id not null,
+  from_agent agents.agent_id not null,
+  blocked_at timestamptz not null default clock_timestamp(),
+
+  constraint a_sender_is_blocked_once primary key (agent_id, from_agent)
+);
+comment on table artifacts.blocked_senders is
+  'One row per agent and sender whose grants its inbox hides. The grants still exist and can be '
+  'opened. The sender does not learn of the block.';
+
+-- For a name that gets another holder.
+create index blocked_senders_by_sender on artifacts.blocked_senders (from_agent);
+
+create function artifacts.senders_blocked_by(agent_id text) returns text[]
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return array(
+    select b.from_agent::text from artifacts.blocked_senders b where b.agent_id = senders_blocked_by.agent_id
+  );
+end
+$$;
+comment on function artifacts.senders_blocked_by(text) is
+  'The senders whose grants an agent does not see.';
+
+create function artifacts.is_blocked(agent_id text, from_agent text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from artifacts.blocked_senders b
+    where b.agent_id = is_blocked.agent_id and b.from_agent = is_blocked.from_agent
+  );
+end
+$$;
+comment on function artifacts.is_blocked(text, text) is
+  'Whether one agent has blocked the grants of another.';
+
+create function public.agent_api_block_sender(
+  caller jsonb,
+  agent_id text,
+  from_agent text,
+  max_blocked integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  subject text;
+begin
+  caller_agent := agents.admit(agent_api_block_sender.caller);
+  subject := agents.require_self(caller_agent, agent_api_block_sender.agent_id);
+  -- Blocks by one agent run one at a time, so that the count is exact.
+  perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
+  if not artifacts.is_blocked(subject, agent_api_block_sender.from_agent) then
+    if cardinality(artifacts.senders_blocked_by(subject)) >= agent_api_block_sender.max_blocked then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object('limit', 'blocked_senders', 'maximum', agent_api_block_sender.max_blocked);
+    end if;
+    insert into artifacts.blocked_senders (agent_id, from_agent) values (subject, agent_api_block_sender.from_agent);
+    perform agents.record_change(
+      agent_api_block_sender.caller, caller_agent, 'sender.blocked', subject,
+      other_agent_id => agent_api_block_sender.from_agent
+    );
+  end if;
+  return json_build_object('from_agent', agent_api_block_sender.from_agent, 'blocked', true);
+end
+$$;
+comment on function public.agent_api_block_sender(jsonb, text, text, integer) is
+  'Hides a sender''s grants from an agent''s inbox, including existing ones. Idempotent. Raises '
+  'forbidden, invalid_request, limit_exceeded.';
+
+create function public.agent_api_unblock_sender(
+  caller jsonb,
+  agent_id text,
+  from_agent text
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  subject text;
+begin
+  caller_agent := agents.admit(agent_api_unblock_sender.caller);
+  subject := agents.require_self(caller_agent, agent_api_unblock_sender.agent_id);
+  perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
+  delete from artifacts.blocked_senders b
+  where b.agent_id = subject and b.from_agent = agent_api_unblock_sender.from_agent;
+  if found then
+    perform agents.record_change(
+      agent_api_unblock_sender.caller, caller_agent, 'sender.unblocked', subject,
+      other_agent_id => agent_api_unblock_sender.from_agent
+    );
+  end if;
+  return json_build_object('from_agent', agent_api_unblock_sender.from_agent, 'blocked', false);
+end
+$$;
+comment on function public.agent_api_unblock_sender(jsonb, text, text) is
+  'Shows a sender''s grants in an agent''s inbox again. Idempotent. Raises forbidden, '
+  'invalid_request.';
+
+-- schemas/artifacts/grants/waiting_again.sql
+
+-- Tasks that wait again: what an agent that has seen their grants is told a second time.
+
+create function artifacts.ids_waiting_again(
+  queues text[],
+  since pg_snapshot,
+  max_entries integer
+) returns text[]
+language plpgsql
+stable
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select t.grant_id
+    from unnest(ids_waiting_again.queues) as q (queue)
+    cross join lateral (
+      select t.grant_id
+      from artifacts.tasks t
+      where t.queue = q.queue and t.waits_again_since >= pg_snapshot_xmin(ids_waiting_again.since)
+      order by t.queue, t.waits_again_since
+      limit ids_waiting_again.max_entries
+    ) t
+    limit ids_waiting_again.max_entries
+  );
+end
+$$;
+comment on function artifacts.ids_waiting_again(text[], pg_snapshot, integer) is
+  'A bounded number of grants whose tasks in these queues wait again since a snapshot.';
+
+create function artifacts.waits_again(grant_id text, queues text[], since pg_snapshot) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from artifacts.tasks t
+    where t.grant_id = waits_again.grant_id
+      and t.queue = any (waits_again.queues)
+      and not pg_visible_in_snapshot(t.waits_again_since, waits_again.since)
+  );
+end
+$$;
+comment on function artifacts.waits_again(text, text[], pg_snapshot) is
+  'Whether the task of a grant in these queues waits again since a snapshot.';
+
+-- schemas/artifacts/grants/inbox_entries.sql
+
+-- Which grants an inbox has: those that name the agent, and those to a tag that it has now.
+
+create function artifacts.grantees_of(agent_id text, since pg_snapshot)
+returns table (grantees text[], gained text[])
+language sql
+stable
+-- Always returns one row. An SQL-standard body is inlined.
+begin atomic
+  select
+    grantees_of.agent_id || coalesce(array_agg(artifacts.grantee(null, t.tag)), '{}'),
+    coalesce(
+      array_agg(artifacts.grantee(null, t.tag)) filter (
+        where not pg_visible_in_snapshot(t.transaction_id, grantees_of.since)
+      ),
+      '{}'
+    )
+  from agents.agent_tags t
+  where t.agent_id = grantees_of.agent_id;
+end;
+comment on function artifacts.grantees_of(text, pg_snapshot) is
+  'An agent''s names as a grantee: its own, and one per tag. gained: those of the tags that it '
+  'got, or got again, after the snapshot `since` (null: none).';
+
+create function artifacts.shown_senders(grantees text[], blocked text[])
+returns table (grantee text, from_agent text)
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- One index lookup per sender, however many grants each has made.
+  return query
+  with recursive senders (grantee, from_agent) as (
+    select e.grantee, (select min(g.from_agent) from artifacts.grants g where g.grantee = e.grantee)
+    from unnest(shown_senders.grantees) as e (grantee)
+    union all
+    select s.grantee, (
+      select min(g.from_agent)
+      from artifacts.grants g
+      where g.grantee = s.grantee and g.from_agent > s.from_agent
+    )
+    from senders s
+    where s.from_agent is not null
+  )
+  select s.grantee, s.from_agent
+  from senders s
+  where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked);
+end
+$$;
+comment on function artifacts.shown_senders(text[], text[]) is
+  'The agents that have granted something to each of these grantees, except blocked ones.';
+
+-- For each grantee, each of these functions reads the beginning of one index range. The planner
+-- expects few grants per agent, and might read and sort the whole range. The settings forbid that.
+
+create function artifacts.grant_ids_since(
+  grantees text[],
+  gained text[],
+  since pg_snapshot,
+  max_entries integer
+) returns text[]
+language plpgsql
+stable
+set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select g.grant_id
+    from unnest(grant_ids_since.grantees) as e (grantee)
+    cross join lateral (
+      select g.grant_id
+      from artifacts.grants g
+      where g.grantee = e.grantee and g.transaction_id >= pg_snapshot_xmin(grant_ids_since.since)
+      order by g.grantee, g.transaction_id
+      limit grant_ids_since.max_entries
+    ) g
+    union all
+    select g.grant_id
+    from unnest(grant_ids_since.gained) as e (grantee)
+    cross join lateral (
+      select g.grant_id
+      from artifacts.grants g
+      where g.grantee = e.grantee and g.live_until > now()
+      order by g.grantee, g.live_until
+      limit grant_ids_since.max_entries
+    ) g
+    limit grant_ids_since.max_entries
+  );
+end
+$$;
+comment on function artifacts.grant_ids_since(text[], text[], pg_snapshot, integer) is
+  'A bounded number of grants: those to `grantees` made since a snapshot, even if they have ended, '
+  'and the live ones to `gained`.';
+
+create function artifacts.live_grant_ids(
+  grantees text[],
+  from_agent text,
+  blocked text[],
+  max_entries integer
+) returns text[]
+language plpgsql
+stable
+set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  if live_grant_ids.from_agent is not null or live_grant_ids.blocked <> '{}' then
+    return array(
+      select g.grant_id
+      from (
+        select e.grantee, live_grant_ids.from_agent as from_agent
+        from unnest(live_grant_ids.grantees) as e (grantee)
+        where live_grant_ids.from_agent is not null
+        union all
+        select s.grantee, s.from_agent
+        from artifacts.shown_senders(live_grant_ids.grantees, live_grant_ids.blocked) s
+        where live_grant_ids.from_agent is null
+      ) s
+      cross join lateral (
+        select g.grant_id
+        from artifacts.grants g
+        where g.grantee = s.grantee and g.from_agent = s.from_agent and g.live_until > now()
+        order by g.grantee, g.from_agent, g.live_until
+        limit live_grant_ids.max_entries
+      ) g
+      limit live_grant_ids.max_entries
+    );
+  end if;
+  return array(
+    select g.grant_id
+    from unnest(live_grant_ids.grantees) as e (grantee)
+    cross join lateral (
+      select g.grant_id
+      from artifacts.grants g
+      where g.grantee = e.grantee and g.live_until > now()
+      order by g.grantee, g.live_until
+      limit live_grant_ids.max_entries
+    ) g
+    limit live_grant_ids.max_entries
+  );
+end
+$$;
+comment on function artifacts.live_grant_ids(text[], text, text[], integer) is
+  'A bounded number of live grants to these grantees: those of one sender, or those of all senders '
+  'that are not blocked. If it returns fewer than max_entries, there are no more. An index skips '
+  'ended grants, however many there are.';
+
+create function artifacts.newest_grant_ids(
+  grantees text[],
+  max_entries integer,
+  after_granted_at timestamptz,
+  after_grant_id text
+) returns text[]
+language plpgsql
+stable
+set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select g.grant_id
+    from unnest(newest_grant_ids.grantees) as e (grantee)
+    cross join lateral (
+      select g.grant_id, g.granted_at
+      from artifacts.grants g
+      where g.grantee = e.grantee
+        and g.revoked_at is null
+        -- For the first page, every grant is below this.
+        and (g.granted_at, g.grant_id) < (
+          coalesce(newest_grant_ids.after_granted_at, 'infinity'),
+          coalesce(newest_grant_ids.after_grant_id, '')
+        )
+      order by g.grantee desc, g.granted_at desc, g.grant_id desc
+      limit newest_grant_ids.max_entries
+    ) g
+    order by g.granted_at desc, g.grant_id desc
+    limit newest_grant_ids.max_entries
+  );
+end
+$$;
+comment on function artifacts.newest_grant_ids(text[], integer, timestamptz, text) is
+  'The newest grants to these grantees that were not revoked, after the last grant of an earlier '
+  'page.';
+
+create function artifacts.inbox_entries(
+  agent_id text,
+  from_agent text,
+  since pg_snapshot,
+  max_entries integer,
+  after_granted_at timestamptz,
+  after_grant_id text
+) returns table (given artifacts.grants, is_shown boolean)
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  -- An upper limit on the grants that one page reads.
+  entries_per_page constant integer := inbox_entries.max_entries + 1000;
+  grantees text[];
+  gained text[];
+  blocked text[];
+  queues text[];
+  ids text[];
+begin
+  select h.grantees, h.gained, array(
+    select b.from_agent from artifacts.blocked_senders b where b.agent_id = inbox_entries.agent_id
+  )
+  into grantees, gained, blocked
+  from artifacts.grantees_of(inbox_entries.agent_id, inbox_entries.since) h;
+  -- Few agents have more live grants than entries_per_page. Only for these, the grants are read in
+  -- the order of the pages.
+  if inbox_entries.since is not null then
+    queues := artifacts.queues_of(inbox_entries.agent_id);
+    ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page);
+    if cardinality(ids) < entries_per_page then
+      ids := ids || artifacts.ids_waiting_again(queues, inbox_entries.since, entries_per_page);
+    end if;
+  else
+    ids := artifacts.live_grant_ids(grantees, inbox_entries.from_agent, blocked, entries_per_page);
+  end if;
+  if cardinality(ids) >= entries_per_page then
+    ids := artifacts.newest_grant_ids(
+      grantees, entries_per_page, inbox_entries.after_granted_at, inbox_entries.after_grant_id
+    );
+  end if;
+  return query
+    select g,
+      g.live_until > now()
+        and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
+        and g.from_agent <> all (blocked)
+        and (
+          inbox_entries.since is null
+          or not pg_visible_in_snapshot(g.transaction_id, inbox_entries.since)
+          or g.grantee = any (gained)
+          or artifacts.waits_again(g.grant_id, queues, inbox_entries.since)
+        )
+    from artifacts.grants g
+    where g.grant_id = any (ids)
+      and (
+        inbox_entries.after_grant_id is null
+        or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
+      );
+end
+$$;
+comment on function artifacts.inbox_entries(text, text, pg_snapshot, integer, timestamptz, text) is
+  'At most max_entries + 1000 grants to an agent and its tags, in no order. The next page is among '
+  'them. If it returns that many, there may be more. is_shown: whether the inbox shows the grant.';
+
+-- schemas/artifacts/grants/inbox.sql
+
+-- Grants to an agent: those that name it, and those to a tag that it has now.
+
+create function artifacts.parse_inbox_position(position_text text) returns pg_snapshot
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  place constant text := agents.place_of(parse_inbox_position.position_text, 'after');
+  parsed pg_snapshot;
+begin
+  if place is null then
+    return null;
+  end if;
+  begin
+    parsed := place::pg_snapshot;
+  -- pg_input_is_valid would test this without an exception, but exists only since PostgreSQL 16.
+  exception when invalid_text_representation or numeric_value_out_of_range then
+    parsed := null;
+  end;
+  -- This position is from the future: the database was restored, and the operator has not begun a
+  -- new epoch yet.
+  if pg_snapshot_xmax(parsed) > pg_snapshot_xmax(agents.present_snapshot()) then
+    perform agents.expire_position('after');
+  end if;
+  if parsed is null then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "after", "message": "Must be the latest of an earlier answer."}]}';
+  end if;
+  return parsed;
+end
+$$;
+comment on function artifacts.parse_inbox_position(text) is
+  'The snapshot in which an inbox was read, from its `latest`. Raises invalid_request, '
+  'position_expired.';
+
+create function public.agent_api_list_inbox(
+  caller jsonb,
+  agent_id text,
+  max_entries integer,
+  after_grant_id text,
+  from_agent text default null,
+  after text default null,
+  states text[] default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(agent_api_list_inbox.caller, agent_api_list_inbox.agent_id);
+  since pg_snapshot := artifacts.parse_inbox_position(agent_api_list_inbox.after);
+  after_granted_at timestamptz;
+  -- Most agents never take a task. For them, no row of a task is looked for.
+  may_have_tasks boolean := exists (select from artifacts.task_queues q where q.queue = subject)
+    or exists (select from agents.agent_tags t where t.agent_id = subject);
+  answer json;
+begin
+  if agent_api_list_inbox.after_grant_id is not null then
+    select g.granted_at into after_granted_at
+    from artifacts.grants g
+    where g.grant_id = agent_api_list_inbox.after_grant_id
+      -- The agent may have lost the tag since the previous page. Only the grant's time is used.
+      and (g.grantee = subject or g.to_tag is not null);
+    -- A restore lost the grant, or it was deleted.
+    if not found then
+      perform agents.expire_position('cursor');
+    end if;
+  end if;
+
+  with walked as (
+    select e.*
+    from artifacts.inbox_entries(
+      subject, agent_api_list_inbox.from_agent, since, agent_api_list_inbox.max_entries,
+      after_granted_at,
+      agent_api_list_inbox.after_grant_id
+    ) e
+  ), live as (
+    select w.given, a.artifact, t.task
+    from walked w
+    -- `limit 1` forces one lookup in each index per grant. Otherwise the planner, which does not
+    -- know the number of grants, reads all of a table once that has about 20,000 rows.
+    cross join lateral (
+      select i as artifact, i.state, i.expires_at
+      from artifacts.artifacts i
+      where i.artifact_id = (w.given).artifact_id
+      limit 1
+    ) a
+    left join lateral (
+      select d.downloads < d.max_downloads as has_more
+      from artifacts.grant_downloads d
+      where d.grant_id = (w.given).grant_id
+      limit 1
+    ) d on true
+    left join lateral (
+      select t as task, artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) as state, t.taken_by
+      from artifacts.tasks t
+      where may_have_tasks
+        and t.grant_id = (w.given).grant_id
+        and t.queue = artifacts.queue_of(
+          subject, (w.given).to_tag,
+          (w.given).to_tag is not null and exists (
+            select from artifacts.hand_overs h where h.grant_id = (w.given).grant_id and h.is_shared
+          )
+        )
+      limit 1
+    ) t on true
+    where w.is_shown
+      and case
+        when t.state is null then agent_api_list_inbox.states is null or 'waiting' = any (agent_api_list_inbox.states)
+        -- While another agent of the tag has it, it is not shown.
+        when t.state in ('taken', 'done') and t.taken_by <> subject then false
+        when agent_api_list_inbox.states is null then t.state in ('waiting', 'taken')
+        else t.state = any (agent_api_list_inbox.states)
+      end
+      and a.state in ('committed', 'superseded')
+      and a.expires_at > now()
+      and d.has_more is not false
+    order by (w.given).granted_at desc, (w.given).grant_id desc
+    -- One more than asked for tells whether there is a next page.
+    limit agent_api_list_inbox.max_entries + 1
+  ), page as (
+    select l.*
+    from live l
+    order by (l.given).granted_at desc, (l.given).grant_id desc
+    limit agent_api_list_inbox.max_entries
+  )
+  select json_build_object(
+    'grants', (
+      select coalesce(
+        json_agg(
+          artifacts.entry_json(p.given, p.artifact, h.note, h.reply_to, h.is_shared, p.task)
+          order by (p.given).granted_at desc, (p.given).grant_id desc
+        ),
+        '[]'
+      )
+      from page p
+      cross join artifacts.hand_over_of((p.given).grant_id) h
+    ),
+    'next_cursor', case
+      when (select count(*) from live) > agent_api_list_inbox.max_entries
+        then (
+          select (p.given).grant_id from page p order by (p.given).granted_at, (p.given).grant_id limit 1
+        )
+      when (select count(*) from walked) = agent_api_list_inbox.max_entries + 1000
+        then (
+          select (w.given).grant_id from walked w order by (w.given).granted_at, (w.given).grant_id limit 1
+        )
+    end,
+    'latest', agents.position_at(agents.present_snapshot()::text)
+  ) into answer;
+  -- Only an answer that shows the agent itself all there is, or all since a position, is noted.
+  if agent_api_list_inbox.caller ->> 'kind' <> 'operator'
+    and agent_api_list_inbox.from_agent is null
+    and agent_api_list_inbox.states is null
+    and agent_api_list_inbox.after_grant_id is null
+    and json_array_length(answer -> 'grants') > 0
+    and answer ->> 'next_cursor' is null
+  then
+    perform artifacts.tell_of_view(subject);
+  end if;
+  return answer;
+end
+$$;
+comment on function public.agent_api_list_inbox(jsonb, text, integer, text, text, text, text[]) is
+  'The live grants to an agent and its tags that allow another download, newest first, after the '
+  'last grant of an earlier page; never a token. from_agent: only those of one sender. after is '
+  'the latest of an earlier answer: only those made since then, and those to a tag that the agent '
+  'got since then. states: the states of tasks to show; by default waiting, and what the agent '
+  'itself has taken. A page may be short or empty before the last. Raises forbidden, '
+  'invalid_request, position_expired.';
+
+-- schemas/artifacts/grants/given_work.sql
+
+-- What becomes of a grant as work, for its giver.
+
+create function artifacts.count_tasks(grant_id text, to_tag text) returns jsonb
+language plpgsql
+stable
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  return (
+    select jsonb_build_object(
+      'waiting', count(*) filter (where s.state = 'waiting'),
+      'taken', count(*) filter (where s.state = 'taken'),
+      'done', count(*) filter (where s.state = 'done'),
+      'parked', count(*) filter (where s.state = 'parked')
+    )
+    from (
+      (
+        select artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) as state
+        from artifacts.tasks t
+        where t.grant_id = count_tasks.grant_id
+        limit 1000
+      )
+      union all
+      (
+        -- The agents of the tag that have not looked for work yet.
+        select 'waiting'
+        from agents.agent_tags a
+        where a.tag = count_tasks.to_tag
+          and not exists (
+            select
+            from artifacts.tasks t
+            where t.grant_id = count_tasks.grant_id and t.queue = a.agent_id || '#' || a.tag
+          )
+        limit 1000
+      )
+    ) s
+  );
+end
+$$;
+comment on function artifacts.count_tasks(text, text) is
+  'Of a grant to each agent of a tag: how many of its tasks are in which state, up to 1000 of the '
+  'tasks that agents have looked at, and 1000 of the others.';
+
+create function artifacts.work_of(given artifacts.grants) returns table (work jsonb)
+language sql
+stable
+-- Always returns one row. An SQL-standard body is inlined.
+begin atomic
+  select jsonb_build_object(
+    'note', h.note,
+    'deliver', case when (work_of.given).grantee is not null then artifacts.delivery(h.is_shared) end,
+    'state', case
+      when (work_of.given).to_agent is not null or h.is_shared
+      then artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts)
+    end,
+    'attempt', case
+      when (work_of.given).to_agent is not null or h.is_shared then coalesce(t.attempt, 0)
+    end,
+    -- Whoever takes or finishes a task has seen it.
+    'shown_at', agents.iso_timestamp(least(v.shown_at, t.first_taken_at, t.done_at)),
+    'taken_by', case when t.state = 'done' or t.state = 'taken' and t.ready_at > now() then t.taken_by end,
+    'taken_until', case
+      when t.state = 'taken' and t.ready_at > now() then agents.iso_timestamp(t.ready_at)
+    end,
+    'done_at', agents.iso_timestamp(t.done_at),
+    'reason', t.reason,
+    'reply_grant_id', t.reply_grant_id,
+    'tasks', case
+      when (work_of.given).to_tag is not null and not h.is_shared
+      then artifacts.count_tasks((work_of.given).grant_id, (work_of.given).to_tag)
+    end
+  )
+  from artifacts.hand_over_of((work_of.given).grant_id) h
+  left join lateral (
+    select k.state, k.ready_at, k.attempt, k.max_attempts, k.taken_by, k.first_taken_at, k.done_at,
+      k.reason, k.reply_grant_id
+    from artifacts.tasks k
+    where k.grant_id = (work_of.given).grant_id
+      and k.queue = coalesce((work_of.given).to_agent, case when h.is_shared then '#' || (work_of.given).to_tag end)
+    limit 1
+  ) t on true
+  left join lateral (
+    select s.shown_at
+    from artifacts.inbox_views s
+    where s.grantee = (work_of.given).grantee
+      and s.seen_through > (work_of.given).transaction_id
+      and pg_visible_in_snapshot((work_of.given).transaction_id, s.seen)
+    order by s.grantee, s.seen_through
+    limit 1
+  ) v on true;
+end;
+comment on function artifacts.work_of(artifacts.grants) is
+  'A grant as work, as its giver sees it: {note, deliver, state, attempt, shown_at, taken_by, '
+  'taken_until, done_at, reason, reply_grant_id, tasks}. For a grant to each agent of a tag, tasks '
+  'counts them by state, and state is null.';
+
+-- schemas/artifacts/grants/given_grants.sql
+
+-- What an agent has granted to others.
+
+create function artifacts.given_grants(
+  agent_id text,
+  artifact_id text,
+  grantees text[],
+  after_live_until timestamptz,
+  after_grant_id text,
+  max_entries integer
+) returns setof artifacts.grants
+language plpgsql
+stable
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  -- Each query reads a range of an index that separates live grants from ended ones.
+  if given_grants.artifact_id is not null then
+    return query
+      select g.*
+      from artifacts.grants g
+      -- Row comparisons, as in live_grants: for equations, the planner might read all live grants
+      -- of the agent, which are in this order, too.
+      where (g.artifact_id, g.live_until) >= (given_grants.artifact_id, given_grants.after_live_until)
+        and (g.artifact_id, g.live_until) <= (given_grants.artifact_id, timestamptz 'infinity')
+        and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
+        and g.from_agent = given_grants.agent_id
+        and (given_grants.grantees is null or g.grantee = any (given_grants.grantees))
+      order by g.artifact_id, g.live_until, g.grant_id
+      limit given_grants.max_entries;
+  elsif given_grants.grantees is not null then
+    return query
+      select g.*
+      from unnest(given_grants.grantees) as e (grantee)
+      cross join lateral (
+        select g.*
+        from artifacts.grants g
+        where g.grantee = e.grantee
+          and g.from_agent = given_grants.agent_id
+          and g.live_until >= given_grants.after_live_until
+          and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
+        order by g.grantee, g.from_agent, g.live_until, g.grant_id
+        limit given_grants.max_entries
+      ) g
+      order by g.live_until, g.grant_id
+      limit given_grants.max_entries;
+  else
+    return query
+      select g.*
+      from artifacts.grants g
+      where g.from_agent = given_grants.agent_id
+        and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
+      order by g.from_agent, g.live_until, g.grant_id
+      limit given_grants.max_entries;
+  end if;
+end
+$$;
+comment on function artifacts.given_grants(text, text, text[], timestamptz, text, integer) is
+  'The next max_entries live grants that an agent gave, those that end first. Optionally only '
+  'those of one artifact, or to these grantees.';
+
+create function artifacts.downloads_of(grant_id text)
+returns table (max_downloads integer, downloads bigint)
+language sql
+stable
+-- Always returns one row. An SQL-standard body is inlined.
+begin atomic
+  select d.max_downloads,
+    coalesce(d.downloads, 0) + case when d.max_downloads is null then coalesce(r.reads, 0) else 0 end
+  from (values (downloads_of.grant_id collate "C")) g (grant_id)
+  left join artifacts.grant_downloads d on d.grant_id = g.grant_id
+  left join agents.reads r on r.object_id = g.grant_id and r.reader = '';
+end;
+comment on function artifacts.downloads_of(text) is
+  'How often a grant was used, and how often it may be (null: any number). For a grant without a '
+  'limit, only downloads with its token are counted.';
+
+create function artifacts.describe_grant(given artifacts.grants) returns table (described jsonb)
+language sql
+stable
+begin atomic
+  select jsonb_build_object(
+    'grant_id', (describe_grant.given).grant_id,
+    'artifact_id', (describe_grant.given).artifact_id,
+    'key', a.key,
+    'to_agent', (describe_grant.given).to_agent,
+    'granted_at', agents.iso_timestamp((describe_grant.given).granted_at),
+    'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
+    'max_downloads', d.max_downloads,
+    'downloads', d.downloads
+  ) || artifacts.tag_of_grant(describe_grant.given) || case
+    when (describe_grant.given).standing_id is null then jsonb '{}'
+    else jsonb_build_object('standing_id', (describe_grant.given).standing_id)
+  end || w.work
+  from (
+    select i.key, i.state, i.expires_at
+    from artifacts.artifacts i
+    where i.artifact_id = (describe_grant.given).artifact_id
+    limit 1
+  ) a
+  cross join artifacts.downloads_of((describe_grant.given).grant_id) d
+  cross join artifacts.work_of(describe_grant.given) w
+  -- A grant ends with its artifact.
+  where a.state in ('committed', 'superseded') and a.expires_at > now();
+end;
+comment on function artifacts.describe_grant(artifacts.grants) is
+  'A grant as its giver sees it, or no row if its artifact has ended.';
+
+-- The cursor of the next page is `<microseconds since 1970>.<grant_id>`: the end and the id of the
+-- last grant of this page.
+
+create function artifacts.position_after(last_of_page artifacts.grants) returns text
+language sql
+immutable
+return (extract(epoch from (position_after.last_of_page).live_until) * 1000000)::bigint
+  || '.' || (position_after.last_of_page).grant_id;
+comment on function artifacts.position_after(artifacts.grants) is
+  'Where the page after this grant begins.';
+
+create function artifacts.read_position(
+  in next_page text,
+  out after_live_until timestamptz,
+  out after_grant_id text
+)
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  after_live_until := timestamptz '1970-01-01Z'
+    + nullif(split_part(read_position.next_page, '.', 1), '')::bigint * interval '1 microsecond';
+  after_grant_id := split_part(read_position.next_page, '.', 2);
+  if after_live_until is null or after_live_until <= now() then
+    -- After every grant that ends exactly now: `~` sorts after every grant_id.
+    after_live_until := now();
+    after_grant_id := '~';
+  end if;
+end
+$$;
+comment on function artifacts.read_position(text) is
+  'The end and the id of the grant after which a page begins, never before now. For null or an '
+  'empty text: the first page.';
+
+create function public.agent_api_list_grants(
+  caller jsonb,
+  agent_id text,
+  artifact_id text,
+  to_agent text,
+  max_entries integer,
+  cursor text,
+  to_tag text default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(agent_api_list_grants.caller, agent_api_list_grants.agent_id);
+  -- Empty: grants to anyone.
+  grantees constant text[] := array_remove(
+    array[artifacts.grantee(agent_api_list_grants.to_agent, agent_api_list_grants.to_tag)], null
+  );
+  answer json;
+begin
+  with walked as (
+    select g as given, row_number() over (order by g.live_until, g.grant_id) as number
+    from artifacts.read_position(agent_api_list_grants.cursor) p
+    cross join artifacts.given_grants(
+      subject, agent_api_list_grants.artifact_id, nullif(grantees, '{}'), p.after_live_until,
+      p.after_grant_id,
+      -- One more than asked for tells whether there is a next page.
+      agent_api_list_grants.max_entries + 1
+    ) g
+  ), page as (
+    select w.* from walked w where w.number <= agent_api_list_grants.max_entries
+  )
+  select json_build_object(
+    'grants', (
+      select coalesce(json_agg(d.described order by p.number), '[]')
+      from page p
+      cross join artifacts.describe_grant(p.given) d
+    ),
+    'next_cursor', case
+      when (select count(*) from walked) > agent_api_list_grants.max_entries then (
+        select artifacts.position_after(p.given) from page p order by p.number desc limit 1
+      )
+    end
+  ) into answer;
+  return answer;
+end
+$$;
+comment on function public.agent_api_list_grants(jsonb, text, text, text, integer, text, text) is
+  'The live grants that an agent has given, those that end first. Optionally only those of one '
+  'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises '
+  'forbidden, invalid_request.';
+
+-- schemas/artifacts/tasks/filling.sql
+
+-- Makes tasks of the grants that a queue has got since it was last looked at.
+
+create function artifacts.has_unfilled_grants(grantee text, queue text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  return exists (
+    select
+    from artifacts.grants g
+    where g.grantee = has_unfilled_grants.grantee
+      and g.transaction_id > coalesce(
+        (select q.filled_through from artifacts.task_queues q where q.queue = has_unfilled_grants.queue),
+        '0'
+      )
+  );
+end
+$$;
+comment on function artifacts.has_unfilled_grants(text, text) is
+  'Whether a grantee has grants that the queue has not looked at. Also true for a few that it has, '
+  'while an older transaction is still writing.';
+
+create function artifacts.fill_queue(agent_id text, to_tag text) returns void
+language plpgsql
+volatile
+set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  -- An upper limit on the grants that one call reads, in steps.
+  grants_per_step constant integer := 1000;
+  max_steps constant integer := 10;
+  -- A variable: an index does not help with a volatile function.
+  instant constant timestamptz := clock_timestamp();
+  own_queue constant text := coalesce(fill_queue.agent_id, '') || coalesce('#' || fill_queue.to_tag, '');
+  named constant text := artifacts.grantee(
+    case when fill_queue.to_tag is null then fill_queue.agent_id end, fill_queue.to_tag
+  );
+  filled xid8;
+  settled xid8;
+  last_read xid8;
+  read_count bigint;
+begin
+  insert into artifacts.task_queues (agent_id, to_tag) values (fill_queue.agent_id, fill_queue.to_tag)
+  on conflict on constraint task_queues_pkey do nothing;
+  -- Looks at one queue run one at a time, so none waits for another in the middle of its rows.
+  select q.filled_through into filled from artifacts.task_queues q where q.queue = own_queue for update;
+  -- The first look reads no grants that ended before it, however many there are.
+  if filled = '0' then
+    settled := (agents.horizon()::text::bigint - 1)::text::xid8;
+    with live as (
+      select g.grant_id, g.granted_at
+      from artifacts.grants g
+      where g.grantee = named and g.live_until > instant
+      order by g.grantee, g.live_until
+      limit max_steps * grants_per_step + 1
+    ), filled_rows as (
+      insert into artifacts.tasks (grant_id, agent_id, to_tag, max_attempts, ready_at)
+      select l.grant_id, fill_queue.agent_id, fill_queue.to_tag, h.max_attempts, l.granted_at
+      from live l
+      cross join artifacts.hand_over_of(l.grant_id) h
+      -- If there are more, only the steps below know where to go on.
+      where (select count(*) from live) <= max_steps * grants_per_step
+        and (fill_queue.to_tag is null or h.is_shared = (fill_queue.agent_id is null))
+      on conflict on constraint an_agent_has_a_task_once do nothing
+    )
+    select count(*) into read_count from live;
+    if read_count <= max_steps * grants_per_step then
+      update artifacts.task_queues q set filled_through = settled where q.queue = own_queue;
+      return;
+    end if;
+  end if;
+  for step in 1..max_steps loop
+    -- Read before the grants: every transaction up to here has ended, so its grants are seen.
+    settled := (agents.horizon()::text::bigint - 1)::text::xid8;
+    with step as (
+      -- All grants of the last transaction, so that the next step can begin after it.
+      select g.grant_id, g.transaction_id, g.granted_at, g.live_until
+      from artifacts.grants g
+      where g.grantee = named and g.transaction_id > filled
+      order by g.grantee, g.transaction_id
+      fetch first grants_per_step rows with ties
+    ), filled_rows as (
+      insert into artifacts.tasks (grant_id, agent_id, to_tag, max_attempts, ready_at)
+      select s.grant_id, fill_queue.agent_id, fill_queue.to_tag, h.max_attempts, s.granted_at
+      from step s
+      cross join artifacts.hand_over_of(s.grant_id) h
+      where s.live_until > clock_timestamp()
+        and (fill_queue.to_tag is null or h.is_shared = (fill_queue.agent_id is null))
+      on conflict on constraint an_agent_has_a_task_once do nothing
+    )
+    select count(*), (array_agg(s.transaction_id order by s.transaction_id desc))[1]
+    into read_count, last_read
+    from step s;
+    exit when read_count = 0;
+    filled := greatest(filled, least(last_read, settled));
+    exit when read_count < grants_per_step or last_read > settled;
+  end loop;
+  update artifacts.task_queues q
+  set filled_through = filled
+  where q.queue = own_queue and q.filled_through < filled;
+end
+$$;
+comment on function artifacts.fill_queue(text, text) is
+  'Makes tasks of the grants that a queue has got since the last call, at most of about 10,000. '
+  'Grants of a transaction that is newer than one still writing are looked at again next time.';
+
+create function artifacts.fill_queues(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  next record;
+begin
+  for next in
+    select n.agent_id, n.to_tag
+    from (
+      values (fill_queues.agent_id, null::text)
+      union all
+      select w.agent_id, t.tag
+      from agents.agent_tags t
+      cross join lateral (values (null::text), (fill_queues.agent_id)) w (agent_id)
+      where t.agent_id = fill_queues.agent_id
+    ) n (agent_id, to_tag)
+    where artifacts.has_unfilled_grants(
+      artifacts.grantee(case when n.to_tag is null then n.agent_id end, n.to_tag),
+      coalesce(n.agent_id, '') || coalesce('#' || n.to_tag, '')
+    )
+    -- Agents of one tag share a queue: the same order for all of them.
+    order by n.to_tag nulls first, n.agent_id nulls first
+  loop
+    perform artifacts.fill_queue(next.agent_id, next.to_tag);
+  end loop;
+end
+$$;
+comment on function artifacts.fill_queues(text) is
+  'Calls fill_queue for each queue of an agent that has something new.';
+
+create function artifacts.has_task(agent_id text, from_agent text, prefix text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return exists (
+      select
+      from unnest(artifacts.queues_of(has_task.agent_id)) as q (queue)
+      cross join lateral (
+        select
+        from artifacts.tasks t
+        cross join lateral (
+          select g.from_agent, g.artifact_id from artifacts.grants g where g.grant_id = t.grant_id limit 1
+        ) g
+        cross join lateral (
+          select a.key from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
+        ) a
+        where t.queue = q.queue
+          and t.ready_at <= now()
+          and (has_task.from_agent is null or g.from_agent = has_task.from_agent)
+          and (has_task.prefix is null or starts_with(a.key, has_task.prefix))
+          and not artifacts.is_blocked(has_task.agent_id, g.from_agent)
+        limit 1
+      ) t
+    )
+    or artifacts.has_unfilled_grants(has_task.agent_id, has_task.agent_id)
+    or exists (
+      select
+      from agents.agent_tags t
+      where t.agent_id = has_task.agent_id
+        and (
+          artifacts.has_unfilled_grants('#' || t.tag, '#' || t.tag)
+          or artifacts.has_unfilled_grants('#' || t.tag, has_task.agent_id || '#' || t.tag)
+        )
+    );
+end
+$$;
+comment on function artifacts.has_task(text, text, text) is
+  'Whether /inbox/take may find a task for an agent now: one that waits or whose take has lapsed, '
+  'or a grant that it has not looked at yet.';
+
+-- schemas/artifacts/tasks/taking.sql
+
+-- Taking tasks: each is held by one agent at a time, under the name of its take.
+
+create function artifacts.next_queue(queues text[], instant timestamptz) returns text
+language plpgsql
+stable
+set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  return (
+    select q.queue
+    from unnest(next_queue.queues) as q (queue)
+    cross join lateral (
+      select t.ready_at
+      from artifacts.tasks t
+      where t.queue = q.queue and t.ready_at <= next_queue.instant
+      order by t.queue, t.ready_at
+      limit 1
+    ) t
+    order by t.ready_at
+    limit 1
+  );
+end
+$$;
+comment on function artifacts.next_queue(text[], timestamptz) is
+  'The queue whose oldest task has waited longest; null: none has a task that can be taken.';
+
+create function artifacts.lock_ready_tasks(
+  queue text,
+  instant timestamptz,
+  prefix text,
+  from_agent text,
+  blocked text[],
+  max_entries integer
+) returns setof artifacts.tasks
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return query
+    select t.*
+    from artifacts.tasks t
+    cross join lateral (
+      select g.from_agent, g.artifact_id from artifacts.grants g where g.grant_id = t.grant_id limit 1
+    ) g
+    cross join lateral (
+      select a.key from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
+    ) a
+    where t.queue = lock_ready_tasks.queue
+      and t.ready_at <= lock_ready_tasks.instant
+      and (lock_ready_tasks.from_agent is null or g.from_agent = lock_ready_tasks.from_agent)
+      and g.from_agent <> all (lock_ready_tasks.blocked)
+      and (lock_ready_tasks.prefix is null or starts_with(a.key, lock_ready_tasks.prefix))
+    order by t.queue, t.ready_at, t.grant_id
+    limit lock_ready_tasks.max_entries
+    -- A task that is being taken is not waited for.
+    for update of t skip locked;
+end
+$$;
+comment on function artifacts.lock_ready_tasks(text, timestamptz, text, text, text[], integer) is
+  'The oldest tasks of a queue that nobody is taking. Their grants may have ended.';
+
+create function artifacts.settle_lapse(caller jsonb, caller_agent text, lapsed artifacts.tasks, given artifacts.grants)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  update artifacts.tasks t
+  set state = 'parked', ready_at = null, take_id = null, reason = 'The last take lapsed.'
+  where t.grant_id = (settle_lapse.lapsed).grant_id and t.queue = (settle_lapse.lapsed).queue;
+  perform artifacts.record_task(
+    settle_lapse.caller, settle_lapse.caller_agent, 'task.parked', (settle_lapse.lapsed).taken_by, settle_lapse.given,
+    jsonb_build_object('attempt', (settle_lapse.lapsed).attempt)
+  );
+end
+$$;
+comment on function artifacts.settle_lapse(jsonb, text, artifacts.tasks, artifacts.grants) is
+  'Parks a task whose last attempt lapsed. The look that finds it calls this.';
+
+create function artifacts.take_task(
+  caller jsonb,
+  caller_agent text,
+  agent_id text,
+  waiting artifacts.tasks,
+  seconds integer
+) returns jsonb
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  given artifacts.grants;
+  artifact artifacts.artifacts;
+  said record;
+  taken artifacts.tasks;
+begin
+  select g.* into given from artifacts.grants g where g.grant_id = (take_task.waiting).grant_id;
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = given.artifact_id;
+  if given.live_until <= clock_timestamp()
+    or artifact.state = 'deleted'
+    or artifact.ended_at is not null
+    or artifact.expires_at <= clock_timestamp()
+  then
+    -- It ended with its grant.
+    delete from artifacts.tasks t where t.grant_id = (take_task.waiting).grant_id and t.queue = (take_task.waiting).queue;
+    return null;
+  end if;
+  if (take_task.waiting).attempt >= (take_task.waiting).max_attempts then
+    perform artifacts.settle_lapse(take_task.caller, take_task.caller_agent, take_task.waiting, given);
+    return null;
+  end if;
+  update artifacts.tasks t
+  set state = 'taken',
+    attempt = t.attempt + 1,
+    ready_at = clock_timestamp() + make_interval(secs => take_task.seconds),
+    take_id = 'take_' || replace(gen_random_uuid()::text, '-', ''),
+    taken_by = take_task.agent_id,
+    first_taken_at = coalesce(t.first_taken_at, clock_timestamp()),
+    waits_again_since = null
+  where t.grant_id = (take_task.waiting).grant_id and t.queue = (take_task.waiting).queue
+  returning t.* into taken;
+  perform artifacts.record_task(
+    take_task.caller, take_task.caller_agent, 'task.taken', take_task.agent_id, given,
+    jsonb_build_object('attempt', taken.attempt)
+  );
+  select h.* into said from artifacts.hand_over_of(given.grant_id) h;
+  return artifacts.entry_json(given, artifact, said.note, said.reply_to, said.is_shared, taken) || jsonb_build_object(
+    'take_id', taken.take_id, 'taken_until', agents.iso_timestamp(taken.ready_at)
+  );
+end
+$$;
+comment on function artifacts.take_task(jsonb, text, text, artifacts.tasks, integer) is
+  'Gives a locked task to an agent: what /inbox/take answers about it. Null if there is nothing to '
+  'do: its grant has ended, or its last attempt lapsed.';
+
+create function public.agent_api_take_tasks(
+  caller jsonb,
+  agent_id text,
+  max_entries integer,
+  seconds integer,
+  prefix text default null,
+  from_agent text default null
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  subject text;
+  queues text[];
+  blocked text[];
+  instant timestamptz;
+  next_queue text;
+  wanted integer;
+  found_count integer;
+  waiting artifacts.tasks;
+  taken jsonb;
+  tasks jsonb[] := '{}'::jsonb[];
+begin
+  caller_agent := agents.admit(agent_api_take_tasks.caller);
+  subject := agents.require_self(caller_agent, agent_api_take_tasks.agent_id);
+  perform artifacts.fill_queues(subject);
+  queues := artifacts.queues_of(subject);
+  blocked := artifacts.senders_blocked_by(subject);
+  instant := clock_timestamp();
+  loop
+    wanted := agent_api_take_tasks.max_entries - cardinality(tasks);
+    exit when wanted = 0;
+    next_queue := artifacts.next_queue(queues, instant);
+    exit when next_queue is null;
+    if cardinality(queues) > 1 then
+      -- One at a time, because another queue may have the next oldest.
+      wanted := 1;
+    end if;
+    found_count := 0;
+    for waiting in
+      select t.*
+      from artifacts.lock_ready_tasks(
+        next_queue, instant, agent_api_take_tasks.prefix, agent_api_take_tasks.from_agent, blocked, wanted
+      ) t
+    loop
+      found_count := found_count + 1;
+      taken := artifacts.take_task(
+        agent_api_take_tasks.caller, caller_agent, subject, waiting, agent_api_take_tasks.seconds
+      );
+      if taken is not null then
+        tasks := tasks || taken;
+      end if;
+    end loop;
+    if found_count < wanted then
+      queues := array_remove(queues, next_queue);
+    end if;
+  end loop;
+  return json_build_object('tasks', to_json(tasks));
+end
+$$;
+comment on function public.agent_api_take_tasks(jsonb, text, integer, integer, text, text) is
+  'Takes up to max_entries tasks of an agent, oldest first, for `seconds`: {tasks: [{take_id, '
+  'taken_until, …}]}. Each task is held by one taker at a time. Optionally only files whose names '
+  'begin with prefix, or of one sender. Raises forbidden, invalid_request.';
+
+-- schemas/artifacts/tasks/outcomes.sql
+
+-- What becomes of a taken task. Each call names the take, so that a taker whose take has lapsed can
+-- change nothing: another agent may have the task.
+
+create function artifacts.lock_taken_task(caller_agent text, take_id text) returns artifacts.tasks
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  task artifacts.tasks;
+begin
+  select t.* into task
+  from artifacts.tasks t
+  where t.take_id = lock_taken_task.take_id
+    and (lock_taken_task.caller_agent is null or t.taken_by = lock_taken_task.caller_agent)
+  for update;
+  if not found then
+    raise sqlstate 'PT409' using message = 'take_lapsed';
+  end if;
+  return task;
+end
+$$;
+comment on function artifacts.lock_taken_task(text, text) is
+  'The task whose last take this is, locked; it may have lapsed since. Raises take_lapsed for a '
+  'take that is not the last one, and for somebody else''s.';
+
+create function artifacts.require_held(task artifacts.tasks) returns artifacts.grants
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  given artifacts.grants;
+begin
+  select g.* into given from artifacts.grants g where g.grant_id = (require_held.task).grant_id;
+  perform artifacts.refuse_ended_grant(given);
+  if (require_held.task).state <> 'taken' or (require_held.task).ready_at <= clock_timestamp() then
+    raise sqlstate 'PT409' using message = 'take_lapsed';
+  end if;
+  return given;
+end
+$$;
+comment on function artifacts.require_held(artifacts.tasks) is
+  'The grant of a locked task whose take still holds it. Raises take_lapsed, and the errors of '
+  'refuse_ended_grant.';
+
+create function public.agent_api_extend_take(caller jsonb, take_id text, seconds integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  task artifacts.tasks;
+begin
+  caller_agent := agents.admit(agent_api_extend_take.caller);
+  task := artifacts.lock_taken_task(caller_agent, agent_api_extend_take.take_id);
+  perform artifacts.require_held(task);
+  update artifacts.tasks t
+  set ready_at = clock_timestamp() + make_interval(secs => agent_api_extend_take.seconds)
+  where t.grant_id = task.grant_id and t.queue = task.queue
+  returning t.* into task;
+  return json_build_object('take_id', task.take_id, 'taken_until', agents.iso_timestamp(task.ready_at));
+end
+$$;
+comment on function public.agent_api_extend_take(jsonb, text, integer) is
+  'Holds a task for this many seconds from now: {take_id, taken_until}. Raises take_lapsed, '
+  'grant_revoked, grant_expired, artifact_expired.';
+
+create function artifacts.pause_after(attempt integer) returns integer
+language sql
+immutable
+return least(3600, 10 * 2 ^ least(attempt - 1, 10))::integer;
+comment on function artifacts.pause_after(integer) is
+  'How many seconds a task rests after its nth failed attempt: 10, doubled each time, at most an '
+  'hour.';
+
+create function artifacts.failure_json(task artifacts.tasks) returns json
+language sql
+stable
+return json_build_object(
+  'grant_id', task.grant_id,
+  'state', task.state,
+  'next_at', agents.iso_timestamp(task.ready_at)
+);
+comment on function artifacts.failure_json(artifacts.tasks) is 'What /inbox/fail answers.';
+
+create function public.agent_api_fail_task(
+  caller jsonb,
+  take_id text,
+  reason text,
+  retry_after_seconds integer default null,
+  is_final boolean default false
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  task artifacts.tasks;
+  given artifacts.grants;
+  is_parked boolean;
+begin
+  caller_agent := agents.admit(agent_api_fail_task.caller);
+  task := artifacts.lock_taken_task(caller_agent, agent_api_fail_task.take_id);
+  if task.state in ('waiting', 'parked') then
+    -- A caller that lost the first answer and repeats the request gets it now.
+    return artifacts.failure_json(task);
+  end if;
+  given := artifacts.require_held(task);
+  is_parked := agent_api_fail_task.is_final or task.attempt >= task.max_attempts;
+  update artifacts.tasks t
+  set state = case when is_parked then 'parked' else 'waiting' end,
+    ready_at = case
+      when not is_parked then clock_timestamp() + make_interval(
+        secs => coalesce(agent_api_fail_task.retry_after_seconds, artifacts.pause_after(t.attempt))
+      )
+    end,
+    reason = agent_api_fail_task.reason,
+    waits_again_since = case when not is_parked then agents.present_transaction() end
+  where t.grant_id = task.grant_id and t.queue = task.queue
+  returning t.* into task;
+  perform artifacts.record_task(
+    agent_api_fail_task.caller, caller_agent, case when is_parked then 'task.parked' else 'task.failed' end,
+    task.taken_by, given,
+    jsonb_build_object('attempt', task.attempt, 'next_at', agents.iso_timestamp(task.ready_at))
+  );
+  return artifacts.failure_json(task);
+end
+$$;
+comment on function public.agent_api_fail_task(jsonb, text, text, integer, boolean) is
+  'Gives a task back: it waits again after a pause, or is parked after its last attempt or if '
+  'is_final. Returns {grant_id, state, next_at | null}. Raises take_lapsed, grant_revoked, '
+  'grant_expired, artifact_expired.';
+
+-- schemas/artifacts/tasks/finishing.sql
+
+-- A task is done, with a file that answers it or without. Its outcome is recorded once.
+
+create function artifacts.finished_json(task artifacts.tasks) returns json
+language sql
+stable
+return json_build_object(
+  'grant_id', task.grant_id,
+  'state', 'done',
+  'reply', case when task.reply_grant_id is not null then json_build_object('grant_id', task.reply_grant_id) end
+);
+comment on function artifacts.finished_json(artifacts.tasks) is 'What /inbox/done answers.';
+
+create function artifacts.task_to_finish(caller_agent text, agent_id text, take_id text, grant_id text)
+returns artifacts.tasks
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  task artifacts.tasks;
+  subject text;
+  given artifacts.grants;
+begin
+  if task_to_finish.take_id is not null then
+    select t.* into task
+    from artifacts.tasks t
+    where t.take_id = task_to_finish.take_id
+      and (task_to_finish.caller_agent is null or t.taken_by = task_to_finish.caller_agent);
+    if not found then
+      raise sqlstate 'PT409' using message = 'take_lapsed';
+    end if;
+    return task;
+  end if;
+
+  subject := agents.require_self(task_to_finish.caller_agent, task_to_finish.agent_id);
+  select g.* into given
+  from artifacts.grants g
+  where g.grant_id = task_to_finish.grant_id
+    and (
+      g.to_agent = subject
+      or g.to_tag in (select t.tag from agents.agent_tags t where t.agent_id = subject)
+    );
+  if not found then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
+  end if;
+  if (select h.is_shared from artifacts.hand_over_of(given.grant_id) h) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "grant_id", "message": "Take it first, and send take_id: one agent of its tag works on it."}]}';
+  end if;
+  task.grant_id := given.grant_id;
+  task.agent_id := subject;
+  task.to_tag := given.to_tag;
+  task.taken_by := subject;
+  return task;
+end
+$$;
+comment on function artifacts.task_to_finish(text, text, text, text) is
+  'The task of a take, or of a grant to the agent itself, which may have no row. Raises '
+  'take_lapsed, grant_not_found, forbidden, and invalid_request for a grant that one agent of a '
+  'tag works on.';
+
+create function public.agent_api_finish_task(
+  caller jsonb,
+  agent_id text,
+  take_id text,
+  grant_id text,
+  reply_artifact_id text default null,
+  reply_note text default null,
+  reply_expires_at timestamptz default null,
+  reply_grant_id text default null,
+  reply_token_hash text default null,
+  max_live_grants integer default 1000,
+  max_ended_grants integer default 10000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  wanted artifacts.tasks;
+  own_queue text;
+  task artifacts.tasks;
+  given artifacts.grants;
+  replied_with artifacts.artifacts;
+begin
+  caller_agent := agents.admit(agent_api_finish_task.caller);
+  wanted := artifacts.task_to_finish(
+    caller_agent, agent_api_finish_task.agent_id, agent_api_finish_task.take_id, agent_api_finish_task.grant_id
+  );
+  own_queue := coalesce(wanted.agent_id, '') || coalesce('#' || wanted.to_tag, '');
+  -- The artifact of the answer is locked before the task's row. So of two calls for one task, the
+  -- second waits here, and then sees the outcome of the first.
+  perform pg_advisory_xact_lock(hashtextextended('task ' || wanted.grant_id || ' of ' || own_queue, 0));
+  select t.* into task from artifacts.tasks t where t.grant_id = wanted.grant_id and t.queue = own_queue;
+  if task.state = 'done'
+    and (agent_api_finish_task.take_id is null or task.take_id = agent_api_finish_task.take_id)
+  then
+    -- A caller that lost the first answer and repeats the request gets it now.
+    return artifacts.finished_json(task);
+  end if;
+  select g.* into given from artifacts.grants g where g.grant_id = wanted.grant_id;
+  perform artifacts.refuse_ended_grant(given);
+
+  if agent_api_finish_task.reply_artifact_id is not null then
+    replied_with := artifacts.lock_owned_artifact(wanted.taken_by, agent_api_finish_task.reply_artifact_id);
+    perform public.agent_api_grant_artifact(
+      agent_api_finish_task.caller,
+      replied_with.artifact_id,
+      given.from_agent,
+      -- A grant ends with its artifact in any case.
+      coalesce(agent_api_finish_task.reply_expires_at, replied_with.expires_at),
+      agent_api_finish_task.reply_grant_id,
+      agent_api_finish_task.reply_token_hash,
+      agent_api_finish_task.max_live_grants,
+      agent_api_finish_task.max_ended_grants,
+      note => agent_api_finish_task.reply_note,
+      reply_to => given.grant_id
+    );
+  end if;
+
+  if agent_api_finish_task.take_id is null then
+    insert into artifacts.tasks (grant_id, agent_id, to_tag, ready_at)
+    values (wanted.grant_id, wanted.agent_id, wanted.to_tag, clock_timestamp())
+    on conflict on constraint an_agent_has_a_task_once do nothing;
+    -- The inbox reads tasks only of agents that have a queue.
+    insert into artifacts.task_queues (agent_id, to_tag) values (wanted.agent_id, wanted.to_tag)
+    on conflict on constraint task_queues_pkey do nothing;
+  end if;
+  update artifacts.tasks t
+  set state = 'done',
+    ready_at = null,
+    done_at = clock_timestamp(),
+    taken_by = wanted.taken_by,
+    take_id = agent_api_finish_task.take_id,
+    reason = null,
+    reply_grant_id = case when replied_with.artifact_id is not null then agent_api_finish_task.reply_grant_id end,
+    waits_again_since = null
+  where t.grant_id = wanted.grant_id
+    and t.queue = own_queue
+    -- Without a take, only a task that nobody holds.
+    and case
+      when agent_api_finish_task.take_id is null
+      then t.state <> 'taken' or t.ready_at <= clock_timestamp()
+      else t.state = 'taken' and t.ready_at > clock_timestamp() and t.take_id = agent_api_finish_task.take_id
+    end
+  returning t.* into task;
+  if not found then
+    raise sqlstate 'PT409' using message = 'take_lapsed';
+  end if;
+  perform artifacts.record_task(
+    agent_api_finish_task.caller, caller_agent, 'task.done', task.taken_by, given,
+    jsonb_build_object('reply_grant_id', task.reply_grant_id)
+  );
+  return artifacts.finished_json(task);
+end
+$$;
+comment on function public.agent_api_finish_task(
+  jsonb, text, text, text, text, text, timestamptz, text, text, integer, integer
+) is
+  'Records that a task is done: the task of take_id, or of grant_id for a grant to the agent '
+  'itself, or to each agent of its tag, that nobody holds. With reply_artifact_id, the same '
+  'transaction grants this artifact of the taker to the giver, by default until the artifact ends. '
+  'Returns {grant_id, state, reply | null}, and the same again if it is repeated. Raises '
+  'take_lapsed, grant_not_found, invalid_request, grant_revoked, grant_expired, artifact_expired, '
+  'and those of agent_api_grant_artifact.';
+
+-- schemas/artifacts/tasks/requeueing.sql
+
+-- The giver lets a task begin again.
+
+create function public.agent_api_requeue_task(caller jsonb, grant_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  given artifacts.grants;
+begin
+  caller_agent := agents.admit(agent_api_requeue_task.caller);
+  select g.* into given
+  from artifacts.grants g
+  where g.grant_id = agent_api_requeue_task.grant_id
+    and g.grantee is not null
+    and (caller_agent is null or g.from_agent = caller_agent);
+  if not found then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
+  end if;
+  perform artifacts.refuse_ended_grant(given);
+  -- What is done stays done, and a taker keeps its take. Otherwise a giver that lost the answer,
+  -- and repeats the request, would have work done twice that an agent took or finished meanwhile.
+  update artifacts.tasks t
+  set state = 'waiting',
+    attempt = 0,
+    ready_at = clock_timestamp(),
+    take_id = null,
+    waits_again_since = agents.present_transaction()
+  where t.grant_id = given.grant_id
+    and artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) in ('waiting', 'parked');
+  return json_build_object('grant_id', given.grant_id, 'state', coalesce(
+    (
+      select t.state
+      from artifacts.tasks t
+      where t.grant_id = given.grant_id
+      order by array_position(array['waiting', 'taken', 'done'], t.state)
+      limit 1
+    ),
+    'waiting'
+  ));
+end
+$$;
+comment on function public.agent_api_requeue_task(jsonb, text) is
+  'Lets the parked tasks of a grant, and those that rest after a failure, wait again: at once, and '
+  'their attempts count from 0. Returns {grant_id, state}: waiting, unless it was taken or done '
+  'meanwhile. Idempotent. Raises grant_not_found, grant_revoked, grant_expired, artifact_expired.';
+
+-- schemas/artifacts/tasks/settling.sql
+
+-- What the sweep does about tasks: takes lapse without a clock, and most are found by the next look
+-- of /inbox/take. For a queue that nobody looks at, the sweep is that look.
+
+create function artifacts.is_over(given artifacts.grants) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (is_over.given).live_until <= clock_timestamp() or not exists (
+    select
+    from artifacts.artifacts a
+    where a.artifact_id = (is_over.given).artifact_id
+      and a.state in ('committed', 'superseded')
+      and a.ended_at is null
+      and a.expires_at > clock_timestamp()
+  );
+end
+$$;
+comment on function artifacts.is_over(artifacts.grants) is
+  'Whether a grant, or its artifact, has ended, and its task with it.';
+
+create function public.agent_api_settle_tasks(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  -- A variable: an index does not help with a volatile function.
+  instant constant timestamptz := clock_timestamp();
+  -- As many as artifacts.count_parked counts.
+  most_parked constant integer := 1000;
+  lapsed artifacts.tasks;
+  given artifacts.grants;
+  waiting integer := 0;
+  parked integer := 0;
+begin
+  perform agents.authenticate_operator(agent_api_settle_tasks.caller);
+  for lapsed in
+    select t.*
+    from artifacts.tasks t
+    where t.state = 'taken' and t.ready_at <= instant
+    order by t.ready_at
+    limit agent_api_settle_tasks.max_entries
+    -- Its taker may be extending it, and another agent may be taking it.
+    for update skip locked
+  loop
+    select g.* into given from artifacts.grants g where g.grant_id = lapsed.grant_id;
+    if artifacts.is_over(given) then
+      delete from artifacts.tasks t where t.grant_id = lapsed.grant_id and t.queue = lapsed.queue;
+    elsif lapsed.attempt >= lapsed.max_attempts then
+      perform artifacts.settle_lapse(agent_api_settle_tasks.caller, null, lapsed, given);
+      parked := parked + 1;
+    else
+      -- ready_at stays: it is the task's place among those that wait.
+      update artifacts.tasks t
+      set state = 'waiting', take_id = null, waits_again_since = agents.present_transaction()
+      where t.grant_id = lapsed.grant_id and t.queue = lapsed.queue;
+      waiting := waiting + 1;
+    end if;
+  end loop;
+  -- So that those whose grants have ended never hide the others.
+  delete from artifacts.tasks t
+  where t.ctid = any (array(
+    select p.ctid
+    from (
+      select k.ctid, k.grant_id
+      from artifacts.tasks k
+      where k.state = 'parked'
+      order by k.grant_id, k.queue
+      limit most_parked
+      -- Its giver may be requeueing it.
+      for update skip locked
+    ) p
+    cross join lateral (
+      select g as given from artifacts.grants g where g.grant_id = p.grant_id limit 1
+    ) g
+    where artifacts.is_over(g.given)
+  ));
+  -- No grant is that old: its file has ended.
+  delete from artifacts.inbox_views v
+  where v.ctid = any (array(
+    select o.ctid
+    from artifacts.inbox_views o
+    where o.shown_at < instant - interval '400 days'
+    order by o.shown_at
+    limit agent_api_settle_tasks.max_entries
+    for update skip locked
+  ));
+  return json_build_object(
+    'waiting', waiting,
+    'parked', parked,
+    'remaining', (
+      select count(*)
+      from (
+        select from artifacts.tasks t
+        where t.state = 'taken' and t.ready_at <= instant
+        order by t.ready_at
+        limit 1000
+      ) l
+    )
+  );
+end
+$$;
+comment on function public.agent_api_settle_tasks(jsonb, integer) is
+  'Settles takes that lapsed, up to max_entries: their tasks wait again, so that /inbox and /wait '
+  'tell of them, or are parked after their last attempts. Deletes parked tasks whose grants have '
+  'ended. Returns {waiting, parked, remaining}; remaining counts at most 1000. Raises forbidden for '
+  'an agent.';
+
+-- schemas/artifacts/tasks/ends.sql
+
+-- An agent ends: its tasks, and what it said.
+
+create function artifacts.give_back_takes(agent_id text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- A variable: an index does not help with a volatile function.
+  instant constant timestamptz := clock_timestamp();
+  given_back integer;
+begin
+  update artifacts.tasks t
+  set
+    -- After its last attempt a task lapses instead, and whoever finds it parks it, with its event.
+    state = case when t.attempt < t.max_attempts then 'waiting' else t.state end,
+    take_id = case when t.attempt >= t.max_attempts then t.take_id end,
+    ready_at = instant,
+    waits_again_since = case when t.attempt < t.max_attempts then agents.present_transaction() end
+  -- Found by ctid, which cannot change while the row is locked. Otherwise the planner, which does
+  -- not know the number of rows, may read the whole table.
+  where t.ctid = any (array(
+    select h.ctid
+    from artifacts.tasks h
+    where h.taken_by = give_back_takes.agent_id and h.state = 'taken' and h.ready_at > instant
+    order by h.taken_by, h.state, h.grant_id
+    limit give_back_takes.max_entries
+    for update
+  ));
+  get diagnostics given_back = row_count;
+  return given_back;
+end
+$$;
+comment on function artifacts.give_back_takes(text, integer) is
+  'Lets other agents have at once what an agent has taken, up to max_entries tasks; the attempts '
+  'count. Returns how many. Call it under end_access.';
+
+create function artifacts.release_tasks(agent_id text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+as $$
+declare
+  released integer;
+  most integer := artifacts.give_back_takes(release_tasks.agent_id, release_tasks.max_entries);
+begin
+  -- Its tasks of its tags. Those of grants to itself end with these grants.
+  delete from artifacts.tasks t
+  where t.ctid = any (array(
+    select o.ctid
+    from artifacts.tasks o
+    where o.agent_id = release_tasks.agent_id and o.to_tag is not null
+    order by o.agent_id, o.grant_id
+    limit release_tasks.max_entries
+    for update
+  ));
+  get diagnostics released = row_count;
+  most := greatest(most, released);
+  delete from artifacts.inbox_views v
+  where v.grantee = release_tasks.agent_id and v.seen_through = any (array(
+    select o.seen_through
+    from artifacts.inbox_views o
+    where o.grantee = release_tasks.agent_id
+    order by o.grantee, o.seen_through
+    limit release_tasks.max_entries
+  ));
+  get diagnostics released = row_count;
+  -- One row per tag that the agent ever had.
+  delete from artifacts.task_queues q where q.agent_id = release_tasks.agent_id;
+  return greatest(most, released);
+end
+$$;
+comment on function artifacts.release_tasks(text, integer) is
+  'Ends an agent as a worker: its takes are given back, and its own tasks of its tags are deleted, '
+  'up to max_entries of each kind. Returns the largest number of one kind: repeat it while that is '
+  'max_entries. Call it under end_access.';
+
+create function artifacts.erase_tasks(name text, pseudonym text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+as $$
+declare
+  erased integer;
+  most integer;
+begin
+  -- As a rule, the agent's grants have taken its own words along.
+  delete from artifacts.hand_overs h
+  where h.grant_id = any (array(
+    select s.grant_id
+    from artifacts.hand_overs s
+    where s.from_agent = name
+    order by s.from_agent, s.idempotency_key, s.handed_over_at
+    limit max_entries
+  ));
+  get diagnostics most = row_count;
+  delete from artifacts.tasks t
+  where t.ctid = any (array(
+    select e.ctid
+    from artifacts.tasks e
+    where e.agent_id = name and e.to_tag is not null
+    order by e.agent_id, e.grant_id
+    limit max_entries
+    for update
+  ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  delete from artifacts.inbox_views v
+  where v.grantee = name and v.seen_through = any (array(
+    select o.seen_through
+    from artifacts.inbox_views o
+    where o.grantee = name
+    order by o.grantee, o.seen_through
+    limit max_entries
+  ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  -- The taker's words go with its name. What became of the task stays.
+  update artifacts.tasks t
+  set taken_by = pseudonym, reason = null
+  where t.ctid = any (array(
+    select e.ctid
+    from artifacts.tasks e
+    where e.taken_by = name
+    order by e.taken_by, e.state, e.grant_id
+    limit max_entries
+    for update
+  ));
+  get diagnostics erased = row_count;
+  return greatest(most, erased);
+end
+$$;
+comment on function artifacts.erase_tasks(text, text, integer) is
+  'Erases up to max_entries rows of each kind that name an agent in tasks, and what it said about '
+  'grants; returns the largest number of one kind.';
+
+-- schemas/artifacts/standing/standing_grants.sql
+
+-- Standing grants: an owner's promise to grant what it will commit under a name or a prefix. Each
+-- commit makes ordinary grants of it, so that nothing else has to know standing grants.
+
+create table artifacts.standing_grants (
+  standing_id text collate "C" primary key,
+  from_agent agents.agent_id not null,
+  covered_name text collate "C" not null,
+  is_prefix boolean not null,
+  to_agent agents.agent_id,
+  to_tag agents.tag,
+  grantee text collate "C" not null generated always as (coalesce(to_agent, '#' || to_tag)) stored,
+  grant_days integer,
+  note text,
+  is_shared boolean not null default false,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null,
+  ended_at timestamptz,
+  transaction_id xid8 not null default agents.present_transaction(),
+  live_until timestamptz not null generated always as (least(expires_at, ended_at)) stored,
+
+  constraint standing_id_is_well_formed check (
+    length(standing_id) = 41 and standing_id ~ '^standing_[0-9a-f]*$'
+  ),
+  constraint name_has_at_most_1024_bytes check (octet_length(covered_name) <= 1024),
+  constraint a_name_is_not_empty check (is_prefix or covered_name <> ''),
+  constraint a_standing_grant_is_to_an_agent_or_to_a_tag check (
+    (to_agent is null) <> (to_tag is null)
+  ),
+  constraint grant_days_is_positive check (grant_days > 0),
+  constraint note_is_1_to_2000_characters check (length(note) between 1 and 2000),
+  constraint only_a_tag_shares check (to_tag is not null or not is_shared)
+);
+comment on table artifacts.standing_grants is
+  'One row per standing grant. While it is live, every commit of from_agent under the name grants '
+  'the artifact.';
+comment on column artifacts.standing_grants.covered_name is
+  'A file''s whole name (`key`) or, with is_prefix, the beginning of names; empty: every name.';
+comment on column artifacts.standing_grants.standing_id is 'Random, and no secret.';
+comment on column artifacts.standing_grants.is_prefix is
+  'Whether covered_name is only the beginning of the files'' names.';
+comment on column artifacts.standing_grants.to_tag is
+  'Its grants are to every agent that has this tag.';
+comment on column artifacts.standing_grants.ended_at is
+  'When its owner ended it, or an agent was removed; null: neither.';
+comment on column artifacts.standing_grants.grantee is 'As in artifacts.grants, for the indexes.';
+comment on column artifacts.standing_grants.grant_days is
+  'How long each grant lasts, from its commit on; null: until the standing grant expires.';
+comment on column artifacts.standing_grants.note is
+  'The owner''s words, for whoever gets its grants: as in artifacts.hand_overs.';
+comment on column artifacts.standing_grants.is_shared is 'As in artifacts.hand_overs.';
+comment on column artifacts.standing_grants.transaction_id is
+  'The transaction that made the row: see artifacts.grants.transaction_id.';
+comment on column artifacts.standing_grants.live_until is
+  'When the standing grant expires or was ended. The row stays for 30 days, and as long as a grant '
+  'of it is live.';
+
+-- Each beginning of a name is looked up by itself, so a commit reads only what matches.
+create index standing_grants_by_name on artifacts.standing_grants (from_agent, covered_name, live_until);
+-- The order of /standing/list.
+create index standing_grants_by_granter
+  on artifacts.standing_grants (from_agent, live_until, standing_id);
+create index standing_grants_by_grantee
+  on artifacts.standing_grants (grantee, live_until, standing_id);
+create index standing_grants_by_end on artifacts.standing_grants (live_until, standing_id);
+create index grants_by_standing on artifacts.grants (standing_id, live_until, grant_id)
+  where standing_id is not null;
+
+create function artifacts.standing_lock(agent_id text) returns bigint
+language sql
+immutable
+return hashtextextended('standing grants of ' || agent_id, 0);
+comment on function artifacts.standing_lock(text) is
+  'The advisory lock of an agent''s standing grants: its commits take it in shared mode, '
+  '/standing/create and /standing/end exclusively. It comes before all row locks.';
+
+create function artifacts.standing_json(standing artifacts.standing_grants) returns jsonb
+language sql
+stable
+return jsonb_build_object(
+  'standing_id', standing.standing_id,
+  'key', case when not standing.is_prefix then standing.covered_name end,
+  'prefix', case when standing.is_prefix then standing.covered_name end,
+  'to_agent', standing.to_agent,
+  'grant_days', standing.grant_days,
+  'note', standing.note,
+  'deliver', artifacts.delivery(standing.is_shared),
+  'created_at', agents.iso_timestamp(standing.created_at),
+  'expires_at', agents.iso_timestamp(standing.expires_at)
+) || case
+  when standing.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', standing.to_tag)
+end;
+comment on function artifacts.standing_json(artifacts.standing_grants) is
+  'A standing grant, as its owner sees it.';
+
+create function artifacts.end_standing(ids text[], caller jsonb, caller_agent text) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  ended artifacts.standing_grants;
+  ended_count integer := 0;
+begin
+  -- In the order in which commits lock them.
+  perform
+  from artifacts.standing_grants s
+  where s.standing_id = any (end_standing.ids)
+  order by s.standing_id
+  for update;
+  for ended in
+    update artifacts.standing_grants s
+    set ended_at = clock_timestamp()
+    where s.standing_id = any (end_standing.ids) and s.live_until > clock_timestamp()
+    returning s.*
+  loop
+    ended_count := ended_count + 1;
+    perform agents.record_event(
+      end_standing.caller, end_standing.caller_agent, 'standing.ended', ended.to_agent, ended.standing_id,
+      jsonb_strip_nulls(jsonb_build_object('to_tag', ended.to_tag)),
+      ended.from_agent
+    );
+  end loop;
+  return ended_count;
+end
+$$;
+comment on function artifacts.end_standing(text[], jsonb, text) is
+  'Ends these standing grants, and not the grants that they made; returns how many were live.';
+
+create function artifacts.end_standing_of(
+  agent_id text,
+  max_entries integer,
+  only_given boolean default false,
+  before_transaction xid8 default null
+) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  instant timestamptz := clock_timestamp();
+begin
+  return artifacts.end_standing(
+    array(
+      (
+        select s.standing_id
+        from artifacts.standing_grants s
+        where s.from_agent = end_standing_of.agent_id
+          and s.live_until > instant
+          and (before_transaction is null or s.transaction_id < before_transaction)
+        order by s.from_agent, s.live_until
+        limit end_standing_of.max_entries
+      )
+      union
+      (
+        select s.standing_id
+        from artifacts.standing_grants s
+        where not only_given and s.grantee = end_standing_of.agent_id and s.live_until > instant
+        order by s.grantee, s.live_until
+        limit end_standing_of.max_entries
+      )
+      limit end_standing_of.max_entries
+    ),
+    '{"kind": "operator"}',
+    null
+  );
+end
+$$;
+comment on function artifacts.end_standing_of(text, integer, boolean, xid8) is
+  'Ends up to max_entries standing grants from and to an agent, or only those that it gave, in '
+  'transactions before the given one if there is one; returns how many.';
+
+-- schemas/artifacts/standing/promised_grants.sql
+
+-- What a commit does for standing grants: it makes the grants that they promise.
+
+create function artifacts.grant_for_standing(
+  caller jsonb,
+  caller_agent text,
+  standing artifacts.standing_grants,
+  artifact artifacts.artifacts
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  given artifacts.grants;
+begin
+  insert into artifacts.grants (
+    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at, standing_id
+  )
+  values (
+    'grant_' || replace(gen_random_uuid()::text, '-', ''),
+    artifact.artifact_id,
+    artifact.agent_id,
+    standing.to_agent,
+    standing.to_tag,
+    -- Nobody has the token.
+    encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex'),
+    coalesce(
+      clock_timestamp() + make_interval(hours => 24 * standing.grant_days), standing.expires_at
+    ),
+    standing.standing_id
+  )
+  returning * into given;
+  if standing.note is not null or standing.is_shared then
+    insert into artifacts.hand_overs (grant_id, from_agent, note, is_shared)
+    values (given.grant_id, given.from_agent, standing.note, standing.is_shared);
+  end if;
+  perform artifacts.forget_surplus_grants(given.from_agent, 10000);
+  perform agents.record_event(
+    caller, caller_agent, 'grant.created', given.to_agent, given.grant_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', given.artifact_id,
+      'key', artifact.key,
+      'expires_at', agents.iso_timestamp(given.expires_at),
+      'to_tag', given.to_tag,
+      'standing_id', given.standing_id
+    )),
+    given.from_agent
+  );
+end
+$$;
+comment on function artifacts.grant_for_standing(
+  jsonb, text, artifacts.standing_grants, artifacts.artifacts
+) is
+  'Makes the grant of a standing grant for an artifact that the transaction has locked.';
+
+create function artifacts.lock_standing_of(agent_id text, key text) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  instant timestamptz;
+begin
+  perform pg_advisory_xact_lock_shared(artifacts.standing_lock(lock_standing_of.agent_id));
+  instant := clock_timestamp();
+  -- Most agents have no standing grants, and pay for one index lookup.
+  if not exists (
+    select
+    from artifacts.standing_grants s
+    where (s.from_agent, s.live_until) > (lock_standing_of.agent_id, instant)
+      and (s.from_agent, s.live_until) <= (lock_standing_of.agent_id, timestamptz 'infinity')
+    order by s.from_agent, s.live_until
+    limit 1
+  ) then
+    return '{}';
+  end if;
+  return array(
+    select s.standing_id
+    from artifacts.standing_grants s
+    where s.standing_id = any (array(
+        select i.standing_id
+        from generate_series(0, char_length(lock_standing_of.key)) as length
+        cross join lateral (
+          select n.standing_id
+          from artifacts.standing_grants n
+          where n.from_agent = lock_standing_of.agent_id
+            and n.covered_name = left(lock_standing_of.key, length)
+            and n.live_until > instant
+            and (n.is_prefix or n.covered_name = lock_standing_of.key)
+          order by n.from_agent, n.covered_name, n.live_until
+          limit 1000
+        ) i
+      ))
+      and s.live_until > instant
+    order by s.standing_id
+    -- The end of an agent ends standing grants to it. It waits here, and then finds the grants.
+    for share
+  );
+end
+$$;
+comment on function artifacts.lock_standing_of(text, text) is
+  'The ids of the live standing grants of an agent that promise what it commits under a name. Until '
+  'the end of the transaction, it makes no others, and these do not end. Call it before any row is '
+  'locked.';
+
+create function artifacts.grant_committed(
+  caller jsonb,
+  caller_agent text,
+  committed artifacts.artifacts,
+  promised_ids text[]
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  standing artifacts.standing_grants;
+begin
+  -- Most commits were promised to nobody.
+  if grant_committed.promised_ids = '{}' then
+    return;
+  end if;
+  for standing in
+    select s.*
+    from artifacts.standing_grants s
+    where s.standing_id = any (grant_committed.promised_ids)
+    order by s.standing_id
+  loop
+    perform artifacts.grant_for_standing(caller, caller_agent, standing, committed);
+  end loop;
+end
+$$;
+comment on function artifacts.grant_committed(jsonb, text, artifacts.artifacts, text[]) is
+  'Makes the grants of a committed artifact; promised_ids is what lock_standing_of returned.';
+
+-- schemas/artifacts/standing/forgotten.sql
+
+-- Which standing grants are deleted, and when.
+
+create function artifacts.forget_standing(ended_before timestamptz, max_entries integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  delete from artifacts.standing_grants s
+  where s.standing_id = any (array(
+    select m.standing_id
+    from artifacts.standing_grants m
+    where m.live_until < forget_standing.ended_before
+      -- Its owner may still want to end its grants.
+      and not exists (
+        select from artifacts.grants g
+        where g.standing_id = m.standing_id and g.live_until > now()
+      )
+    order by m.live_until
+    limit forget_standing.max_entries
+    for update skip locked
+  ));
+end
+$$;
+comment on function artifacts.forget_standing(timestamptz, integer) is
+  'Deletes up to max_entries standing grants that ended before a time and have no live grant.';
+
+create function artifacts.erase_standing(name text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  erased integer;
+begin
+  delete from artifacts.standing_grants s
+  where s.standing_id = any (array(
+    (
+      select i.standing_id from artifacts.standing_grants i
+      where i.from_agent = erase_standing.name
+      order by i.from_agent, i.live_until
+      limit erase_standing.max_entries
+    )
+    union
+    (
+      select i.standing_id from artifacts.standing_grants i
+      where i.grantee = erase_standing.name
+      order by i.grantee, i.live_until
+      limit erase_standing.max_entries
+    )
+  ));
+  get diagnostics erased = row_count;
+  return erased;
+end
+$$;
+comment on function artifacts.erase_standing(text, integer) is
+  'Erases up to max_entries standing grants from an agent, and as many to it; returns how many. '
+  'Their grants are erased like all others.';
+
+-- schemas/artifacts/standing/standing_operations.sql
+
+-- What owners do with standing grants.
+
+create function public.agent_api_create_standing_grant(
+  caller jsonb,
+  standing_id text,
+  agent_id text,
+  name text,
+  is_prefix boolean,
+  to_agent text,
+  to_tag text,
+  expires_at timestamptz,
+  grant_days integer,
+  existing boolean,
+  note text default null,
+  is_shared boolean default false,
+  max_standing integer default 1000,
+  max_existing integer default 1000,
+  max_live_grants integer default 1000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  owner text;
+  instant timestamptz;
+  last_key text collate "C";
+  existing_ids text[] := '{}';
+  artifact artifacts.artifacts;
+  standing artifacts.standing_grants;
+  granted integer := 0;
+begin
+  caller_agent := agents.admit(agent_api_create_standing_grant.caller);
+  owner := agents.require_self(caller_agent, agent_api_create_standing_grant.agent_id);
+  perform agents.claim_for_operator(caller_agent, owner);
+  -- A commit is either before this, and among the existing artifacts, or sees the new row.
+  perform pg_advisory_xact_lock(artifacts.standing_lock(owner));
+  instant := clock_timestamp();
+  if agent_api_create_standing_grant.expires_at <= instant then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+  if (
+    select count(*)
+    from artifacts.standing_grants s
+    where (s.from_agent, s.live_until) > (owner, instant)
+      and (s.from_agent, s.live_until) <= (owner, timestamptz 'infinity')
+  ) >= agent_api_create_standing_grant.max_standing then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object(
+        'limit', 'standing_grants', 'maximum', agent_api_create_standing_grant.max_standing
+      );
+  end if;
+
+  if agent_api_create_standing_grant.existing then
+    last_key := agent_api_create_standing_grant.name || case
+      when agent_api_create_standing_grant.is_prefix then repeat(U&'\+10FFFF', 256) else ''
+    end;
+    existing_ids := array(
+      select a.artifact_id
+      from artifacts.artifacts a
+      where a.agent_id = owner
+        and a.state = 'committed'
+        and a.ended_at is null
+        and a.key >= agent_api_create_standing_grant.name
+        and a.key <= last_key
+        and a.expires_at > instant
+      order by a.agent_id, a.key
+      limit agent_api_create_standing_grant.max_existing + 1
+    );
+    if cardinality(existing_ids) > agent_api_create_standing_grant.max_existing then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object(
+          'limit', 'existing_artifacts', 'maximum', agent_api_create_standing_grant.max_existing
+        );
+    end if;
+    perform
+    from artifacts.artifacts a
+    where a.artifact_id = any (existing_ids)
+    order by a.artifact_id
+    for update;
+    -- The counts are exact, because the artifacts are locked.
+    if exists (
+      select
+      from unnest(existing_ids) as e (artifact_id)
+      where (
+        select count(*) from artifacts.live_grants(e.artifact_id, instant)
+      ) >= agent_api_create_standing_grant.max_live_grants
+    ) then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object(
+          'limit', 'live_grants', 'maximum', agent_api_create_standing_grant.max_live_grants
+        );
+    end if;
+  end if;
+
+  insert into artifacts.standing_grants (
+    standing_id, from_agent, covered_name, is_prefix, to_agent, to_tag, grant_days, note, is_shared,
+    expires_at
+  )
+  values (
+    agent_api_create_standing_grant.standing_id,
+    owner,
+    agent_api_create_standing_grant.name,
+    agent_api_create_standing_grant.is_prefix,
+    agent_api_create_standing_grant.to_agent,
+    agent_api_create_standing_grant.to_tag,
+    agent_api_create_standing_grant.grant_days,
+    agent_api_create_standing_grant.note,
+    agent_api_create_standing_grant.is_shared,
+    agent_api_create_standing_grant.expires_at
+  )
+  returning * into standing;
+  perform agents.record_event(
+    agent_api_create_standing_grant.caller, caller_agent, 'standing.created', standing.to_agent,
+    standing.standing_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'to_tag', standing.to_tag, 'expires_at', agents.iso_timestamp(standing.expires_at)
+    )),
+    owner
+  );
+  for artifact in
+    select a.*
+    from artifacts.artifacts a
+    -- Deleted or ended while this waited for its lock.
+    where a.artifact_id = any (existing_ids) and a.state = 'committed' and a.ended_at is null
+    order by a.artifact_id
+  loop
+    granted := granted + 1;
+    perform artifacts.grant_for_standing(
+      agent_api_create_standing_grant.caller, caller_agent, standing, artifact
+    );
+  end loop;
+  return artifacts.standing_json(standing) || jsonb_build_object('granted', granted);
+end
+$$;
+comment on function public.agent_api_create_standing_grant(
+  jsonb, text, text, text, boolean, text, text, timestamptz, integer, boolean, text, boolean, integer,
+  integer, integer
+) is
+  'Makes a standing grant of a name or a prefix to an agent or a tag, and with existing the grants '
+  'of what is committed there now: the standing grant, and how many it granted. note and is_shared '
+  'are those of each grant. Raises forbidden, invalid_request, limit_exceeded.';
+
+create function public.agent_api_list_standing_grants(
+  caller jsonb,
+  agent_id text,
+  max_entries integer,
+  cursor text default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(
+    agent_api_list_standing_grants.caller, agent_api_list_standing_grants.agent_id
+  );
+  answer json;
+begin
+  with walked as (
+    select s.standing, row_number() over (
+      order by (s.standing).live_until, (s.standing).standing_id
+    ) as number
+    from artifacts.read_position(agent_api_list_standing_grants.cursor) p
+    cross join lateral (
+      select i as standing
+      from artifacts.standing_grants i
+      where i.from_agent = subject
+        and (i.live_until, i.standing_id) > (p.after_live_until, p.after_grant_id)
+      order by i.from_agent, i.live_until, i.standing_id
+      -- One more than asked for tells whether there is a next page.
+      limit agent_api_list_standing_grants.max_entries + 1
+    ) s
+  ), page as (
+    select w.* from walked w where w.number <= agent_api_list_standing_grants.max_entries
+  )
+  select json_build_object(
+    'standing_grants', (
+      select coalesce(json_agg(artifacts.standing_json(p.standing) order by p.number), '[]')
+      from page p
+    ),
+    'next_cursor', case
+      when (select count(*) from walked) > agent_api_list_standing_grants.max_entries then (
+        select (extract(epoch from (p.standing).live_until) * 1000000)::bigint
+          || '.' || (p.standing).standing_id
+        from page p
+        order by p.number desc
+        limit 1
+      )
+    end
+  ) into answer;
+  return answer;
+end
+$$;
+comment on function public.agent_api_list_standing_grants(jsonb, text, integer, text) is
+  'The live standing grants of an agent, those that end first. Raises forbidden, invalid_request.';
+
+create function public.agent_api_end_standing_grant(
+  caller jsonb,
+  standing_id text,
+  end_grants boolean default true,
+  max_entries integer default 500
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  owner text;
+  was_live boolean;
+  instant timestamptz;
+  live_ids text[] := '{}';
+  revoked record;
+  revoked_count integer := 0;
+begin
+  caller_agent := agents.admit(agent_api_end_standing_grant.caller);
+  select s.from_agent into owner
+  from artifacts.standing_grants s
+  where s.standing_id = agent_api_end_standing_grant.standing_id
+    and (caller_agent is null or s.from_agent = caller_agent);
+  if not found then
+    raise sqlstate 'PT404' using
+      message = 'grant_not_found',
+      hint = 'There is no such standing grant, or it is not yours.';
+  end if;
+  -- Commits that run now are finished first; later ones make no grant of it.
+  perform pg_advisory_xact_lock(artifacts.standing_lock(owner));
+  was_live := artifacts.end_standing(
+    array[agent_api_end_standing_grant.standing_id], agent_api_end_standing_grant.caller, caller_agent
+  ) > 0;
+
+  if agent_api_end_standing_grant.end_grants then
+    instant := clock_timestamp();
+    live_ids := array(
+      select g.grant_id
+      from artifacts.grants g
+      where g.standing_id = agent_api_end_standing_grant.standing_id and g.live_until > instant
+      order by g.standing_id, g.live_until
+      limit agent_api_end_standing_grant.max_entries
+    );
+    -- Lock artifacts first, as in every function that ends several grants.
+    perform
+    from artifacts.artifacts a
+    where a.artifact_id in (
+      select g.artifact_id from artifacts.grants g where g.grant_id = any (live_ids)
+    )
+    order by a.artifact_id
+    for update;
+    for revoked in
+      update artifacts.grants g
+      set revoked_at = clock_timestamp()
+      from artifacts.artifacts a
+      where g.grant_id = any (live_ids)
+        and g.live_until > clock_timestamp()
+        and a.artifact_id = g.artifact_id
+      returning g.grant_id, g.artifact_id, g.from_agent, g.to_agent, g.to_tag, a.key
+    loop
+      revoked_count := revoked_count + 1;
+      perform agents.record_event(
+        agent_api_end_standing_grant.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+        jsonb_strip_nulls(jsonb_build_object(
+          'artifact_id', revoked.artifact_id, 'key', revoked.key, 'to_tag', revoked.to_tag
+        )),
+        revoked.from_agent
+      );
+    end loop;
+  end if;
+  return json_build_object(
+    'standing_id', agent_api_end_standing_grant.standing_id,
+    'ended', was_live,
+    'revoked', revoked_count,
+    'remaining', cardinality(live_ids) >= agent_api_end_standing_grant.max_entries
+  );
+end
+$$;
+comment on function public.agent_api_end_standing_grant(jsonb, text, boolean, integer) is
+  'Ends a standing grant and, with end_grants, up to max_entries live grants that it made: '
+  '{standing_id, ended: whether it was live, revoked, remaining}. While remaining is true, call it '
+  'again. Idempotent. Raises grant_not_found.';
+
 -- schemas/artifacts/versions/versions.sql
 
 -- Versions: the committed artifacts of one name, numbered from 1 in the order of their commits. A
@@ -3711,12 +8313,31 @@ comment on function artifacts.keep_spent_versions(text[]) is
   'Call this before the tombstones of these artifacts are deleted.';
 
 create function artifacts.is_taken(artifact_id text) returns boolean
-language sql
+language plpgsql
 stable
--- Nothing takes artifacts yet. Inlined.
-return false;
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  instant timestamptz := clock_timestamp();
+begin
+  -- Not `exists`: see artifacts.is_granted. A grant that has ended has ended its task.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_taken.artifact_id, instant) g
+    cross join lateral (
+      select
+      from artifacts.tasks t
+      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > instant
+      limit 1
+    ) t
+  );
+end
+$$;
 comment on function artifacts.is_taken(text) is
-  'Whether somebody is working on an artifact now, so that keep_versions must not end it.';
+  'Whether somebody has taken a task of an artifact, so that keep_versions must not end it.';
 
 create function artifacts.end_surplus_versions(
   caller jsonb,
@@ -3800,6 +8421,10 @@ create function artifacts.live_versions(
 language plpgsql
 stable
 set search_path = ''
+-- For the same reason as in grant_ids_since: the planner might sort all versions of the name.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   return query
@@ -4287,6 +8912,7 @@ declare
   artifact artifacts.artifacts;
   decided_attempt integer;
   superseded_id text;
+  promised_ids text[];
 begin
   caller_agent := agents.admit(agent_api_finish_commit.caller);
   select a.* into artifact
@@ -4298,6 +8924,7 @@ begin
   perform pg_advisory_xact_lock(
     hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
   );
+  promised_ids := artifacts.lock_standing_of(artifact.agent_id, artifact.key);
 
   select a.* into artifact
   from artifacts.artifacts a
@@ -4374,6 +9001,7 @@ begin
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
   end if;
+  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact, promised_ids);
   if artifact.keep_versions is not null then
     perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
   end if;
@@ -4386,2302 +9014,6 @@ comment on function public.agent_api_finish_commit(jsonb, text, uuid, text, bigi
   'caller must remove the object at that path. Raises commit_in_progress if the lease was lost: '
   'then the caller must remove nothing. Raises unauthenticated if the caller''s access ended '
   'during the verification.';
-
--- schemas/artifacts/grants/grant_downloads.sql
-
--- How often grants were used, and how often they may be used.
-
-create table artifacts.grant_downloads (
-  grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
-  max_downloads integer,
-  downloads bigint not null default 0,
-
-  constraint max_downloads_is_1_to_1000 check (max_downloads between 1 and 1000),
-  constraint downloads_are_not_negative check (downloads >= 0),
-  constraint no_more_downloads_than_allowed check (downloads <= max_downloads)
-)
--- fillfactor leaves room for HOT updates: counting a download changes no indexed column.
-with (fillfactor = 50);
-comment on table artifacts.grant_downloads is
-  'One row per grant with a download limit, created with the grant, and one per other grant whose '
-  'token was used, created by the sweep.';
-comment on column artifacts.grant_downloads.max_downloads is 'Null: any number.';
-comment on column artifacts.grant_downloads.downloads is
-  'With max_downloads: all downloads, each counted by the transaction that allows it. Without: '
-  'downloads with the token that agents.reads no longer counts.';
-
-create function artifacts.is_limited(grant_id text) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return exists (
-    select
-    from artifacts.grant_downloads d
-    where d.grant_id = is_limited.grant_id and d.max_downloads is not null
-  );
-end
-$$;
-comment on function artifacts.is_limited(text) is
-  'Whether a grant has a download limit, so that each download must be counted. This never '
-  'changes.';
-
-create function artifacts.count_download(grant_id text) returns boolean
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  -- A concurrent download waits for the row, and then checks again how many are left.
-  update artifacts.grant_downloads d
-  set downloads = d.downloads + 1
-  where d.grant_id = count_download.grant_id and d.downloads < d.max_downloads;
-  return found;
-end
-$$;
-comment on function artifacts.count_download(text) is
-  'Counts a download of a grant with a limit; false: the limit is reached.';
-
-create function artifacts.use_grant(
-  artifact_id text,
-  agent_id text,
-  instant timestamptz,
-  out ends_at timestamptz,
-  out counted_grant_id text
-)
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  candidate record;
-begin
-  for candidate in
-    select g.grant_id, g.live_until, d.max_downloads is not null as is_limited,
-      d.downloads >= d.max_downloads as is_used_up
-    from artifacts.live_grants(use_grant.artifact_id, use_grant.instant) g
-    left join lateral (
-      select d.max_downloads, d.downloads
-      from artifacts.grant_downloads d
-      where d.grant_id = g.grant_id
-      limit 1
-    ) d on true
-    where g.grantee = use_grant.agent_id
-      -- Only a grant to a tag makes this read the agent's tags. They cannot change meanwhile: the
-      -- caller holds the agent's access_lock, which a change of its tags waits for.
-      or g.to_tag is not null and g.to_tag in (
-        select t.tag from agents.agent_tags t where t.agent_id = use_grant.agent_id
-      )
-    -- First the grants without a limit, those that last longest first. Then the limited ones, those
-    -- that end first. The order is the same in every transaction, which prevents deadlocks: a grant
-    -- stays locked even if another transaction took its last download.
-    order by is_limited, case when d.max_downloads is null then g.live_until end desc,
-      g.live_until, g.grant_id collate "C"
-  loop
-    continue when candidate.is_used_up;
-    if not candidate.is_limited or artifacts.count_download(candidate.grant_id) then
-      use_grant.ends_at := candidate.live_until;
-      use_grant.counted_grant_id := case when candidate.is_limited then candidate.grant_id end;
-      return;
-    end if;
-  end loop;
-
-  if not found then
-    raise sqlstate 'PT404' using message = 'artifact_not_found';
-  end if;
-  raise sqlstate 'PT410' using message = 'grant_used_up';
-end
-$$;
-comment on function artifacts.use_grant(text, text, timestamptz) is
-  'Chooses a grant of an artifact to an agent, or to a tag of it, that is live after a given time. '
-  'Returns when that access ends. If the grant has a download limit, this counts the download and '
-  'also returns the grant. Raises artifact_not_found if there is no such grant, grant_used_up if '
-  'none allows another download.';
-
-create function artifacts.settle_downloads(grant_id text, downloads bigint) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  -- The downloads of a limited grant are already counted in its row. Do not lock that row: a
-  -- transaction that counts a download holds it, and may be waiting for this one.
-  if artifacts.is_limited(settle_downloads.grant_id) then
-    return;
-  end if;
-  insert into artifacts.grant_downloads as d (grant_id, downloads)
-  select g.grant_id, settle_downloads.downloads
-  from artifacts.grants g
-  where g.grant_id = settle_downloads.grant_id
-  -- The grant may be deleted concurrently: then this inserts nothing.
-  for key share
-  on conflict on constraint grant_downloads_pkey do update
-  set downloads = d.downloads + excluded.downloads;
-end
-$$;
-comment on function artifacts.settle_downloads(text, bigint) is
-  'Stores how often the token of a grant without a limit was used. agents.reads has counted these '
-  'downloads, and its row is about to be deleted.';
-
-create function public.agent_api_return_download(grant_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-begin
-  update artifacts.grant_downloads d
-  set downloads = d.downloads - 1
-  where d.grant_id = agent_api_return_download.grant_id and d.max_downloads is not null and d.downloads > 0;
-  return json_build_object('returned', found);
-end
-$$;
-comment on function public.agent_api_return_download(text) is
-  'Takes back the count of a download whose answer could not be given. Needs no authentication: '
-  'the download was allowed, and nobody else can call this.';
-
--- schemas/artifacts/grants/hand_overs.sql
-
--- What a giver said about a grant beyond access: what the file is for, what it answers, and how the
--- work on it is handed out.
-
-create table artifacts.hand_overs (
-  grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
-  from_agent agents.agent_id not null,
-  note text,
-  reply_to text collate "C",
-  is_shared boolean not null default false,
-  max_attempts integer not null default 5,
-  idempotency_key text collate "C",
-  handed_over_at timestamptz not null default clock_timestamp(),
-
-  constraint note_is_1_to_2000_characters check (length(note) between 1 and 2000),
-  constraint reply_to_is_a_grant_id check (length(reply_to) = 38 and reply_to ~ '^grant_[0-9a-f]*$'),
-  constraint max_attempts_is_1_to_100 check (max_attempts between 1 and 100),
-  constraint idempotency_key_is_well_formed check (
-    length(idempotency_key) <= 64 and idempotency_key ~ '^[A-Za-z0-9_-]+$'
-  )
-);
-comment on table artifacts.hand_overs is
-  'One row per grant that was given with a note, as an answer, with an idempotency key, to one '
-  'agent of a tag, or with its own max_attempts. Any other grant has no row, so that giving it '
-  'costs no more than access.';
-comment on column artifacts.hand_overs.from_agent is 'The giver, as in artifacts.grants.';
-comment on column artifacts.hand_overs.note is 'The giver''s words, for the grantee.';
-comment on column artifacts.hand_overs.reply_to is
-  'The grant that this one answers. Its row may have been deleted since.';
-comment on column artifacts.hand_overs.is_shared is
-  'Whether exactly one agent of the tag works on it (`deliver: one`).';
-comment on column artifacts.hand_overs.max_attempts is
-  'After how many attempts its task is parked.';
-
-comment on column artifacts.hand_overs.idempotency_key is
-  'The giver''s name of the request. For 24 hours, the same request makes no second grant.';
-comment on column artifacts.hand_overs.handed_over_at is 'When the grant was given.';
-
--- Finds a repeated request, and everything that an agent said.
-create index hand_overs_by_giver on artifacts.hand_overs (from_agent, idempotency_key, handed_over_at);
-
-create function artifacts.hand_over_of(grant_id text)
-returns table (note text, reply_to text, is_shared boolean, max_attempts integer)
-language sql
-stable
--- Always returns one row. An SQL-standard body is inlined.
-begin atomic
-  select h.note, h.reply_to, coalesce(h.is_shared, false), coalesce(h.max_attempts, 5)
-  from (values (hand_over_of.grant_id collate "C")) g (grant_id)
-  left join artifacts.hand_overs h on h.grant_id = g.grant_id;
-end;
-comment on function artifacts.hand_over_of(text) is
-  'What the giver said about a grant, or the defaults.';
-
-create function artifacts.delivery(is_shared boolean) returns text
-language sql
-immutable
--- Inlined.
-return case when is_shared then 'one' else 'each' end;
-comment on function artifacts.delivery(boolean) is '`deliver` on the wire.';
-
-create function artifacts.has_grant_of(agent_id text, grant_id text) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return exists (
-    select
-    from artifacts.grants g
-    where g.grant_id = has_grant_of.grant_id
-      and (
-        g.from_agent = has_grant_of.agent_id
-        or g.to_agent = has_grant_of.agent_id
-        or g.to_tag in (select t.tag from agents.agent_tags t where t.agent_id = has_grant_of.agent_id)
-      )
-  );
-end
-$$;
-comment on function artifacts.has_grant_of(text, text) is
-  'Whether an agent gave a grant, or received it by its name or a tag. It may have ended.';
-
-create function artifacts.repeated_grant(
-  from_agent text,
-  idempotency_key text,
-  artifact_id text,
-  grantee text,
-  expires_at timestamptz,
-  max_downloads integer,
-  note text,
-  reply_to text,
-  is_shared boolean,
-  max_attempts integer
-) returns jsonb
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  found_id text;
-  earlier artifacts.grants;
-  said artifacts.hand_overs;
-begin
-  -- Of requests with one key, the first makes the grant, and the others wait for it.
-  perform pg_advisory_xact_lock(
-    hashtextextended('grant ' || repeated_grant.idempotency_key || ' of ' || repeated_grant.from_agent, 0)
-  );
-  select h.grant_id into found_id
-  from artifacts.hand_overs h
-  where h.from_agent = repeated_grant.from_agent
-    and h.idempotency_key = repeated_grant.idempotency_key
-    and h.handed_over_at > clock_timestamp() - interval '24 hours'
-  order by h.from_agent desc, h.idempotency_key desc, h.handed_over_at desc
-  limit 1;
-  if not found then
-    return null;
-  end if;
-  select g.* into earlier from artifacts.grants g where g.grant_id = found_id;
-  select h.* into said from artifacts.hand_overs h where h.grant_id = found_id;
-  if (
-    earlier.artifact_id, earlier.grantee, earlier.expires_at, said.note, said.reply_to, said.is_shared, said.max_attempts,
-    (select d.max_downloads from artifacts.grant_downloads d where d.grant_id = found_id)
-  ) is distinct from (
-    repeated_grant.artifact_id, repeated_grant.grantee, repeated_grant.expires_at, repeated_grant.note,
-    repeated_grant.reply_to, repeated_grant.is_shared, repeated_grant.max_attempts, repeated_grant.max_downloads
-  ) then
-    raise sqlstate 'PT409' using message = 'idempotency_conflict';
-  end if;
-  return artifacts.granted_json(earlier) || jsonb '{"repeated": true}';
-end
-$$;
-comment on function artifacts.repeated_grant(
-  text, text, text, text, timestamptz, integer, text, text, boolean, integer
-) is
-  'What the same request with this idempotency key made within the last 24 hours; null: nothing, '
-  'and until the end of the transaction nobody else makes it. Raises idempotency_conflict if the '
-  'key was used for another request.';
-
--- schemas/artifacts/grants/tasks.sql
-
--- Grants as work. A grant that nobody has looked at as work has no row here: its task waits. The
--- first look of /inbox/take makes the rows of an agent's new grants (filling.sql), so that a grant
--- costs its giver nothing more, whoever uses tasks.
-
-create table artifacts.tasks (
-  grant_id text collate "C" not null references artifacts.grants (grant_id) on delete cascade,
-  agent_id agents.agent_id,
-  to_tag agents.tag,
-  queue text collate "C" not null
-    generated always as (coalesce(agent_id, '') || coalesce('#' || to_tag, '')) stored,
-  state text not null default 'waiting',
-  attempt integer not null default 0,
-  max_attempts integer not null default 5,
-  ready_at timestamptz,
-  take_id text collate "C",
-  taken_by agents.agent_id,
-  done_at timestamptz,
-  reason text,
-  reply_grant_id text collate "C",
-  waits_again_since xid8,
-
-  constraint an_agent_has_a_task_once primary key (grant_id, queue),
-  constraint a_task_is_of_an_agent_or_of_a_tag check (agent_id is not null or to_tag is not null),
-  constraint task_state_is_known check (state in ('waiting', 'taken', 'done', 'parked')),
-  constraint a_task_is_ready_until_it_is_over check ((ready_at is null) = (state in ('done', 'parked'))),
-  constraint done_at_is_set_when_done check ((done_at is null) = (state <> 'done')),
-  constraint a_taken_task_has_a_take check (state <> 'taken' or take_id is not null and taken_by is not null),
-  constraint take_id_is_well_formed check (length(take_id) = 37 and take_id ~ '^take_[0-9a-f]*$'),
-  constraint reason_is_1_to_500_characters check (length(reason) between 1 and 500),
-  constraint reply_is_a_grant_id check (length(reply_grant_id) = 38 and reply_grant_id ~ '^grant_[0-9a-f]*$')
-)
--- A task is updated twice at least.
-with (fillfactor = 70);
-comment on table artifacts.tasks is
-  'One row per grant and queue, made when an agent of the queue first looks for work, and deleted '
-  'with its grant. Work that an agent of a tag shares with the others is in the queue of the tag.';
-comment on column artifacts.tasks.agent_id is
-  'Whose task it is; null: exactly one agent of the tag works on it.';
-comment on column artifacts.tasks.to_tag is 'The tag of a grant to a tag.';
-comment on column artifacts.tasks.queue is
-  'An agent, or `#` and a tag (one of its agents), or both (each of its agents).';
-comment on column artifacts.tasks.attempt is 'How often it was taken since it was last requeued.';
-comment on column artifacts.tasks.max_attempts is 'After how many attempts it is parked.';
-comment on column artifacts.tasks.ready_at is
-  'From when on it can be taken: after its pause, or when its take lapses. So a lapse needs no '
-  'clock: the next look finds the task like any other that is ready.';
-comment on column artifacts.tasks.take_id is
-  'The last take. Whoever names an earlier one is refused.';
-comment on column artifacts.tasks.taken_by is 'The agent of the last take, or that finished it.';
-comment on column artifacts.tasks.done_at is 'When it was done.';
-comment on column artifacts.tasks.reason is 'Why the last attempt failed, in its taker''s words.';
-comment on column artifacts.tasks.reply_grant_id is
-  'The grant that answers it, made by /inbox/done in the same transaction.';
-comment on column artifacts.tasks.waits_again_since is
-  'The transaction that made it wait again, for whoever waits for news; null: it did not, or was '
-  'taken since.';
-
--- What can be taken, oldest first. Tasks that are done or parked are not in it, so a take does not
--- read them.
-create index ready_tasks on artifacts.tasks (queue, ready_at, grant_id) where ready_at is not null;
-create unique index tasks_by_take on artifacts.tasks (take_id) where take_id is not null;
--- For the end of an agent: what it has taken now, and what it took or finished.
-create index tasks_by_taker on artifacts.tasks (taken_by, grant_id) where taken_by is not null;
-create index taken_tasks on artifacts.tasks (taken_by) where state = 'taken';
-create index tasks_by_agent on artifacts.tasks (agent_id, grant_id) where to_tag is not null;
-create index tasks_waiting_again on artifacts.tasks (queue, waits_again_since)
-  where waits_again_since is not null;
-
-create table artifacts.task_queues (
-  agent_id agents.agent_id,
-  to_tag agents.tag,
-  queue text collate "C" generated always as (coalesce(agent_id, '') || coalesce('#' || to_tag, '')) stored
-    primary key,
-  filled_through xid8 not null default '0',
-
-  constraint a_queue_is_of_an_agent_or_of_a_tag check (agent_id is not null or to_tag is not null)
-);
-comment on table artifacts.task_queues is
-  'Up to where the grants of a queue have become rows of artifacts.tasks. One row per queue that '
-  'an agent has looked at.';
-comment on column artifacts.task_queues.to_tag is 'As in artifacts.tasks.';
-comment on column artifacts.task_queues.queue is 'As in artifacts.tasks.';
-comment on column artifacts.task_queues.filled_through is
-  'Every grant of this and of earlier transactions was looked at.';
-
-create index task_queues_by_agent on artifacts.task_queues (agent_id) where agent_id is not null;
-
-create function artifacts.queues_of(agent_id text) returns text[]
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return array[queues_of.agent_id] || array(
-    select q.queue
-    from agents.agent_tags t
-    cross join lateral (values ('#' || t.tag), (queues_of.agent_id || '#' || t.tag)) q (queue)
-    where t.agent_id = queues_of.agent_id
-    order by q.queue
-  );
-end
-$$;
-comment on function artifacts.queues_of(text) is
-  'The queues whose tasks an agent may take: its own, and for each tag that it has now, what one '
-  'of the tag''s agents works on and what each works on.';
-
-create function artifacts.queue_of(agent_id text, to_tag text, is_shared boolean) returns text
-language sql
-immutable
--- Inlined.
-return case when to_tag is not null and is_shared then '' else agent_id end || coalesce('#' || to_tag, '');
-comment on function artifacts.queue_of(text, text, boolean) is
-  'The queue in which an agent finds the task of a grant.';
-
-create function artifacts.state_now(state text, ready_at timestamptz, attempt integer, max_attempts integer) returns text
-language sql
-stable
--- Inlined.
-return case
-  when state is null then 'waiting'
-  when state = 'taken' and ready_at <= now() then case when attempt < max_attempts then 'waiting' else 'parked' end
-  else state
-end;
-comment on function artifacts.state_now(text, timestamptz, integer, integer) is
-  'The state of a task, by the columns of its row (null if it has no row). A take that has lapsed '
-  'counts, even if no look has found it yet.';
-
-create function artifacts.entry_json(
-  given artifacts.grants,
-  artifact artifacts.artifacts,
-  note text,
-  reply_to text,
-  is_shared boolean,
-  task artifacts.tasks
-) returns jsonb
-language sql
-stable
--- Inlined.
-return artifacts.content_json(artifact) || jsonb_build_object(
-  'grant_id', given.grant_id,
-  'from_agent', given.from_agent,
-  'granted_at', agents.iso_timestamp(given.granted_at),
-  'expires_at', agents.iso_timestamp(given.expires_at),
-  'note', note,
-  'reply_to', reply_to,
-  'deliver', artifacts.delivery(is_shared),
-  'superseded', artifact.state = 'superseded',
-  'state', artifacts.state_now(task.state, task.ready_at, task.attempt, task.max_attempts),
-  'attempt', coalesce(task.attempt, 0),
-  'next_at', case when task.state = 'waiting' and task.ready_at > now() then agents.iso_timestamp(task.ready_at) end
-);
-comment on function artifacts.entry_json(
-  artifacts.grants, artifacts.artifacts, text, text, boolean, artifacts.tasks
-) is 'An entry of an inbox; task is null if nobody has looked at the grant as work.';
-
-create function artifacts.record_task(
-  caller jsonb,
-  caller_agent text,
-  action text,
-  agent_id text,
-  given artifacts.grants,
-  more jsonb
-) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  perform agents.record_event(
-    record_task.caller, record_task.caller_agent, record_task.action, record_task.agent_id,
-    (record_task.given).grant_id,
-    jsonb_strip_nulls(jsonb_build_object(
-      'artifact_id', (record_task.given).artifact_id, 'to_tag', (record_task.given).to_tag
-    ) || record_task.more),
-    (record_task.given).from_agent
-  );
-end
-$$;
-comment on function artifacts.record_task(jsonb, text, text, text, artifacts.grants, jsonb) is
-  'Writes an event about an agent''s task. The giver sees it too.';
-
-create function artifacts.refuse_ended_grant(given artifacts.grants) returns void
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  artifact artifacts.artifacts;
-begin
-  if (refuse_ended_grant.given).revoked_at is not null then
-    raise sqlstate 'PT410' using message = 'grant_revoked';
-  end if;
-  if (refuse_ended_grant.given).expires_at <= clock_timestamp() then
-    raise sqlstate 'PT410' using message = 'grant_expired';
-  end if;
-  select a.* into artifact from artifacts.artifacts a where a.artifact_id = (refuse_ended_grant.given).artifact_id;
-  perform artifacts.refuse_ended(artifact);
-end
-$$;
-comment on function artifacts.refuse_ended_grant(artifacts.grants) is
-  'A grant that ends takes its task along, in every state. Raises grant_revoked, grant_expired, '
-  'artifact_expired.';
-
--- schemas/artifacts/grants/granting.sql
-
--- Giving access, and taking it away.
-
-create function artifacts.forget_surplus_grants(from_agent text, max_ended integer) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  -- Above max_ended, only every 100th grant of the agent looks for surplus grants, because that
-  -- reads max_ended index entries. It deletes up to 200, so that it catches up.
-  look_every constant integer := 100;
-  grants_on_record bigint;
-  looked_at timestamptz := clock_timestamp();
-  -- The pair marks a grant, because very many grants may end at one instant.
-  kept_until timestamptz;
-  kept_id text;
-begin
-  select t.grants into grants_on_record
-  from artifacts.totals t
-  where t.agent_id = forget_surplus_grants.from_agent;
-  if grants_on_record <= forget_surplus_grants.max_ended
-    or (grants_on_record - forget_surplus_grants.max_ended) % look_every <> 0
-  then
-    return;
-  end if;
-
-  select g.live_until, g.grant_id into kept_until, kept_id
-  from artifacts.grants g
-  where g.from_agent = forget_surplus_grants.from_agent and g.live_until <= looked_at
-  order by g.from_agent desc, g.live_until desc, g.grant_id desc
-  offset forget_surplus_grants.max_ended - 1
-  limit 1;
-
-  delete from artifacts.grants g
-  where g.grant_id = any (array(
-    select e.grant_id
-    from artifacts.grants e
-    where e.from_agent = forget_surplus_grants.from_agent
-      and (e.live_until, e.grant_id) < (kept_until, kept_id)
-    order by e.from_agent, e.live_until, e.grant_id
-    limit 2 * look_every
-    -- The sweep, or a concurrent grant of the agent, may be deleting the same rows.
-    for update skip locked
-  ));
-end
-$$;
-comment on function artifacts.forget_surplus_grants(text, integer) is
-  'Call this after each new grant of an agent. If more than max_ended of its ended grants are '
-  'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
-  'name any number of others.';
-
-create function public.agent_api_grant_artifact(
-  caller jsonb,
-  artifact_id text,
-  to_agent text,
-  expires_at timestamptz,
-  grant_id text,
-  token_hash text,
-  max_live_grants integer,
-  max_ended_grants integer default 10000,
-  max_downloads integer default null,
-  to_tag text default null,
-  note text default null,
-  reply_to text default null,
-  is_shared boolean default false,
-  max_attempts integer default null,
-  idempotency_key text default null
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  attempts constant integer := coalesce(agent_api_grant_artifact.max_attempts, 5);
-  caller_agent text;
-  artifact artifacts.artifacts;
-  granted artifacts.grants;
-  checked_at timestamptz;
-  answer jsonb;
-begin
-  caller_agent := agents.admit(agent_api_grant_artifact.caller);
-  if agent_api_grant_artifact.idempotency_key is not null then
-    answer := artifacts.repeated_grant(
-      coalesce(caller_agent, artifacts.owner_of(agent_api_grant_artifact.artifact_id)),
-      agent_api_grant_artifact.idempotency_key,
-      agent_api_grant_artifact.artifact_id,
-      artifacts.grantee(agent_api_grant_artifact.to_agent, agent_api_grant_artifact.to_tag),
-      agent_api_grant_artifact.expires_at,
-      agent_api_grant_artifact.max_downloads,
-      agent_api_grant_artifact.note,
-      agent_api_grant_artifact.reply_to,
-      agent_api_grant_artifact.is_shared,
-      attempts
-    );
-    if answer is not null then
-      return answer;
-    end if;
-  end if;
-  artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_grant_artifact.artifact_id);
-  perform artifacts.refuse_ended(artifact);
-  if artifact.state = 'pending' then
-    raise sqlstate 'PT409' using message = 'artifact_not_committed';
-  end if;
-  checked_at := clock_timestamp();
-  if agent_api_grant_artifact.expires_at <= checked_at then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
-  end if;
-
-  if agent_api_grant_artifact.reply_to is not null
-    and not artifacts.has_grant_of(artifact.agent_id, agent_api_grant_artifact.reply_to)
-  then
-    raise sqlstate 'PT404' using message = 'grant_not_found';
-  end if;
-
-  -- The count is exact, because the artifact is locked.
-  if (
-    select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
-  ) >= agent_api_grant_artifact.max_live_grants then
-    raise sqlstate 'PT409' using
-      message = 'limit_exceeded',
-      detail = json_build_object('limit', 'live_grants', 'maximum', agent_api_grant_artifact.max_live_grants);
-  end if;
-
-  insert into artifacts.grants (
-    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at
-  )
-  values (
-    agent_api_grant_artifact.grant_id,
-    artifact.artifact_id,
-    artifact.agent_id,
-    agent_api_grant_artifact.to_agent,
-    agent_api_grant_artifact.to_tag,
-    agent_api_grant_artifact.token_hash,
-    agent_api_grant_artifact.expires_at
-  )
-  returning * into granted;
-  if agent_api_grant_artifact.max_downloads is not null then
-    insert into artifacts.grant_downloads (grant_id, max_downloads)
-    values (granted.grant_id, agent_api_grant_artifact.max_downloads);
-  end if;
-  if agent_api_grant_artifact.is_shared
-    or coalesce(
-      agent_api_grant_artifact.note,
-      agent_api_grant_artifact.reply_to,
-      agent_api_grant_artifact.idempotency_key,
-      agent_api_grant_artifact.max_attempts::text
-    ) is not null
-  then
-    insert into artifacts.hand_overs (
-      grant_id, from_agent, note, reply_to, is_shared, max_attempts, idempotency_key
-    )
-    values (
-      granted.grant_id,
-      granted.from_agent,
-      agent_api_grant_artifact.note,
-      agent_api_grant_artifact.reply_to,
-      agent_api_grant_artifact.is_shared,
-      attempts,
-      agent_api_grant_artifact.idempotency_key
-    );
-  end if;
-  perform artifacts.forget_surplus_grants(granted.from_agent, agent_api_grant_artifact.max_ended_grants);
-
-  perform agents.record_event(
-    agent_api_grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
-    jsonb_strip_nulls(jsonb_build_object(
-      'artifact_id', granted.artifact_id,
-      'key', artifact.key,
-      'expires_at', agents.iso_timestamp(granted.expires_at),
-      'max_downloads', agent_api_grant_artifact.max_downloads,
-      'to_tag', granted.to_tag
-    )),
-    granted.from_agent
-  );
-  return artifacts.granted_json(granted);
-end
-$$;
-comment on function public.agent_api_grant_artifact(
-  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text, text, text, boolean,
-  integer, text
-) is
-  'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
-  'artifact until expires_at, for max_downloads downloads together (null: any number). Of the '
-  'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
-  'is_shared: exactly one agent of the tag works on it. With an idempotency_key that the owner '
-  'used for the same request within the last 24 hours, returns the grant of that request, and '
-  'repeated. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
-  'invalid_request, limit_exceeded, grant_not_found (reply_to), idempotency_conflict.';
-
-create function public.agent_api_revoke_grants(
-  caller jsonb,
-  artifact_id text,
-  to_agent text,
-  grant_id text,
-  to_tag text default null
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  wanted_grantee constant text := artifacts.grantee(agent_api_revoke_grants.to_agent, agent_api_revoke_grants.to_tag);
-  caller_agent text;
-  artifact artifacts.artifacts;
-  checked_at timestamptz;
-  live_ids text[];
-  file_name text;
-  revoked artifacts.grants;
-  revoked_ids text[] := array[]::text[];
-begin
-  caller_agent := agents.admit(agent_api_revoke_grants.caller);
-  if agent_api_revoke_grants.grant_id is not null then
-    -- The other fields of the request must match the grant.
-    select array[g.grant_id], a.key into live_ids, file_name
-    from artifacts.grants g
-    join artifacts.artifacts a on a.artifact_id = g.artifact_id
-    where g.grant_id = agent_api_revoke_grants.grant_id
-      and (caller_agent is null or g.from_agent = caller_agent)
-      and g.artifact_id = coalesce(agent_api_revoke_grants.artifact_id, g.artifact_id)
-      and (wanted_grantee is null or g.grantee = wanted_grantee);
-    if not found then
-      raise sqlstate 'PT404' using message = 'grant_not_found';
-    end if;
-  else
-    -- Because of the lock, this sees a concurrent grant of the artifact, or that grant waits for
-    -- this transaction.
-    artifact := artifacts.lock_owned_artifact(caller_agent, agent_api_revoke_grants.artifact_id);
-    file_name := artifact.key;
-    checked_at := clock_timestamp();
-    live_ids := array(
-      select g.grant_id
-      from artifacts.live_grants(agent_api_revoke_grants.artifact_id, checked_at) g
-      where g.grantee = wanted_grantee
-    );
-  end if;
-
-  for revoked in
-    update artifacts.grants g
-    set revoked_at = clock_timestamp()
-    where g.grant_id = any (live_ids) and g.revoked_at is null and g.expires_at > clock_timestamp()
-    returning g.*
-  loop
-    perform agents.record_event(
-      agent_api_revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
-      jsonb_strip_nulls(jsonb_build_object(
-        'artifact_id', revoked.artifact_id, 'key', file_name, 'to_tag', revoked.to_tag
-      )),
-      revoked.from_agent
-    );
-    revoked_ids := revoked_ids || revoked.grant_id;
-  end loop;
-
-  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
-end
-$$;
-comment on function public.agent_api_revoke_grants(jsonb, text, text, text, text) is
-  'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. '
-  'Idempotent. Raises grant_not_found or artifact_not_found.';
-
--- schemas/artifacts/grants/blocked_senders.sql
-
--- Senders whose grants an agent does not want to see.
-
-create table artifacts.blocked_senders (
-  agent_id agents.agent_id not null,
-  from_agent agents.agent_id not null,
-  blocked_at timestamptz not null default clock_timestamp(),
-
-  constraint a_sender_is_blocked_once primary key (agent_id, from_agent)
-);
-comment on table artifacts.blocked_senders is
-  'One row per agent and sender whose grants its inbox hides. The grants still exist and can be '
-  'opened. The sender does not learn of the block.';
-
--- For a name that gets another holder.
-create index blocked_senders_by_sender on artifacts.blocked_senders (from_agent);
-
-create function artifacts.senders_blocked_by(agent_id text) returns text[]
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return array(
-    select b.from_agent::text from artifacts.blocked_senders b where b.agent_id = senders_blocked_by.agent_id
-  );
-end
-$$;
-comment on function artifacts.senders_blocked_by(text) is
-  'The senders whose grants an agent does not see.';
-
-create function artifacts.is_blocked(agent_id text, from_agent text) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return exists (
-    select from artifacts.blocked_senders b
-    where b.agent_id = is_blocked.agent_id and b.from_agent = is_blocked.from_agent
-  );
-end
-$$;
-comment on function artifacts.is_blocked(text, text) is
-  'Whether one agent has blocked the grants of another.';
-
-create function public.agent_api_block_sender(
-  caller jsonb,
-  agent_id text,
-  from_agent text,
-  max_blocked integer
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  subject text;
-begin
-  caller_agent := agents.admit(agent_api_block_sender.caller);
-  subject := agents.require_self(caller_agent, agent_api_block_sender.agent_id);
-  -- Blocks by one agent run one at a time, so that the count is exact.
-  perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
-  if not artifacts.is_blocked(subject, agent_api_block_sender.from_agent) then
-    if cardinality(artifacts.senders_blocked_by(subject)) >= agent_api_block_sender.max_blocked then
-      raise sqlstate 'PT409' using
-        message = 'limit_exceeded',
-        detail = json_build_object('limit', 'blocked_senders', 'maximum', agent_api_block_sender.max_blocked);
-    end if;
-    insert into artifacts.blocked_senders (agent_id, from_agent) values (subject, agent_api_block_sender.from_agent);
-    perform agents.record_change(
-      agent_api_block_sender.caller, caller_agent, 'sender.blocked', subject,
-      other_agent_id => agent_api_block_sender.from_agent
-    );
-  end if;
-  return json_build_object('from_agent', agent_api_block_sender.from_agent, 'blocked', true);
-end
-$$;
-comment on function public.agent_api_block_sender(jsonb, text, text, integer) is
-  'Hides a sender''s grants from an agent''s inbox, including existing ones. Idempotent. Raises '
-  'forbidden, invalid_request, limit_exceeded.';
-
-create function public.agent_api_unblock_sender(
-  caller jsonb,
-  agent_id text,
-  from_agent text
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  subject text;
-begin
-  caller_agent := agents.admit(agent_api_unblock_sender.caller);
-  subject := agents.require_self(caller_agent, agent_api_unblock_sender.agent_id);
-  perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
-  delete from artifacts.blocked_senders b
-  where b.agent_id = subject and b.from_agent = agent_api_unblock_sender.from_agent;
-  if found then
-    perform agents.record_change(
-      agent_api_unblock_sender.caller, caller_agent, 'sender.unblocked', subject,
-      other_agent_id => agent_api_unblock_sender.from_agent
-    );
-  end if;
-  return json_build_object('from_agent', agent_api_unblock_sender.from_agent, 'blocked', false);
-end
-$$;
-comment on function public.agent_api_unblock_sender(jsonb, text, text) is
-  'Shows a sender''s grants in an agent''s inbox again. Idempotent. Raises forbidden, '
-  'invalid_request.';
-
--- schemas/artifacts/grants/inbox_entries.sql
-
--- Which grants an inbox has: those that name the agent, and those to a tag that it has now.
-
-create function artifacts.grantees_of(agent_id text, since pg_snapshot)
-returns table (grantees text[], gained text[])
-language sql
-stable
--- Always returns one row. An SQL-standard body is inlined.
-begin atomic
-  select
-    grantees_of.agent_id || coalesce(array_agg(artifacts.grantee(null, t.tag)), '{}'),
-    coalesce(
-      array_agg(artifacts.grantee(null, t.tag)) filter (
-        where not pg_visible_in_snapshot(t.transaction_id, grantees_of.since)
-      ),
-      '{}'
-    )
-  from agents.agent_tags t
-  where t.agent_id = grantees_of.agent_id;
-end;
-comment on function artifacts.grantees_of(text, pg_snapshot) is
-  'An agent''s names as a grantee: its own, and one per tag. gained: those of the tags that it '
-  'got, or got again, after the snapshot `since` (null: none).';
-
-create function artifacts.shown_senders(grantees text[], blocked text[])
-returns table (grantee text, from_agent text)
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  -- One index lookup per sender, however many grants each has made.
-  return query
-  with recursive senders (grantee, from_agent) as (
-    select e.grantee, (select min(g.from_agent) from artifacts.grants g where g.grantee = e.grantee)
-    from unnest(shown_senders.grantees) as e (grantee)
-    union all
-    select s.grantee, (
-      select min(g.from_agent)
-      from artifacts.grants g
-      where g.grantee = s.grantee and g.from_agent > s.from_agent
-    )
-    from senders s
-    where s.from_agent is not null
-  )
-  select s.grantee, s.from_agent
-  from senders s
-  where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked);
-end
-$$;
-comment on function artifacts.shown_senders(text[], text[]) is
-  'The agents that have granted something to each of these grantees, except blocked ones.';
-
--- For each grantee, each of these functions reads the beginning of one index range. The planner
--- expects few grants per agent, and might read and sort the whole range. The settings forbid that.
-
-create function artifacts.grant_ids_since(
-  grantees text[],
-  gained text[],
-  since pg_snapshot,
-  max_entries integer
-) returns text[]
-language plpgsql
-stable
-set search_path = ''
-set enable_bitmapscan = off
-set enable_sort = off
-as $$
-begin
-  return array(
-    select g.grant_id
-    from unnest(grant_ids_since.grantees) as e (grantee)
-    cross join lateral (
-      select g.grant_id
-      from artifacts.grants g
-      where g.grantee = e.grantee and g.transaction_id >= pg_snapshot_xmin(grant_ids_since.since)
-      order by g.grantee, g.transaction_id
-      limit grant_ids_since.max_entries
-    ) g
-    union all
-    select g.grant_id
-    from unnest(grant_ids_since.gained) as e (grantee)
-    cross join lateral (
-      select g.grant_id
-      from artifacts.grants g
-      where g.grantee = e.grantee and g.live_until > now()
-      order by g.grantee, g.live_until
-      limit grant_ids_since.max_entries
-    ) g
-    limit grant_ids_since.max_entries
-  );
-end
-$$;
-comment on function artifacts.grant_ids_since(text[], text[], pg_snapshot, integer) is
-  'A bounded number of grants: those to `grantees` made since a snapshot, even if they have ended, '
-  'and the live ones to `gained`.';
-
-create function artifacts.live_grant_ids(
-  grantees text[],
-  from_agent text,
-  blocked text[],
-  max_entries integer
-) returns text[]
-language plpgsql
-stable
-set search_path = ''
-set enable_bitmapscan = off
-set enable_sort = off
-as $$
-begin
-  if live_grant_ids.from_agent is not null or live_grant_ids.blocked <> '{}' then
-    return array(
-      select g.grant_id
-      from (
-        select e.grantee, live_grant_ids.from_agent as from_agent
-        from unnest(live_grant_ids.grantees) as e (grantee)
-        where live_grant_ids.from_agent is not null
-        union all
-        select s.grantee, s.from_agent
-        from artifacts.shown_senders(live_grant_ids.grantees, live_grant_ids.blocked) s
-        where live_grant_ids.from_agent is null
-      ) s
-      cross join lateral (
-        select g.grant_id
-        from artifacts.grants g
-        where g.grantee = s.grantee and g.from_agent = s.from_agent and g.live_until > now()
-        order by g.grantee, g.from_agent, g.live_until
-        limit live_grant_ids.max_entries
-      ) g
-      limit live_grant_ids.max_entries
-    );
-  end if;
-  return array(
-    select g.grant_id
-    from unnest(live_grant_ids.grantees) as e (grantee)
-    cross join lateral (
-      select g.grant_id
-      from artifacts.grants g
-      where g.grantee = e.grantee and g.live_until > now()
-      order by g.grantee, g.live_until
-      limit live_grant_ids.max_entries
-    ) g
-    limit live_grant_ids.max_entries
-  );
-end
-$$;
-comment on function artifacts.live_grant_ids(text[], text, text[], integer) is
-  'A bounded number of live grants to these grantees: those of one sender, or those of all senders '
-  'that are not blocked. If it returns fewer than max_entries, there are no more. An index skips '
-  'ended grants, however many there are.';
-
-create function artifacts.newest_grant_ids(
-  grantees text[],
-  max_entries integer,
-  after_granted_at timestamptz,
-  after_grant_id text
-) returns text[]
-language plpgsql
-stable
-set search_path = ''
-set enable_bitmapscan = off
-set enable_sort = off
-as $$
-begin
-  return array(
-    select g.grant_id
-    from unnest(newest_grant_ids.grantees) as e (grantee)
-    cross join lateral (
-      select g.grant_id, g.granted_at
-      from artifacts.grants g
-      where g.grantee = e.grantee
-        and g.revoked_at is null
-        -- For the first page, every grant is below this.
-        and (g.granted_at, g.grant_id) < (
-          coalesce(newest_grant_ids.after_granted_at, 'infinity'),
-          coalesce(newest_grant_ids.after_grant_id, '')
-        )
-      order by g.grantee desc, g.granted_at desc, g.grant_id desc
-      limit newest_grant_ids.max_entries
-    ) g
-    order by g.granted_at desc, g.grant_id desc
-    limit newest_grant_ids.max_entries
-  );
-end
-$$;
-comment on function artifacts.newest_grant_ids(text[], integer, timestamptz, text) is
-  'The newest grants to these grantees that were not revoked, after the last grant of an earlier '
-  'page.';
-
-create function artifacts.inbox_entries(
-  agent_id text,
-  from_agent text,
-  since pg_snapshot,
-  max_entries integer,
-  after_granted_at timestamptz,
-  after_grant_id text
-) returns table (grant_id text, granted_at timestamptz, is_shown boolean)
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  -- An upper limit on the grants that one page reads.
-  entries_per_page constant integer := inbox_entries.max_entries + 1000;
-  grantees text[];
-  gained text[];
-  blocked text[];
-  ids text[];
-begin
-  select h.grantees, h.gained, array(
-    select b.from_agent from artifacts.blocked_senders b where b.agent_id = inbox_entries.agent_id
-  )
-  into grantees, gained, blocked
-  from artifacts.grantees_of(inbox_entries.agent_id, inbox_entries.since) h;
-  -- Few agents have more live grants than entries_per_page. Only for these, the grants are read in
-  -- the order of the pages.
-  if inbox_entries.since is not null then
-    ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page);
-  else
-    ids := artifacts.live_grant_ids(grantees, inbox_entries.from_agent, blocked, entries_per_page);
-  end if;
-  if cardinality(ids) = entries_per_page then
-    ids := artifacts.newest_grant_ids(
-      grantees, entries_per_page, inbox_entries.after_granted_at, inbox_entries.after_grant_id
-    );
-  end if;
-  return query
-    select g.grant_id, g.granted_at,
-      g.live_until > now()
-        and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
-        and g.from_agent <> all (blocked)
-        and (
-          inbox_entries.since is null
-          or not pg_visible_in_snapshot(g.transaction_id, inbox_entries.since)
-          or g.grantee = any (gained)
-        )
-    from artifacts.grants g
-    where g.grant_id = any (ids)
-      and (
-        inbox_entries.after_grant_id is null
-        or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
-      );
-end
-$$;
-comment on function artifacts.inbox_entries(text, text, pg_snapshot, integer, timestamptz, text) is
-  'At most max_entries + 1000 grants to an agent and its tags, in no order. The next page is among '
-  'them. If it returns that many, there may be more. is_shown: whether the inbox shows the grant.';
-
--- schemas/artifacts/grants/inbox.sql
-
--- Grants to an agent: those that name it, and those to a tag that it has now.
-
-create function artifacts.parse_inbox_position(position_text text) returns pg_snapshot
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  place constant text := agents.place_of(parse_inbox_position.position_text, 'after');
-  parsed pg_snapshot;
-begin
-  if place is null then
-    return null;
-  end if;
-  begin
-    parsed := place::pg_snapshot;
-  -- pg_input_is_valid would test this without an exception, but exists only since PostgreSQL 16.
-  exception when invalid_text_representation or numeric_value_out_of_range then
-    parsed := null;
-  end;
-  -- This position is from the future: the database was restored, and the operator has not begun a
-  -- new epoch yet.
-  if pg_snapshot_xmax(parsed) > pg_snapshot_xmax(agents.present_snapshot()) then
-    perform agents.expire_position('after');
-  end if;
-  if parsed is null then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "after", "message": "Must be the latest of an earlier answer."}]}';
-  end if;
-  return parsed;
-end
-$$;
-comment on function artifacts.parse_inbox_position(text) is
-  'The snapshot in which an inbox was read, from its `latest`. Raises invalid_request, '
-  'position_expired.';
-
-create function public.agent_api_list_inbox(
-  caller jsonb,
-  agent_id text,
-  max_entries integer,
-  after_grant_id text,
-  from_agent text default null,
-  after text default null,
-  states text[] default null
-) returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-  subject text := agents.subject_of(agent_api_list_inbox.caller, agent_api_list_inbox.agent_id);
-  since pg_snapshot := artifacts.parse_inbox_position(agent_api_list_inbox.after);
-  after_granted_at timestamptz;
-  -- Most agents never take a task. For them, no row of a task is looked for.
-  may_have_tasks boolean := exists (select from artifacts.task_queues q where q.queue = subject)
-    or exists (select from agents.agent_tags t where t.agent_id = subject);
-  answer json;
-begin
-  if agent_api_list_inbox.after_grant_id is not null then
-    select g.granted_at into after_granted_at
-    from artifacts.grants g
-    where g.grant_id = agent_api_list_inbox.after_grant_id
-      -- The agent may have lost the tag since the previous page. Only the grant's time is used.
-      and (g.grantee = subject or g.to_tag is not null);
-    -- A restore lost the grant, or it was deleted.
-    if not found then
-      perform agents.expire_position('cursor');
-    end if;
-  end if;
-
-  with walked as (
-    select e.*
-    from artifacts.inbox_entries(
-      subject, agent_api_list_inbox.from_agent, since, agent_api_list_inbox.max_entries,
-      after_granted_at,
-      agent_api_list_inbox.after_grant_id
-    ) e
-  ), live as (
-    select w.grant_id, w.granted_at, t.task
-    from walked w
-    -- `limit 1` forces one lookup in each index per grant. Otherwise the planner, which does not
-    -- know the number of grants, reads all of artifacts.grants once that has about 20,000 rows.
-    cross join lateral (
-      select g.artifact_id, g.to_tag from artifacts.grants g where g.grant_id = w.grant_id limit 1
-    ) g
-    cross join lateral (
-      select a.state, a.expires_at
-      from artifacts.artifacts a
-      where a.artifact_id = g.artifact_id
-      limit 1
-    ) a
-    left join lateral (
-      select d.downloads < d.max_downloads as has_more
-      from artifacts.grant_downloads d
-      where d.grant_id = w.grant_id
-      limit 1
-    ) d on true
-    left join lateral (
-      select t as task, artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) as state, t.taken_by
-      from artifacts.tasks t
-      where may_have_tasks
-        and t.grant_id = w.grant_id
-        and t.queue = artifacts.queue_of(
-          subject, g.to_tag,
-          g.to_tag is not null and exists (
-            select from artifacts.hand_overs h where h.grant_id = w.grant_id and h.is_shared
-          )
-        )
-      limit 1
-    ) t on true
-    where w.is_shown
-      and case
-        when t.state is null then agent_api_list_inbox.states is null or 'waiting' = any (agent_api_list_inbox.states)
-        -- While another agent of the tag has it, it is not shown.
-        when t.state in ('taken', 'done') and t.taken_by <> subject then false
-        when agent_api_list_inbox.states is null then t.state in ('waiting', 'taken')
-        else t.state = any (agent_api_list_inbox.states)
-      end
-      and a.state in ('committed', 'superseded')
-      and a.expires_at > now()
-      and d.has_more is not false
-    order by w.granted_at desc, w.grant_id desc
-    -- One more than asked for tells whether there is a next page.
-    limit agent_api_list_inbox.max_entries + 1
-  ), page as (
-    select l.* from live l order by l.granted_at desc,
-    l.grant_id desc limit agent_api_list_inbox.max_entries
-  )
-  select json_build_object(
-    'grants', (
-      select coalesce(
-        json_agg(
-          artifacts.entry_json(g, a, h.note, h.reply_to, h.is_shared, p.task)
-          order by p.granted_at desc, p.grant_id desc
-        ),
-        '[]'
-      )
-      from page p
-      cross join lateral (
-        select * from artifacts.grants g where g.grant_id = p.grant_id limit 1
-      ) g
-      cross join lateral (
-        select * from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
-      ) a
-      cross join artifacts.hand_over_of(p.grant_id) h
-    ),
-    'next_cursor', case
-      when (select count(*) from live) > agent_api_list_inbox.max_entries
-        then (select p.grant_id from page p order by p.granted_at, p.grant_id limit 1)
-      when (select count(*) from walked) = agent_api_list_inbox.max_entries + 1000
-        then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
-    end,
-    'latest', agents.position_at(agents.present_snapshot()::text)
-  ) into answer;
-  return answer;
-end
-$$;
-comment on function public.agent_api_list_inbox(jsonb, text, integer, text, text, text, text[]) is
-  'The live grants to an agent and its tags that allow another download, newest first, after the '
-  'last grant of an earlier page; never a token. from_agent: only those of one sender. after is '
-  'the latest of an earlier answer: only those made since then, and those to a tag that the agent '
-  'got since then. states: the states of tasks to show; by default waiting, and what the agent '
-  'itself has taken. A page may be short or empty before the last. Raises forbidden, '
-  'invalid_request, position_expired.';
-
--- schemas/artifacts/grants/given_grants.sql
-
--- What an agent has granted to others.
-
-create function artifacts.given_grants(
-  agent_id text,
-  artifact_id text,
-  grantees text[],
-  after_live_until timestamptz,
-  after_grant_id text,
-  max_entries integer
-) returns setof artifacts.grants
-language plpgsql
-stable
-set search_path = ''
--- For the same reason as in grant_ids_since.
-set enable_bitmapscan = off
-set enable_sort = off
-as $$
-begin
-  -- Each query reads a range of an index that separates live grants from ended ones.
-  if given_grants.artifact_id is not null then
-    return query
-      select g.*
-      from artifacts.grants g
-      where g.artifact_id = given_grants.artifact_id
-        and g.live_until >= given_grants.after_live_until
-        and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
-        and g.from_agent = given_grants.agent_id
-        and (given_grants.grantees is null or g.grantee = any (given_grants.grantees))
-      order by g.artifact_id, g.live_until, g.grant_id
-      limit given_grants.max_entries;
-  elsif given_grants.grantees is not null then
-    return query
-      select g.*
-      from unnest(given_grants.grantees) as e (grantee)
-      cross join lateral (
-        select g.*
-        from artifacts.grants g
-        where g.grantee = e.grantee
-          and g.from_agent = given_grants.agent_id
-          and g.live_until >= given_grants.after_live_until
-          and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
-        order by g.grantee, g.from_agent, g.live_until, g.grant_id
-        limit given_grants.max_entries
-      ) g
-      order by g.live_until, g.grant_id
-      limit given_grants.max_entries;
-  else
-    return query
-      select g.*
-      from artifacts.grants g
-      where g.from_agent = given_grants.agent_id
-        and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
-      order by g.from_agent, g.live_until, g.grant_id
-      limit given_grants.max_entries;
-  end if;
-end
-$$;
-comment on function artifacts.given_grants(text, text, text[], timestamptz, text, integer) is
-  'The next max_entries live grants that an agent gave, those that end first. Optionally only '
-  'those of one artifact, or to these grantees.';
-
-create function artifacts.downloads_of(grant_id text)
-returns table (max_downloads integer, downloads bigint)
-language sql
-stable
--- Always returns one row. An SQL-standard body is inlined.
-begin atomic
-  select d.max_downloads,
-    coalesce(d.downloads, 0) + case when d.max_downloads is null then coalesce(r.reads, 0) else 0 end
-  from (values (downloads_of.grant_id collate "C")) g (grant_id)
-  left join artifacts.grant_downloads d on d.grant_id = g.grant_id
-  left join agents.reads r on r.object_id = g.grant_id and r.reader = '';
-end;
-comment on function artifacts.downloads_of(text) is
-  'How often a grant was used, and how often it may be (null: any number). For a grant without a '
-  'limit, only downloads with its token are counted.';
-
-create function artifacts.describe_grant(given artifacts.grants) returns table (described jsonb)
-language sql
-stable
-begin atomic
-  select jsonb_build_object(
-    'grant_id', (describe_grant.given).grant_id,
-    'artifact_id', (describe_grant.given).artifact_id,
-    'key', a.key,
-    'to_agent', (describe_grant.given).to_agent,
-    'granted_at', agents.iso_timestamp((describe_grant.given).granted_at),
-    'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
-    'max_downloads', d.max_downloads,
-    'downloads', d.downloads
-  ) || artifacts.tag_of_grant(describe_grant.given)
-  from (
-    select i.key, i.state, i.expires_at
-    from artifacts.artifacts i
-    where i.artifact_id = (describe_grant.given).artifact_id
-    limit 1
-  ) a
-  cross join artifacts.downloads_of((describe_grant.given).grant_id) d
-  -- A grant ends with its artifact.
-  where a.state in ('committed', 'superseded') and a.expires_at > now();
-end;
-comment on function artifacts.describe_grant(artifacts.grants) is
-  'A grant as its giver sees it, or no row if its artifact has ended.';
-
--- The cursor of the next page is `<microseconds since 1970>.<grant_id>`: the end and the id of the
--- last grant of this page.
-
-create function artifacts.position_after(last_of_page artifacts.grants) returns text
-language sql
-immutable
-return (extract(epoch from (position_after.last_of_page).live_until) * 1000000)::bigint
-  || '.' || (position_after.last_of_page).grant_id;
-comment on function artifacts.position_after(artifacts.grants) is
-  'Where the page after this grant begins.';
-
-create function artifacts.read_position(
-  in next_page text,
-  out after_live_until timestamptz,
-  out after_grant_id text
-)
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  after_live_until := timestamptz '1970-01-01Z'
-    + nullif(split_part(read_position.next_page, '.', 1), '')::bigint * interval '1 microsecond';
-  after_grant_id := split_part(read_position.next_page, '.', 2);
-  if after_live_until is null or after_live_until <= now() then
-    -- After every grant that ends exactly now: `~` sorts after every grant_id.
-    after_live_until := now();
-    after_grant_id := '~';
-  end if;
-end
-$$;
-comment on function artifacts.read_position(text) is
-  'The end and the id of the grant after which a page begins, never before now. For null or an '
-  'empty text: the first page.';
-
-create function public.agent_api_list_grants(
-  caller jsonb,
-  agent_id text,
-  artifact_id text,
-  to_agent text,
-  max_entries integer,
-  cursor text,
-  to_tag text default null
-) returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-  subject text := agents.subject_of(agent_api_list_grants.caller, agent_api_list_grants.agent_id);
-  -- Empty: grants to anyone.
-  grantees constant text[] := array_remove(
-    array[artifacts.grantee(agent_api_list_grants.to_agent, agent_api_list_grants.to_tag)], null
-  );
-  answer json;
-begin
-  with walked as (
-    select g as given, row_number() over (order by g.live_until, g.grant_id) as number
-    from artifacts.read_position(agent_api_list_grants.cursor) p
-    cross join artifacts.given_grants(
-      subject, agent_api_list_grants.artifact_id, nullif(grantees, '{}'), p.after_live_until,
-      p.after_grant_id,
-      -- One more than asked for tells whether there is a next page.
-      agent_api_list_grants.max_entries + 1
-    ) g
-  ), page as (
-    select w.* from walked w where w.number <= agent_api_list_grants.max_entries
-  )
-  select json_build_object(
-    'grants', (
-      select coalesce(json_agg(d.described order by p.number), '[]')
-      from page p
-      cross join artifacts.describe_grant(p.given) d
-    ),
-    'next_cursor', case
-      when (select count(*) from walked) > agent_api_list_grants.max_entries then (
-        select artifacts.position_after(p.given) from page p order by p.number desc limit 1
-      )
-    end
-  ) into answer;
-  return answer;
-end
-$$;
-comment on function public.agent_api_list_grants(jsonb, text, text, text, integer, text, text) is
-  'The live grants that an agent has given, those that end first. Optionally only those of one '
-  'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises '
-  'forbidden, invalid_request.';
-
--- schemas/artifacts/tasks/filling.sql
-
--- Makes tasks of the grants that a queue has got since it was last looked at.
-
-create function artifacts.has_unfilled_grants(grantee text, queue text) returns boolean
-language plpgsql
-stable
-set search_path = ''
--- For the same reason as in grant_ids_since.
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-begin
-  return exists (
-    select
-    from artifacts.grants g
-    where g.grantee = has_unfilled_grants.grantee
-      and g.transaction_id > coalesce(
-        (select q.filled_through from artifacts.task_queues q where q.queue = has_unfilled_grants.queue),
-        '0'
-      )
-  );
-end
-$$;
-comment on function artifacts.has_unfilled_grants(text, text) is
-  'Whether a grantee has grants that the queue has not looked at. Also true for a few that it has, '
-  'while an older transaction is still writing.';
-
-create function artifacts.fill_queue(agent_id text, to_tag text) returns void
-language plpgsql
-volatile
-set search_path = ''
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-as $$
-declare
-  -- An upper limit on the grants that one call reads, in steps.
-  grants_per_step constant integer := 1000;
-  max_steps constant integer := 10;
-  own_queue constant text := coalesce(fill_queue.agent_id, '') || coalesce('#' || fill_queue.to_tag, '');
-  named constant text := artifacts.grantee(
-    case when fill_queue.to_tag is null then fill_queue.agent_id end, fill_queue.to_tag
-  );
-  filled xid8;
-  settled xid8;
-  last_read xid8;
-  read_count bigint;
-begin
-  insert into artifacts.task_queues (agent_id, to_tag) values (fill_queue.agent_id, fill_queue.to_tag)
-  on conflict on constraint task_queues_pkey do nothing;
-  -- Looks at one queue run one at a time, so none waits for another in the middle of its rows.
-  select q.filled_through into filled from artifacts.task_queues q where q.queue = own_queue for update;
-  for step in 1..max_steps loop
-    -- Read before the grants: every transaction up to here has ended, so its grants are seen.
-    settled := (agents.horizon()::text::bigint - 1)::text::xid8;
-    with step as (
-      -- All grants of the last transaction, so that the next step can begin after it.
-      select g.grant_id, g.transaction_id, g.granted_at, g.live_until
-      from artifacts.grants g
-      where g.grantee = named and g.transaction_id > filled
-      order by g.grantee, g.transaction_id
-      fetch first grants_per_step rows with ties
-    ), filled_rows as (
-      insert into artifacts.tasks (grant_id, agent_id, to_tag, max_attempts, ready_at)
-      select s.grant_id, fill_queue.agent_id, fill_queue.to_tag, h.max_attempts, s.granted_at
-      from step s
-      cross join artifacts.hand_over_of(s.grant_id) h
-      where s.live_until > clock_timestamp()
-        and (fill_queue.to_tag is null or h.is_shared = (fill_queue.agent_id is null))
-      on conflict on constraint an_agent_has_a_task_once do nothing
-    )
-    select count(*), (array_agg(s.transaction_id order by s.transaction_id desc))[1]
-    into read_count, last_read
-    from step s;
-    exit when read_count = 0;
-    filled := greatest(filled, least(last_read, settled));
-    exit when read_count < grants_per_step or last_read > settled;
-  end loop;
-  update artifacts.task_queues q
-  set filled_through = filled
-  where q.queue = own_queue and q.filled_through < filled;
-end
-$$;
-comment on function artifacts.fill_queue(text, text) is
-  'Makes tasks of the grants that a queue has got since the last call, at most of about 10,000. '
-  'Grants of a transaction that is newer than one still writing are looked at again next time.';
-
-create function artifacts.fill_queues(agent_id text) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  next record;
-begin
-  for next in
-    select n.agent_id, n.to_tag
-    from (
-      values (fill_queues.agent_id, null::text)
-      union all
-      select w.agent_id, t.tag
-      from agents.agent_tags t
-      cross join lateral (values (null::text), (fill_queues.agent_id)) w (agent_id)
-      where t.agent_id = fill_queues.agent_id
-    ) n (agent_id, to_tag)
-    where artifacts.has_unfilled_grants(
-      artifacts.grantee(case when n.to_tag is null then n.agent_id end, n.to_tag),
-      coalesce(n.agent_id, '') || coalesce('#' || n.to_tag, '')
-    )
-    -- Agents of one tag share a queue: the same order for all of them.
-    order by n.to_tag nulls first, n.agent_id nulls first
-  loop
-    perform artifacts.fill_queue(next.agent_id, next.to_tag);
-  end loop;
-end
-$$;
-comment on function artifacts.fill_queues(text) is
-  'Calls fill_queue for each queue of an agent that has something new.';
-
-create function artifacts.has_task(agent_id text, from_agent text, prefix text) returns boolean
-language plpgsql
-stable
-set search_path = ''
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-as $$
-begin
-  return exists (
-      select
-      from unnest(artifacts.queues_of(has_task.agent_id)) as q (queue)
-      cross join lateral (
-        select
-        from artifacts.tasks t
-        cross join lateral (
-          select g.from_agent, g.artifact_id from artifacts.grants g where g.grant_id = t.grant_id limit 1
-        ) g
-        cross join lateral (
-          select a.key from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
-        ) a
-        where t.queue = q.queue
-          and t.ready_at <= now()
-          and (has_task.from_agent is null or g.from_agent = has_task.from_agent)
-          and (has_task.prefix is null or starts_with(a.key, has_task.prefix))
-          and not artifacts.is_blocked(has_task.agent_id, g.from_agent)
-        limit 1
-      ) t
-    )
-    or artifacts.has_unfilled_grants(has_task.agent_id, has_task.agent_id)
-    or exists (
-      select
-      from agents.agent_tags t
-      where t.agent_id = has_task.agent_id
-        and (
-          artifacts.has_unfilled_grants('#' || t.tag, '#' || t.tag)
-          or artifacts.has_unfilled_grants('#' || t.tag, has_task.agent_id || '#' || t.tag)
-        )
-    );
-end
-$$;
-comment on function artifacts.has_task(text, text, text) is
-  'Whether /inbox/take may find a task for an agent now: one that waits or whose take has lapsed, '
-  'or a grant that it has not looked at yet.';
-
--- schemas/artifacts/tasks/taking.sql
-
--- Taking tasks: each is held by one agent at a time, under the name of its take.
-
-create function artifacts.next_queue(queues text[], instant timestamptz) returns text
-language plpgsql
-stable
-set search_path = ''
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-begin
-  return (
-    select q.queue
-    from unnest(next_queue.queues) as q (queue)
-    cross join lateral (
-      select t.ready_at
-      from artifacts.tasks t
-      where t.queue = q.queue and t.ready_at <= next_queue.instant
-      order by t.queue, t.ready_at
-      limit 1
-    ) t
-    order by t.ready_at
-    limit 1
-  );
-end
-$$;
-comment on function artifacts.next_queue(text[], timestamptz) is
-  'The queue whose oldest task has waited longest; null: none has a task that can be taken.';
-
-create function artifacts.lock_ready_tasks(
-  queue text,
-  instant timestamptz,
-  prefix text,
-  from_agent text,
-  blocked text[],
-  max_entries integer
-) returns setof artifacts.tasks
-language plpgsql
-volatile
-set search_path = ''
--- For the same reason as in grant_ids_since.
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-as $$
-begin
-  return query
-    select t.*
-    from artifacts.tasks t
-    cross join lateral (
-      select g.from_agent, g.artifact_id from artifacts.grants g where g.grant_id = t.grant_id limit 1
-    ) g
-    cross join lateral (
-      select a.key from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
-    ) a
-    where t.queue = lock_ready_tasks.queue
-      and t.ready_at <= lock_ready_tasks.instant
-      and (lock_ready_tasks.from_agent is null or g.from_agent = lock_ready_tasks.from_agent)
-      and g.from_agent <> all (lock_ready_tasks.blocked)
-      and (lock_ready_tasks.prefix is null or starts_with(a.key, lock_ready_tasks.prefix))
-    order by t.queue, t.ready_at, t.grant_id
-    limit lock_ready_tasks.max_entries
-    -- A task that is being taken is not waited for.
-    for update of t skip locked;
-end
-$$;
-comment on function artifacts.lock_ready_tasks(text, timestamptz, text, text, text[], integer) is
-  'The oldest tasks of a queue that nobody is taking. Their grants may have ended.';
-
-create function artifacts.settle_lapse(caller jsonb, caller_agent text, lapsed artifacts.tasks, given artifacts.grants)
-returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  update artifacts.tasks t
-  set state = 'parked', ready_at = null, take_id = null, reason = 'The last take lapsed.'
-  where t.grant_id = (settle_lapse.lapsed).grant_id and t.queue = (settle_lapse.lapsed).queue;
-  perform artifacts.record_task(
-    settle_lapse.caller, settle_lapse.caller_agent, 'task.parked', (settle_lapse.lapsed).taken_by, settle_lapse.given,
-    jsonb_build_object('attempt', (settle_lapse.lapsed).attempt)
-  );
-end
-$$;
-comment on function artifacts.settle_lapse(jsonb, text, artifacts.tasks, artifacts.grants) is
-  'Parks a task whose last attempt lapsed. The look that finds it calls this.';
-
-create function artifacts.take_task(
-  caller jsonb,
-  caller_agent text,
-  agent_id text,
-  waiting artifacts.tasks,
-  seconds integer
-) returns jsonb
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  given artifacts.grants;
-  artifact artifacts.artifacts;
-  said record;
-  taken artifacts.tasks;
-begin
-  select g.* into given from artifacts.grants g where g.grant_id = (take_task.waiting).grant_id;
-  select a.* into artifact from artifacts.artifacts a where a.artifact_id = given.artifact_id;
-  if given.live_until <= clock_timestamp()
-    or artifact.state = 'deleted'
-    or artifact.ended_at is not null
-    or artifact.expires_at <= clock_timestamp()
-  then
-    -- It ended with its grant.
-    delete from artifacts.tasks t where t.grant_id = (take_task.waiting).grant_id and t.queue = (take_task.waiting).queue;
-    return null;
-  end if;
-  if (take_task.waiting).attempt >= (take_task.waiting).max_attempts then
-    perform artifacts.settle_lapse(take_task.caller, take_task.caller_agent, take_task.waiting, given);
-    return null;
-  end if;
-  update artifacts.tasks t
-  set state = 'taken',
-    attempt = t.attempt + 1,
-    ready_at = clock_timestamp() + make_interval(secs => take_task.seconds),
-    take_id = 'take_' || replace(gen_random_uuid()::text, '-', ''),
-    taken_by = take_task.agent_id,
-    waits_again_since = null
-  where t.grant_id = (take_task.waiting).grant_id and t.queue = (take_task.waiting).queue
-  returning t.* into taken;
-  perform artifacts.record_task(
-    take_task.caller, take_task.caller_agent, 'task.taken', take_task.agent_id, given,
-    jsonb_build_object('attempt', taken.attempt)
-  );
-  select h.* into said from artifacts.hand_over_of(given.grant_id) h;
-  return artifacts.entry_json(given, artifact, said.note, said.reply_to, said.is_shared, taken) || jsonb_build_object(
-    'take_id', taken.take_id, 'taken_until', agents.iso_timestamp(taken.ready_at)
-  );
-end
-$$;
-comment on function artifacts.take_task(jsonb, text, text, artifacts.tasks, integer) is
-  'Gives a locked task to an agent: what /inbox/take answers about it. Null if there is nothing to '
-  'do: its grant has ended, or its last attempt lapsed.';
-
-create function public.agent_api_take_tasks(
-  caller jsonb,
-  agent_id text,
-  max_entries integer,
-  seconds integer,
-  prefix text default null,
-  from_agent text default null
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  subject text;
-  queues text[];
-  blocked text[];
-  instant timestamptz;
-  next_queue text;
-  wanted integer;
-  found_count integer;
-  waiting artifacts.tasks;
-  taken jsonb;
-  tasks jsonb[] := '{}'::jsonb[];
-begin
-  caller_agent := agents.admit(agent_api_take_tasks.caller);
-  subject := agents.require_self(caller_agent, agent_api_take_tasks.agent_id);
-  perform artifacts.fill_queues(subject);
-  queues := artifacts.queues_of(subject);
-  blocked := artifacts.senders_blocked_by(subject);
-  instant := clock_timestamp();
-  loop
-    wanted := agent_api_take_tasks.max_entries - cardinality(tasks);
-    exit when wanted = 0;
-    next_queue := artifacts.next_queue(queues, instant);
-    exit when next_queue is null;
-    if cardinality(queues) > 1 then
-      -- One at a time, because another queue may have the next oldest.
-      wanted := 1;
-    end if;
-    found_count := 0;
-    for waiting in
-      select t.*
-      from artifacts.lock_ready_tasks(
-        next_queue, instant, agent_api_take_tasks.prefix, agent_api_take_tasks.from_agent, blocked, wanted
-      ) t
-    loop
-      found_count := found_count + 1;
-      taken := artifacts.take_task(
-        agent_api_take_tasks.caller, caller_agent, subject, waiting, agent_api_take_tasks.seconds
-      );
-      if taken is not null then
-        tasks := tasks || taken;
-      end if;
-    end loop;
-    if found_count < wanted then
-      queues := array_remove(queues, next_queue);
-    end if;
-  end loop;
-  return json_build_object('tasks', to_json(tasks));
-end
-$$;
-comment on function public.agent_api_take_tasks(jsonb, text, integer, integer, text, text) is
-  'Takes up to max_entries tasks of an agent, oldest first, for `seconds`: {tasks: [{take_id, '
-  'taken_until, …}]}. Each task is held by one taker at a time. Optionally only files whose names '
-  'begin with prefix, or of one sender. Raises forbidden, invalid_request.';
-
--- schemas/artifacts/tasks/outcomes.sql
-
--- What becomes of a taken task. Each call names the take, so that a taker whose take has lapsed can
--- change nothing: another agent may have the task.
-
-create function artifacts.lock_taken_task(caller_agent text, take_id text) returns artifacts.tasks
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  task artifacts.tasks;
-begin
-  select t.* into task
-  from artifacts.tasks t
-  where t.take_id = lock_taken_task.take_id
-    and (lock_taken_task.caller_agent is null or t.taken_by = lock_taken_task.caller_agent)
-  for update;
-  if not found then
-    raise sqlstate 'PT409' using message = 'take_lapsed';
-  end if;
-  return task;
-end
-$$;
-comment on function artifacts.lock_taken_task(text, text) is
-  'The task whose last take this is, locked; it may have lapsed since. Raises take_lapsed for a '
-  'take that is not the last one, and for somebody else''s.';
-
-create function artifacts.require_held(task artifacts.tasks) returns artifacts.grants
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  given artifacts.grants;
-begin
-  select g.* into given from artifacts.grants g where g.grant_id = (require_held.task).grant_id;
-  perform artifacts.refuse_ended_grant(given);
-  if (require_held.task).state <> 'taken' or (require_held.task).ready_at <= clock_timestamp() then
-    raise sqlstate 'PT409' using message = 'take_lapsed';
-  end if;
-  return given;
-end
-$$;
-comment on function artifacts.require_held(artifacts.tasks) is
-  'The grant of a locked task whose take still holds it. Raises take_lapsed, and the errors of '
-  'refuse_ended_grant.';
-
-create function public.agent_api_extend_take(caller jsonb, take_id text, seconds integer) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  task artifacts.tasks;
-begin
-  caller_agent := agents.admit(agent_api_extend_take.caller);
-  task := artifacts.lock_taken_task(caller_agent, agent_api_extend_take.take_id);
-  perform artifacts.require_held(task);
-  update artifacts.tasks t
-  set ready_at = clock_timestamp() + make_interval(secs => agent_api_extend_take.seconds)
-  where t.grant_id = task.grant_id and t.queue = task.queue
-  returning t.* into task;
-  return json_build_object('take_id', task.take_id, 'taken_until', agents.iso_timestamp(task.ready_at));
-end
-$$;
-comment on function public.agent_api_extend_take(jsonb, text, integer) is
-  'Holds a task for this many seconds from now: {take_id, taken_until}. Raises take_lapsed, '
-  'grant_revoked, grant_expired, artifact_expired.';
-
-create function artifacts.pause_after(attempt integer) returns integer
-language sql
-immutable
-return least(3600, 10 * 2 ^ least(attempt - 1, 10))::integer;
-comment on function artifacts.pause_after(integer) is
-  'How many seconds a task rests after its nth failed attempt: 10, doubled each time, at most an '
-  'hour.';
-
-create function artifacts.failure_json(task artifacts.tasks) returns json
-language sql
-stable
-return json_build_object(
-  'grant_id', task.grant_id,
-  'state', task.state,
-  'next_at', agents.iso_timestamp(task.ready_at)
-);
-comment on function artifacts.failure_json(artifacts.tasks) is 'What /inbox/fail answers.';
-
-create function public.agent_api_fail_task(
-  caller jsonb,
-  take_id text,
-  reason text,
-  retry_after_seconds integer default null,
-  is_final boolean default false
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  task artifacts.tasks;
-  given artifacts.grants;
-  is_parked boolean;
-begin
-  caller_agent := agents.admit(agent_api_fail_task.caller);
-  task := artifacts.lock_taken_task(caller_agent, agent_api_fail_task.take_id);
-  if task.state in ('waiting', 'parked') then
-    -- A caller that lost the first answer and repeats the request gets it now.
-    return artifacts.failure_json(task);
-  end if;
-  given := artifacts.require_held(task);
-  is_parked := agent_api_fail_task.is_final or task.attempt >= task.max_attempts;
-  update artifacts.tasks t
-  set state = case when is_parked then 'parked' else 'waiting' end,
-    ready_at = case
-      when not is_parked then clock_timestamp() + make_interval(
-        secs => coalesce(agent_api_fail_task.retry_after_seconds, artifacts.pause_after(t.attempt))
-      )
-    end,
-    reason = agent_api_fail_task.reason,
-    waits_again_since = case when not is_parked then agents.present_transaction() end
-  where t.grant_id = task.grant_id and t.queue = task.queue
-  returning t.* into task;
-  perform artifacts.record_task(
-    agent_api_fail_task.caller, caller_agent, case when is_parked then 'task.parked' else 'task.failed' end,
-    task.taken_by, given,
-    jsonb_build_object('attempt', task.attempt, 'next_at', agents.iso_timestamp(task.ready_at))
-  );
-  return artifacts.failure_json(task);
-end
-$$;
-comment on function public.agent_api_fail_task(jsonb, text, text, integer, boolean) is
-  'Gives a task back: it waits again after a pause, or is parked after its last attempt or if '
-  'is_final. Returns {grant_id, state, next_at | null}. Raises take_lapsed, grant_revoked, '
-  'grant_expired, artifact_expired.';
-
--- schemas/artifacts/tasks/finishing.sql
-
--- A task is done, with a file that answers it or without. Its outcome is recorded once.
-
-create function artifacts.finished_json(task artifacts.tasks) returns json
-language sql
-stable
-return json_build_object(
-  'grant_id', task.grant_id,
-  'state', 'done',
-  'reply', case when task.reply_grant_id is not null then json_build_object('grant_id', task.reply_grant_id) end
-);
-comment on function artifacts.finished_json(artifacts.tasks) is 'What /inbox/done answers.';
-
-create function artifacts.task_to_finish(caller_agent text, agent_id text, take_id text, grant_id text)
-returns artifacts.tasks
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  task artifacts.tasks;
-  subject text;
-  given artifacts.grants;
-begin
-  if task_to_finish.take_id is not null then
-    select t.* into task
-    from artifacts.tasks t
-    where t.take_id = task_to_finish.take_id
-      and (task_to_finish.caller_agent is null or t.taken_by = task_to_finish.caller_agent);
-    if not found then
-      raise sqlstate 'PT409' using message = 'take_lapsed';
-    end if;
-    return task;
-  end if;
-
-  subject := agents.require_self(task_to_finish.caller_agent, task_to_finish.agent_id);
-  select g.* into given
-  from artifacts.grants g
-  where g.grant_id = task_to_finish.grant_id
-    and (
-      g.to_agent = subject
-      or g.to_tag in (select t.tag from agents.agent_tags t where t.agent_id = subject)
-    );
-  if not found then
-    raise sqlstate 'PT404' using message = 'grant_not_found';
-  end if;
-  if (select h.is_shared from artifacts.hand_over_of(given.grant_id) h) then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "grant_id", "message": "Take it first, and send take_id: one agent of its tag works on it."}]}';
-  end if;
-  task.grant_id := given.grant_id;
-  task.agent_id := subject;
-  task.to_tag := given.to_tag;
-  task.taken_by := subject;
-  return task;
-end
-$$;
-comment on function artifacts.task_to_finish(text, text, text, text) is
-  'The task of a take, or of a grant to the agent itself, which may have no row. Raises '
-  'take_lapsed, grant_not_found, forbidden, and invalid_request for a grant that one agent of a '
-  'tag works on.';
-
-create function public.agent_api_finish_task(
-  caller jsonb,
-  agent_id text,
-  take_id text,
-  grant_id text,
-  reply_artifact_id text default null,
-  reply_note text default null,
-  reply_expires_at timestamptz default null,
-  reply_grant_id text default null,
-  reply_token_hash text default null,
-  max_live_grants integer default 1000,
-  max_ended_grants integer default 10000
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  wanted artifacts.tasks;
-  own_queue text;
-  task artifacts.tasks;
-  given artifacts.grants;
-  replied_with artifacts.artifacts;
-begin
-  caller_agent := agents.admit(agent_api_finish_task.caller);
-  wanted := artifacts.task_to_finish(
-    caller_agent, agent_api_finish_task.agent_id, agent_api_finish_task.take_id, agent_api_finish_task.grant_id
-  );
-  own_queue := coalesce(wanted.agent_id, '') || coalesce('#' || wanted.to_tag, '');
-  -- The artifact of the answer is locked before the task's row. So of two calls for one task, the
-  -- second waits here, and then sees the outcome of the first.
-  perform pg_advisory_xact_lock(hashtextextended('task ' || wanted.grant_id || ' of ' || own_queue, 0));
-  select t.* into task from artifacts.tasks t where t.grant_id = wanted.grant_id and t.queue = own_queue;
-  if task.state = 'done'
-    and (agent_api_finish_task.take_id is null or task.take_id = agent_api_finish_task.take_id)
-  then
-    -- A caller that lost the first answer and repeats the request gets it now.
-    return artifacts.finished_json(task);
-  end if;
-  select g.* into given from artifacts.grants g where g.grant_id = wanted.grant_id;
-  perform artifacts.refuse_ended_grant(given);
-
-  if agent_api_finish_task.reply_artifact_id is not null then
-    replied_with := artifacts.lock_owned_artifact(wanted.taken_by, agent_api_finish_task.reply_artifact_id);
-    perform public.agent_api_grant_artifact(
-      agent_api_finish_task.caller,
-      replied_with.artifact_id,
-      given.from_agent,
-      -- A grant ends with its artifact in any case.
-      coalesce(agent_api_finish_task.reply_expires_at, replied_with.expires_at),
-      agent_api_finish_task.reply_grant_id,
-      agent_api_finish_task.reply_token_hash,
-      agent_api_finish_task.max_live_grants,
-      agent_api_finish_task.max_ended_grants,
-      note => agent_api_finish_task.reply_note,
-      reply_to => given.grant_id
-    );
-  end if;
-
-  if agent_api_finish_task.take_id is null then
-    insert into artifacts.tasks (grant_id, agent_id, to_tag, ready_at)
-    values (wanted.grant_id, wanted.agent_id, wanted.to_tag, clock_timestamp())
-    on conflict on constraint an_agent_has_a_task_once do nothing;
-    -- The inbox reads tasks only of agents that have a queue.
-    insert into artifacts.task_queues (agent_id, to_tag) values (wanted.agent_id, wanted.to_tag)
-    on conflict on constraint task_queues_pkey do nothing;
-  end if;
-  update artifacts.tasks t
-  set state = 'done',
-    ready_at = null,
-    done_at = clock_timestamp(),
-    taken_by = wanted.taken_by,
-    take_id = agent_api_finish_task.take_id,
-    reason = null,
-    reply_grant_id = case when replied_with.artifact_id is not null then agent_api_finish_task.reply_grant_id end,
-    waits_again_since = null
-  where t.grant_id = wanted.grant_id
-    and t.queue = own_queue
-    -- Without a take, only a task that nobody holds.
-    and case
-      when agent_api_finish_task.take_id is null
-      then t.state <> 'taken' or t.ready_at <= clock_timestamp()
-      else t.state = 'taken' and t.ready_at > clock_timestamp() and t.take_id = agent_api_finish_task.take_id
-    end
-  returning t.* into task;
-  if not found then
-    raise sqlstate 'PT409' using message = 'take_lapsed';
-  end if;
-  perform artifacts.record_task(
-    agent_api_finish_task.caller, caller_agent, 'task.done', task.taken_by, given,
-    jsonb_build_object('reply_grant_id', task.reply_grant_id)
-  );
-  return artifacts.finished_json(task);
-end
-$$;
-comment on function public.agent_api_finish_task(
-  jsonb, text, text, text, text, text, timestamptz, text, text, integer, integer
-) is
-  'Records that a task is done: the task of take_id, or of grant_id for a grant to the agent '
-  'itself, or to each agent of its tag, that nobody holds. With reply_artifact_id, the same '
-  'transaction grants this artifact of the taker to the giver, by default until the artifact ends. '
-  'Returns {grant_id, state, reply | null}, and the same again if it is repeated. Raises '
-  'take_lapsed, grant_not_found, invalid_request, grant_revoked, grant_expired, artifact_expired, '
-  'and those of agent_api_grant_artifact.';
-
--- schemas/artifacts/tasks/requeueing.sql
-
--- The giver lets a task begin again.
-
-create function public.agent_api_requeue_task(caller jsonb, grant_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  given artifacts.grants;
-begin
-  caller_agent := agents.admit(agent_api_requeue_task.caller);
-  select g.* into given
-  from artifacts.grants g
-  where g.grant_id = agent_api_requeue_task.grant_id
-    and g.grantee is not null
-    and (caller_agent is null or g.from_agent = caller_agent);
-  if not found then
-    raise sqlstate 'PT404' using message = 'grant_not_found';
-  end if;
-  perform artifacts.refuse_ended_grant(given);
-  -- What is done stays done, and a taker keeps its take: neither has failed.
-  update artifacts.tasks t
-  set state = 'waiting',
-    attempt = 0,
-    ready_at = clock_timestamp(),
-    take_id = null,
-    waits_again_since = agents.present_transaction()
-  where t.grant_id = given.grant_id
-    and artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) in ('waiting', 'parked');
-  return json_build_object('grant_id', given.grant_id, 'state', coalesce(
-    (
-      select t.state
-      from artifacts.tasks t
-      where t.grant_id = given.grant_id
-      order by array_position(array['waiting', 'taken', 'done'], t.state)
-      limit 1
-    ),
-    'waiting'
-  ));
-end
-$$;
-comment on function public.agent_api_requeue_task(jsonb, text) is
-  'Lets the parked tasks of a grant, and those that rest after a failure, wait again: at once, and '
-  'their attempts count from 0. Returns {grant_id, state}. Idempotent. Raises grant_not_found, '
-  'grant_revoked, grant_expired, artifact_expired.';
-
--- schemas/artifacts/tasks/ends.sql
-
--- An agent ends: its tasks, and what it said.
-
-create function artifacts.release_tasks(agent_id text) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  update artifacts.tasks t
-  set ready_at = clock_timestamp()
-  where t.taken_by = release_tasks.agent_id and t.state = 'taken' and t.ready_at > clock_timestamp();
-  -- Its tasks of its tags. Those of grants to itself end with these grants.
-  delete from artifacts.tasks t where t.agent_id = release_tasks.agent_id and t.to_tag is not null;
-  delete from artifacts.task_queues q where q.agent_id = release_tasks.agent_id;
-end
-$$;
-comment on function artifacts.release_tasks(text) is
-  'Ends an agent as a worker: its takes lapse now, so that other agents of its tags get the tasks '
-  'at once. Call it under end_access.';
-
-create function artifacts.erase_tasks(name text, pseudonym text, max_entries integer) returns integer
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  erased integer;
-  most integer;
-begin
-  -- As a rule, the agent's grants have taken its own words along.
-  delete from artifacts.hand_overs h
-  where h.grant_id = any (array(
-    select s.grant_id from artifacts.hand_overs s where s.from_agent = name limit max_entries
-  ));
-  get diagnostics most = row_count;
-  delete from artifacts.tasks t
-  where (t.grant_id, t.queue) in (
-    select e.grant_id, e.queue
-    from artifacts.tasks e
-    where e.agent_id = name and e.to_tag is not null
-    order by e.agent_id, e.grant_id
-    limit max_entries
-  );
-  get diagnostics erased = row_count;
-  most := greatest(most, erased);
-  -- The taker's words go with its name. What became of the task stays.
-  update artifacts.tasks t
-  set taken_by = pseudonym, reason = null
-  where (t.grant_id, t.queue) in (
-    select e.grant_id, e.queue
-    from artifacts.tasks e
-    where e.taken_by = name
-    order by e.taken_by, e.grant_id
-    limit max_entries
-  );
-  get diagnostics erased = row_count;
-  return greatest(most, erased);
-end
-$$;
-comment on function artifacts.erase_tasks(text, text, integer) is
-  'Erases up to max_entries rows of each kind that name an agent in tasks, and what it said about '
-  'grants; returns the largest number of one kind.';
 
 -- schemas/artifacts/retention/sweep_schedule.sql
 
@@ -6762,10 +9094,14 @@ begin
       || 'url := ' || read_secret || ' || ''/functions/v1/agent-artifacts/sweep'', '
       || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', ' || read_secret || '), '
       || 'body := ''{"limit": 1000}''::jsonb, '
-      || 'timeout_milliseconds := 60000)',
+      || 'timeout_milliseconds := 60000), agents.kick_deliveries()',
       agent_api_schedule_sweep.url_secret,
       agent_api_schedule_sweep.key_secret
     );
+  -- From now on, pg_net is also told of deliveries to webhooks.
+  update agents.webhook_kicks k
+  set url_secret = agent_api_schedule_sweep.url_secret, key_secret = agent_api_schedule_sweep.key_secret
+  where k.only_row;
   update artifacts.sweeps s set schedule = agent_api_schedule_sweep.schedule where s.only_row;
   return json_build_object('job', 'agent-artifacts-sweep', 'schedule', agent_api_schedule_sweep.schedule);
 end
@@ -7055,6 +9391,7 @@ begin
     limit agent_api_forget_ended.max_entries
     for update skip locked
   ));
+  perform artifacts.forget_standing(oldest, agent_api_forget_ended.max_entries);
   perform artifacts.keep_spent_versions(forgotten_ids);
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
@@ -8268,6 +10605,54 @@ comment on function artifacts.sweep_backlog() is
   'What is left for the sweep, counted up to a thousand of each kind: artifacts to end, ended '
   'artifacts whose bytes must be removed, tombstones to delete.';
 
+create function artifacts.count_parked() returns bigint
+language sql
+stable
+set search_path = ''
+as $$
+  select count(*)
+  from (
+    -- The sweep deletes those among them whose grants have ended.
+    select t.grant_id
+    from artifacts.tasks t
+    where t.state = 'parked'
+    order by t.grant_id, t.queue
+    limit 1000
+  ) p
+  cross join lateral (
+    select g.live_until from artifacts.grants g where g.grant_id = p.grant_id limit 1
+  ) g
+  where g.live_until > now()
+$$;
+comment on function artifacts.count_parked() is
+  'How many tasks are parked, counted up to a thousand.';
+
+create function artifacts.first_parked() returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (
+    select p.grant_id
+    from (
+      select t.grant_id
+      from artifacts.tasks t
+      where t.state = 'parked'
+      order by t.grant_id, t.queue
+      limit 1000
+    ) p
+    cross join lateral (
+      select g.live_until from artifacts.grants g where g.grant_id = p.grant_id limit 1
+    ) g
+    where g.live_until > now()
+    order by p.grant_id
+    limit 1
+  );
+end
+$$;
+comment on function artifacts.first_parked() is 'The grant of a parked task; null: none is parked.';
+
 create function public.agent_api_read_artifacts_metrics(caller jsonb) returns json
 language plpgsql
 stable
@@ -8290,6 +10675,7 @@ begin
     ),
     'surplus_bytes', held.surplus_bytes,
     'grants', held.grants,
+    'parked_tasks', artifacts.count_parked(),
     'backlog', backlog.counts,
     'backlog_since', extract(epoch from backlog.waits_since),
     'swept_at', (select extract(epoch from s.swept_at) from artifacts.sweeps s),
@@ -8297,6 +10683,7 @@ begin
     'keys_expiring', agents.count_expiring('7 days'),
     'database_bytes', pg_database_size(current_database()),
     'held_log', agents.held_log(),
+    'webhooks', agents.webhook_backlog(),
     'last_event_id', (select max(e.event_id) from agents.events e),
     'oldest_event_at', (
       select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
@@ -8322,9 +10709,9 @@ begin
 end
 $$;
 comment on function public.agent_api_read_artifacts_metrics(jsonb) is
-  'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
-  'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
+  'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, '
+  'parked_tasks, backlog, backlog_since, swept_at, activity, keys_expiring, database_bytes, '
+  'held_log, webhooks, last_event_id, oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
 
 -- schemas/mesh/networks.sql
 
@@ -12224,7 +14611,7 @@ create function agents.is_shown(event agents.events, agent_id text) returns bool
 language sql
 stable
 return agent_id is null
-  or event.action not in ('grant.created', 'grant.revoked')
+  or event.action not in ('grant.created', 'grant.revoked', 'standing.created', 'standing.ended')
   or event.subject_agent_id is distinct from agent_id
   or event.other_agent_id is null
   or not artifacts.is_blocked(agent_id, event.other_agent_id);
@@ -12287,7 +14674,15 @@ begin
         'to_agent', event.subject_agent_id,
         'to_tag', event.details -> 'to_tag',
         'expires_at', event.details -> 'expires_at',
-        'max_downloads', event.details -> 'max_downloads'
+        'max_downloads', event.details -> 'max_downloads',
+        'standing_id', event.details -> 'standing_id'
+      )
+      when 'standing' then jsonb_build_object(
+        'standing_id', event.object_id,
+        'from_agent', event.other_agent_id,
+        'to_agent', event.subject_agent_id,
+        'to_tag', event.details -> 'to_tag',
+        'expires_at', event.details -> 'expires_at'
       )
       when 'task' then jsonb_build_object(
         'grant_id', event.object_id,
@@ -12476,6 +14871,7 @@ return jsonb_strip_nulls(jsonb_build_object(
     when starts_with(event.object_id, 'enr_') then to_jsonb(event.object_id)
     else event.details -> 'enrolment_id'
   end,
+  'webhook_id', case when starts_with(event.object_id, 'whk_') then event.object_id end,
   'reason', event.details -> 'reason',
   'way', event.details -> 'way',
   'claim', event.details -> 'claim',
@@ -12812,6 +15208,25 @@ begin
           order by g.grantee, g.live_until
           limit 1000
         ) g
+        union all
+        -- Tasks that wait again.
+        select g.from_agent, g.artifact_id, g.live_until,
+          not pg_visible_in_snapshot(t.waits_again_since, has_new_grant.since)
+        from unnest(artifacts.queues_of(has_new_grant.agent_id)) as q (queue)
+        cross join lateral (
+          select t.grant_id, t.waits_again_since
+          from artifacts.tasks t
+          where t.queue = q.queue
+            and t.waits_again_since >= pg_snapshot_xmin(has_new_grant.since)
+          order by t.queue, t.waits_again_since
+          limit 1000
+        ) t
+        cross join lateral (
+          select g.from_agent, g.artifact_id, g.live_until
+          from artifacts.grants g
+          where g.grant_id = t.grant_id
+          limit 1
+        ) g
       ) l
       limit 1000
     )
@@ -12832,8 +15247,8 @@ begin
 end
 $$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant that it did not show in a snapshot. Also true once this has read '
-  '1000 grants, because a new one may follow them.';
+  'Whether an inbox shows a grant that it did not show in a snapshot, or one whose task waits again '
+  'since. Also true once this has read 1000 grants, because a new one may follow them.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language plpgsql
@@ -12918,7 +15333,22 @@ begin atomic
             where g.grantee = artifacts.grantee(null, t.tag)
               and g.transaction_id >= pg_snapshot_xmin(may_have_new_grant.since)
           )
+          or exists (
+            select from artifacts.tasks k
+            where k.queue = '#' || t.tag
+              and k.waits_again_since >= pg_snapshot_xmin(may_have_new_grant.since)
+          )
+          or exists (
+            select from artifacts.tasks k
+            where k.queue = may_have_new_grant.agent_id || '#' || t.tag
+              and k.waits_again_since >= pg_snapshot_xmin(may_have_new_grant.since)
+          )
         )
+    )
+    or exists (
+      select from artifacts.tasks k
+      where k.queue = may_have_new_grant.agent_id
+        and k.waits_again_since >= pg_snapshot_xmin(may_have_new_grant.since)
     );
 end;
 comment on function artifacts.may_have_new_grant(text, pg_snapshot) is
@@ -13730,6 +16160,8 @@ declare
   peer_removed boolean;
   revoked_grants integer;
   deleted_artifacts integer;
+  released_tasks integer;
+  ended_standing integer;
 begin
   perform agents.end_access(agent_api_remove_agent.agent_id);
   perform mesh.enter_policy(agents.tags_of(agent_api_remove_agent.agent_id));
@@ -13742,18 +16174,21 @@ begin
   peer_removed := (public.agent_api_remove_peer(operator, agent_api_remove_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
+  ended_standing := artifacts.end_standing_of(
+    agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries
+  );
   revoked_grants := agents.end_grants(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
     agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
     agent_api_remove_agent.max_entries
   );
-  perform artifacts.release_tasks(agent_api_remove_agent.agent_id);
+  released_tasks := artifacts.release_tasks(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   delete from artifacts.blocked_senders b where b.agent_id = agent_api_remove_agent.agent_id;
   perform agents.replace_tags(operator, agent_api_remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;
   delete from agents.changed_things t where t.actor = agent_api_remove_agent.agent_id;
 
-  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
+  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts + ended_standing > 0 then
     perform agents.record_event(
       operator, null, 'agent.removed', agent_api_remove_agent.agent_id, null,
       jsonb_build_object('keep_artifacts', agent_api_remove_agent.keep_artifacts)
@@ -13765,16 +16200,19 @@ begin
     'peer', peer_removed,
     'grants', revoked_grants,
     'artifacts', deleted_artifacts,
-    'remaining', greatest(revoked_grants, deleted_artifacts) >= agent_api_remove_agent.max_entries
+    'remaining',
+    greatest(revoked_grants, deleted_artifacts, released_tasks, ended_standing)
+      >= agent_api_remove_agent.max_entries
   );
 end
 $$;
 comment on function public.agent_api_remove_agent(text, boolean, integer) is
   'Ends, in one transaction, an agent''s keys, its peer with rules, requests and PSKs, the grants '
-  'from and to it, its pending uploads and, unless they are kept, its artifacts. Users who are '
+  'from and to it, its pending uploads and, unless they are kept, its artifacts. What it has taken '
+  'waits for other agents again. Users who are '
   'that agent are refused from then on, until agent_api_readmit_agent. Ends at most max_entries '
-  'grants and as many artifacts, so that no agent holds too much for one call: while remaining is '
-  'true, call it again. Returns how many of each it ended. Idempotent.';
+  'grants, as many artifacts and as many tasks, so that no agent holds too much for one call: '
+  'while remaining is true, call it again. Returns how many of each it ended. Idempotent.';
 
 -- schemas/operator/traces.sql
 
@@ -14445,6 +16883,12 @@ as $$
       from artifacts.grants g
       where g.grantee > greatest(next_name.after, '/' collate "C")
     ),
+    (select min(s.from_agent) from artifacts.standing_grants s where s.from_agent > next_name.after),
+    (
+      select min(s.grantee)
+      from artifacts.standing_grants s
+      where s.grantee > greatest(next_name.after, '/' collate "C")
+    ),
     (select min(t.agent_id) from agents.agent_tags t where t.agent_id > next_name.after),
     -- Every agent that ever had a peer or a rule.
     (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
@@ -14473,6 +16917,24 @@ begin atomic
       select from artifacts.grants g
       where g.grantee = holds_something.agent_id and g.live_until > now()
     )
+    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists`
+    -- reads all of them for another.
+    or coalesce(
+      (
+        select max(s.live_until)
+        from artifacts.standing_grants s
+        where s.from_agent = holds_something.agent_id
+      ) > now(),
+      false
+    )
+    or coalesce(
+      (
+        select max(s.live_until)
+        from artifacts.standing_grants s
+        where s.grantee = holds_something.agent_id
+      ) > now(),
+      false
+    )
     or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
     or exists (select from mesh.rules r where r.from_agent = holds_something.agent_id)
@@ -14481,7 +16943,8 @@ begin atomic
     or exists (select from mesh.policy_lines l where l.to_name = holds_something.agent_id);
 end;
 comment on function agents.holds_something(text) is
-  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or '
+  'Whether an agent has a live key, an artifact, a live grant to it, a live standing grant from or '
+  'to it, a tag, a peer, or a rule or '
   'request that names it, or the policy names it. An agent without any of these is only '
   'remembered.';
 
@@ -15018,7 +17481,8 @@ comment on function public.agent_api_list_all_grants(integer, text, text, text, 
   'The live grants from an agent, of an artifact, to an agent (with by_tags: or to a tag that it '
   'has now), to a tag, or all, those that end first: {found: [{grant_id, artifact_id, key, '
   'from_agent, to_agent | null, to_tag, granted_at, expires_at, max_downloads | null, '
-  'downloads}], next: where the next page begins | null}. Only a grant to a tag has to_tag.';
+  'downloads, standing_id, and what artifacts.work_of returns}], next: where the next page begins | '
+  'null}. Only a grant to a tag has to_tag, and only one that a standing grant made has standing_id.';
 
 -- schemas/operator/erasures/erased_events.sql
 
@@ -15315,6 +17779,8 @@ create function agents.count_mentions(name text) returns jsonb
 language sql
 stable
 set search_path = ''
+-- Of tables with an index by name, so many rows may be the agent's that reading all seems faster.
+set enable_seqscan = off
 as $$
   select jsonb_build_object(
     'agent_keys', (select count(*) from agents.keys k where k.agent_id = name),
@@ -15375,7 +17841,24 @@ as $$
         select count(*)
         from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
       )
+      + (
+        select count(*)
+        from (
+          select from artifacts.inbox_views v
+          where v.grantee = name order by v.grantee, v.seen_through limit 10000
+        ) v
+      )
       + (select count(*) from artifacts.totals t where t.agent_id = name)
+      + (
+        select count(*)
+        from (
+          (select from artifacts.standing_grants s where s.from_agent = name
+            order by s.from_agent, s.live_until limit 10000)
+          union all
+          (select from artifacts.standing_grants s where s.grantee = name
+            order by s.grantee, s.live_until limit 10000)
+        ) s
+      )
       + (
         select count(*)
         from (
@@ -15403,6 +17886,10 @@ as $$
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
       )
+      + (
+        select count(*) from agents.webhooks w
+        where w.agent_id = name or concat_ws(' ', w.url, w.label) ~ agents.pattern_of_name(name)
+      )
       + agents.policy_contains(name)::integer
     )
   )
@@ -15429,6 +17916,41 @@ comment on function public.agent_api_count_mentions(text) is
   'open_writers}. It does not change deciding_enrolments: live enrolments with the name in the '
   'fields that decide who enrols. Every transaction below settled_before has ended; open_writers '
   'are the oldest of the others.';
+
+-- schemas/operator/erasures/erased_webhooks.sql
+
+-- What an erasure does to webhooks. Their deliveries contain no names: these are read from the
+-- events, which the erasure changes.
+
+create function agents.erase_from_webhooks(name text, pseudonym text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  pattern constant text := agents.pattern_of_name(erase_from_webhooks.name);
+  named_id text;
+begin
+  -- With another URL or filter, it would send other events, or send them elsewhere.
+  for named_id in
+    select w.webhook_id
+    from agents.webhooks w
+    where w.ended_at is null and (w.agent_id = erase_from_webhooks.name or w.url ~ pattern)
+    order by w.webhook_id
+  loop
+    perform agents.end_webhook(named_id, 'erased');
+  end loop;
+  update agents.webhooks w
+  set agent_id = case
+      when w.agent_id = erase_from_webhooks.name then erase_from_webhooks.pseudonym else w.agent_id
+    end,
+    url = regexp_replace(w.url, pattern, erase_from_webhooks.pseudonym, 'g'),
+    label = regexp_replace(w.label, pattern, erase_from_webhooks.pseudonym, 'g')
+  where w.agent_id = erase_from_webhooks.name or concat_ws(' ', w.url, w.label) ~ pattern;
+end
+$$;
+comment on function agents.erase_from_webhooks(text, text) is
+  'Ends the webhooks whose filter or URL names an agent, and replaces the name in all webhooks.';
 
 -- schemas/operator/erasures/erasures.sql
 
@@ -15521,6 +18043,7 @@ begin
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   most := greatest(most, artifacts.erase_tasks(name, pseudonym, max_entries));
+  most := greatest(most, artifacts.erase_standing(name, max_entries));
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
@@ -15622,6 +18145,7 @@ begin
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
   where agents.has_ended(e) and agents.proofs_name(e, name) and e.enrolment_id = any (locked_ids);
+  perform agents.erase_from_webhooks(name, pseudonym);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t
@@ -15753,6 +18277,16 @@ begin
       where g.grantee = leads_until.agent_id
     ),
     (
+      select max(s.live_until)
+      from artifacts.standing_grants s
+      where s.from_agent = leads_until.agent_id
+    ),
+    (
+      select max(s.live_until)
+      from artifacts.standing_grants s
+      where s.grantee = leads_until.agent_id
+    ),
+    (
       select max(a.expires_at)
       from artifacts.artifacts a
       where a.agent_id = leads_until.agent_id and a.state <> 'deleted' and a.ended_at is null
@@ -15819,7 +18353,8 @@ begin
   -- other one, and an equation reads the whole table.
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
-  perform artifacts.release_tasks(forget_holder.agent_id);
+  -- The callers have released most of them, in bounded steps.
+  perform artifacts.release_tasks(forget_holder.agent_id, null);
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
   delete from artifacts.spent_versions s where s.agent_id = forget_holder.agent_id;
   delete from artifacts.totals t
@@ -15912,6 +18447,8 @@ declare
   revoked_grants integer;
   deleted_artifacts integer;
   counted integer;
+  released_tasks integer;
+  ended_standing integer;
   is_done boolean;
 begin
   perform agents.end_access(agent_api_take_over_agent.agent_id);
@@ -15938,6 +18475,9 @@ begin
   peer_removed := (public.agent_api_remove_peer(operator, agent_api_take_over_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
+  ended_standing := artifacts.end_standing_of(
+    agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries
+  );
   revoked_grants := agents.end_grants(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
     agent_api_take_over_agent.agent_id, false, agent_api_take_over_agent.max_entries
@@ -15946,7 +18486,11 @@ begin
   -- What was counted about the former holder is written to the log now, before the next one reads.
   counted := agents.erase_counted(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
 
-  is_done := greatest(revoked_grants, deleted_artifacts, counted) < agent_api_take_over_agent.max_entries;
+  released_tasks := artifacts.release_tasks(
+    agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries
+  );
+  is_done := greatest(revoked_grants, deleted_artifacts, counted, released_tasks, ended_standing)
+    < agent_api_take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(agent_api_take_over_agent.agent_id);
     perform artifacts.begin_versions_anew(agent_api_take_over_agent.agent_id);
@@ -16782,6 +19326,9 @@ begin
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
     'held_log', agents.held_log(),
+    'parked_tasks', artifacts.count_parked(),
+    'parked_grant_id', artifacts.first_parked(),
+    'webhooks', agents.webhook_backlog(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -16794,7 +19341,7 @@ comment on function public.agent_api_inspect_deployment(text[]) is
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
   'missing_structure, definers, open_objects, strange_structure, shared_tables, policies, '
-  'unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A '
+  'unprotected_storage, bucket_versioning, held_log, parked_tasks, parked_grant_id, webhooks, installed_at, swept_at, sweep_schedule}. A '
   'digest of a migration is the MD5 of its text without white space and semicolons.';
 
 -- schemas/operator/restores/restores.sql
@@ -17703,7 +20250,13 @@ begin
       from agents.enrolled_agents a
       where a.agent_id = (is_abandoned.holder).agent_id and a.ended_at is null
     )
-    and agents.leads_until((is_abandoned.holder).agent_id) is null;
+    and agents.leads_until((is_abandoned.holder).agent_id) is null
+    -- They may be very many: the sweep releases them before it forgets the name.
+    and not exists (
+      select
+      from artifacts.tasks t
+      where t.agent_id = (is_abandoned.holder).agent_id and t.to_tag is not null
+    );
 end
 $$;
 comment on function agents.is_abandoned(agents.names) is
@@ -18459,6 +21012,8 @@ as $$
 declare
   revoked agents.keys;
   revoked_count integer := 0;
+  -- The others lapse at their own time.
+  most_takes constant integer := 2000;
 begin
   for revoked in
     update agents.keys k
@@ -18474,11 +21029,13 @@ begin
   update agents.enrolled_agents a
   set ended_at = clock_timestamp()
   where a.agent_id = end_keys.agent_id and a.ended_at is null;
+  perform artifacts.give_back_takes(end_keys.agent_id, most_takes);
   return revoked_count;
 end
 $$;
 comment on function agents.end_keys(jsonb, text, text) is
-  'Revokes every key of an agent, under end_access(agent_id); returns how many.';
+  'Revokes every key of an agent, under end_access(agent_id), and gives back what it has taken; '
+  'returns how many keys.';
 
 create function public.agent_api_leave(caller jsonb, agent_id text default null) returns json
 language plpgsql
@@ -18502,8 +21059,8 @@ begin
 end
 $$;
 comment on function public.agent_api_leave(jsonb, text) is
-  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants '
-  'stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
+  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. What it has taken waits '
+  'for other agents again. Its files and grants stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
 
 create function public.agent_api_revoke_enrolment(
   caller jsonb,
@@ -18758,9 +21315,12 @@ begin
     -- Only the grants are left of it. The peer, the rules and the tags are another enrolment's.
     if taken_in is not null then
       perform artifacts.lock_sweep();
-      ended_grants := agents.end_grants_given(
-        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, taken_in
+      ended_grants := artifacts.end_standing_of(
+        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, true, taken_in
       );
+      ended_grants := greatest(ended_grants, agents.end_grants_given(
+        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, taken_in
+      ));
       delete from agents.former_holders f
       where f.agent_id = agent_api_end_enrolled_agent.agent_id
         and f.enrolment_id = agent_api_end_enrolled_agent.enrolment_id
@@ -18775,9 +21335,12 @@ begin
   perform agents.end_enrolled_tags(agent_api_end_enrolled_agent.caller, agent_api_end_enrolled_agent.agent_id);
   if agent_api_end_enrolled_agent.undo_grants then
     perform artifacts.lock_sweep();
-    ended_grants := agents.end_grants_given(
-      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries
+    ended_grants := artifacts.end_standing_of(
+      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, true
     );
+    ended_grants := greatest(ended_grants, agents.end_grants_given(
+      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries
+    ));
   end if;
   -- The row stays: a later call may still have to end the grants.
   update agents.enrolled_agents a
@@ -18870,6 +21433,7 @@ declare
   ended_id text;
   last_end timestamptz;
   forgotten_ids text[] := array[]::text[];
+  tasks_per_agent constant integer := 2000;
 begin
   for ended_id in
     select a.agent_id
@@ -18891,6 +21455,8 @@ begin
       where a.agent_id = ended_id and a.ended_at is not null;
       continue;
     end if;
+    -- If it has more, the next call goes on.
+    continue when artifacts.release_tasks(ended_id, tasks_per_agent) = tasks_per_agent;
     -- A name that the operator or users share stays theirs.
     delete from agents.names n
     where n.agent_id = ended_id
@@ -19067,6 +21633,9 @@ grant select, insert, update on agents.key_uses to service_role;
 grant select, insert, update on agents.activity to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
+grant select, insert, update, delete on agents.webhooks to service_role;
+grant select, insert, update, delete on agents.webhook_deliveries to service_role;
+grant select, update on agents.webhook_kicks to service_role;
 grant select on artifacts.current_objects to service_role;
 grant select, insert, update, delete on artifacts.agent_limits to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
@@ -19076,7 +21645,9 @@ grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, update, delete on artifacts.tasks to service_role;
 grant select, insert, update, delete on artifacts.task_queues to service_role;
 grant select, insert, delete on artifacts.hand_overs to service_role;
+grant select, insert, update, delete on artifacts.inbox_views to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
+grant select, insert, update, delete on artifacts.standing_grants to service_role;
 grant select, insert, update, delete on artifacts.spent_versions to service_role;
 grant select, insert, update, delete on artifacts.totals to service_role;
 grant select, insert, update, delete on artifacts.enrolment_totals to service_role;
@@ -19121,6 +21692,9 @@ alter table agents.key_uses enable row level security;
 alter table agents.activity enable row level security;
 alter table agents.usage enable row level security;
 alter table agents.refusals enable row level security;
+alter table agents.webhooks enable row level security;
+alter table agents.webhook_deliveries enable row level security;
+alter table agents.webhook_kicks enable row level security;
 alter table artifacts.agent_limits enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
@@ -19129,7 +21703,9 @@ alter table artifacts.grant_downloads enable row level security;
 alter table artifacts.tasks enable row level security;
 alter table artifacts.task_queues enable row level security;
 alter table artifacts.hand_overs enable row level security;
+alter table artifacts.inbox_views enable row level security;
 alter table artifacts.blocked_senders enable row level security;
+alter table artifacts.standing_grants enable row level security;
 alter table artifacts.spent_versions enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.enrolment_totals enable row level security;
@@ -19198,6 +21774,7 @@ declare
     'public.agent_api_record_surplus_uploads',
     'public.agent_api_collect_dead_objects',
     'public.agent_api_forget_ended',
+    'public.agent_api_settle_tasks',
     'public.agent_api_settle_reads',
     'public.agent_api_settle_changes',
     'public.agent_api_forget_events',

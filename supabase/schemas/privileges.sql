@@ -39,6 +39,7 @@ declare
     'public.agent_api_record_surplus_uploads',
     'public.agent_api_collect_dead_objects',
     'public.agent_api_forget_ended',
+    'public.agent_api_settle_tasks',
     'public.agent_api_settle_reads',
     'public.agent_api_settle_changes',
     'public.agent_api_forget_events',

@@ -5,10 +5,11 @@
  *   --quick        a minute's version, which only prints
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
- *   --only=<part>  one of throughput, fairness, strangers, waiting, many-waits, growth, operator,
- *                  maps, metrics, bytes, cold, sizes, bucket, sandbox; only prints. `operator`
- *                  measures only the growth of the operator's commands. `sandbox` runs only on
- *                  request: it needs root, WireGuard's programs, gcc and `deno task mesh:build`
+ *   --only=<part>  one of throughput, fairness, standing, strangers, waiting, many-waits, growth,
+ *                  operator, maps, metrics, bytes, cold, sizes, bucket, webhooks, sandbox; only
+ *                  prints. `operator` measures only the growth of the operator's commands.
+ *                  `sandbox` runs only on request: it needs root, WireGuard's programs, gcc and
+ *                  `deno task mesh:build`. So does `python`: it downloads packages
  *
  * Every figure is appended to a file in the state directory as soon as it is measured.
  */
@@ -35,6 +36,7 @@ import { HUBS, measureLargeMaps } from "./parts/maps.ts";
 import type { FilledStack } from "./parts/operations.ts";
 import { measureSizes, measureTouched } from "./parts/sizes.ts";
 import { OPERATOR_READS } from "./operator/reads.ts";
+import { describeStanding, measureStanding } from "./parts/standing.ts";
 import { describeThroughput, measureThroughput, OPERATIONS } from "./parts/throughput.ts";
 import { describeWaiting, measureWaiting } from "./parts/waiting.ts";
 import { type BegunRun, Figures } from "./report/figures.ts";
@@ -77,6 +79,16 @@ async function bench(): Promise<void> {
     const { benchSandbox } = await import("./sandbox/sandbox.ts");
     return await benchSandbox({ quick, figures, say });
   }
+  if (only === "python") {
+    const { benchPython } = await import("./python/main.ts");
+    return await benchPython({ quick, figures, say });
+  }
+  if (wants("webhooks")) {
+    const { describeWebhooks, measureWebhooks } = await import("./limits/webhooks.ts");
+    const measured = await measureWebhooks({ events: quick ? 10 : 50 });
+    for (const times of measured) keep("webhooks", times, describeWebhooks(times));
+    if (only === "webhooks") return;
+  }
   await using smallStack = await startBenchStack();
   const small: FilledStack = { stack: smallStack, size: SMALL };
   await fill(smallStack.sql, SMALL);
@@ -91,6 +103,10 @@ async function bench(): Promise<void> {
     : null;
   const bytes = wants("bytes") ? await measureBytes(small, { mebibytes: 50, turns }) : null;
   if (bytes !== null) keep("bytes", bytes, JSON.stringify(bytes));
+  const standing = wants("standing")
+    ? await measureStanding(small, { turns, calls: quick ? 20 : 100 })
+    : null;
+  if (standing !== null) keep("standing", standing, describeStanding(standing));
   if (wants("fairness")) {
     const effort = quick ? { turns: 1, calls: 50 } : { turns: 3, calls: 100 };
     const fairness = await measureFairness(small, effort);
@@ -164,8 +180,8 @@ async function bench(): Promise<void> {
     ...begun,
     load: { before: round(before), highest: round(highest) },
   };
-  if (throughput && bytes && growth && maps && waiting) {
-    const measured = { throughput, growth, maps, bytes, waiting };
+  if (throughput && bytes && growth && maps && waiting && standing) {
+    const measured = { throughput, growth, maps, bytes, waiting, standing };
     for (const { what, goal, figure, met } of goalsOf(measured)) {
       console.log(`${met ? "met        " : "falls short"}  ${what}: ${figure} (goal ${goal})`);
     }

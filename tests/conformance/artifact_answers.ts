@@ -42,6 +42,17 @@ export interface GivenGrant extends Omit<Grant, "token"> {
   readonly granted_at: string;
   readonly max_downloads: number | null;
   readonly downloads: number;
+  readonly note: string | null;
+  readonly deliver: string | null;
+  readonly state: string | null;
+  readonly attempt: number | null;
+  readonly shown_at: string | null;
+  readonly taken_by: string | null;
+  readonly taken_until: string | null;
+  readonly done_at: string | null;
+  readonly reason: string | null;
+  readonly reply_grant_id: string | null;
+  readonly tasks: Readonly<Record<string, number>> | null;
 }
 
 export interface GivenGrantsPage {

@@ -56,6 +56,8 @@ const UNLISTED = [
   "/enrolment/list",
   "/enrolment/revoke",
   "/enrolment/test",
+  "/webhooks/put",
+  "/webhooks/deliver",
 ];
 
 /** The document's schema of every error. */

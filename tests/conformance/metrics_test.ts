@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { artifactTest, publish } from "./artifacts.ts";
+import { artifactTest, grant, publish } from "./artifacts.ts";
 import { type Agent, assertError, fetchDescribed, headersOf, send, type Sender } from "./client.ts";
+import { take, tell } from "./tasks/tasks.ts";
 
 const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
 
@@ -50,6 +51,17 @@ for (const name of FUNCTIONS) {
     assert.deepEqual(lines.filter((line) => !line.startsWith("# ") && !sample.test(line)), []);
   });
 }
+
+artifactTest(
+  "GET /agent-artifacts/metrics while a task is parked → counts it",
+  async ({ planner, builder }) => {
+    await grant(planner, await publish(planner), { to: builder });
+    const [task] = await take(builder);
+    await tell(builder, "fail", { take_id: task!.take_id, reason: "No roof.", final: true });
+    // Other tests may park some, too.
+    assert.ok(await sampleOf("agent-artifacts", "agent_artifacts_parked_tasks") >= 1);
+  },
+);
 
 artifactTest(
   "GET /agent-artifacts/metrics after a commit and a grant → more artifacts, bytes and events",

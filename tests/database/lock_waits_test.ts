@@ -119,6 +119,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "set_enrolment_limits",
     "settle_changes",
     "settle_reads",
+    "settle_tasks",
     "share_agent",
     "take_over_agent",
   ]);

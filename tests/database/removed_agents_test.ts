@@ -37,6 +37,9 @@ Deno.test("remove_agent → one event for each key, peer, rule, grant and artifa
     for (const agent of [GRANTEE, HOARDER, peer]) {
       const [before] = await sql<[{ last: string }]>`
         select coalesce(max(event_id), 0)::text as last from agents.events`;
+      const [standing] = await sql<[{ count: number }]>`
+        select count(*)::integer as count from artifacts.standing_grants
+        where ${agent} in (from_agent, to_agent) and live_until > now()`;
       const [visible] = await sql<[{ count: number }]>`
         select cardinality(mesh.visible_peers(${agent})) as count`;
       const removed = await remove(sql, agent);
@@ -49,6 +52,7 @@ Deno.test("remove_agent → one event for each key, peer, rule, grant and artifa
         "peer.vanished": removed.peer ? visible.count : 0,
         "rule.revoked": agent === peer ? rules.count : 0,
         "grant.revoked": removed.grants,
+        "standing.ended": standing.count,
         "artifact.deleted": removed.artifacts,
         "agent.removed": 1,
       };

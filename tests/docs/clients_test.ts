@@ -4,13 +4,21 @@ import { join } from "node:path";
 import { PROJECT } from "../../packages/local/project.ts";
 import { EXIT } from "../../packages/cli/exit_codes.ts";
 import { COMMANDS } from "../../packages/cli/verbs.ts";
-import { createAgent } from "../conformance/client.ts";
+import { agentFiles } from "../../packages/agent-files/tests/cast.ts";
+import { createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
 Deno.test("packages/agent-files/README.md, agent-files → compiles", async () => {
-  const block = await documentedBlock("packages/agent-files/README.md, agent-files, 1");
+  await compile(await documentedBlock("packages/agent-files/README.md, agent-files, 1"));
+});
+
+Deno.test("packages/agent-files/README.md, Tasks → compiles", async () => {
+  await compile(await documentedBlock("packages/agent-files/README.md, Tasks, 1"));
+});
+
+async function compile(block: string): Promise<void> {
   const directory = await Deno.makeTempDir();
   try {
     const source = join(PROJECT, "packages/agent-files/index.ts");
@@ -26,7 +34,7 @@ Deno.test("packages/agent-files/README.md, agent-files → compiles", async () =
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
-});
+}
 
 Deno.test("docs/command-line.md, Log in → a file that nobody else can read", async () => {
   const { id, key } = await createAgent("reader");
@@ -40,6 +48,20 @@ Deno.test("docs/command-line.md, Log in → a file that nobody else can read", a
   const file = join(settings, "agentfiles/login.json");
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   assert.equal(JSON.parse(await readFile(file, "utf8")).key, key);
+});
+
+Deno.test("docs/command-line.md, Work → the giver gets what the program wrote", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  await planner.files.put("plan.txt", "one\ntwo\n", { to: [builder.agent.id] });
+  const block = await documentedBlock("docs/command-line.md, Work, 1");
+  await using terminal = await Terminal.open({
+    environment: { AGENT_URL: SUPABASE_URL, BUILDER: builder.agent.key },
+  });
+  await terminal.paste(block);
+  const [answer, ...others] = await Array.fromAsync(planner.files.inbox());
+  assert.deepEqual([answer!.key, others], ["replies/plan.txt/lines.txt", []]);
+  const { body } = await planner.files.get(answer!.artifact_id);
+  assert.equal((await new Response(body as ReadableStream).text()).trim(), "2");
 });
 
 Deno.test("docs/command-line.md → every verb and every exit code", async () => {

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { interpreter, PYTHON_ENVIRONMENT } from "../../clients/python/tests/interpreter.ts";
 import { PROJECT } from "../../packages/local/project.ts";
 import { THROW_AWAY } from "../../packages/local/stack/options.ts";
 import { type Stack, startStack } from "../../packages/local/stack/stack.ts";
@@ -24,7 +25,7 @@ interface Runtime {
   readonly env?: Record<string, string>;
 }
 
-function runtimesOf(agent: string): Runtime[] {
+function runtimesOf(agent: string, python: string): Runtime[] {
   const source = join(PROJECT, "packages/cli/main.ts");
   const deno = [
     Deno.execPath(),
@@ -48,8 +49,8 @@ function runtimesOf(agent: string): Runtime[] {
     { name: "Deno", put: [...deno, ...put], follow: [...deno, ...follow] },
     {
       name: "Python",
-      put: ["python3", "-c", `${PYTHON}files.put("big", path="big", to=["builder"])`],
-      follow: ["python3", "-c", `${PYTHON}${PYTHON_FOLLOW}`],
+      put: [python, "-c", `${PYTHON}files.put("big", path="big", to=["builder"])`],
+      follow: [python, "-c", `${PYTHON}${PYTHON_FOLLOW}`],
     },
   ];
 }
@@ -164,7 +165,12 @@ Deno.test("a large file by the packed package on Node, under Deno and by Python,
       planner: await createKey(stack, "planner"),
       builder: await createKey(stack, "builder"),
     };
-    for (const { name, put, follow, env = {} } of runtimesOf(await installPackage(project))) {
+    for (
+      const { name, put, follow, env = {} } of runtimesOf(
+        await installPackage(project),
+        await interpreter(),
+      )
+    ) {
       await test.step(name, async () => {
         const folder = join(directory, name);
         await mkdir(folder);
@@ -174,7 +180,7 @@ Deno.test("a large file by the packed package on Node, under Deno and by Python,
             AGENT_URL: stack.url,
             AGENT_KEY: keys[agent],
             AGENT_ID: agent,
-            PYTHONPATH: join(PROJECT, "clients/python"),
+            ...PYTHON_ENVIRONMENT,
             ...env,
           });
         for (let kill = 0; kill < KILLS; kill++) await start(put, "planner").killWithin(4000);

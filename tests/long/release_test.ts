@@ -105,7 +105,7 @@ Deno.test("deno task release in a clean clone → agents on machines with only N
     await using folder = await openFolder(["node"]);
     const wheel = join(dist, "agent_files-0.0.0-py3-none-any.whl");
     const site = join(folder.path, "site");
-    const pip = ["-m", "pip", "install", "--quiet", "--no-index", "--target", site, wheel];
+    const pip = ["-m", "pip", "install", "--quiet", "--target", site, wheel];
     await succeed("python3", pip, { cwd: folder.path });
     const [planner, builder] = [await createAgent("planner"), await createAgent("builder")];
     const script = `

@@ -17,7 +17,12 @@ import { openArtifact } from "./artifacts/open.ts";
 import { register } from "./artifacts/register.ts";
 import { revoke } from "./artifacts/revoke.ts";
 import { versions } from "./artifacts/versions.ts";
+import { standingCreate } from "./artifacts/standing/create.ts";
+import { standingEnd } from "./artifacts/standing/end.ts";
+import { standingList } from "./artifacts/standing/list.ts";
 import { sweep } from "./artifacts/sweep.ts";
+import { webhooksDeliver } from "./artifacts/webhooks/deliver.ts";
+import { webhooksPut } from "./artifacts/webhooks/put.ts";
 import type { ArtifactsCard, Card, FunctionName, MeshCard, Paths } from "./card.ts";
 import { aclPut } from "./mesh/acl/put.ts";
 import { aclRevoke } from "./mesh/acl/revoke.ts";
@@ -48,6 +53,9 @@ export const ARTIFACTS_CARDS = {
   "/fetch": fetchGrant,
   "/open": openArtifact,
   "/grants": grants,
+  "/standing/create": standingCreate,
+  "/standing/list": standingList,
+  "/standing/end": standingEnd,
   "/inbox": inbox,
   "/inbox/block": inboxBlock,
   "/inbox/unblock": inboxUnblock,
@@ -68,6 +76,8 @@ export const ARTIFACTS_CARDS = {
   "/enrolment/revoke": enrolmentRevoke,
   "/enrolment/test": enrolmentTest,
   "/sweep": sweep,
+  "/webhooks/put": webhooksPut,
+  "/webhooks/deliver": webhooksDeliver,
 } satisfies Record<Paths["agent-artifacts"], ArtifactsCard>;
 
 export const MESH_CARDS = {

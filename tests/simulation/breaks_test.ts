@@ -7,7 +7,7 @@ import { openStage } from "./stage.ts";
 const MOST_SEEDS = 40;
 
 Deno.test("a revoked token opens again → found, and made smaller by at least half", async () => {
-  const stage = await openStage(await breakNamed("revoked_token"));
+  const stage = await openStage(await breakNamed("files/revoked_token"));
   for (let seed = 1; seed <= MOST_SEEDS; seed++) {
     const question = { seed, steps: 40 };
     const outcome = await playHistory(stage, question);
@@ -25,7 +25,7 @@ Deno.test("a revoked token opens again → found, and made smaller by at least h
 });
 
 Deno.test("a lost move gives its lease back → a copy that no row names, found", async () => {
-  const stage = await openStage(await breakNamed("second_copy"));
+  const stage = await openStage(await breakNamed("files/second_copy"));
   for (let seed = 1; seed <= MOST_SEEDS; seed++) {
     const { violation } = await playHistory(stage, { seed, steps: 40 });
     if (violation === null) continue;

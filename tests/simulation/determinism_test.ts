@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { playHistory } from "./history.ts";
 import { openStage } from "./stage.ts";
 
-const QUESTION = { seed: 4, steps: 25 };
+const QUESTION = { seed: 9, steps: 25 };
 
 Deno.test("the same seed after other seeds, and in another process → the same transcript", async () => {
   const stage = await openStage();

@@ -1,6 +1,8 @@
 import { Known } from "./known.ts";
-import { type Invariant, INVARIANTS, type Move, MOVES } from "./registry.ts";
+import { type Invariant, INVARIANTS, type Move } from "./registry.ts";
 import { sweep } from "./actors/operator.ts";
+import { type Swarm, swarmOf } from "./swarm.ts";
+import { CREW } from "./tasks.ts";
 import { Turn } from "./turn.ts";
 import type { SavedDatabase } from "./world/database.ts";
 import { type Choice, NOTHING_OMITTED, type Omissions } from "./world/decisions.ts";
@@ -31,6 +33,12 @@ const GAPS: readonly [Choice<number>, ...Choice<number>[]] = [
   [3, 3 * 3_600_000],
   [1, 26 * 3_600_000],
 ];
+
+/** Many races and retries need steps that follow each other soon. */
+const BRISK_GAPS: typeof GAPS = [[60, 30], [30, 1_000], [9, 20_000], [1, 300_000]];
+
+/** What a history begins with is called so, and is never left out. */
+const FIRST_STEP = 1001;
 
 const MOST_AT_ONCE = 6;
 /** After so long, every upload URL, lease, grant and window of these histories has ended. */
@@ -81,13 +89,26 @@ class Play {
   #lookedAt = 0;
   #failure: unknown = null;
 
-  constructor(private readonly world: World) {}
+  readonly #swarm: Swarm;
+
+  readonly #gaps: typeof GAPS;
+
+  constructor(private readonly world: World) {
+    this.#swarm = swarmOf(world.decisions);
+    this.#gaps = world.decisions.random("pace").pick([GAPS, BRISK_GAPS]);
+  }
 
   async run(steps: number, omissions: Omissions): Promise<void> {
     const { world } = this;
     this.#createAgents();
+    world.network.isCalm = true;
+    for (const [at, move] of this.#swarm.beginning.entries()) {
+      this.#play(move, FIRST_STEP + at);
+      await this.#pass(Infinity, () => this.#underWay === 0);
+    }
+    world.network.isCalm = false;
     for (let step = 1; step <= steps; step++) {
-      const gap = world.decisions.choose(`${step} gap`, GAPS);
+      const gap = world.decisions.choose(`${step} gap`, this.#gaps);
       await this.#pass(world.timeline.now + gap);
       await this.#pass(Infinity, () => this.#underWay < MOST_AT_ONCE);
       if (!omissions.steps.has(step)) this.#begin(step);
@@ -104,10 +125,20 @@ class Play {
         ));
       this.#known.agents.push({ name, key: JSON.parse(row!["made"]!).key });
     }
+    for (const name of ["bob", "cleo"]) {
+      runAs(this.world.party(`tags of ${name}`), () =>
+        this.world.database.query(
+          `select agent_api_set_agent_tags('${name}', array['${CREW}'])`,
+        ));
+    }
   }
 
   #begin(step: number): void {
-    const move = chosenMove(this.world, step);
+    const { decisions } = this.world;
+    this.#play(decisions.choose(`${step} move`, this.#swarm.moves), step);
+  }
+
+  #play(move: Move, step: number): void {
     const turn = new Turn(this.world, this.#known, step);
     this.#underWay++;
     runAs(this.world.party(`${step}`), () => move.play(turn)).then(
@@ -178,10 +209,5 @@ class Play {
 const ALL_SQL = INVARIANTS.filter(({ sql }) => sql !== undefined)
   .map(({ name, sql }) => `select '${name.replaceAll("'", "''")}' as name, broken from (${sql}) q`)
   .join(" union all ");
-
-function chosenMove(world: World, step: number): Move {
-  const [first, ...rest] = MOVES.map((move): Choice<Move> => [move.weight, move]);
-  return world.decisions.choose(`${step} move`, [first!, ...rest]);
-}
 
 export type { Invariant };

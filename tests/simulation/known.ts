@@ -1,4 +1,6 @@
 import type { Entry } from "../histories/history.ts";
+import { Identities } from "./identities.ts";
+import { Tasks } from "./tasks.ts";
 
 /** What the clients of a history know, by what was answered to them. */
 export interface Agent {
@@ -11,11 +13,14 @@ export interface KnownArtifact {
   readonly name: string;
   readonly id: string;
   readonly owner: Agent;
+  readonly key: string;
   readonly content: string;
   readonly sha256: string;
   readonly uploadUrl: string;
   /** When a request for it was answered, in the order of answers; undefined: never. */
   committed?: number;
+  /** As /commit answered. */
+  version?: number;
   deleted?: number;
   /** Milliseconds since 1970, as /commit answered. */
   expiresAt?: number;
@@ -31,20 +36,30 @@ export interface KnownGrant {
   readonly token: string;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
+  /** When the revocation of its giver's enrolment was answered; undefined: never. */
+  undone?: number;
 }
 
 /** An answered request, as invariants hear it. */
 export interface Heard extends Entry {
   /** When the request was sent, by the database's clock: milliseconds since 1970. */
   readonly askedAt: number;
+  /** When it was answered, by the same clock. */
+  readonly answeredAt: number;
 }
 
 export class Known {
   /** Whether the database's clock was set back: what had expired may live again. */
   hasDatabaseGoneBack = false;
+  /** Whether it was set at all: what was under way may count as having taken too long. */
+  hasDatabaseJumped = false;
   readonly agents: Agent[] = [];
   readonly artifacts: KnownArtifact[] = [];
   readonly grants: KnownGrant[] = [];
+  readonly identities = new Identities();
+  readonly tasks = new Tasks();
+  /** The agent whose key a request had. */
+  readonly askedBy = new WeakMap<Entry, Agent>();
   /** Every request with its answer, for `tests/histories/checker/`. */
   readonly history: Heard[] = [];
   /** Orders the starts and ends of requests: no two have the same place. */

@@ -12,7 +12,9 @@ async function main(args: string[]): Promise<number> {
     return 2;
   }
   if (command.worker !== null) return await playShare(command);
-  if (command.seeds !== null) return (await playSeeds(command)).length === 0 ? 0 : 1;
+  if (command.seeds !== null) {
+    return (await playSeeds({ ...command, seeds: command.seeds })).length === 0 ? 0 : 1;
+  }
   const stage = await openStage(await breakNamed(command.breakName));
   return await printHistory(stage, command.question!, command.breakName);
 }
@@ -25,6 +27,7 @@ async function playShare({ seeds, steps, processes, breakName }: Command): Promi
     const { violation } = await playHistory(stage, { seed, steps });
     const broken = violation && `${violation.invariant}: ${violation.what}`;
     console.log(JSON.stringify({ seed, broken }));
+    if (broken !== null) return 0;
   }
   return 0;
 }

@@ -1,10 +1,19 @@
+import { ENDING_MOVES } from "./actors/endings.ts";
+import { ENROLMENT_MOVES } from "./actors/enrolments.ts";
+import { KEY_MOVES } from "./actors/keys.ts";
 import { OPERATOR_MOVES } from "./actors/operator.ts";
 import { OWNER_MOVES } from "./actors/owner.ts";
 import { GRANTEE_MOVES } from "./actors/grantee.ts";
+import { RESTORE_MOVES } from "./actors/restores.ts";
+import { TASK_MOVES } from "./actors/tasks.ts";
+import { VERSION_MOVES } from "./actors/versions.ts";
 import { WORLD_MOVES } from "./actors/world.ts";
 import { ACCESS } from "./invariants/access.ts";
 import { BYTES } from "./invariants/bytes.ts";
+import { IDENTITIES } from "./invariants/identities.ts";
 import { REFERENCES } from "./invariants/references.ts";
+import { RESTORES } from "./invariants/restores.ts";
+import { TASKS } from "./invariants/tasks.ts";
 import { TOTALS } from "./invariants/totals.ts";
 import type { Heard, Known } from "./known.ts";
 import type { Turn } from "./turn.ts";
@@ -33,11 +42,32 @@ export interface Invariant {
   atEnd?(world: World, known: Known): string[];
 }
 
-export const MOVES: readonly Move[] = [
-  ...OWNER_MOVES,
-  ...GRANTEE_MOVES,
-  ...OPERATOR_MOVES,
-  ...WORLD_MOVES,
-];
+/** Who makes moves. A seed's history may be without some of them. */
+export interface Actor {
+  readonly moves: readonly Move[];
+  /** The move that each history begins with in which the actor takes part; null: none. */
+  readonly beginsWith: string | null;
+}
 
-export const INVARIANTS: readonly Invariant[] = [...BYTES, ...ACCESS, ...REFERENCES, ...TOTALS];
+export const ACTORS: Readonly<Record<string, Actor>> = {
+  owner: { moves: OWNER_MOVES, beginsWith: "owner hands a file in" },
+  grantee: { moves: GRANTEE_MOVES, beginsWith: "owner grants" },
+  sweeps: { moves: OPERATOR_MOVES, beginsWith: null },
+  world: { moves: WORLD_MOVES, beginsWith: null },
+  keys: { moves: KEY_MOVES, beginsWith: "operator makes a key" },
+  enrolments: { moves: ENROLMENT_MOVES, beginsWith: "operator makes an enrolment" },
+  endings: { moves: ENDING_MOVES, beginsWith: null },
+  restores: { moves: RESTORE_MOVES, beginsWith: null },
+  tasks: { moves: TASK_MOVES, beginsWith: "owner hands work out" },
+  versions: { moves: VERSION_MOVES, beginsWith: null },
+};
+
+export const INVARIANTS: readonly Invariant[] = [
+  ...BYTES,
+  ...ACCESS,
+  ...REFERENCES,
+  ...TOTALS,
+  ...IDENTITIES,
+  ...RESTORES,
+  ...TASKS,
+];

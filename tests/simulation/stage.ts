@@ -2,6 +2,7 @@ import { cp, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { introduceOperator } from "./actors/operator_calls.ts";
 import { type Break, changed } from "./breaks/break.ts";
 import { playOn, type Stage } from "./history.ts";
 import { openDatabase } from "./world/dump.ts";
@@ -23,6 +24,7 @@ export async function openStage(broken?: Break): Promise<Stage> {
   const postgrest = new Postgrest(database);
   const bringBackRows = rememberRows(database);
   const deployment = { database, postgrest, apps };
+  await introduceOperator(deployment);
   for (const seed of REHEARSED_SEEDS) await playOn(deployment, { seed, steps: 30 });
   bringBackRows();
   return { ...deployment, start: database.save() };

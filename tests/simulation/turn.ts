@@ -35,7 +35,8 @@ export class Turn {
       ? { apikey: SECRET_KEY }
       : { authorization: `Bearer ${as.key}` };
     const agent = as === "operator" ? as : as.name;
-    return await this.#send({ operation: path, agent, request }, async (name, signal) => {
+    const asked = { operation: path, agent, request };
+    return await this.#send(asked, as, async (name, signal) => {
       const response = await this.world.send(
         name,
         new Request(`${ORIGIN}/functions/v1${path}`, {
@@ -53,6 +54,7 @@ export class Turn {
   async put(url: string, content: string): Promise<Heard> {
     return await this.#send(
       { operation: "put", agent: "anyone", request: { bytes: content.length } },
+      null,
       async (name, signal) => {
         const body = new TextEncoder().encode(content);
         const request = new Request(url, { method: "PUT", body });
@@ -66,7 +68,7 @@ export class Turn {
   async download(agent: string, opened: Entry): Promise<Heard> {
     const { url, artifact_id, sha256 } = opened.answer as Record<string, string>;
     const request = { artifact_id: artifact_id!, sha256: sha256! };
-    return await this.#send({ operation: DOWNLOAD, agent, request }, async (name, signal) => {
+    return await this.#send({ operation: DOWNLOAD, agent, request }, null, async (name, signal) => {
       const response = await this.world.send(name, new Request(url!), signal);
       const bytes = new Uint8Array(await response.arrayBuffer());
       const digest = createHash("sha256").update(bytes).digest("hex");
@@ -80,6 +82,7 @@ export class Turn {
 
   async #send(
     asked: Pick<Entry, "operation" | "agent" | "request">,
+    as: Agent | "operator" | null,
     send: (name: string, signal: AbortSignal) => Promise<Pick<Entry, "status" | "answer">>,
   ): Promise<Heard> {
     const { known, world, step } = this;
@@ -88,7 +91,9 @@ export class Turn {
     const askedAt = world.databaseClock();
     const answered = await send(name, AbortSignal.timeout(PATIENCE_MILLISECONDS))
       .catch(() => ({ status: 0, answer: null }));
-    const entry = { ...asked, askedAt, start, end: known.nextPlace(), ...answered };
+    const answeredAt = world.databaseClock();
+    const entry = { ...asked, askedAt, answeredAt, start, end: known.nextPlace(), ...answered };
+    if (as !== null && as !== "operator") known.askedBy.set(entry, as);
     known.history.push(entry);
     world.transcript.note(
       `${name} ${asked.agent} ${asked.operation} ⇒ ${entry.status || "no answer"}${about(entry)}`,

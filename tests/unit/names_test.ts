@@ -8,7 +8,7 @@ import { filesBelow, PROJECT } from "./rooms.ts";
 const PLACES = [
   "supabase/functions/_shared/identity/named_ids.ts",
   "packages/agent-files/transfer/names.ts",
-  "clients/python/agent_files.py",
+  "clients/python/agent_files/_names.py",
 ];
 
 const RULES = {

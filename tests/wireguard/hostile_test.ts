@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { encodeBase64 } from "../../supabase/functions/agent-mesh/wireguard/base64.ts";
+import { encodeBase64 } from "../../supabase/functions/_shared/identity/encryption/base64.ts";
 import { parseEndpoint } from "../../supabase/functions/_shared/operations/addresses/endpoint.ts";
 import { parsePublicKey } from "../../supabase/functions/agent-mesh/wireguard/key.ts";
 import {

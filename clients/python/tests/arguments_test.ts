@@ -6,7 +6,7 @@ Deno.test("Python: put() to a name that cannot be one, of a text that may be a p
   const answer = await python(
     `
 calls = []
-planner.call = lambda path, *args, **options: calls.append(path)
+planner._connection.call = lambda path, *args, **options: calls.append(path)
 said = []
 for options in [{"to": ["bad agent!"]}, {"to": [builder_id, ""]}, {"to": "builder"}]:
     try:
@@ -80,9 +80,9 @@ before = len(asked)
 files.put("plan", b"1")
 once = len(asked)
 # What a key that has ended looks like.
-files._credential._headers = {"authorization": "Bearer ak_ended"}
+files._connection.credential._headers = {"authorization": "Bearer ak_ended"}
 refused = refusal(lambda: list(files.list()))
-files._credential._headers = {"authorization": "Bearer ak_ended"}
+files._connection.credential._headers = {"authorization": "Bearer ak_ended"}
 keys = [artifact["key"] for artifact in files.list()]
 def failing():
     raise OSError("no key here")

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 def machine(**proof):
     return AgentFiles(os.environ["URL"], enrol=proof)
 def end_key(files):
-    files._credential._headers = {"authorization": "Bearer ak_ended"}
+    files._connection.credential._headers = {"authorization": "Bearer ak_ended"}
 def code_of(act):
     try:
         return act()["agent_id"]
@@ -84,10 +84,10 @@ Deno.test("Python: 80 % of the key's life are over → another one; while none i
 files = machine(
     enrolment_key=os.environ["PROOF"], agent_name=os.environ["NAME"], key_file=None)
 codes = [code_of(files.whoami)]
-left = files._credential._renew_at - time.monotonic()
-files._credential._renew_at = 0
+left = files._connection.credential._renew_at - time.monotonic()
+files._connection.credential._renew_at = 0
 codes += [code_of(files.whoami)]
-pause = files._credential._renew_at - time.monotonic()
+pause = files._connection.credential._renew_at - time.monotonic()
 print(json.dumps({"codes": codes, "left": round(left / 60), "pause": round(pause)}))
 `,
     await twoAgents(),

@@ -57,7 +57,8 @@ print(json.dumps({
 Deno.test("Python: get_folder() to where something is, of a hostile tar, of wrong bytes; put_folder() of no folder, of one that changes → refused, and nothing changes", async () => {
   const answer = await python(
     `
-import agent_files, io, tarfile
+import io, tarfile
+from agent_files._sync import download as down, upload as up
 os.mkdir("plans"); open("plans/plan", "w").write("contents")
 os.mkdir("empty"); open("file", "w").write("kept"); os.symlink("nowhere", "link")
 planner.put_folder("plans.tar", "plans")
@@ -67,8 +68,8 @@ with tarfile.open(fileobj=buffer, mode="w") as tar:
     tar.addfile(tarfile.TarInfo("ok")); tar.addfile(tarfile.TarInfo("../up"))
 planner.put("bad.tar", buffer.getvalue())
 hostile = refusal(lambda: planner.get_folder("bad.tar", "new"))
-download = agent_files._download
-agent_files._download = lambda url, start: (c.replace(b"contents", b"Contents") for c in download(url, start))
+download = down.download
+down.download = lambda *args: (c.replace(b"contents", b"Contents") for c in download(*args))
 wrong = refusal(lambda: planner.get_folder("plans.tar", "new"))
 errors = []
 for name in ["file", "missing"]:
@@ -76,11 +77,11 @@ for name in ["file", "missing"]:
         planner.put_folder("no.tar", name)
     except AgentError as error:
         errors.append(type(error.__cause__).__name__)
-upload = agent_files._upload
+upload = up.upload
 def growing(*args):
     open("plans/plan", "a").write("more")
     return upload(*args)
-agent_files._upload = growing
+up.upload = growing
 print(json.dumps({
     "taken": taken, "hostile": hostile, "wrong": wrong, "errors": errors,
     "changed": refusal(lambda: planner.put_folder("plans.tar", "plans")),

@@ -66,14 +66,15 @@ Deno.test("Python: a download is killed → the next one removes its file once i
 import signal, subprocess, sys
 planner.put("plan", b"0123456789" * 1000)
 killed = """
-import os, signal, agent_files
+import os, signal
 from agent_files import AgentFiles
-download = agent_files._download
-def half(url, start):
-    for chunk in download(url, start):
+from agent_files._sync import download as down
+download = down.download
+def half(*args):
+    for chunk in download(*args):
         yield chunk[:100]
         os.kill(os.getpid(), signal.SIGKILL)
-agent_files._download = half
+down.download = half
 name, key = os.environ["PLANNER"].split()
 AgentFiles(os.environ["URL"], key).get("plan", "plan")
 """
@@ -90,17 +91,17 @@ for name in [left, *others[1:]]:
     os.utime(name, (long_ago, long_ago))
 planner.get("plan", "plan")
 # What may not be listed or removed, such as the files of others in /tmp, is no error.
-import agent_files
+from agent_files import _local_files
 def refused(*_):
     raise PermissionError("not yours")
 open(left, "w").close()
 os.utime(left, (long_ago, long_ago))
-unlink, agent_files.os.unlink = os.unlink, refused
+unlink, _local_files.os.unlink = os.unlink, refused
 planner.get("plan", "plan")
-agent_files.os.unlink = unlink
-listdir, agent_files.os.listdir = os.listdir, refused
+_local_files.os.unlink = unlink
+listdir, _local_files.os.listdir = os.listdir, refused
 planner.get("plan", "plan")
-agent_files.os.listdir = listdir
+_local_files.os.listdir = listdir
 os.unlink(left)
 print(json.dumps({"left": left, "while_new": while_new, "now": sorted(os.listdir()),
                   "others": sorted([*others, "plan"])}))

@@ -75,11 +75,12 @@ Deno.test("Python: https by HTTPS_PROXY and SSL_CERT_FILE, to a name that only t
 def by_tls(files):
     name, key = os.environ["PLANNER" if files is planner else "BUILDER"].split()
     files = AgentFiles("https://files.test", key, agent_id=name)
-    call, once = files.call, files._call_once
+    connection = files._connection
+    call = connection.call
     def secure(answer):
         return {name: value.replace(os.environ["URL"], "https://files.test")
                 if name in ("url", "upload_url") else value for name, value in answer.items()}
-    files.call = lambda *args, **options: secure(call(*args, **options))
+    connection.call = lambda *args, **options: secure(call(*args, **options))
     return files
 `;
       const agents = await twoAgents();
@@ -129,11 +130,11 @@ Deno.test("Python: a host that does not exist, a proxy that refuses, malformed U
   await using proxy = await ForwardProxy.start({ credential: "a:b" });
   const answer = await python(
     `
-import agent_files
+from agent_files._sync import connection
 # A second attempt would wait here.
 def never(_seconds):
     raise AssertionError("it is repeated")
-agent_files.time.sleep = never
+connection.sleep = never
 said = []
 for url in ["http://nowhere.invalid", "http://nowhere.invalid:8000/x?secret"]:
     try:

@@ -1,8 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { PROJECT } from "../../../packages/local/project.ts";
-import { runProgram } from "../../../packages/local/processes/run_program.ts";
-import { isLeftOutWithout } from "../../../tests/left_out.ts";
 import { python, twoAgents } from "./run.ts";
 
 Deno.test("Python: put() of bytes, a path and a file → the other agent gets them, by id and by key", async () => {
@@ -86,8 +82,8 @@ print(json.dumps({
 Deno.test("Python: an answer to the upload that is lost, a broken download, wrong bytes → sent again, gone on with, refused", async () => {
   const answer = await python(
     `
-import agent_files
-upload, download = agent_files._upload, agent_files._download
+from agent_files._sync import download as down, upload as up
+upload, download = up.upload, down.download
 content = bytes(range(256)) * 4000
 lost = []
 def lossy_upload(*args):
@@ -97,17 +93,17 @@ def lossy_upload(*args):
         raise AgentError("network_error", "lost", retryable=True)
     return result
 starts = []
-def broken_download(url, start):
+def broken_download(http, url, start):
     starts.append(start)
-    for chunk in download(url, start):
+    for chunk in download(http, url, start):
         yield chunk[:1000] if len(starts) < 3 else chunk
         if len(starts) < 3:
             raise AgentError("network_error", "broken", retryable=True)
-agent_files._upload, agent_files._download = lossy_upload, broken_download
+up.upload, down.download = lossy_upload, broken_download
 planner.put("plan", content)
 buffer = io.BytesIO()
 planner.get("plan", buffer)
-agent_files._download = lambda url, start: iter([bytes(len(content))])
+down.download = lambda http, url, start: (chunk for chunk in [bytes(len(content))])
 wrong = refusal(lambda: planner.get("plan", "wrong"))
 print(json.dumps({"same": buffer.getvalue() == content, "starts": starts, "wrong": wrong, "left": os.listdir()}))
 `,
@@ -136,19 +132,6 @@ print(json.dumps(keys))
     await twoAgents(),
   );
   assert.deepEqual(keys, ["first", "second", "third"]);
-});
-
-Deno.test({
-  name:
-    "mypy --strict, told that it is for Python 3.9 → no syntax, module or name that is newer, and types that fit",
-  ignore: await isLeftOutWithout("mypy", "The types of the Python file are"),
-  async fn() {
-    const file = join(PROJECT, "clients/python/agent_files.py");
-    const { code, output, errors } = await runProgram("mypy", {
-      args: ["--strict", "--python-version=3.9", "--cache-dir=/dev/null", file],
-    });
-    assert.equal(code, 0, output + errors);
-  },
 });
 
 Deno.test("Python: get() by a grant token; a key with a newline; a source that cannot be read; a new file's mode", async () => {
@@ -194,11 +177,11 @@ Deno.test("Python: get() where the service names an artifact by a path → unexp
   const answer = await python(
     `
 planner.put("plan", b"how")
-call = planner.call
+call = planner._connection.call
 def deceiving(path, request, **options):
     answer = call(path, request, **options)
     return {**answer, "artifact_id": "x/../../../../escape5"} if path == "open" else answer
-planner.call = deceiving
+planner._connection.call = deceiving
 print(json.dumps({"refused": refusal(lambda: planner.get("plan", "plan")), "left": os.listdir()}))
 `,
     await twoAgents(),

@@ -1,9 +1,8 @@
-/** Runs Python scripts with two agents. The variable `PYTHON` names another interpreter. */
+/** Runs Python scripts with two agents. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { PROJECT } from "../../../packages/local/project.ts";
 import { runProgram } from "../../../packages/local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../../../tests/conformance/client.ts";
+import { interpreter, PYTHON_ENVIRONMENT } from "./interpreter.ts";
 
 type Caller = Pick<Agent, "id" | "key">;
 
@@ -15,12 +14,11 @@ export async function python(
 ) {
   const folder = await Deno.makeTempDir();
   try {
-    const { code, output, errors } = await runProgram(Deno.env.get("PYTHON") ?? "python3", {
+    const { code, output, errors } = await runProgram(await interpreter(), {
       args: ["-c", `${PRELUDE}\n${script}`],
       cwd: folder,
       env: {
-        PYTHONPATH: join(PROJECT, "clients/python"),
-        PYTHONDONTWRITEBYTECODE: "1",
+        ...PYTHON_ENVIRONMENT,
         URL: SUPABASE_URL,
         PLANNER: `${planner.id} ${planner.key}`,
         BUILDER: `${builder.id} ${builder.key}`,

@@ -147,10 +147,10 @@ print(json.dumps({
 Deno.test("Python: inbox(wait=True) where a wait is cut off, or is longer than the deployment takes → the next is shorter; tried longer after ten", async () => {
   const answer = await python(
     `
-import agent_files
+from agent_files._http.wait_length import WaitLength
 def broken(code="network_error"):
     return AgentError(code, "Broken.", retryable=True)
-length = agent_files._WaitLength()
+length = WaitLength()
 seen = [length.seconds]
 for elapsed, error in [(2, broken()), (60, broken("upstream_unavailable")),
                        (60, broken("maintenance")), (60.2, broken()), (170, broken())]:
@@ -171,7 +171,7 @@ def exchange(method, path, body, seconds, limit):
                          details={"issues": [{"path": "wait_seconds", "message": "Too long."}]})
     page = {"grants": [], "latest": "1:1:", "next_cursor": None}
     return ({**page, "grants": [{"grant_id": "g", "from_agent": "x"}]} if asked[-1] else page), None
-builder._exchange = exchange
+builder._connection.exchange = exchange
 next(builder.inbox(wait=True))
 print(json.dumps({"seen": seen, "asked": asked}))
 `,

@@ -12,6 +12,9 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     "/fetch": "gives a URL to download, for a token",
     "/open": "gives a URL to download",
     "/grants": "lists live grants from an agent",
+    "/standing/create": "grants what will be committed",
+    "/standing/list": "lists live standing grants",
+    "/standing/end": "ends a standing grant and its grants",
     "/inbox": "lists live grants to an agent",
     "/inbox/block": "hides a sender's grants",
     "/inbox/unblock": "shows a sender's grants again",
@@ -32,6 +35,8 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     "/enrolment/revoke": LEFT_OUT,
     "/enrolment/test": LEFT_OUT,
     "/sweep": "ends and deletes what has expired",
+    "/webhooks/put": LEFT_OUT,
+    "/webhooks/deliver": LEFT_OUT,
   },
   fields: {
     agent_id: {
@@ -91,7 +96,8 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
       invalid: ["0", "1001"],
     },
     end_grants: {
-      rule: "true or false, only with `keep_versions`.",
+      rule:
+        "true or false. Of `/register`, only with `keep_versions`; of `/standing/end`, by default true.",
       valid: ["true"],
       invalid: ['"yes"'],
     },
@@ -113,6 +119,22 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     },
     grant_id: "artifact_id",
     grant_token: "artifact_id",
+    standing_id: {
+      rule: "`standing_` and 32 hex digits. Any other text is valid, but identifies nothing: 404.",
+      valid: ["standing_4c1f7e0a9b2d4c3e8f6a5b7c9d0e1f2a", "nothing"],
+      invalid: ["1"],
+    },
+    grant_days: {
+      rule:
+        "a whole number from {minimum} to `ARTIFACTS_MAX_TTL_DAYS`, which is {maximum} by default.",
+      valid: ["30"],
+      invalid: ["0", "366"],
+    },
+    existing: {
+      rule: "true or false, by default {default}.",
+      valid: ["true"],
+      invalid: ['"yes"'],
+    },
     expires_at: {
       rule:
         "an ISO 8601 timestamp in UTC; seconds have up to 9 decimal places. It ends in `Z` or `+00:00`.",

@@ -29,6 +29,18 @@ export interface paths {
     /** List the live grants that an agent has given, the first to expire first. */
     post: operations["grants"];
   };
+  "/standing/create": {
+    /** Grant every file that you will commit under a name or a prefix. */
+    post: operations["standingCreate"];
+  };
+  "/standing/list": {
+    /** List the live standing grants of an agent, the first to expire first. */
+    post: operations["standingList"];
+  };
+  "/standing/end": {
+    /** End a standing grant and the grants that it made. */
+    post: operations["standingEnd"];
+  };
   "/inbox": {
     /** List the live grants to an agent and to its tags, newest first. */
     post: operations["inbox"];
@@ -366,10 +378,117 @@ export interface components {
        * @description When the grant expires.
        */
       expires_at: string;
+      /** @description The standing grant that made it. Missing if none did. */
+      standing_id?: string;
       /** @description How many downloads it allows; null: any number. */
       max_downloads: number | null;
       /** @description With `max_downloads`, how many downloads were used. Without it, how many the token was used for; /events shows what the agent opened with its own agent key. */
       downloads: number;
+      /** @description What the giver says about it; null: nothing. */
+      note?: string | null;
+      /** @description Whether each agent of the tag works on it, or one; null: for anyone with the token. */
+      deliver?: ("each" | "one") | null;
+      /** @description What became of it; null: see `tasks`, or the grant is for anyone with the token. */
+      state?: ("waiting" | "taken" | "done" | "parked") | null;
+      /** @description How often it was taken so far. */
+      attempt?: number | null;
+      /** @description When the grantee first saw it: in its /inbox, or by taking it. */
+      shown_at?: string | null;
+      /** @description The agent that holds it, or that finished it; null: nobody does. */
+      taken_by?: string | null;
+      /** @description When the take lapses; null: nobody holds it. */
+      taken_until?: string | null;
+      /** @description When it was done; null: it is not. */
+      done_at?: string | null;
+      /** @description Why the last attempt failed, in the words of its taker; null: it did not. */
+      reason?: string | null;
+      /** @description The grant that answers it; null: there is none. */
+      reply_grant_id?: string | null;
+      /** @description For a grant to each agent of a tag: how many of them have it in which state, counted up to about 1000; null: for any other. */
+      tasks?: {
+        /** @description How many of its tasks are waiting. */
+        waiting: number;
+        /** @description How many of its tasks are taken. */
+        taken: number;
+        /** @description How many of its tasks are done. */
+        done: number;
+        /** @description How many of its tasks are parked. */
+        parked: number;
+      } | null;
+    };
+    CreatedStandingGrant: {
+      /** @description Identifies the standing grant. */
+      standing_id: string;
+      /** @description The name of the file whose commits are granted; null: those under `prefix`. */
+      key: string | null;
+      /** @description The beginning of the names of the files whose commits are granted; null: `key`. */
+      prefix: string | null;
+      /** @description The agent that gets access; null: see `to_tag`. */
+      to_agent: string | null;
+      /** @description The tag whose agents have access. Missing if the grant is not to a tag. */
+      to_tag?: string;
+      /** @description How many days each grant lasts; null: until `expires_at`. */
+      grant_days: number | null;
+      /** @description What the giver says about it; null: nothing. */
+      note?: string | null;
+      /**
+       * @description `one`: exactly one agent of the tag works on it.
+       * @enum {string}
+       */
+      deliver?: "each" | "one";
+      /**
+       * Format: date-time
+       * @description When it was made.
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description From when on commits are not granted any more.
+       */
+      expires_at: string;
+      /** @description With `existing`, how many files were granted that were there already. */
+      granted: number;
+    };
+    StandingGrant: {
+      /** @description Identifies the standing grant. */
+      standing_id: string;
+      /** @description The name of the file whose commits are granted; null: those under `prefix`. */
+      key: string | null;
+      /** @description The beginning of the names of the files whose commits are granted; null: `key`. */
+      prefix: string | null;
+      /** @description The agent that gets access; null: see `to_tag`. */
+      to_agent: string | null;
+      /** @description The tag whose agents have access. Missing if the grant is not to a tag. */
+      to_tag?: string;
+      /** @description How many days each grant lasts; null: until `expires_at`. */
+      grant_days: number | null;
+      /** @description What the giver says about it; null: nothing. */
+      note?: string | null;
+      /**
+       * @description `one`: exactly one agent of the tag works on it.
+       * @enum {string}
+       */
+      deliver?: "each" | "one";
+      /**
+       * Format: date-time
+       * @description When it was made.
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description From when on commits are not granted any more.
+       */
+      expires_at: string;
+    };
+    EndedStandingGrant: {
+      /** @description Identifies the standing grant. */
+      standing_id: string;
+      /** @description Whether it was live until now. */
+      ended: boolean;
+      /** @description How many grants this call ended. */
+      revoked: number;
+      /** @description Whether more grants of it are live: send the same request again. */
+      remaining: boolean;
     };
     InboxEntry: {
       /** @description Identifies the artifact. An artifact's content never changes. */
@@ -559,13 +678,17 @@ export interface components {
         | "task.taken"
         | "task.done"
         | "task.failed"
-        | "task.parked";
+        | "task.parked"
+        | "standing.created"
+        | "standing.ended";
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id?: string;
       /** @description The file's name. Only its owner sees it, and an agent that opened it. */
       key?: string;
       /** @description Identifies the grant. Nobody gets access by knowing it. */
       grant_id?: string;
+      /** @description Identifies the standing grant. */
+      standing_id?: string;
       /** @description The agent that gave the grant. */
       from_agent?: string;
       /** @description The agent that has access. Missing if the grant is to a tag, or for anyone with the token. */
@@ -843,6 +966,103 @@ export interface operations {
             /** @description The `cursor` of the next page; null: this is the last page. */
             next_cursor: string | null;
           };
+        };
+      };
+    };
+  };
+  standingCreate: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Required from the operator. An agent may only name itself. */
+          agent_id?: string;
+          /** @description The file's name: at most 1024 bytes of UTF-8, in segments joined by `/`. */
+          key?: string;
+          /** @description The beginning of the files' names: at most 1024 bytes of UTF-8. */
+          prefix?: string;
+          /** @description The agent that gets access. */
+          to_agent?: string;
+          /** @description In place of `to_agent`: all agents with this tag. */
+          to_tag?: string;
+          /**
+           * Format: date-time
+           * @description From when on commits are not granted any more.
+           */
+          expires_at: string;
+          /** @description How many days each grant lasts, from its commit. Default: until `expires_at`. */
+          grant_days?: number;
+          /**
+           * @description Also grant what is there now: at most 1000 files.
+           * @default false
+           */
+          existing?: boolean;
+          /** @description What the file is for. */
+          note?: string;
+          /**
+           * @description With `to_tag`: `one` if exactly one of the agents is to work on each file. Default: `each` of them.
+           * @enum {string}
+           */
+          deliver?: "each" | "one";
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["CreatedStandingGrant"];
+        };
+      };
+    };
+  };
+  standingList: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Required from the operator. An agent may only name itself. */
+          agent_id?: string;
+          /**
+           * @description The page size.
+           * @default 100
+           */
+          limit?: number;
+          /** @description The previous page's `next_cursor`. */
+          cursor?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            standing_grants: components["schemas"]["StandingGrant"][];
+            /** @description The `cursor` of the next page; null: this is the last page. */
+            next_cursor: string | null;
+          };
+        };
+      };
+    };
+  };
+  standingEnd: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The standing grant's id, `standing_` and 32 hex digits. */
+          standing_id: string;
+          /**
+           * @description False: the grants that it made stay until their own end.
+           * @default true
+           */
+          end_grants?: boolean;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["EndedStandingGrant"];
         };
       };
     };
@@ -1236,6 +1456,8 @@ export interface operations {
             | "task.done"
             | "task.failed"
             | "task.parked"
+            | "standing.created"
+            | "standing.ended"
           )[];
           /**
            * @description How many seconds to wait for something new.

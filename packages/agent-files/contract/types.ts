@@ -36,8 +36,12 @@ export type MeshAnswer<Path extends MeshPath> = Answered<
 export type Artifact = ArtifactComponents["schemas"]["Artifact"];
 export type Grant = ArtifactComponents["schemas"]["Grant"];
 export type InboxEntry = ArtifactComponents["schemas"]["InboxEntry"];
+/** A grant that was taken as work, with its take. */
+export type TaskEntry = ArtifactComponents["schemas"]["Task"];
 /** A live grant that an agent has given. */
 export type GivenGrant = ArtifactComponents["schemas"]["GivenGrant"];
+/** A promise to grant what will be committed under a name or a prefix. */
+export type StandingGrant = ArtifactComponents["schemas"]["StandingGrant"];
 /** An event of an agent's files, or an action of the agent. */
 export type ArtifactsEvent = ArtifactComponents["schemas"]["Event"];
 export type Download = ArtifactsAnswer<"/open">;

@@ -1,4 +1,9 @@
-import type { Artifact } from "../contract/types.ts";
+import type {
+  Artifact,
+  ArtifactsAnswer,
+  ArtifactsRequest,
+  StandingGrant,
+} from "../contract/types.ts";
 import { untilAborted } from "../http/abortable.ts";
 import type { CallOptions } from "../http/connection_options.ts";
 import { everyPage } from "../http/pages.ts";
@@ -35,5 +40,62 @@ export class NameOperations extends ArtifactOperations {
     );
     const signal = this.connection.signalOf(options);
     for await (const page of pages) yield* untilAborted(page.versions, signal);
+  }
+
+  /**
+   * Grants every file that the agent will commit under a name or a prefix.
+   *
+   * @example
+   * ```ts
+   * const { standing_id } = await files.createStanding({
+   *   prefix: "reports/",
+   *   to_agent: "builder",
+   *   expires_at: "2026-12-31T18:00:00Z",
+   * });
+   * ```
+   */
+  createStanding(
+    request: ArtifactsRequest<"/standing/create">,
+    options: CallOptions = {},
+  ): Promise<ArtifactsAnswer<"/standing/create">> {
+    return this.post<"/standing/create">("/standing/create", this.own(request), options);
+  }
+
+  /**
+   * The agent's live standing grants, those that end first.
+   *
+   * @example
+   * ```ts
+   * for await (const { prefix, to_agent } of files.standing()) console.log(prefix, to_agent);
+   * ```
+   */
+  async *standing(options: CallOptions = {}): AsyncGenerator<StandingGrant, void, undefined> {
+    const pages = everyPage((cursor) =>
+      this.post<"/standing/list">("/standing/list", this.own({ limit: 1000, ...cursor }), options)
+    );
+    const signal = this.connection.signalOf(options);
+    for await (const page of pages) yield* untilAborted(page.standing_grants, signal);
+  }
+
+  /**
+   * Ends a standing grant and, unless told otherwise, the grants that it made: repeats the request
+   * until none is left. Returns how many grants it ended.
+   *
+   * @example
+   * ```ts
+   * const revoked = await files.endStanding({ standing_id });
+   * ```
+   */
+  async endStanding(
+    request: ArtifactsRequest<"/standing/end">,
+    options: CallOptions = {},
+  ): Promise<number> {
+    let revoked = 0;
+    for (let remaining = true; remaining;) {
+      const ended = await this.post<"/standing/end">("/standing/end", request, options);
+      revoked += ended.revoked;
+      ({ remaining } = ended);
+    }
+    return revoked;
   }
 }

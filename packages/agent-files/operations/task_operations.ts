@@ -1,6 +1,8 @@
 import type { ArtifactsAnswer, ArtifactsPath, ArtifactsRequest } from "../contract/types.ts";
 import { Connection } from "../http/connection.ts";
 import type { CallerOptions, CallOptions } from "../http/connection_options.ts";
+import type { Task } from "../tasks/task.ts";
+import { takeTasks, type TasksOptions } from "../tasks/take_tasks.ts";
 
 /** The operations on grants as work. Each takes and returns the operation's fields. */
 export class TaskOperations {
@@ -8,6 +10,28 @@ export class TaskOperations {
 
   constructor(options: CallerOptions) {
     this.connection = new Connection("agent-artifacts", options);
+  }
+
+  /**
+   * Takes what other agents hand over, the oldest first, and yields it as work. Each task is held,
+   * and its take renewed, until `done`, `fail` or `release` of it is called. Without `await` in the
+   * loop, up to `concurrency` tasks are under way at once; otherwise one, and no other is taken
+   * meanwhile. When the loop ends, by `break`, an error or the signal, what has no outcome yet is
+   * given back. So is a task that the loop leaves without an outcome if `concurrency` is 1.
+   *
+   * @example
+   * ```ts
+   * for await (const task of files.tasks()) {
+   *   try {
+   *     await task.done({ reply: await build(await task.text()) });
+   *   } catch (error) {
+   *     await task.fail(error);
+   *   }
+   * }
+   * ```
+   */
+  tasks(options: TasksOptions = {}): AsyncGenerator<Task, void, undefined> {
+    return takeTasks(this.connection, options);
   }
 
   /**

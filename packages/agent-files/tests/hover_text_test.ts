@@ -12,6 +12,8 @@ for (
   const [file, fewest] of [
     ["agent_files.ts", 13],
     ["operations/artifact_operations.ts", 10],
+    ["operations/name_operations.ts", 1],
+    ["operations/task_operations.ts", 6],
     ["agent_mesh.ts", 11],
   ] as const
 ) {

@@ -158,3 +158,21 @@ Deno.test("versions() → those of the agent's own file, newest first; of anothe
   const options = { agentId: planner.agent.id };
   assert.deepEqual(await numbersOf(builder.files.versions("plan", options)), [1]);
 });
+
+Deno.test("createStanding(), standing(), endStanding() → what is put under the prefix is granted, until it ends", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  await planner.files.put("reports/1", "1");
+  const { standing_id, granted } = await planner.files.createStanding({
+    ...{ prefix: "reports/", to_agent: builder.agent.id, existing: true },
+    expires_at: new Date(Date.now() + 600_000).toISOString(),
+  });
+  assert.equal(granted, 1);
+  await planner.files.put("reports/2", "2");
+  const inbox = async () => (await collect(builder.files.inbox())).map(({ key }) => key);
+  assert.deepEqual(await inbox(), ["reports/2", "reports/1"]);
+  const ids = (await collect(planner.files.standing())).map((standing) => standing.standing_id);
+  assert.deepEqual(ids, [standing_id]);
+  assert.equal(await planner.files.endStanding({ standing_id }), 2);
+  assert.deepEqual(await inbox(), []);
+  assert.deepEqual(await collect(planner.files.standing()), []);
+});

@@ -72,8 +72,11 @@ async function openTarget(
       artifact_id: named.artifactId,
     }, options);
   }
-  const { key, agentId = connection.agentId } = named;
+  const { key, agentId = connection.agentId, version } = named;
   const owner = agentId === undefined ? {} : { agent_id: agentId };
+  if (version !== undefined) {
+    return await connection.post<Download>("/open", { key, ...owner, version }, options);
+  }
   try {
     return await connection.post<Download>("/open", { key, ...owner }, options);
   } catch (error) {

@@ -5,6 +5,7 @@ import type { CallOptions } from "../http/connection_options.ts";
 import { pause, pauseMilliseconds, withRetries } from "../http/retries.ts";
 import { commit } from "./commit.ts";
 import { assertNames } from "./names.ts";
+import { grantsOf, type HandOverOptions } from "./sharing.ts";
 import { type OpenedSource, openSource, type Source } from "./source.ts";
 import { upload } from "./upload.ts";
 
@@ -17,7 +18,7 @@ export interface Progress {
   readonly size: number;
 }
 
-export interface PutOptions extends CallOptions {
+export interface PutOptions extends CallOptions, HandOverOptions {
   /** The agents that get access. */
   readonly to?: readonly string[];
   /** Tags, such as `tag:builder`: every agent that has one of them gets access. */
@@ -30,6 +31,10 @@ export interface PutOptions extends CallOptions {
   readonly mime?: string;
   /** At most 32 texts by name, which are shown with the file and never change. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** How many superseded versions of the file to keep, from 1 to 1,000. Default: all. */
+  readonly keepVersions?: number;
+  /** With `keepVersions`: also end versions that others may still open. Default: false. */
+  readonly endGrants?: boolean;
   readonly onProgress?: (progress: Progress) => void;
 }
 
@@ -55,6 +60,7 @@ export async function put(
   const call = { ...unsignaled, signal };
   signal?.throwIfAborted();
   assertNames({ key, to: options.to, toTags: options.toTags });
+  const grants = grantsOf(options);
   const opened = await openSource(source);
   const registered = await connection.post<ArtifactsAnswer<"/register">>(
     "/register",
@@ -64,13 +70,15 @@ export async function put(
       mime: options.mime ?? mimeOf(source),
       size: opened.size,
       ttl_days: options.ttlDays ?? DEFAULT_TTL_DAYS,
-      // An earlier release refuses the field.
+      // An earlier release refuses these fields.
       ...(options.metadata !== undefined && { metadata: options.metadata }),
+      ...(options.keepVersions !== undefined && { keep_versions: options.keepVersions }),
+      ...(options.endGrants !== undefined && { end_grants: options.endGrants }),
     },
     call,
   );
   const artifact = await send(connection, opened, registered, call);
-  return { ...artifact, grants: await grantTo(connection, artifact, call) };
+  return { ...artifact, grants: await grantTo(connection, artifact, grants, call) };
 }
 
 function mimeOf(source: Source): string {
@@ -94,7 +102,7 @@ async function send(
       options,
     )
       .catch(async (error) => {
-        await giveUp(connection, registered);
+        await discard(connection, artifact_id);
         throw error;
       });
     try {
@@ -105,7 +113,7 @@ async function send(
     } catch (error) {
       if (!isLostOnTheWay(error)) throw error;
       if (!source.isRepeatable || attempt === UPLOADS) {
-        await giveUp(connection, registered);
+        await discard(connection, artifact_id);
         throw error;
       }
       await pause(pauseMilliseconds(attempt, null), signal);
@@ -139,31 +147,23 @@ function isLostOnTheWay(error: unknown): boolean {
 async function grantTo(
   connection: Connection,
   { artifact_id, expires_at }: Artifact,
+  fields: ReturnType<typeof grantsOf>,
   options: PutOptions,
 ): Promise<Grant[]> {
   const grants: Grant[] = [];
-  const grantees = [
-    ...(options.to ?? []).map((to_agent) => ({ to_agent })),
-    ...(options.toTags ?? []).map((to_tag) => ({ to_tag })),
-  ];
-  for (const grantee of grantees) {
-    const until = options.grantExpiresAt ?? expires_at;
-    const request = { artifact_id, ...grantee, expires_at: until };
+  for (const one of fields) {
+    const request = { artifact_id, expires_at: options.grantExpiresAt ?? expires_at, ...one };
     grants.push(await connection.post<Grant>("/grant", request, options));
   }
   return grants;
 }
 
 /**
- * Deletes a registration whose upload failed, so that it does not count against the agent's limits.
- * Not called if a commit may have succeeded.
+ * Deletes a registration whose upload failed, so that it does not count against the agent's limits,
+ * or an artifact that nobody got to know of. Not called if a commit may have succeeded otherwise.
  */
-async function giveUp(
-  connection: Connection,
-  { artifact_id }: ArtifactsAnswer<"/register">,
-): Promise<void> {
-  await connection.withoutSignal().post("/delete", { artifact_id }, {
-    retrySeconds: 0,
-  })
+export async function discard(connection: Connection, artifactId: string): Promise<void> {
+  await connection.withoutSignal()
+    .post("/delete", { artifact_id: artifactId }, { retrySeconds: 0 })
     .catch(() => {});
 }

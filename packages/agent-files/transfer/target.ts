@@ -2,11 +2,15 @@ import type { Artifact, ArtifactsAnswer } from "../contract/types.ts";
 import { AgentError, invalidFields } from "../errors/agent_error.ts";
 import type { Connection } from "../http/connection.ts";
 import type { CallOptions } from "../http/connection_options.ts";
+import { everyPage } from "../http/pages.ts";
 
-/** An artifact by its id, or the current one of a key: the caller's own, or another `agentId`'s. */
+/**
+ * An artifact by its id, or a version of a key: the current one, unless `version` is set. The key
+ * is the caller's own, or another `agentId`'s.
+ */
 export type NamedArtifact =
   | { readonly artifactId: string }
-  | { readonly key: string; readonly agentId?: string };
+  | { readonly key: string; readonly agentId?: string; readonly version?: number };
 
 /**
  * What to get: an artifact, or what a grant token gives. The form of a text decides what it is:
@@ -49,6 +53,9 @@ export async function ownArtifactId(
     throw invalidFields([{ path: "target", message }]);
   }
   const agentId = named.agentId ?? connection.agentId;
+  if (named.version !== undefined) {
+    return await idOfVersion(connection, { ...named, agentId, version: named.version }, options);
+  }
   const list = (prefix: string, limit: number) =>
     connection.post<ArtifactsAnswer<"/list">>("/list", {
       ...(agentId !== undefined && { agent_id: agentId }),
@@ -66,6 +73,28 @@ export async function ownArtifactId(
   // An accent belongs to the letter before it, which may be in ASCII.
   const { artifacts } = await list(ascii.slice(0, -1), 1000);
   throw artifactNotFound(artifacts.filter(({ key }) => key.normalize("NFC") === composed));
+}
+
+async function idOfVersion(
+  connection: Connection,
+  { key, agentId, version }: {
+    readonly key: string;
+    readonly agentId: string | undefined;
+    readonly version: number;
+  },
+  options: CallOptions,
+): Promise<string> {
+  const pages = everyPage((cursor) =>
+    connection.post<ArtifactsAnswer<"/versions">>("/versions", {
+      ...{ key, limit: 1000, ...cursor },
+      ...(agentId !== undefined && { agent_id: agentId }),
+    }, options)
+  );
+  for await (const { versions } of pages) {
+    const found = versions.find((artifact) => artifact.version === version);
+    if (found !== undefined) return found.artifact_id;
+  }
+  throw artifactNotFound();
 }
 
 /** `sameLooking` are those whose names are other Unicode spellings of the given one. */

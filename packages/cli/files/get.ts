@@ -1,7 +1,9 @@
 import { access } from "node:fs/promises";
 import { extractFolder } from "../../agent-files/folders/get_folder.ts";
 import { folderNameOf, isPackedFolder } from "../../agent-files/folders/packed.ts";
-import type { Got } from "../../agent-files/transfer/get.ts";
+import type { AgentFiles } from "../../agent-files/agent_files.ts";
+import { AgentError } from "../../agent-files/errors/agent_error.ts";
+import type { GetOptions, Got } from "../../agent-files/transfer/get.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { UsageError } from "../../command/usage_error.ts";
 import { safeSegments } from "../downloads/safe_path.ts";
@@ -15,12 +17,13 @@ const STANDARD_OUTPUT = "-";
 export const get: Verb = defineVerb({
   summary: "Download a file by its artifact id, its name (key) or a grant token.",
   positionals: {
-    usage: "ARTIFACT|KEY|TOKEN",
+    usage: "ARTIFACT|KEY[@VERSION]|TOKEN",
     least: 1,
     most: 1,
     wrong: "Name one artifact id, file or grant token.",
   },
-  example: "agentfiles get plans/house.txt --from planner -o house.txt",
+  example: "agentfiles get plans/house.txt --from planner -o house.txt\n" +
+    "agentfiles get plans/house.txt@3 -o house.3.txt   # its third version",
   options: {
     out: {
       type: "string",
@@ -52,10 +55,9 @@ export const get: Verb = defineVerb({
       );
     }
     const named = positionals[0]!;
-    const target = values.from === undefined ? named : { key: named, agentId: values.from };
     const files = await context.files();
     using bar = new ProgressBar(named, context.output);
-    const got = await files.get(target, { onProgress: bar.show });
+    const got = await open(files, named, { from: values.from, onProgress: bar.show });
     const { artifact } = got;
     if (out === STANDARD_OUTPUT) {
       for await (
@@ -92,6 +94,23 @@ export const get: Verb = defineVerb({
     } else note(`${plain(path)}  ${inBytes(artifact.size)}`);
   },
 });
+
+/** `KEY@3` is the third version of KEY, unless there is a file of that very name. */
+async function open(
+  files: AgentFiles,
+  named: string,
+  { from, ...options }: GetOptions & { readonly from: string | undefined },
+): Promise<Got> {
+  const owner = from === undefined ? {} : { agentId: from };
+  try {
+    return await files.get(from === undefined ? named : { key: named, ...owner }, options);
+  } catch (error) {
+    const [, key, version] = /^(.+)@([1-9][0-9]{0,15})$/.exec(named) ?? [];
+    const isMissing = error instanceof AgentError && error.code === "artifact_not_found";
+    if (!isMissing || key === undefined) throw error;
+    return await files.get({ key, ...owner, version: Number(version) }, options);
+  }
+}
 
 async function saveFolder(
   got: Got,

@@ -1,8 +1,5 @@
-import { mkdtemp, open, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
-import process from "node:process";
-import { addAbortSignal } from "node:stream";
+import { stat } from "node:fs/promises";
+import { basename, resolve } from "node:path";
 import { lookup } from "mrmime";
 import type { AgentFiles } from "../../agent-files/agent_files.ts";
 import type { ShareOptions } from "../../agent-files/transfer/sharing.ts";
@@ -13,12 +10,22 @@ import {
   type PackedEntry,
   type WalkOptions,
 } from "../../agent-files/folders/packed.ts";
+import type { PutOptions } from "../../agent-files/transfer/put.ts";
 import { assertAllNames } from "../../agent-files/transfer/names.ts";
 import type { Source } from "../../agent-files/transfer/source.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../../command/usage_error.ts";
-import { daysOf, SHARING_OPTIONS, sharingOf, TO_TAG_OPTION } from "../sharing/options.ts";
+import {
+  daysOf,
+  HAND_OVER_OPTIONS,
+  handOverOf,
+  SHARING_OPTIONS,
+  sharingOf,
+  TO_TAG_OPTION,
+} from "../sharing/options.ts";
+import { keepInput } from "./standard_input.ts";
+import { numberOf } from "../number_option.ts";
 import { inBytes, note, plain } from "../../command/terminal/output.ts";
 import { ProgressBar } from "../terminal/progress_bar.ts";
 
@@ -32,7 +39,7 @@ export const put: Verb = defineVerb({
     wrong: "Name at least one file.",
     completes: "file",
   },
-  example: "agentfiles put house.txt --key plans/house.txt --to builder\n" +
+  example: "agentfiles put house.txt --key plans/house.txt --to builder --note 'Build it.'\n" +
     "agentfiles put drawings/ --to builder   # `get` makes a folder of it\n" +
     "make report | agentfiles put - --key report.txt",
   options: {
@@ -48,6 +55,19 @@ export const put: Verb = defineVerb({
       help: "an agent that gets access; can be repeated",
     },
     "to-tag": TO_TAG_OPTION,
+    ...HAND_OVER_OPTIONS,
+    meta: {
+      type: "string",
+      multiple: true,
+      value: "NAME=TEXT",
+      help: "a text that is shown with the file, under this name; can be repeated",
+    },
+    keep: {
+      type: "string",
+      value: "N",
+      help: "how many earlier versions of the file to keep, if nobody else may open them; " +
+        "default: all",
+    },
     ttl: {
       type: "string",
       value: "DAYS",
@@ -96,6 +116,13 @@ export const put: Verb = defineVerb({
     }
     const sharing = link ? sharingOf({ "max-downloads": downloads }) : undefined;
     const ttlDays = values.ttl === undefined ? {} : { ttlDays: daysOf(values.ttl, "--ttl") };
+    const keepVersions = numberOf(values.keep, { option: "--keep", least: 1, most: 1000 });
+    const options: PutOptions = {
+      ...handOverOf(values),
+      ...ttlDays,
+      ...(values.meta !== undefined && { metadata: metadataOf(values.meta) }),
+      ...(keepVersions !== undefined && { keepVersions }),
+    };
     const named = await Promise.all(
       paths.map((path) => nameOf(path, values.key)),
     );
@@ -121,13 +148,23 @@ export const put: Verb = defineVerb({
       await send(
         files,
         upload,
-        { ...values, toTags, ...ttlDays, sharing },
+        { to, toTags, mime: values.mime, options, sharing },
         context,
       );
     }
     tellLeftOut(leftOut, values["skip-special"] === true);
   },
 });
+
+/** The texts of `--meta`, by name. Throws UsageError. */
+function metadataOf(pairs: readonly string[]): Record<string, string> {
+  const named = pairs.map((pair) => {
+    const at = pair.indexOf("=");
+    if (at < 1) throw new UsageError(`--meta takes NAME=TEXT, and not ${plain(pair)}.`);
+    return [pair.slice(0, at), pair.slice(at + 1)] as const;
+  });
+  return Object.fromEntries(named);
+}
 
 /** Lists the entries that were left out of the archives. Throws unless the user accepted that. */
 function tellLeftOut(leftOut: readonly LeftOut[], isAccepted: boolean): void {
@@ -213,35 +250,14 @@ async function prepare(
     : { key, source: { path }, ...nothingToRemove };
 }
 
-/** Copies standard input to a temporary file, because an upload must know its size first. */
-async function keepInput(signal: AbortSignal): Promise<Omit<Upload, "key">> {
-  const folder = await mkdtemp(join(tmpdir(), "agentfiles-put-"));
-  const remove = () => rm(folder, { recursive: true, force: true });
-  try {
-    const path = join(folder, "input");
-    const file = await open(path, "wx", 0o600);
-    try {
-      for await (const chunk of addAbortSignal(signal, process.stdin)) {
-        await file.appendFile(chunk);
-      }
-    } finally {
-      await file.close();
-    }
-    return { source: { path }, [Symbol.asyncDispose]: remove };
-  } catch (error) {
-    await remove();
-    throw error;
-  }
-}
-
 async function send(
   files: AgentFiles,
   { key, source, entries, leftOut, hidden, ...its }: Upload,
-  { to = [], toTags = [], mime, ttlDays, sharing }: {
+  { to = [], toTags = [], mime, options, sharing }: {
     readonly to?: string[] | undefined;
     readonly toTags?: string[] | undefined;
     readonly mime?: string | undefined;
-    readonly ttlDays?: number;
+    readonly options: PutOptions;
     /** The limits of the link; undefined if no link is to be made. */
     readonly sharing: ShareOptions | undefined;
   },
@@ -249,10 +265,10 @@ async function send(
 ): Promise<void> {
   using bar = new ProgressBar(key, output);
   const artifact = await files.put(key, source, {
+    ...options,
     to,
     toTags,
     mime: mime ?? its.mime ?? lookup(key) ?? "application/octet-stream",
-    ...(ttlDays !== undefined && { ttlDays }),
     onProgress: bar.show,
   });
   bar[Symbol.dispose]();

@@ -1,7 +1,8 @@
-/** The options of `share`, `link` and `put --link`. */
-import type { Grantee, ShareOptions } from "../../agent-files/transfer/sharing.ts";
+/** The options of `share`, `link` and `put`. */
+import type { Grantee, HandOverOptions, ShareOptions } from "../../agent-files/transfer/sharing.ts";
 import type { Positionals } from "../../command/command.ts";
 import { UsageError } from "../../command/usage_error.ts";
+import { numberOf } from "../number_option.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 
@@ -51,6 +52,53 @@ export const SHARING_OPTIONS = {
     help: "how many downloads are allowed; default: any number",
   },
 } as const;
+
+/** What `put` and `share` say to whoever works on the file. */
+export const HAND_OVER_OPTIONS = {
+  note: {
+    type: "string",
+    value: "TEXT",
+    help: "what to say about the file, such as what to do with it",
+  },
+  "reply-to": {
+    type: "string",
+    value: "GRANT",
+    help: "the grant that this one answers, given or received",
+  },
+  deliver: {
+    type: "string",
+    value: "HOW",
+    help: "of a tag's agents, each works on the file, or exactly one: each or one; default: each",
+    completes: ["each", "one"],
+  },
+  "max-attempts": {
+    type: "string",
+    value: "N",
+    help: "after how many failed attempts the task is parked, from 1 to 100; default: 5",
+  },
+} as const;
+
+/** The words to the grantee, from the options. Throws UsageError. */
+export function handOverOf(values: {
+  readonly note?: string | undefined;
+  readonly "reply-to"?: string | undefined;
+  readonly deliver?: string | undefined;
+  readonly "max-attempts"?: string | undefined;
+}): HandOverOptions {
+  const { note, "reply-to": replyTo, deliver } = values;
+  if (deliver !== undefined && deliver !== "each" && deliver !== "one") {
+    throw new UsageError("--deliver takes each or one.");
+  }
+  const maxAttempts = numberOf(values["max-attempts"], {
+    ...{ option: "--max-attempts", least: 1, most: 100 },
+  });
+  return {
+    ...(note !== undefined && { note }),
+    ...(replyTo !== undefined && { replyTo }),
+    ...(deliver !== undefined && { deliver }),
+    ...(maxAttempts !== undefined && { maxAttempts }),
+  };
+}
 
 /** The limits of the access, from the options. Throws UsageError. */
 export function sharingOf(values: {

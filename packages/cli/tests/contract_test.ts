@@ -3,6 +3,7 @@ import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isSource } from "../../../dev/clients/client_sources.ts";
 import { CONTRACTS, contractTypes } from "../../../dev/clients/contract.ts";
+import { PYTHON_MODELS, pythonModels } from "../../../dev/clients/python_models.ts";
 import {
   type ContractDocument,
   readDocument,
@@ -17,6 +18,11 @@ for (const { name, file } of CONTRACTS) {
     assert.equal(await contractTypes(await readDocument(name)), written);
   });
 }
+
+Deno.test(`${PYTHON_MODELS} → what \`deno task client:types\` makes of the document of agent-artifacts`, async () => {
+  const written = await readFile(join(PROJECT, PYTHON_MODELS), "utf8");
+  assert.equal(pythonModels(await readDocument("agent-artifacts")), written);
+});
 
 for (const { from, file } of SHARED_SOURCES) {
   Deno.test(`${file} → what \`deno task client:types\` makes of ${from}`, async () => {

@@ -22,6 +22,8 @@ export interface StackOptions {
   readonly functionVariables: Readonly<Record<string, string>>;
   /** Hosts of token issuers, with or without a port, from which the functions may fetch keys. */
   readonly issuerHosts: readonly string[];
+  /** Hosts that receive webhooks, with or without a port. */
+  readonly webhookHosts: readonly string[];
   readonly onProgress: (line: string) => void;
   /** False for a throw-away stack: faster, but a crash of the machine may lose everything. */
   readonly durable: boolean;
@@ -46,6 +48,7 @@ const DEFAULTS: Omit<StackOptions, "port" | "stateDir"> = {
   postgrestBinary: null,
   functionVariables: {},
   issuerHosts: [],
+  webhookHosts: [],
   onProgress: () => {},
   durable: true,
   migrationsDirectory: null,
@@ -85,7 +88,8 @@ function ownEnvironment(): Variables {
 
 /** The operator's settings for the local stack. Throws CommandError. */
 export function readStackOptions(environment: Variables = ownEnvironment()): StackOptions {
-  const { PORT, SWEEP_SECONDS, STORAGE_FILE_SIZE_LIMIT, POSTGREST_BIN, ISSUER_HOSTS } = environment;
+  const { PORT, SWEEP_SECONDS, STORAGE_FILE_SIZE_LIMIT, POSTGREST_BIN } = environment;
+  const { ISSUER_HOSTS, WEBHOOK_HOSTS } = environment;
   return withDefaults({
     port: PORT ? portOf(PORT) : DEFAULT_PORT,
     stateDir: stateDirectory(environment),
@@ -93,7 +97,8 @@ export function readStackOptions(environment: Variables = ownEnvironment()): Sta
     ...(STORAGE_FILE_SIZE_LIMIT ? { storageSizeLimit: sizeLimitOf(STORAGE_FILE_SIZE_LIMIT) } : {}),
     postgrestBinary: POSTGREST_BIN || null,
     functionVariables: environment,
-    issuerHosts: ISSUER_HOSTS ? hostsOf(ISSUER_HOSTS) : [],
+    issuerHosts: ISSUER_HOSTS ? hostsOf("ISSUER_HOSTS", ISSUER_HOSTS) : [],
+    webhookHosts: WEBHOOK_HOSTS ? hostsOf("WEBHOOK_HOSTS", WEBHOOK_HOSTS) : [],
   });
 }
 
@@ -128,14 +133,14 @@ function sizeLimitOf(text: string): number {
   return Number(text);
 }
 
-function hostsOf(text: string): string[] {
+function hostsOf(name: string, text: string): string[] {
   const hosts = text.split(",").map((host) => host.trim());
   // They become a Deno permission, in which a word such as `*` would have a special meaning.
   const isHost = (host: string) =>
     /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?$/.test(host);
   if (!hosts.every(isHost)) {
     throw new CommandError(
-      "ISSUER_HOSTS must be hosts, separated by commas, such as token.actions.githubusercontent.com.",
+      `${name} must be hosts, separated by commas, such as token.actions.githubusercontent.com.`,
     );
   }
   return hosts;

@@ -17,6 +17,7 @@ import { stateFiles, writePrivateFile } from "../state/state_files.ts";
 import { lockState } from "../state/state_lock.ts";
 import { startStorage } from "../storage/server.ts";
 import { startSweepTimer } from "./sweep_timer.ts";
+import { startWebhookKicks } from "./webhook_kicks.ts";
 
 export interface Stack {
   readonly url: string;
@@ -125,7 +126,7 @@ export async function startStack(request: StackRequest): Promise<Stack> {
             name,
             port,
             environment,
-            reachableHosts: options.issuerHosts,
+            reachableHosts: [...options.issuerHosts, ...options.webhookHosts],
             logFile: files.logFile(name),
             ...(options.functionsDirectory === null
               ? {}
@@ -140,6 +141,10 @@ export async function startStack(request: StackRequest): Promise<Stack> {
     for (const name of upstreams.functions.keys()) await awaitHealth({ url, name });
     const sweepTimer = startSweepTimer(options, { url, secretKey: keys.secretKey });
     stops.push(sweepTimer.stop);
+    const webhookKicks = startWebhookKicks(options, {
+      ...{ url, secretKey: keys.secretKey, databaseUrl: database.url("postgres") },
+    });
+    stops.push(webhookKicks.stop);
 
     const stack: Stack = {
       url,

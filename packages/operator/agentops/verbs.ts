@@ -17,6 +17,7 @@ export const VERBS: Readonly<Record<string, () => Promise<Operation>>> = {
   fsck: async () => (await import("../fsck.ts")).fsck,
   restore: async () => (await import("./groups/restore.ts")).restore,
   user: async () => (await import("./groups/user.ts")).user,
+  webhook: async () => (await import("./groups/webhook.ts")).webhook,
   login: async () => (await import("./projects/login.ts")).login,
   logout: async () => (await import("./projects/logout.ts")).logout,
   projects: async () => (await import("./projects/projects.ts")).projects,

@@ -12,6 +12,8 @@ import { checkRelay } from "./checks/mesh/relay.ts";
 import { checkRestore } from "./checks/restore.ts";
 import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
+import { checkTasks } from "./checks/tasks.ts";
+import { checkWebhooks } from "./checks/webhooks.ts";
 import type { Connection } from "../connection/connection.ts";
 import { gatherFacts } from "./facts/facts.ts";
 import { fault, type Finding } from "./findings/finding.ts";
@@ -29,6 +31,8 @@ const CHECKS = [
   checkRelay,
   checkHeldLog,
   checkSweep,
+  checkTasks,
+  checkWebhooks,
   checkEnrolments,
   checkLimits,
   checkClocks,

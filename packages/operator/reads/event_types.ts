@@ -30,4 +30,8 @@ export const EVENT_TYPES: readonly string[] = [
   "policy.applied",
   "sender.blocked",
   "sender.unblocked",
+  "webhook.created",
+  "webhook.ended",
+  "webhook.rotated",
+  "webhook.tested",
 ];

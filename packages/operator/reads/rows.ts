@@ -80,9 +80,17 @@ export interface GrantRow {
   readonly to_tag?: string;
   readonly granted_at: string;
   readonly expires_at: string;
+  /** The standing grant that made it. Missing: none did. */
+  readonly standing_id?: string;
   /** Null: any number of downloads. */
   readonly max_downloads: number | null;
   readonly downloads: number;
+  /** What became of it as work. Missing in an older schema. */
+  readonly state?: string | null;
+  readonly taken_by?: string | null;
+  readonly reason?: string | null;
+  /** Of a grant to each agent of a tag: how many are in which state. */
+  readonly tasks?: Readonly<Record<string, number>> | null;
 }
 
 export interface PeerRow {

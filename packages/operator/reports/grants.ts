@@ -39,7 +39,7 @@ export const grants: Operation = defineOperation({
       },
       values,
     }, {
-      heads: ["GRANT", "ARTIFACT", "FROM", "TO", "EXPIRES", "DOWNLOADS", "KEY"],
+      heads: ["GRANT", "ARTIFACT", "FROM", "TO", "EXPIRES", "DOWNLOADS", "STANDING", "KEY"],
       cells: (grant) => [
         grant.grant_id,
         grant.artifact_id,
@@ -49,6 +49,7 @@ export const grants: Operation = defineOperation({
         grant.max_downloads === null
           ? String(grant.downloads)
           : `${grant.downloads} of ${grant.max_downloads}`,
+        grant.standing_id ?? "",
         grant.key,
       ],
     });

@@ -36,6 +36,18 @@ const revokeGrant: Replay = async (event) => {
     : nothing(`${grant_id} is not live`);
 };
 
+/** Its grants have lines of their own. */
+const endStanding: Replay = async (event) => {
+  const standing_id = named(event, "standing_id");
+  const done = await unlessRefused<{ readonly ended: boolean }>(
+    callAsOperator("end_standing_grant", { caller: OPERATOR, standing_id, end_grants: false }),
+    ["grant_not_found"],
+  );
+  return done?.ended === true
+    ? replayed(`ended ${standing_id}`)
+    : nothing(`${standing_id} is not live`);
+};
+
 const deleteArtifact: Replay = async (event) => {
   const artifact_id = named(event, "artifact_id");
   const ended = await unlessRefused(
@@ -125,6 +137,7 @@ export const ACCESS_ENDINGS: Readonly<Record<string, Replay>> = {
   "key.superseded": revokeKey,
   "grant.revoked": revokeGrant,
   "artifact.deleted": deleteArtifact,
+  "standing.ended": endStanding,
   "enrolment.revoked": endEnrolment,
   "enrolment.keys_replaced": replaceKeysOfTrust,
   "enrolment.limited": limitEnrolment,

@@ -14,6 +14,8 @@ export const ENDING_TYPES: readonly string[] = [
     "key.superseded",
   ],
   ...["enrolment.revoked", "enrolment.keys_replaced", "grant.revoked", "artifact.deleted"],
+  "standing.ended",
+  ...["webhook.ended", "webhook.rotated"],
   ...["rule.revoked", "peer.removed", "psk.rotated"],
   // Decisions of the operator and of recipients, which the backup has in an older form.
   ...[

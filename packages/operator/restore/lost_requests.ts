@@ -34,12 +34,14 @@ export interface LostRequest {
 export const PASSED_OVER: ReadonlySet<string> = new Set([
   // These read.
   ...["/list", "/versions", "/grants", "/inbox", "/events", "/netmap", "/relay", "/psk/keys"],
+  "/standing/list",
   ...["/enrolment/list", "/enrolment/test", "/whoami", "/health", "/metrics", "/openapi.json"],
   "/.well-known/oauth-protected-resource",
   // These count downloads.
   ...["/open", "/fetch", "/d/:grant_token"],
   // Agents and timers repeat these by themselves.
   ...["/wait", "/inbox/take", "/inbox/extend", "/peer/heartbeat", "/wg_config", "/sweep"],
+  "/webhooks/deliver",
   // Before /commit, nobody else holds what was registered.
   "/register",
 ]);

@@ -5,6 +5,7 @@ import { ACCESS_ENDINGS } from "./access_endings.ts";
 import { AGENT_ENDINGS } from "./agent_endings.ts";
 import { type LaterEvents, nothing, type Outcome, type Replay, UnusableLine } from "./ending.ts";
 import { MESH_ENDINGS } from "./mesh_endings.ts";
+import { WEBHOOK_ENDINGS } from "./webhook_endings.ts";
 import { lostOf, type RecordedEvent, type RecordedLine } from "./record.ts";
 
 /** By the type of event. */
@@ -12,6 +13,7 @@ export const REPLAYS: Readonly<Record<string, Replay>> = {
   ...AGENT_ENDINGS,
   ...ACCESS_ENDINGS,
   ...MESH_ENDINGS,
+  ...WEBHOOK_ENDINGS,
   // Only decides about other lines.
   "rule.activated": () => Promise.resolve(nothing("agents agree to rules themselves")),
 };

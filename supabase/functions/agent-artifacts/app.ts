@@ -13,6 +13,9 @@ export const OPERATIONS = {
   "/fetch": () => import("./routes/fetch.ts"),
   "/open": () => import("./routes/open.ts"),
   "/grants": () => import("./routes/grants.ts"),
+  "/standing/create": () => import("./routes/standing/create.ts"),
+  "/standing/list": () => import("./routes/standing/list.ts"),
+  "/standing/end": () => import("./routes/standing/end.ts"),
   "/inbox": () => import("./routes/inbox.ts"),
   "/inbox/block": () => import("./routes/inbox/block.ts"),
   "/inbox/unblock": () => import("./routes/inbox/unblock.ts"),
@@ -33,6 +36,8 @@ export const OPERATIONS = {
   "/enrolment/revoke": () => import("../_shared/identity/enrolment/revoke.ts"),
   "/enrolment/test": () => import("../_shared/identity/enrolment/test.ts"),
   "/sweep": () => import("./routes/sweep.ts"),
+  "/webhooks/put": () => import("./routes/webhooks/put.ts"),
+  "/webhooks/deliver": () => import("./routes/webhooks/deliver.ts"),
 } satisfies Operations<ArtifactsSettings>;
 
 /** Hands files from agent to agent. */

@@ -75,7 +75,7 @@ export const sha256 = z.string()
  * A malformed identifier or token matches nothing. It becomes the empty text, which matches nothing
  * either. So the database refuses it, after it has authenticated the caller.
  */
-function nameOf(form: RegExp, described: { description: string; examples: string[] }) {
+export function nameOf(form: RegExp, described: { description: string; examples: string[] }) {
   return wellFormedText.meta(described).transform((text) => form.test(text) ? text : "");
 }
 

@@ -14,6 +14,8 @@ interface Stored {
   readonly bytes: Readonly<Record<string, number>>;
   readonly surplus_bytes: number;
   readonly grants: number;
+  /** Missing in an older schema. */
+  readonly parked_tasks?: number;
   readonly backlog: Readonly<Record<string, number>>;
   readonly backlog_since: number | null;
   readonly swept_at: number | null;
@@ -22,8 +24,16 @@ interface Stored {
   readonly database_bytes: number;
   /** Why committed events are in no feed yet; null: all are. Missing in an older schema. */
   readonly held_log?: HeldLog | null;
+  /** Missing in an older schema. */
+  readonly webhooks?: WebhookBacklog;
   readonly last_event_id: number | null;
   readonly oldest_event_at: number | null;
+}
+
+interface WebhookBacklog {
+  readonly waiting: number;
+  readonly parked: number;
+  readonly waits_since: number | null;
 }
 
 interface HeldLog {
@@ -62,6 +72,11 @@ export async function readMetrics(
       stored.grants,
     ),
     gauge(
+      "agent_artifacts_parked_tasks",
+      "Tasks that failed too often, or for good, and wait for their givers, counted up to 1000.",
+      stored.parked_tasks ?? null,
+    ),
+    gauge(
       "agent_artifacts_sweep_backlog",
       "What is left for the sweep, counted up to 1000 of each kind.",
       samplesBy("kind", stored.backlog),
@@ -91,6 +106,19 @@ export async function readMetrics(
       "agent_events_held_seconds",
       "For how long events have waited to be shown in feeds, because an older transaction is open.",
       heldSamples(stored.held_log ?? null),
+    ),
+    gauge(
+      "agent_webhook_deliveries",
+      "Deliveries to webhooks that wait or were given up, counted up to 1000 each.",
+      samplesBy("state", {
+        waiting: stored.webhooks?.waiting ?? 0,
+        parked: stored.webhooks?.parked ?? 0,
+      }),
+    ),
+    gauge(
+      "agent_webhook_deliveries_due_timestamp_seconds",
+      "When the first waiting delivery is or was due. Absent: none waits.",
+      stored.webhooks?.waits_since ?? null,
     ),
     gauge(
       "agent_keys_expiring",

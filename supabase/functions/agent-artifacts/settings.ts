@@ -4,6 +4,7 @@ import {
 } from "../_shared/request/settings/platform.ts";
 import {
   type Environment,
+  flag,
   integer,
   readVariables,
   type SettingsOf,
@@ -75,6 +76,7 @@ export const ARTIFACTS_VARIABLES = {
     maximum: 36_500,
     orNone: true,
   }),
+  webhooksAllowHttp: flag({ name: "WEBHOOKS_ALLOW_HTTP", default: false }),
 };
 
 export interface ArtifactsSettings

@@ -50,6 +50,55 @@ export const sentTakenUntil = sentTimestamp.meta({
   description: "When the take lapses, unless it is extended: then another agent may get the task.",
 });
 
+const aTime = (description: string) =>
+  sentTimestamp.nullable().optional().meta({ description, examples: [null] });
+
+const counted = (state: string) =>
+  z.int().min(0).max(2000)
+    .meta({ description: `How many of its tasks are ${state}.`, examples: [2] });
+
+/** A grant as work, in the list of its giver. */
+export const givenWork = {
+  note: sentNote,
+  deliver: z.enum(["each", "one"]).nullable().optional().meta({
+    description: "Whether each agent of the tag works on it, or one; null: for anyone with the " +
+      "token.",
+    examples: ["each"],
+  }),
+  state: sentState.nullable().optional().meta({
+    description: "What became of it; null: see `tasks`, or the grant is for anyone with the token.",
+    examples: ["waiting"],
+  }),
+  attempt: z.int().min(0).nullable().optional()
+    .meta({ description: "How often it was taken so far.", examples: [0] }),
+  shown_at: aTime("When the grantee first saw it: in its /inbox, or by taking it."),
+  taken_by: sentAgentId.nullable().optional().meta({
+    description: "The agent that holds it, or that finished it; null: nobody does.",
+    examples: [null],
+  }),
+  taken_until: aTime("When the take lapses; null: nobody holds it."),
+  done_at: aTime("When it was done; null: it is not."),
+  reason: z.string().min(1).max(500).nullable().optional().meta({
+    description: "Why the last attempt failed, in the words of its taker; null: it did not.",
+    examples: [null],
+  }),
+  reply_grant_id: sentGrantId.nullable().optional().meta({
+    description: "The grant that answers it; null: there is none.",
+    examples: [null],
+  }),
+  tasks: z.object({
+    waiting: counted("waiting"),
+    taken: counted("taken"),
+    done: counted("done"),
+    parked: counted("parked"),
+  })
+    .nullable().optional().meta({
+      description: "For a grant to each agent of a tag: how many of them have it in which state, " +
+        "counted up to about 1000; null: for any other.",
+      examples: [null],
+    }),
+};
+
 const SECONDS_RULE = "Must be a whole number from 30 to 3600.";
 export const seconds = z.int(SECONDS_RULE).min(30, SECONDS_RULE).max(3600, SECONDS_RULE)
   .meta({ description: "For how many seconds the caller holds it.", examples: [300] });

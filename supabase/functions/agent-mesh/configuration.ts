@@ -11,12 +11,12 @@ import { generatePresharedKey, pairOf, type PresharedKey } from "./wireguard/psk
 import {
   decryptPresharedKey,
   encryptPresharedKey,
-  PskDecryptionError,
   type PskOwner,
 } from "./wireguard/psk_encryption.ts";
-import type { EncryptionKeys } from "./wireguard/encryption_key.ts";
+import { DecryptionError } from "../_shared/identity/encryption/encrypted_secret.ts";
+import type { EncryptionKeys } from "../_shared/identity/encryption/encryption_key.ts";
 import { configVersion } from "../_shared/operations/waiting/config_version.ts";
-import { requireEncryptionKeys } from "./encryption_keys.ts";
+import { requireEncryptionKeys } from "../_shared/identity/encryption/require_keys.ts";
 
 interface EncryptedPeerState extends PeerState {
   readonly psk_version: number;
@@ -122,7 +122,7 @@ function openPsk(
   try {
     return decryptPresharedKey(encrypted_psk ?? "", { owner, encryptionKeys });
   } catch (cause) {
-    if (!(cause instanceof PskDecryptionError) || cause.reason !== "unknown_encryption_key") {
+    if (!(cause instanceof DecryptionError) || cause.reason !== "unknown_encryption_key") {
       throw cause;
     }
     throw new ServiceError("misconfigured", {

@@ -9,22 +9,14 @@ import {
   SettingsError,
   type SettingsOf,
   text,
-  type Variable,
 } from "../_shared/request/settings/variables.ts";
-import { type EncryptionKeys, parseEncryptionKeys } from "./wireguard/encryption_key.ts";
+import {
+  type EncryptionKeys,
+  parseEncryptionKeys,
+} from "../_shared/identity/encryption/encryption_key.ts";
 
 /** The variables that only agent-mesh reads. */
 export const MESH_VARIABLES = {
-  pskEncryptionKeys: {
-    name: "PSK_ENCRYPTION_KEYS",
-    // Only /wg_config and /psk/keys need it.
-    default: null,
-    parse(secretText) {
-      const parsed = parseEncryptionKeys(secretText);
-      if (parsed.ok) return parsed.value;
-      throw new SettingsError(`PSK_ENCRYPTION_KEYS cannot be used. ${parsed.refusal}`);
-    },
-  } satisfies Variable<EncryptionKeys | null>,
   meshOnlineSeconds: integer({
     name: "MESH_ONLINE_SECONDS",
     default: 90,
@@ -51,11 +43,26 @@ export const MESH_VARIABLES = {
   turnCredentialsToken: text("MESH_TURN_CREDENTIALS_TOKEN"),
 };
 
-export interface MeshSettings extends PlatformSettings, SettingsOf<typeof MESH_VARIABLES> {}
+export interface MeshSettings extends PlatformSettings, SettingsOf<typeof MESH_VARIABLES> {
+  /** Null: not set. Only /wg_config and /psk/keys need them. */
+  readonly pskEncryptionKeys: EncryptionKeys | null;
+}
 
 /** Throws SettingsError. */
 export function readMeshSettings(environment: Environment): MeshSettings {
-  return { ...readPlatformSettings(environment), ...readVariables(MESH_VARIABLES, environment) };
+  const platform = readPlatformSettings(environment);
+  return {
+    ...platform,
+    ...readVariables(MESH_VARIABLES, environment),
+    pskEncryptionKeys: parseKeys(platform.pskEncryptionKeysText),
+  };
+}
+
+function parseKeys(secretText: string | null): EncryptionKeys | null {
+  if (secretText === null) return null;
+  const parsed = parseEncryptionKeys(secretText);
+  if (parsed.ok) return parsed.value;
+  throw new SettingsError(`PSK_ENCRYPTION_KEYS cannot be used. ${parsed.refusal}`);
 }
 
 /** Whether a TURN relay is set, or a part of one, which the first request refuses. */

@@ -25,11 +25,15 @@ create table artifacts.grants (
   expires_at timestamptz not null,
   revoked_at timestamptz,
   transaction_id xid8 not null default agents.present_transaction(),
+  standing_id text collate "C",
   live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
 
   constraint a_grant_is_to_an_agent_or_to_a_tag check (to_agent is null or to_tag is null),
   constraint grant_id_is_well_formed check (
     length(grant_id) = 38 and grant_id ~ '^grant_[0-9a-f]*$'
+  ),
+  constraint standing_id_is_well_formed check (
+    length(standing_id) = 41 and standing_id ~ '^standing_[0-9a-f]*$'
   ),
   constraint token_hash_is_a_sha256 check (length(token_hash) = 64 and token_hash ~ '^[0-9a-f]*$'),
   constraint token_hash_is_unique unique (token_hash)
@@ -44,6 +48,8 @@ comment on column artifacts.grants.to_tag is
   'Every agent that has this tag at the moment of its request has access.';
 comment on column artifacts.grants.grantee is 'The agent or the tag, for the indexes.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
+comment on column artifacts.grants.standing_id is
+  'The standing grant that made the grant, which may have been deleted since; null: none.';
 comment on column artifacts.grants.live_until is
   'When the grant expires or was revoked. Rows of ended grants stay for 30 days; an index on this '
   'column skips them.';

@@ -47,6 +47,54 @@ comment on function artifacts.sweep_backlog() is
   'What is left for the sweep, counted up to a thousand of each kind: artifacts to end, ended '
   'artifacts whose bytes must be removed, tombstones to delete.';
 
+create function artifacts.count_parked() returns bigint
+language sql
+stable
+set search_path = ''
+as $$
+  select count(*)
+  from (
+    -- The sweep deletes those among them whose grants have ended.
+    select t.grant_id
+    from artifacts.tasks t
+    where t.state = 'parked'
+    order by t.grant_id, t.queue
+    limit 1000
+  ) p
+  cross join lateral (
+    select g.live_until from artifacts.grants g where g.grant_id = p.grant_id limit 1
+  ) g
+  where g.live_until > now()
+$$;
+comment on function artifacts.count_parked() is
+  'How many tasks are parked, counted up to a thousand.';
+
+create function artifacts.first_parked() returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (
+    select p.grant_id
+    from (
+      select t.grant_id
+      from artifacts.tasks t
+      where t.state = 'parked'
+      order by t.grant_id, t.queue
+      limit 1000
+    ) p
+    cross join lateral (
+      select g.live_until from artifacts.grants g where g.grant_id = p.grant_id limit 1
+    ) g
+    where g.live_until > now()
+    order by p.grant_id
+    limit 1
+  );
+end
+$$;
+comment on function artifacts.first_parked() is 'The grant of a parked task; null: none is parked.';
+
 create function public.agent_api_read_artifacts_metrics(caller jsonb) returns json
 language plpgsql
 stable
@@ -69,6 +117,7 @@ begin
     ),
     'surplus_bytes', held.surplus_bytes,
     'grants', held.grants,
+    'parked_tasks', artifacts.count_parked(),
     'backlog', backlog.counts,
     'backlog_since', extract(epoch from backlog.waits_since),
     'swept_at', (select extract(epoch from s.swept_at) from artifacts.sweeps s),
@@ -76,6 +125,7 @@ begin
     'keys_expiring', agents.count_expiring('7 days'),
     'database_bytes', pg_database_size(current_database()),
     'held_log', agents.held_log(),
+    'webhooks', agents.webhook_backlog(),
     'last_event_id', (select max(e.event_id) from agents.events e),
     'oldest_event_at', (
       select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
@@ -101,6 +151,6 @@ begin
 end
 $$;
 comment on function public.agent_api_read_artifacts_metrics(jsonb) is
-  'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, activity, keys_expiring, database_bytes, held_log, last_event_id, '
-  'oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';
+  'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, '
+  'parked_tasks, backlog, backlog_since, swept_at, activity, keys_expiring, database_bytes, '
+  'held_log, webhooks, last_event_id, oldest_event_at}; times are seconds since 1970, or null. Raises unauthenticated, forbidden.';

@@ -57,6 +57,7 @@ return jsonb_strip_nulls(jsonb_build_object(
     when starts_with(event.object_id, 'enr_') then to_jsonb(event.object_id)
     else event.details -> 'enrolment_id'
   end,
+  'webhook_id', case when starts_with(event.object_id, 'whk_') then event.object_id end,
   'reason', event.details -> 'reason',
   'way', event.details -> 'way',
   'claim', event.details -> 'claim',

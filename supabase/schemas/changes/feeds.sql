@@ -138,7 +138,7 @@ create function agents.is_shown(event agents.events, agent_id text) returns bool
 language sql
 stable
 return agent_id is null
-  or event.action not in ('grant.created', 'grant.revoked')
+  or event.action not in ('grant.created', 'grant.revoked', 'standing.created', 'standing.ended')
   or event.subject_agent_id is distinct from agent_id
   or event.other_agent_id is null
   or not artifacts.is_blocked(agent_id, event.other_agent_id);
@@ -201,7 +201,15 @@ begin
         'to_agent', event.subject_agent_id,
         'to_tag', event.details -> 'to_tag',
         'expires_at', event.details -> 'expires_at',
-        'max_downloads', event.details -> 'max_downloads'
+        'max_downloads', event.details -> 'max_downloads',
+        'standing_id', event.details -> 'standing_id'
+      )
+      when 'standing' then jsonb_build_object(
+        'standing_id', event.object_id,
+        'from_agent', event.other_agent_id,
+        'to_agent', event.subject_agent_id,
+        'to_tag', event.details -> 'to_tag',
+        'expires_at', event.details -> 'expires_at'
       )
       when 'task' then jsonb_build_object(
         'grant_id', event.object_id,

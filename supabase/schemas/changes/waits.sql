@@ -37,6 +37,25 @@ begin
           order by g.grantee, g.live_until
           limit 1000
         ) g
+        union all
+        -- Tasks that wait again.
+        select g.from_agent, g.artifact_id, g.live_until,
+          not pg_visible_in_snapshot(t.waits_again_since, has_new_grant.since)
+        from unnest(artifacts.queues_of(has_new_grant.agent_id)) as q (queue)
+        cross join lateral (
+          select t.grant_id, t.waits_again_since
+          from artifacts.tasks t
+          where t.queue = q.queue
+            and t.waits_again_since >= pg_snapshot_xmin(has_new_grant.since)
+          order by t.queue, t.waits_again_since
+          limit 1000
+        ) t
+        cross join lateral (
+          select g.from_agent, g.artifact_id, g.live_until
+          from artifacts.grants g
+          where g.grant_id = t.grant_id
+          limit 1
+        ) g
       ) l
       limit 1000
     )
@@ -57,8 +76,8 @@ begin
 end
 $$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant that it did not show in a snapshot. Also true once this has read '
-  '1000 grants, because a new one may follow them.';
+  'Whether an inbox shows a grant that it did not show in a snapshot, or one whose task waits again '
+  'since. Also true once this has read 1000 grants, because a new one may follow them.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language plpgsql
@@ -143,7 +162,22 @@ begin atomic
             where g.grantee = artifacts.grantee(null, t.tag)
               and g.transaction_id >= pg_snapshot_xmin(may_have_new_grant.since)
           )
+          or exists (
+            select from artifacts.tasks k
+            where k.queue = '#' || t.tag
+              and k.waits_again_since >= pg_snapshot_xmin(may_have_new_grant.since)
+          )
+          or exists (
+            select from artifacts.tasks k
+            where k.queue = may_have_new_grant.agent_id || '#' || t.tag
+              and k.waits_again_since >= pg_snapshot_xmin(may_have_new_grant.since)
+          )
         )
+    )
+    or exists (
+      select from artifacts.tasks k
+      where k.queue = may_have_new_grant.agent_id
+        and k.waits_again_since >= pg_snapshot_xmin(may_have_new_grant.since)
     );
 end;
 comment on function artifacts.may_have_new_grant(text, pg_snapshot) is

@@ -132,9 +132,12 @@ begin
     -- Only the grants are left of it. The peer, the rules and the tags are another enrolment's.
     if taken_in is not null then
       perform artifacts.lock_sweep();
-      ended_grants := agents.end_grants_given(
-        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, taken_in
+      ended_grants := artifacts.end_standing_of(
+        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, true, taken_in
       );
+      ended_grants := greatest(ended_grants, agents.end_grants_given(
+        agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, taken_in
+      ));
       delete from agents.former_holders f
       where f.agent_id = agent_api_end_enrolled_agent.agent_id
         and f.enrolment_id = agent_api_end_enrolled_agent.enrolment_id
@@ -149,9 +152,12 @@ begin
   perform agents.end_enrolled_tags(agent_api_end_enrolled_agent.caller, agent_api_end_enrolled_agent.agent_id);
   if agent_api_end_enrolled_agent.undo_grants then
     perform artifacts.lock_sweep();
-    ended_grants := agents.end_grants_given(
-      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries
+    ended_grants := artifacts.end_standing_of(
+      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries, true
     );
+    ended_grants := greatest(ended_grants, agents.end_grants_given(
+      agent_api_end_enrolled_agent.agent_id, agent_api_end_enrolled_agent.max_entries
+    ));
   end if;
   -- The row stays: a later call may still have to end the grants.
   update agents.enrolled_agents a

@@ -10,6 +10,8 @@ as $$
 declare
   revoked agents.keys;
   revoked_count integer := 0;
+  -- The others lapse at their own time.
+  most_takes constant integer := 2000;
 begin
   for revoked in
     update agents.keys k
@@ -25,11 +27,13 @@ begin
   update agents.enrolled_agents a
   set ended_at = clock_timestamp()
   where a.agent_id = end_keys.agent_id and a.ended_at is null;
+  perform artifacts.give_back_takes(end_keys.agent_id, most_takes);
   return revoked_count;
 end
 $$;
 comment on function agents.end_keys(jsonb, text, text) is
-  'Revokes every key of an agent, under end_access(agent_id); returns how many.';
+  'Revokes every key of an agent, under end_access(agent_id), and gives back what it has taken; '
+  'returns how many keys.';
 
 create function public.agent_api_leave(caller jsonb, agent_id text default null) returns json
 language plpgsql
@@ -53,8 +57,8 @@ begin
 end
 $$;
 comment on function public.agent_api_leave(jsonb, text) is
-  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants '
-  'stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
+  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. What it has taken waits '
+  'for other agents again. Its files and grants stay until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
 
 create function public.agent_api_revoke_enrolment(
   caller jsonb,

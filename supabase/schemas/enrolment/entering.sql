@@ -53,7 +53,13 @@ begin
       from agents.enrolled_agents a
       where a.agent_id = (is_abandoned.holder).agent_id and a.ended_at is null
     )
-    and agents.leads_until((is_abandoned.holder).agent_id) is null;
+    and agents.leads_until((is_abandoned.holder).agent_id) is null
+    -- They may be very many: the sweep releases them before it forgets the name.
+    and not exists (
+      select
+      from artifacts.tasks t
+      where t.agent_id = (is_abandoned.holder).agent_id and t.to_tag is not null
+    );
 end
 $$;
 comment on function agents.is_abandoned(agents.names) is

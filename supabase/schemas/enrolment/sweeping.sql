@@ -72,6 +72,7 @@ declare
   ended_id text;
   last_end timestamptz;
   forgotten_ids text[] := array[]::text[];
+  tasks_per_agent constant integer := 2000;
 begin
   for ended_id in
     select a.agent_id
@@ -93,6 +94,8 @@ begin
       where a.agent_id = ended_id and a.ended_at is not null;
       continue;
     end if;
+    -- If it has more, the next call goes on.
+    continue when artifacts.release_tasks(ended_id, tasks_per_agent) = tasks_per_agent;
     -- A name that the operator or users share stays theirs.
     delete from agents.names n
     where n.agent_id = ended_id

@@ -20,6 +20,12 @@ as $$
       from artifacts.grants g
       where g.grantee > greatest(next_name.after, '/' collate "C")
     ),
+    (select min(s.from_agent) from artifacts.standing_grants s where s.from_agent > next_name.after),
+    (
+      select min(s.grantee)
+      from artifacts.standing_grants s
+      where s.grantee > greatest(next_name.after, '/' collate "C")
+    ),
     (select min(t.agent_id) from agents.agent_tags t where t.agent_id > next_name.after),
     -- Every agent that ever had a peer or a rule.
     (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
@@ -48,6 +54,24 @@ begin atomic
       select from artifacts.grants g
       where g.grantee = holds_something.agent_id and g.live_until > now()
     )
+    -- The end of the last one: one index lookup each. If nearly all are to one agent, `exists`
+    -- reads all of them for another.
+    or coalesce(
+      (
+        select max(s.live_until)
+        from artifacts.standing_grants s
+        where s.from_agent = holds_something.agent_id
+      ) > now(),
+      false
+    )
+    or coalesce(
+      (
+        select max(s.live_until)
+        from artifacts.standing_grants s
+        where s.grantee = holds_something.agent_id
+      ) > now(),
+      false
+    )
     or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
     or exists (select from mesh.rules r where r.from_agent = holds_something.agent_id)
@@ -56,7 +80,8 @@ begin atomic
     or exists (select from mesh.policy_lines l where l.to_name = holds_something.agent_id);
 end;
 comment on function agents.holds_something(text) is
-  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or '
+  'Whether an agent has a live key, an artifact, a live grant to it, a live standing grant from or '
+  'to it, a tag, a peer, or a rule or '
   'request that names it, or the policy names it. An agent without any of these is only '
   'remembered.';
 

@@ -112,4 +112,5 @@ comment on function public.agent_api_list_all_grants(integer, text, text, text, 
   'The live grants from an agent, of an artifact, to an agent (with by_tags: or to a tag that it '
   'has now), to a tag, or all, those that end first: {found: [{grant_id, artifact_id, key, '
   'from_agent, to_agent | null, to_tag, granted_at, expires_at, max_downloads | null, '
-  'downloads}], next: where the next page begins | null}. Only a grant to a tag has to_tag.';
+  'downloads, standing_id, and what artifacts.work_of returns}], next: where the next page begins | '
+  'null}. Only a grant to a tag has to_tag, and only one that a standing grant made has standing_id.';

@@ -152,6 +152,8 @@ declare
   peer_removed boolean;
   revoked_grants integer;
   deleted_artifacts integer;
+  released_tasks integer;
+  ended_standing integer;
 begin
   perform agents.end_access(agent_api_remove_agent.agent_id);
   perform mesh.enter_policy(agents.tags_of(agent_api_remove_agent.agent_id));
@@ -164,18 +166,21 @@ begin
   peer_removed := (public.agent_api_remove_peer(operator, agent_api_remove_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
+  ended_standing := artifacts.end_standing_of(
+    agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries
+  );
   revoked_grants := agents.end_grants(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
     agent_api_remove_agent.agent_id, agent_api_remove_agent.keep_artifacts,
     agent_api_remove_agent.max_entries
   );
-  perform artifacts.release_tasks(agent_api_remove_agent.agent_id);
+  released_tasks := artifacts.release_tasks(agent_api_remove_agent.agent_id, agent_api_remove_agent.max_entries);
   delete from artifacts.blocked_senders b where b.agent_id = agent_api_remove_agent.agent_id;
   perform agents.replace_tags(operator, agent_api_remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = agent_api_remove_agent.agent_id;
   delete from agents.changed_things t where t.actor = agent_api_remove_agent.agent_id;
 
-  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
+  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts + ended_standing > 0 then
     perform agents.record_event(
       operator, null, 'agent.removed', agent_api_remove_agent.agent_id, null,
       jsonb_build_object('keep_artifacts', agent_api_remove_agent.keep_artifacts)
@@ -187,13 +192,16 @@ begin
     'peer', peer_removed,
     'grants', revoked_grants,
     'artifacts', deleted_artifacts,
-    'remaining', greatest(revoked_grants, deleted_artifacts) >= agent_api_remove_agent.max_entries
+    'remaining',
+    greatest(revoked_grants, deleted_artifacts, released_tasks, ended_standing)
+      >= agent_api_remove_agent.max_entries
   );
 end
 $$;
 comment on function public.agent_api_remove_agent(text, boolean, integer) is
   'Ends, in one transaction, an agent''s keys, its peer with rules, requests and PSKs, the grants '
-  'from and to it, its pending uploads and, unless they are kept, its artifacts. Users who are '
+  'from and to it, its pending uploads and, unless they are kept, its artifacts. What it has taken '
+  'waits for other agents again. Users who are '
   'that agent are refused from then on, until agent_api_readmit_agent. Ends at most max_entries '
-  'grants and as many artifacts, so that no agent holds too much for one call: while remaining is '
-  'true, call it again. Returns how many of each it ended. Idempotent.';
+  'grants, as many artifacts and as many tasks, so that no agent holds too much for one call: '
+  'while remaining is true, call it again. Returns how many of each it ended. Idempotent.';

@@ -4,6 +4,7 @@ import {
   GRANTEE,
   HOARDER,
   LEASE,
+  OWNER,
   POPULAR,
   READER,
   REGISTRAR,
@@ -19,6 +20,9 @@ import { fillTasks } from "./tasks.ts";
 const LIVE_GRANTS = 10;
 const READER_GRANTS = 50;
 const GRANTS_PER_TAG = 40;
+const OWNER_STANDING = 100;
+/** As many as an agent can have. */
+const REGISTRAR_STANDING = 1_000;
 
 /** Fills an empty database as the superuser (`sql`). Skips triggers and foreign keys. */
 export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Promise<void> {
@@ -26,6 +30,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillCommitted(sql, artifacts),
     fillObjects(sql, artifacts),
     fillEnded(sql, Math.ceil(artifacts / 10)),
+    fillStandingGrants(sql, Math.ceil(artifacts / 20)),
     fillVersions(sql, Math.ceil(artifacts / 10)),
     fillPending(sql, Math.ceil(artifacts / 20)),
     fillGrants(sql, artifacts),
@@ -35,7 +40,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
   await fillDownloads(sql);
   await fillTasks(sql, artifacts);
   await sql`analyze artifacts.artifacts, artifacts.grants, artifacts.grant_downloads,
-    artifacts.spent_versions`;
+    artifacts.spent_versions, artifacts.standing_grants`;
   await sql`
     insert into artifacts.totals
     select c.*
@@ -62,6 +67,25 @@ async function fillCommitted(sql: postgres.Sql, count: number): Promise<void> {
         encode(sha256(convert_to(i::text, 'UTF8')), 'hex'), now() - interval '10 days',
         now() - interval '10 days' + i * interval '1 ms',
         now() + interval '100 days' + i * interval '1 ms', 1, 1, 1
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+}
+
+/**
+ * A hundred of the owner, and a thousand of the registrar, of which one is of an upload; the others
+ * have ended.
+ */
+async function fillStandingGrants(sql: postgres.Sql, ended: number): Promise<void> {
+  const live = OWNER_STANDING + REGISTRAR_STANDING;
+  await fillInChunks(sql, ended + live, (transaction, { from, to }) =>
+    transaction`
+      insert into artifacts.standing_grants (standing_id, from_agent, covered_name, is_prefix, to_agent,
+        created_at, expires_at)
+      select 'standing_' || md5('standing ' || i),
+        case when i < ${OWNER_STANDING}::integer then ${OWNER}
+          when i < ${live}::integer then ${REGISTRAR} else ${HOARDER} end,
+        case when i = ${OWNER_STANDING}::integer then 'uploads/8' else 'standing/' || i end, true,
+        ${GRANTEE}, now() - interval '20 days',
+        now() + case when i < ${live}::integer then interval '100 days' else interval '-1 day' end
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }
 

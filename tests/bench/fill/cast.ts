@@ -45,6 +45,12 @@ export const VERSIONED_KEY = "log.txt";
  */
 export const TAGGED = "tagged";
 
+/** A webhook that has as many deliveries as there are artifacts. */
+export const HOOK = `whk_${"f".repeat(32)}`;
+export const HOOK_ARRANGED = `
+  insert into agents.webhooks (webhook_id, url, agent_id, encrypted_secret)
+  values ('${HOOK}', 'https://hooks.example.com/', 'hooked', 'v1.0123456789abcdef.AAAA')`;
+
 /** Has done many tasks, a twentieth as many as there are artifacts. Ten wait, ten are taken. */
 export const WORKER = "worker";
 /** Gave the worker its tasks: one file, as often. */
@@ -112,6 +118,11 @@ export const EPOCH = "0".repeat(12);
  * The index of a live grant that allows five downloads. Every fourth live grant does, from index 1.
  */
 export const LIMITED = 5;
+
+/** A standing grant. The first hundred are of the owner, who has no others. */
+export function standingIdOf(index: number): string {
+  return `standing_${md5(`standing ${index}`)}`;
+}
 
 export function grantTokenOf(index: number): string {
   return `g_${createHash("sha256").update(`live ${index}`).digest("base64url")}`;

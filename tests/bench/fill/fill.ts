@@ -4,6 +4,7 @@ import { fillArtifacts } from "./artifacts.ts";
 import { CAST, EPOCH, type Size } from "./cast.ts";
 import { fillMesh } from "./mesh.ts";
 import { fillUsage } from "./usage.ts";
+import { fillWebhooks } from "./webhooks.ts";
 
 /**
  * Fills a database that contains only the migrations, and analyzes it for the planner. `sql` is the
@@ -17,6 +18,7 @@ export async function fill(sql: postgres.Sql, size: Size): Promise<void> {
     fillKeys(sql, size, CAST),
     fillEvents(sql, size),
     fillUsage(sql, size),
+    fillWebhooks(sql, size),
   ]);
   await sql`vacuum analyze`;
 }

@@ -3,7 +3,7 @@ import type postgres from "postgres";
 import { FOREMAN, HOARDER, WORKER } from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";
 
-/** So many tasks wait, and so many are taken. */
+/** So many tasks wait, some of them again, so many are taken, and so many are parked. */
 const FEW = 10;
 
 /** Call it after the grants are there. */
@@ -19,7 +19,7 @@ export async function fillTasks(sql: postgres.Sql, artifacts: number): Promise<v
       values ('art_' || md5('work'), ${FOREMAN}, 'work.txt', 'text/plain', 100, 365, 'committed',
         encode(sha256('work'), 'hex'), now() - interval '10 days', now() - interval '10 days',
         now() + interval '100 days', 1, 1, 1)`);
-  await fillInChunks(sql, artifacts / 20 + 2 * FEW, async (transaction, { from, to }) => {
+  await fillInChunks(sql, artifacts / 20 + 3 * FEW, async (transaction, { from, to }) => {
     await transaction`
       insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash,
         granted_at, expires_at)
@@ -28,18 +28,20 @@ export async function fillTasks(sql: postgres.Sql, artifacts: number): Promise<v
       from generate_series(${from}::integer, ${to}::integer - 1) i`;
     await transaction`
       insert into artifacts.tasks (grant_id, agent_id, state, attempt, ready_at, take_id, taken_by,
-        done_at)
+        done_at, waits_again_since)
       select 'grant_' || md5('work ' || i), ${WORKER}, s.state,
         case when s.state = 'waiting' then 0 else 1 end,
         case s.state when 'waiting' then now() - interval '1 day'
           when 'taken' then now() + interval '1 day' end,
         case when s.state <> 'waiting' then 'take_' || md5('take ' || i) end,
         case when s.state <> 'waiting' then ${WORKER} end,
-        case when s.state = 'done' then now() end
+        case when s.state = 'done' then now() end,
+        case when s.state = 'waiting' then '5'::xid8 end
       from generate_series(${from}::integer, ${to}::integer - 1) i
       cross join lateral (
         select case when i < ${FEW}::integer then 'taken'
-          when i < ${2 * FEW}::integer then 'waiting' else 'done' end as state
+          when i < ${2 * FEW}::integer then 'waiting'
+          when i < ${3 * FEW}::integer then 'parked' else 'done' end as state
       ) s`;
   });
   await sql`
@@ -55,5 +57,16 @@ export async function fillTasks(sql: postgres.Sql, artifacts: number): Promise<v
       select 'peer-' || i, 'tag:fleet-1'
       from generate_series(${from}::integer, ${to}::integer - 1) i`,
   );
-  await sql`analyze artifacts.hand_overs, artifacts.tasks, artifacts.task_queues, artifacts.grants`;
+  // Before all grants: nothing in them has been shown.
+  await fillInChunks(
+    sql,
+    Math.max(artifacts / 10, 200),
+    (transaction, { from, to }) =>
+      transaction`
+      insert into artifacts.inbox_views (agent_id, seen)
+      select case when i % 2 = 0 then ${WORKER} else 'peer-' || i end, format('1:%s:', 2 + i)::pg_snapshot
+      from generate_series(${from}::integer, ${to}::integer - 1) i`,
+  );
+  await sql`analyze artifacts.hand_overs, artifacts.tasks, artifacts.task_queues, artifacts.grants,
+    artifacts.inbox_views`;
 }

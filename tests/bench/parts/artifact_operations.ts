@@ -7,8 +7,9 @@ import {
   READER,
   RENAMER,
   sha256,
+  WORKER,
 } from "../fill/cast.ts";
-import { addCommitted, addDeleted, addGrants, addUploaded } from "./fresh_rows.ts";
+import { addCommitted, addDeleted, addGrants, addUploaded, letTasksWait } from "./fresh_rows.ts";
 import { type BenchOperation, type FilledStack, freshNumbers, inAnHour } from "./operations.ts";
 
 const KIBIBYTE = new TextEncoder().encode("0123456789abcdef".repeat(64));
@@ -171,6 +172,14 @@ export const ARTIFACT_OPERATIONS: readonly BenchOperation[] = [
   artifacts("/inbox beside ended ones", {
     floor: null,
     calls: same({ agent: GRANTEE, body: { agent_id: GRANTEE, limit: 50 } }),
+  }),
+  artifacts("/inbox/take beside done ones", {
+    floor: null,
+    maxCalls: 20,
+    async calls(filled, count) {
+      await letTasksWait(filled);
+      return Array(count).fill({ agent: WORKER, body: { seconds: 3600 } });
+    },
   }),
   artifacts("/delete", {
     floor: { kind: "rpc", rpc: "delete_artifact" },

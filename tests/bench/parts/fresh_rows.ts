@@ -1,5 +1,5 @@
 /** Writes rows by SQL that one call each uses up. */
-import { HOARDER } from "../fill/cast.ts";
+import { HOARDER, WORKER } from "../fill/cast.ts";
 import type { FilledStack } from "./operations.ts";
 
 function freshArtifactIdOf(number: number): string {
@@ -69,6 +69,14 @@ export async function addGrants({ stack }: FilledStack, artifactId: string, to: 
     select 'grant_' || md5(agent || random()), ${artifactId}, ${HOARDER}, agent,
       encode(sha256(convert_to(agent || random(), 'UTF8')), 'hex'), now() + interval '1 day'
     from unnest(${[...to]}::text[]) agent`;
+}
+
+/** Lets the worker's twenty tasks that are not over wait, as if nobody had taken them. */
+export async function letTasksWait({ stack }: FilledStack) {
+  await stack.sql`
+    update artifacts.tasks
+    set state = 'waiting', attempt = 0, take_id = null, ready_at = now() - interval '1 day'
+    where queue = ${WORKER} and ready_at is not null`;
 }
 
 async function send(url: string, request: RequestInit): Promise<string> {

@@ -2,6 +2,7 @@
 import type { Bytes } from "../parts/bytes.ts";
 import type { Growth } from "../parts/growth.ts";
 import type { LargeMaps } from "../parts/maps.ts";
+import { MAX_STANDING_RATIO, type StandingCost } from "../parts/standing.ts";
 import type { Throughput } from "../parts/throughput.ts";
 import { MAX_P99_MILLISECONDS, type WaitingTimes } from "../parts/waiting.ts";
 
@@ -12,6 +13,7 @@ export interface Measurements {
   readonly maps: LargeMaps;
   readonly bytes: Bytes;
   readonly waiting: readonly WaitingTimes[];
+  readonly standing: StandingCost;
 }
 
 export interface Goal {
@@ -36,7 +38,9 @@ const MIN_OF_FLOOR: Readonly<Record<string, number>> = {
 };
 const MAX_SWEEP_MILLISECONDS = 200;
 
-export function goalsOf({ throughput, growth, maps, bytes, waiting }: Measurements): Goal[] {
+export function goalsOf(
+  { throughput, growth, maps, bytes, waiting, standing }: Measurements,
+): Goal[] {
   const sweep = growth.find(({ operation }) => operation.startsWith("/sweep"))!;
   return [
     ...growth.map(({ operation, ratio }) =>
@@ -58,6 +62,7 @@ export function goalsOf({ throughput, growth, maps, bytes, waiting }: Measuremen
     atMost(`/commit of ${bytes.mebibytes} MiB by its download`, bytes.ofDownload, 1),
     atMost("CPU of the function for it", bytes.commitCpu, 130, "ms"),
     atMost("/commit of 1 KiB by /open", bytes.smallCommitOfOpen, 2),
+    atMost("/commit with 1,000 standing grants by /commit", standing.ratio, MAX_STANDING_RATIO),
     // The contract's promise, with 500 waiters.
     ...waiting.map(({ what, p99 }) => atMost(`told p99: ${what}`, p99, MAX_P99_MILLISECONDS, "ms")),
   ];

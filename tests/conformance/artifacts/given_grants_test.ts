@@ -10,6 +10,7 @@ import {
   secondsFromNow,
 } from "../artifacts.ts";
 import { assertError, assertInvalid, post, type Sender } from "../client.ts";
+import { UNTOUCHED } from "../tasks/tasks.ts";
 
 function idsIn({ grants }: GivenGrantsPage): string[] {
   return grants.map(({ grant_id }) => grant_id);
@@ -40,6 +41,7 @@ artifactTest(
         expires_at: (given as typeof soon).expires_at,
         max_downloads: null,
         downloads: 0,
+        ...UNTOUCHED,
       })),
     );
     assert.equal(page.next_cursor, null);

@@ -14,6 +14,7 @@ import {
   tryGrant,
 } from "../artifacts.ts";
 import { assertError, assertInvalid, post } from "../client.ts";
+import { UNTOUCHED } from "../tasks/tasks.ts";
 import { eventsOf, known, nextEvents } from "../changes/feed.ts";
 import { assertLeads, assertRefused, follow } from "./link.ts";
 
@@ -36,6 +37,8 @@ artifactTest(
       expires_at,
       max_downloads: null,
       downloads: 0,
+      // It is no task: nobody has it in an inbox.
+      ...{ ...UNTOUCHED, deliver: null, state: null, attempt: null },
     });
     for (const agent of [planner, builder, stranger]) assert.deepEqual(await inbox(agent), []);
     assertError(await open(builder, artifact), 404, "artifact_not_found");

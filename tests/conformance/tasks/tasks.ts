@@ -1,5 +1,6 @@
 /** Requests about grants as work. */
-import type { InboxEntry } from "../artifacts.ts";
+import assert from "node:assert/strict";
+import { givenGrants, type InboxEntry } from "../artifacts.ts";
 import { type Agent, type Answer, post, type Sender, succeed } from "../client.ts";
 
 export interface Task extends InboxEntry {
@@ -8,6 +9,29 @@ export interface Task extends InboxEntry {
   readonly state: string;
   readonly attempt: number;
   readonly next_at: string | null;
+}
+
+/** What /grants says about a grant to an agent that nobody has looked at. */
+export const UNTOUCHED = {
+  note: null,
+  deliver: "each",
+  state: "waiting",
+  attempt: 0,
+  shown_at: null,
+  taken_by: null,
+  taken_until: null,
+  done_at: null,
+  reason: null,
+  reply_grant_id: null,
+  tasks: null,
+};
+
+/** What the giver of a single grant sees of it as work. */
+export async function workOf(giver: Agent): Promise<typeof UNTOUCHED> {
+  const { grants } = await givenGrants(giver);
+  assert.equal(grants.length, 1);
+  const names = Object.keys(UNTOUCHED) as (keyof typeof UNTOUCHED)[];
+  return Object.fromEntries(names.map((name) => [name, grants[0]![name]])) as typeof UNTOUCHED;
 }
 
 /** Takes tasks; anything but 200 fails the test. */

@@ -17,6 +17,7 @@ import {
   succeed,
 } from "../../conformance/client.ts";
 import { newKey } from "../../conformance/enrolment/issuer.ts";
+import { createStanding } from "../../operations/artifacts/standing/standing.ts";
 import { withStackDatabase } from "../connection.ts";
 
 /** Every column of the project's and Storage's tables that contains a text, in any type. */
@@ -63,6 +64,12 @@ export async function bringToLife(agent: Agent, builder: Agent): Promise<void> {
   await grant(builder, theirs, { to: agent });
   await open(agent, theirs);
   await open(agent, theirs);
+  for (const [as, to_agent] of [[agent, builder.id], [builder, agent.id]] as const) {
+    const fields = { to_agent, note: `from ${as.id}`, existing: true };
+    await createStanding(as, { ...fields, prefix: `${as.id}/` });
+    const { standing_id } = await createStanding(as, { ...fields, key: `${as.id}.txt` });
+    await succeed("/agent-artifacts/standing/end", { as, body: { standing_id } });
+  }
   await post("/agent-artifacts/inbox/block", { as: agent, body: { from_agent: builder.id } });
   await post("/agent-artifacts/inbox/block", { as: builder, body: { from_agent: agent.id } });
   await post("/agent-mesh/acl/put", {

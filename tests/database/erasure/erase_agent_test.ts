@@ -68,7 +68,7 @@ castTest(
     assert.deepEqual([dry.code, dry.errors], [0, ""]);
     assert.match(
       dry.output,
-      /^Would erase: .*4 files.*2 grants.*1 agent keys\. Nothing was changed\.$/,
+      /^Would erase: .*4 files.*3 grants.*1 agent keys\. Nothing was changed\.$/,
     );
     for (const wrong of [[], ["--confirm", "someone-else"]]) {
       const refused = await erase(agent.id, ...wrong);

@@ -1,5 +1,6 @@
 /** What the statements of one call did, according to PostgreSQL's auto_explain. */
 import postgres from "postgres";
+import type { PlannedCall } from "./planned_call.ts";
 
 /** One statement inside a call. */
 export interface ExplainedStatement {
@@ -29,13 +30,17 @@ export const PLAN_KINDS = ["force_custom_plan", "force_generic_plan"] as const;
 
 export type PlanKind = typeof PLAN_KINDS[number];
 
+type ExplainableCall =
+  & Pick<PlannedCall, "functionName" | "parameters">
+  & Partial<Pick<PlannedCall, "arranged">>;
+
 export interface Explainer {
   /**
    * Calls a function as service_role in a transaction that is rolled back, after a first call that
    * fills the session's caches.
    */
   explain(
-    call: { functionName: string; parameters: Readonly<Record<string, unknown>> },
+    call: ExplainableCall,
     plans: PlanKind,
   ): Promise<ExplainedCall>;
   end(): Promise<void>;
@@ -110,13 +115,13 @@ export async function openExplainer(superuserUrl: string): Promise<Explainer> {
 /** Returns the SQLSTATE with which the call was refused, or null. */
 async function callAndRollBack(
   sql: postgres.Sql,
-  { settings, call: { functionName, parameters } }: {
+  { settings, call: { functionName, parameters, arranged = "" } }: {
     settings: string;
-    call: { functionName: string; parameters: Readonly<Record<string, unknown>> };
+    call: ExplainableCall;
   },
 ): Promise<string | null> {
   const list = Object.entries(parameters).map(([name, value]) => `${name} => ${literal(value)}`);
-  await sql.unsafe(`begin; ${settings}; set local role service_role`);
+  await sql.unsafe(`begin; ${arranged}; ${settings}; set local role service_role`);
   try {
     await sql.unsafe(`select public.agent_api_${functionName}(${list.join(", ")})`);
     return null;

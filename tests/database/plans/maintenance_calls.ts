@@ -19,9 +19,6 @@ const NO_INDEX_BY_NAME = [
   "agents.keys",
   "artifacts.blocked_senders",
   "mesh.declined_requests",
-  // Nearly all of their rows are this agent's, or they have few.
-  "artifacts.hand_overs",
-  "artifacts.tasks",
 ];
 
 export const MAINTENANCE_CALLS: readonly PlannedCall[] = [

@@ -4,6 +4,8 @@ import {
   EPOCH,
   GRANTEE,
   HOARDER,
+  HOOK,
+  HOOK_ARRANGED,
   OWNER,
   POPULAR,
   RENAMER,
@@ -51,6 +53,26 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 3_000, pages: 6_000 },
   }),
   call("read_project", {}),
+  call("list_webhooks", { ...PAGE, after: "" }, {
+    ...{ arranged: HOOK_ARRANGED, bounds: { rows: 4_000, pages: 6_000 } },
+  }),
+  call("list_deliveries", { ...PAGE, webhook_id: HOOK }, { bounds: A_FEW_EACH }),
+  call("list_deliveries", { ...PAGE, webhook_id: HOOK, state: "waiting" }, {
+    ...{ circumstances: "that wait", bounds: A_FEW_EACH },
+  }),
+  call("list_deliveries", { ...PAGE, webhook_id: HOOK, state: "parked" }, {
+    ...{ circumstances: "that are parked", bounds: A_FEW_EACH },
+  }),
+  call("requeue_deliveries", { webhook_id: HOOK, event_id: 1 }, { arranged: HOOK_ARRANGED }),
+  call("requeue_deliveries", { webhook_id: HOOK, event_id: null, max_entries: 100 }, {
+    ...{ arranged: HOOK_ARRANGED, circumstances: "many", bounds: A_FEW_EACH },
+  }),
+  call("test_webhook", { webhook_id: HOOK }, { arranged: HOOK_ARRANGED }),
+  call("delete_webhook", { webhook_id: HOOK }, { arranged: HOOK_ARRANGED }),
+  call("list_webhook_secrets", { newest_key_id: "0".repeat(16), max_entries: 100 }, {
+    arranged: HOOK_ARRANGED,
+  }),
+  call("reencrypt_webhook_secrets", { secrets: [] }),
   call("find_lost_events", {
     recorded: Array.from(
       { length: 1000 },
@@ -133,12 +155,15 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   call("plan_policy", { policy: POLICY }, { bounds: { rows: 2_000, pages: 4_000 } }),
   call("apply_policy", { policy: POLICY, expect: "" }, { refused: true, bounds: A_FEW_EACH }),
   call("read_policy", {}),
-  call("list_all_grants", PAGE, { bounds: { rows: 1_000, pages: 2_000 } }),
+  // A page of 100, and ten look-ups for each grant.
+  call("list_all_grants", PAGE, { bounds: { rows: 2_000, pages: 4_000 } }),
   call("list_all_grants", { ...PAGE, to_agent: GRANTEE }, {
     circumstances: "to an agent beside those that ended",
+    bounds: { rows: 200, pages: 500 },
   }),
   call("list_all_grants", { ...PAGE, from_agent: HOARDER }, {
     circumstances: "of an agent beside those that ended",
+    bounds: { rows: 2_000, pages: 4_000 },
   }),
   call("list_all_grants", { ...PAGE, artifact_id: artifactIdOf(POPULAR) }, {
     circumstances: "of an artifact beside those that ended",

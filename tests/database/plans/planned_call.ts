@@ -10,6 +10,8 @@ export interface PlannedCall {
   readonly refused: boolean;
   /** Growing tables that the call nevertheless reads completely. */
   readonly readsAll: readonly string[];
+  /** A statement before the call, for what must be there for this call alone. Empty: none. */
+  readonly arranged: string;
   /** The most that may be read: a few times what was measured when this was written. */
   readonly bounds: { readonly rows: number; readonly pages: number };
 }
@@ -48,9 +50,9 @@ export function asUser(agentId: string): object {
 export function call(
   functionName: string,
   parameters: Record<string, unknown>,
-  { circumstances = "", bounds = SMALL, refused = false, readsAll = [] }: Partial<
-    Pick<PlannedCall, "circumstances" | "bounds" | "refused" | "readsAll">
+  { circumstances = "", bounds = SMALL, refused = false, readsAll = [], arranged = "" }: Partial<
+    Pick<PlannedCall, "circumstances" | "bounds" | "refused" | "readsAll" | "arranged">
   > = {},
 ): PlannedCall {
-  return { functionName, circumstances, parameters, bounds, refused, readsAll };
+  return { functionName, circumstances, parameters, bounds, refused, readsAll, arranged };
 }

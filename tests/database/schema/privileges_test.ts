@@ -15,7 +15,7 @@ const PLATFORM_SCHEMAS = [
   "supabase_migrations",
 ];
 /** What runs as its owner, and why that opens nothing: the comment in its body says so. */
-const DEFINERS = ["agents.open_writers(integer)"];
+const DEFINERS = ["agents.open_writers(integer)", "agents.kick_deliveries()"];
 /**
  * Functions whose body is text that the planner inlines, which a search_path would prevent. Every
  * name in it is qualified, or one of PostgreSQL's own.

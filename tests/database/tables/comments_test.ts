@@ -13,6 +13,7 @@ const CLEAR_NAMES = `
   surplus_seen_at taken_at to_agreed_at updated_at last_seen day hour minute
   committed_bytes pending_bytes quota_bytes size_bytes superseded_bytes surplus_bytes verified_bytes
   max_token_age_seconds session_seconds ttl_days
+  webhook_id
   count grants requests committed pending superseded online offline never_seen things
   action actor_kind kind details reason state active declined_by single_use_tokens
   key mime label tag tags port proto pubkey listen_port audience issuer jwks

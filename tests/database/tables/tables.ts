@@ -7,6 +7,7 @@ import { ARTIFACTS } from "./entries/artifacts.ts";
 import { ENROLMENT } from "./entries/enrolment.ts";
 import { LOG } from "./entries/log.ts";
 import { MESH } from "./entries/mesh.ts";
+import { WEBHOOKS } from "./entries/webhooks.ts";
 import type { Table } from "./table.ts";
 
 const FILES: Readonly<Record<string, Readonly<Record<string, Table>>>> = {
@@ -15,6 +16,7 @@ const FILES: Readonly<Record<string, Readonly<Record<string, Table>>>> = {
   "enrolment.ts": ENROLMENT,
   "log.ts": LOG,
   "mesh.ts": MESH,
+  "webhooks.ts": WEBHOOKS,
 };
 
 export const TABLES: Readonly<Record<string, Table>> = Object.assign({}, ...Object.values(FILES));

@@ -13,11 +13,18 @@ export interface Committed {
 
 const DIGEST = "a".repeat(64);
 
-/** Registers an artifact of an agent, with its upload verified up to the verdict. */
-export async function prepare(
+interface Publication {
+  readonly agent?: string;
+  readonly key: string;
+  /** Parameters of register_artifact. */
+  readonly further?: object;
+}
+
+/** Registers an artifact of an agent, and verifies its upload: the parameters of finish_commit. */
+export async function verdictOf(
   sql: postgres.Sql,
-  { agent = "planner", key, further = {} }: { agent?: string; key: string; further?: object },
-): Promise<() => Promise<Committed>> {
+  { agent = "planner", key, further = {} }: Publication,
+) {
   const artifact_id = `art_${crypto.randomUUID().replaceAll("-", "")}`;
   const lease_token = crypto.randomUUID();
   await callAsService(sql, "register_artifact", {
@@ -29,13 +36,20 @@ export async function prepare(
   await sql`
     insert into artifacts.verifications (artifact_id, attempt, lease_token, lease_expires_at)
     values (${artifact_id}, 1, ${lease_token}, now() + interval '1 minute')`;
-  return async () => {
-    const { artifact } = await callAsService<{ artifact: Committed }>(sql, "finish_commit", {
-      ...{ caller: OPERATOR, artifact_id, lease_token, observed_size: 5 },
-      ...{ expected_sha256: DIGEST, observed_sha256: DIGEST },
-    });
-    return artifact;
+  return {
+    ...{ caller: OPERATOR, artifact_id, lease_token, observed_size: 5 },
+    ...{ expected_sha256: DIGEST, observed_sha256: DIGEST },
   };
+}
+
+/** Registers an artifact of an agent, with its upload verified up to the verdict. */
+export async function prepare(
+  sql: postgres.Sql,
+  publication: Publication,
+): Promise<() => Promise<Committed>> {
+  const verdict = await verdictOf(sql, publication);
+  return async () =>
+    (await callAsService<{ artifact: Committed }>(sql, "finish_commit", verdict)).artifact;
 }
 
 /** Commits an artifact under a name. */

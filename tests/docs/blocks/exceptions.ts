@@ -183,8 +183,8 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     test: "tests/long/runtimes/proxy_test.ts",
   },
   {
-    what: "clients/python/README.md, Waiting in asyncio, 1",
-    test: "clients/python/tests/asyncio_test.ts",
+    what: "clients/python/README.md, agent_files, 1",
+    test: "clients/python/tests/package_test.ts",
   },
 ];
 

@@ -14,6 +14,15 @@ import {
 } from "./peers.ts";
 import { bothSidesReadOnePsk, noTwoPairsShareAPsk } from "./psks.ts";
 import { peersAreSharedByRule, revokedRulesAreNotShown } from "./rules.ts";
+import {
+  attemptsCountUp,
+  doneIsFinal,
+  lapsedTakesAreFenced,
+  oldestFirst,
+  oneGrantPerKey,
+  oneReplyPerTask,
+  oneTakerAtATime,
+} from "./tasks.ts";
 
 /**
  * Whatever part is killed, the service answers that it is unavailable, and not with an unexplained
@@ -45,6 +54,13 @@ const RULES: readonly Rule[] = [
   noTwoPairsShareAPsk,
   revokedRulesAreNotShown,
   peersAreSharedByRule,
+  oneTakerAtATime,
+  doneIsFinal,
+  lapsedTakesAreFenced,
+  attemptsCountUp,
+  oldestFirst,
+  oneReplyPerTask,
+  oneGrantPerKey,
 ];
 
 /**

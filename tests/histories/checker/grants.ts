@@ -15,6 +15,7 @@ interface KnownGrant {
   readonly grantId: unknown;
   readonly token: unknown;
   readonly artifactId: unknown;
+  /** Null: every agent of a tag. */
   readonly toAgent: unknown;
   /** Requests that certainly ended the grant when they were answered. */
   readonly ends: readonly Entry[];
@@ -22,7 +23,7 @@ interface KnownGrant {
   readonly possibleEnds: readonly Entry[];
 }
 
-/** /fetch, /open and /inbox serve no grant that ended before their request began. */
+/** /fetch, /open, /inbox and /inbox/take serve no grant that ended before their request began. */
 export const endedGrantsAreNotServed: Rule = (history) => {
   const grants = knownGrants(history);
   const byToken = new Map(grants.map((grant) => [grant.token, grant]));
@@ -41,6 +42,11 @@ export const endedGrantsAreNotServed: Rule = (history) => {
     if (served.operation === "/agent-artifacts/inbox") {
       for (const { grant_id } of served.answer!["grants"] as { grant_id: string }[]) {
         assertAlive(byId.get(grant_id), served, "an inbox shows a dead grant");
+      }
+    }
+    if (served.operation === "/agent-artifacts/inbox/take") {
+      for (const { grant_id } of served.answer!["tasks"] as { grant_id: string }[]) {
+        assertAlive(byId.get(grant_id), served, "a dead grant was taken");
       }
     }
   }
@@ -62,10 +68,12 @@ export const nobodyOpensWithoutAGrant: Rule = (history) => {
     // If the answer to the registration was lost, the owner is unknown.
     if (owner === undefined || owner === opened.agent) return [];
     const isLive = ({ entry, artifactId, toAgent, ends }: KnownGrant) =>
-      artifactId === artifact_id && toAgent === opened.agent && entry.start < opened.end &&
+      artifactId === artifact_id && (toAgent ?? opened.agent) === opened.agent &&
+      entry.start < opened.end &&
       !ends.some((end) => end.end < opened.start);
     const mayBeLive = ({ request, start }: Entry) =>
-      request["artifact_id"] === artifact_id && request["to_agent"] === opened.agent &&
+      request["artifact_id"] === artifact_id &&
+      (request["to_agent"] ?? opened.agent) === opened.agent &&
       start < opened.end;
     if (grants.some(isLive) || unsure.some(mayBeLive)) return [];
     return [{ rule: "an artifact was opened without a live grant", entries: [opened] }];

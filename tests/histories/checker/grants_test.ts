@@ -9,6 +9,7 @@ import {
   register,
   remove,
   revoke,
+  take,
 } from "./written_history.ts";
 
 const BY_ID = { grant_id: "grant_1" };
@@ -26,6 +27,7 @@ for (const request of [BY_ID, BY_AGENT]) {
     const revoked = [...GRANTED, revoke([6, 7], request)];
     assertBroken([...revoked, redeem([8, 9], "1")], "a dead token was redeemed");
     assertBroken([...revoked, inbox([8, 9], "1")], "an inbox shows a dead grant");
+    assertBroken([...revoked, take([8, 9], "1")], "a dead grant was taken");
     assertBroken(
       [...revoked, open([8, 9], "bob", "art")],
       "an artifact was opened without a live grant",

@@ -76,6 +76,15 @@ export function inbox(at: Times, ...names: string[]): Entry {
   return artifacts(at, ["bob", "/inbox"], { answer: { grants, next_cursor: null } });
 }
 
+/** A take by bob, for 30 seconds, of the grant whose id contains `name`. */
+export function take(at: Times, name: string): Entry {
+  const task = { grant_id: `grant_${name}`, take_id: `take_${name}`, attempt: 1 };
+  return artifacts(at, ["bob", "/inbox/take"], {
+    request: { seconds: 30 },
+    answer: { tasks: [{ ...task, from_agent: "ann", granted_at: "2026-01-31T09:30:00.000Z" }] },
+  });
+}
+
 /** A request to agent-mesh. */
 export function mesh(
   [start, end]: Times,

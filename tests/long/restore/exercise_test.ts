@@ -53,7 +53,7 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   // Start followers, and make changes of each kind after the backup.
   const ending = new AbortController();
   const inTypeScript = await followInTypeScript(files(builder.key), ending.signal);
-  const inPython = followInPython(url, builder.key);
+  const inPython = await followInPython(url, builder.key);
   const downloads = await Deno.makeTempDir({ dir: exercise.stateDir });
   const downloading = followByCommandLine(url, builder.key, downloads);
   for (const one of [inPython, downloading]) await one.follower.until("kept.txt");

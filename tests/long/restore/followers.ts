@@ -1,5 +1,6 @@
 /** Followers of an inbox. Each uses another client. */
 import { join } from "node:path";
+import { interpreter, PYTHON_ENVIRONMENT } from "../../../clients/python/tests/interpreter.ts";
 import type { AgentFiles } from "../../../packages/agent-files/index.ts";
 import { PROJECT } from "../../../packages/local/project.ts";
 
@@ -63,18 +64,17 @@ function followByProcess(
   };
 }
 
-export function followInPython(url: string, key: string): FollowingProcess {
+export async function followInPython(url: string, key: string): Promise<FollowingProcess> {
   const script = `
 import os
 from agent_files import AgentFiles
 for grant in AgentFiles(os.environ["URL"], os.environ["KEY"]).inbox(wait=True):
     print(grant["key"], flush=True)
 `;
-  return followByProcess(Deno.env.get("PYTHON") ?? "python3", {
+  return followByProcess(await interpreter(), {
     args: ["-c", script],
     env: {
-      PYTHONPATH: join(PROJECT, "clients/python"),
-      PYTHONDONTWRITEBYTECODE: "1",
+      ...PYTHON_ENVIRONMENT,
       URL: url,
       KEY: key,
     },

@@ -9,7 +9,7 @@ interface Seat {
 }
 
 const PACKAGE = "the TypeScript package";
-const MODULE = "the Python module";
+const MODULE = "the Python package";
 
 export const SEATS = [
   { name: "Node 20", client: PACKAGE, version: /^v20\./ },
@@ -20,7 +20,7 @@ export const SEATS = [
   { name: "Bun", client: PACKAGE, version: /^\d+\.\d+\.\d+$/ },
   { name: "workerd", client: PACKAGE, version: /^workerd \d{4}-\d\d-\d\d$/ },
   { name: "Chromium", client: PACKAGE, version: /^\d+\.[\d.]+$/ },
-  { name: "Python 3.9", client: MODULE, version: /^3\.9\./ },
+  { name: "Python 3.10", client: MODULE, version: /^3\.10\./ },
   { name: "Python 3.11 or newer", client: MODULE, version: /^3\.(1[1-9]|[2-9]\d)\./ },
   { name: "MCP client 1.x", client: "the tools at `/mcp`", version: /^1\./ },
   { name: "MCP client 2.x", client: "the tools at `/mcp`", version: /^2\./ },

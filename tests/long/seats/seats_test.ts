@@ -4,7 +4,8 @@ import { type Given, handOverBy, NotHereError, type Outcome } from "./hand_over.
 import { byGenerated, saveDocuments } from "./programs/generated.ts";
 import { byChromium, byDeno, byNode, byWorkerd, writeJavaScript } from "./programs/javascript.ts";
 import { byMcp } from "./programs/mcp.ts";
-import { byPython, byPython39 } from "./programs/python.ts";
+import { byPython, byPython310 } from "./programs/python.ts";
+import { interpreter } from "../../../clients/python/tests/interpreter.ts";
 import { inProject } from "../runtimes/tools.ts";
 import { type Row, type SeatName, SEATS, tableOf } from "./seats.ts";
 
@@ -19,8 +20,8 @@ const RUNS: Readonly<Record<SeatName, Run>> = {
   "Bun": (given, folder) => byNode(folder, "bun", given),
   "workerd": (given, folder) => byWorkerd(folder, given),
   "Chromium": (given, folder) => byChromium(folder, given),
-  "Python 3.9": (given) => byPython39(given),
-  "Python 3.11 or newer": (given) => byPython("python3", given),
+  "Python 3.10": (given) => byPython310(given),
+  "Python 3.11 or newer": async (given) => await byPython(await interpreter(), given),
   "MCP client 1.x": (given) => byMcp("SDK 1.x", given),
   "MCP client 2.x": (given) => byMcp("2026-07-28", given),
   "orval": (given, folder) => byGenerated(folder, "orval", given),
@@ -29,7 +30,7 @@ const RUNS: Readonly<Record<SeatName, Run>> = {
 };
 
 /** The only seats whose program may be missing: no package that the tests install contains it. */
-const MAY_BE_MISSING: ReadonlySet<SeatName> = new Set(["Python 3.9"]);
+const MAY_BE_MISSING: ReadonlySet<SeatName> = new Set(["Python 3.10"]);
 
 Deno.test("one agent puts a file, another gets it, a third one's is refused → in every seat", async (test) => {
   const rows = new Map<SeatName, Row>();

@@ -5,7 +5,11 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../packages/local/project.ts";
+import {
+  interpreter,
+  PYTHON_ENVIRONMENT,
+  PYTHON_PACKAGE,
+} from "../../../clients/python/tests/interpreter.ts";
 import { freePort } from "../../../packages/local/processes/free_port.ts";
 import { generationOf } from "../../../packages/cli/tests/enrolment/cast.ts";
 import { SUPABASE_URL } from "../../conformance/client.ts";
@@ -22,7 +26,7 @@ from agent_files import AgentError, AgentFiles
 files = AgentFiles(os.environ["URL"], enrol=json.loads(os.environ["ENROL"]))
 def ask(renew):
     if renew:
-        files._credential._renew_at = 0
+        files._connection.credential._renew_at = 0
     try:
         said = files.whoami()["agent_id"]
     except AgentError as error:
@@ -79,13 +83,14 @@ async function newHost(ends: AsyncDisposableStack): Promise<Host> {
   const site = join(folder, "site");
   const { enrolment_key } = await put({ uses_left: null });
   const name = newName("vm");
+  const python = await interpreter();
   const command = (args: readonly string[], output: "null" | "piped" = "piped") =>
-    new Deno.Command("python3", {
+    new Deno.Command(python, {
       args: [...args],
       cwd: folder,
       env: {
-        PYTHONPATH: [folder, site, join(PROJECT, "clients/python")].join(":"),
-        PYTHONDONTWRITEBYTECODE: "1",
+        ...PYTHON_ENVIRONMENT,
+        PYTHONPATH: [folder, site, PYTHON_PACKAGE].join(":"),
         XDG_RUNTIME_DIR: folder,
         URL: SUPABASE_URL,
         ENROL: JSON.stringify({ enrolment_key, agent_name: name }),
@@ -95,7 +100,8 @@ async function newHost(ends: AsyncDisposableStack): Promise<Host> {
       stderr: output,
     });
   const pip = ["-m", "pip", "install", "--quiet", "--target", site, ...PACKAGES];
-  const { success, stderr } = await command(pip).output();
+  const { success, stderr } = await new Deno.Command("python3", { args: pip, stdout: "null" })
+    .output();
   assert.ok(success, new TextDecoder().decode(stderr));
   await writeFile(join(folder, "gunicorn_app.py"), GUNICORN_APP);
   await writeFile(join(folder, "celery_app.py"), CELERY_APP);

@@ -1,6 +1,10 @@
 import { sha256 } from "../../conformance/artifacts.ts";
 import type { ArtifactsCard } from "../card.ts";
-import { arrangeCommit, arrangeSupersedingCommit } from "./commit_arrangements.ts";
+import {
+  arrangeCommit,
+  arrangePromisedCommit,
+  arrangeSupersedingCommit,
+} from "./commit_arrangements.ts";
 import { COMMIT_PLANS } from "./plans/commit.ts";
 
 export const commit: ArtifactsCard = {
@@ -26,6 +30,11 @@ export const commit: ArtifactsCard = {
     {
       settled: ["200"],
       arrange: arrangeSupersedingCommit,
+    },
+    {
+      situation: "that standing grants promise",
+      settled: ["200"],
+      arrange: arrangePromisedCommit,
     },
     {
       situation: "over two calls",

@@ -31,6 +31,8 @@ export const grants: ArtifactsCard = {
   plans: [
     call("list_grants", { ...GIVEN, artifact_id: null, to_agent: null }, {
       circumstances: "of an agent beside its grants that ended",
+      // A page of 100, and seven look-ups for each grant.
+      bounds: { rows: 1_000, pages: 2_500 },
     }),
     call("list_grants", { ...GIVEN, artifact_id: artifactIdOf(POPULAR), to_agent: null }, {
       circumstances: "of an artifact beside its grants that ended",

@@ -6,11 +6,8 @@ import { castOfTwo } from "./arrangements.ts";
 
 const PAGE = { key: VERSIONED_KEY, max_entries: 100 };
 
-/**
- * A page should read up to 1,000 versions more than it shows, in case these have ended. A custom
- * plan still reads all versions of the name, and sorts them.
- */
-const WALK = { bounds: { rows: 25_000, pages: 30_000 } };
+/** A page reads up to 1,000 versions more than it shows, in case these have ended. */
+const WALK = { bounds: { rows: 2_000, pages: 2_000 } };
 
 export const versions: ArtifactsCard = {
   document: "described",
@@ -44,7 +41,7 @@ export const versions: ArtifactsCard = {
     }, { circumstances: "of a name with very many, a page in the middle", ...WALK }),
     call("list_versions", { caller: as(GRANTEE), agent_id: VERSIONED, ...PAGE }, {
       circumstances: "of a name with very many, as an agent that may open none",
-      bounds: { rows: 25_000, pages: 30_000 },
+      bounds: { rows: 8_000, pages: 8_000 },
     }),
   ],
   lockWaits: [],

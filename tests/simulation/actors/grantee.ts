@@ -1,7 +1,14 @@
+import type { KnownGrant } from "../known.ts";
 import type { Move } from "../registry.ts";
+import type { Turn } from "../turn.ts";
 import { open } from "./owner.ts";
 
 const MINUTE = 60_000;
+
+async function fetchGrant(turn: Turn, { to, token }: KnownGrant): Promise<void> {
+  const fetched = await turn.ask("/agent-artifacts/fetch", to, { grant_token: token });
+  if (fetched.status === 200) await turn.download(to.name, fetched);
+}
 
 export const GRANTEE_MOVES: readonly Move[] = [
   {
@@ -39,6 +46,7 @@ export const GRANTEE_MOVES: readonly Move[] = [
         ? { grant_id: id }
         : { artifact_id: artifact.id, to_agent: to.name };
       await turn.ask("/agent-artifacts/revoke", artifact.owner, request);
+      if (turn.random.isOneIn(2)) await fetchGrant(turn, grant);
     },
   },
   {
@@ -59,9 +67,7 @@ export const GRANTEE_MOVES: readonly Move[] = [
       const grant = turn.pick(turn.known.grants);
       if (grant === null) return;
       turn.say(`${grant.to.name} fetches ${grant.name}`);
-      const request = { grant_token: grant.token };
-      const fetched = await turn.ask("/agent-artifacts/fetch", grant.to, request);
-      if (fetched.status === 200) await turn.download(grant.to.name, fetched);
+      await fetchGrant(turn, grant);
     },
   },
   {

@@ -7,8 +7,10 @@ const KEYS = ["plan.txt", "notes/july.md", "empty"];
 /** Storage may still be moving a file after several answers. */
 const MOST_COMMITS = 8;
 
-async function register(turn: Turn): Promise<KnownArtifact | null> {
-  const owner = turn.pick(turn.known.agents, "owner")!;
+export async function register(
+  turn: Turn,
+  owner = turn.pick(turn.known.agents, "owner")!,
+): Promise<KnownArtifact | null> {
   const name = `a${turn.step}`;
   const key = turn.random.pick(KEYS);
   const content = key === "empty" ? "" : `${name} `.repeat(1 + turn.random.below(12));
@@ -20,7 +22,7 @@ async function register(turn: Turn): Promise<KnownArtifact | null> {
   const id = String(answer!["artifact_id"]);
   const uploadUrl = String(answer!["upload_url"]);
   const sha256 = createHash("sha256").update(content).digest("hex");
-  const artifact = { name, id, owner, content, sha256, uploadUrl };
+  const artifact = { name, id, owner, key, content, sha256, uploadUrl };
   turn.world.transcript.rename(id, name);
   turn.known.artifacts.push(artifact);
   return artifact;
@@ -33,6 +35,7 @@ async function commit(turn: Turn, artifact: KnownArtifact): Promise<void> {
     const entry = await turn.ask("/agent-artifacts/commit", owner, request);
     if (entry.status === 200) {
       artifact.committed ??= entry.end;
+      artifact.version = Number(entry.answer!["version"]);
       artifact.expiresAt = Date.parse(String(entry.answer!["expires_at"]));
     }
     if (entry.status !== 202 && entry.status < 500 && entry.status !== 0) return;

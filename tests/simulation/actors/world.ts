@@ -22,6 +22,7 @@ export const WORLD_MOVES: readonly Move[] = [
       const minutes = turn.random.pick([-90, -5, 5, 90]);
       turn.say(`the clock of the ${clock} jumps ${minutes} minutes`);
       turn.known.hasDatabaseGoneBack ||= clock === "database" && minutes < 0;
+      turn.known.hasDatabaseJumped ||= clock === "database";
       turn.world.clockErrors[clock] += minutes * MINUTE;
       return Promise.resolve();
     },

@@ -1,9 +1,11 @@
 /** A fault that was mended once, brought back to see in how many seeds it is found. */
 export interface Break {
-  /** Of the list of all breaks. */
-  readonly number: number;
+  /** Of the list of all breaks; undefined: nobody has found it but the simulator. */
+  readonly number?: number;
   /** What somebody does, and what goes wrong. */
   readonly words: string;
+  /** It is found within so many seeds, from 1 on. */
+  readonly seeds?: number;
   /** Each `from` stands exactly once in its file. */
   readonly changes: readonly Change[];
 }

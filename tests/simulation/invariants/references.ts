@@ -25,7 +25,9 @@ export const REFERENCES: readonly Invariant[] = [
   },
   {
     name: "Storage has no bytes that no row names",
-    atEnd(world) {
+    atEnd(world, { hasDatabaseJumped }) {
+      // A move that outlasts its lease may leave a copy behind, and a clock that jumps ends leases.
+      if (hasDatabaseJumped) return [];
       const rows = world.database.query("select version from storage.objects");
       const named = new Set(rows.map(({ version }) => version));
       return world.bytes.versions.filter((version) => !named.has(version));

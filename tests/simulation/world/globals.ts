@@ -71,6 +71,8 @@ export function runInDatabase<Result>(work: () => Result): Result {
 /** Gives the globals to a history; null gives them back to the process. */
 export function ownGlobals(next: GlobalsOwner | null): void {
   owner = next;
+  // Those of the last history never come. They would keep its whole world in memory.
+  timers.clear();
 }
 
 /** Resolves when no promise can go on any more without an event of the timeline. */

@@ -1,12 +1,12 @@
-import { Buffer } from "node:buffer";
 import type { PGlite } from "@electric-sql/pglite";
+import { Memory, type SavedMemory } from "./memory.ts";
 
 /**
  * The state of a whole database: the memory and the files of the program. Going back to it takes
  * about ten milliseconds and is exact: even the transaction ids begin again.
  */
 export interface Snapshot {
-  readonly memory: Uint8Array;
+  readonly memory: SavedMemory;
   readonly nodes: ReadonlyMap<FileNode, SavedNode>;
   readonly streams: readonly (SavedStream | undefined)[];
   readonly nameTable: readonly (FileNode | undefined)[];
@@ -43,9 +43,12 @@ interface Stream {
   shared: object;
 }
 
-type SavedNode =
-  & Pick<FileNode, "name" | "parent" | "name_next" | "usedBytes">
-  & { readonly contents: FileNode["contents"] | null };
+interface SavedNode extends Pick<FileNode, "name" | "parent" | "name_next" | "usedBytes"> {
+  /** The bytes of `written`; of a folder, its entries. Null: it is neither file nor folder. */
+  readonly contents: FileNode["contents"] | null;
+  /** Outside of this range, the file is as in the first snapshot. */
+  readonly written: Range;
+}
 
 interface SavedStream extends Pick<Stream, "position" | "node"> {
   readonly stream: Stream;
@@ -58,6 +61,7 @@ interface Range {
 }
 
 const WHOLE: Range = { start: 0, end: Infinity };
+const NOTHING: Range = { start: 0, end: 0 };
 
 interface EmscriptenModule {
   readonly HEAPU8: Uint8Array;
@@ -75,24 +79,28 @@ export class Machine {
   readonly #module: EmscriptenModule;
   /** The ranges of bytes that were written after the first snapshot, by file. */
   readonly #written = new Map<FileNode, Range>();
+  readonly #memory: Memory;
   #first: Snapshot | null = null;
 
   constructor(database: PGlite) {
     this.#module = database.Module as unknown as EmscriptenModule;
+    this.#memory = new Memory(() => this.#module.HEAPU8);
   }
 
   save(): Snapshot {
-    const { HEAPU8, FS } = this.#module;
+    const { FS } = this.#module;
     const nodes = new Map<FileNode, SavedNode>();
     const isFirst = this.#first === null;
     const visit = (node: FileNode) => {
       const { name, parent, name_next, usedBytes } = node;
+      const isKnown = this.#first?.nodes.has(node) ?? false;
+      const written = isKnown ? this.#written.get(node) ?? NOTHING : WHOLE;
       const contents = FS.isDir(node.mode)
         ? { ...node.contents as Record<string, FileNode> }
-        : FS.isFile(node.mode) && (isFirst || this.#isNew(node))
-        ? (node.contents as Uint8Array).slice(0, usedBytes)
-        : this.#first?.nodes.get(node)?.contents ?? null;
-      nodes.set(node, { name, parent, name_next, usedBytes, contents });
+        : FS.isFile(node.mode)
+        ? (node.contents as Uint8Array).slice(written.start, Math.min(written.end, usedBytes))
+        : null;
+      nodes.set(node, { name, parent, name_next, usedBytes, contents, written });
       if (!FS.isDir(node.mode)) return;
       for (const child of Object.values(node.contents as Record<string, FileNode>)) {
         if (child.mount.type === FS.root.mount.type) visit(child);
@@ -100,7 +108,7 @@ export class Machine {
     };
     visit(FS.root);
     const snapshot: Snapshot = {
-      memory: HEAPU8.slice(0, usedLength(HEAPU8)),
+      memory: this.#memory.save(),
       nodes,
       nameTable: [...FS.nameTable],
       streams: FS.streams.map((stream) =>
@@ -118,20 +126,24 @@ export class Machine {
   }
 
   restore(snapshot: Snapshot): void {
-    const { HEAPU8, FS } = this.#module;
-    HEAPU8.set(snapshot.memory);
-    HEAPU8.fill(0, snapshot.memory.length, usedLength(HEAPU8));
+    const { FS } = this.#module;
+    this.#memory.restore(snapshot.memory);
     const isFirst = snapshot === this.#first;
-    for (const [node, { name, parent, name_next, usedBytes, contents }] of snapshot.nodes) {
+    for (const [node, saved] of snapshot.nodes) {
+      const { name, parent, name_next, usedBytes, contents, written } = saved;
       Object.assign(node, { name, parent, name_next });
       if (FS.isDir(node.mode)) {
         node.contents = { ...contents as Record<string, FileNode> };
         continue;
       }
-      const range = isFirst ? this.#written.get(node) : WHOLE;
-      if (contents === null || range === undefined) continue;
-      restoreBytes(node, contents as Uint8Array, range);
-      if (contents !== this.#first!.nodes.get(node)?.contents) this.#note(node, WHOLE);
+      if (contents === null) continue;
+      const first = this.#first!.nodes.get(node)?.contents as Uint8Array | undefined;
+      const range = this.#written.get(node);
+      if (first !== undefined && range !== undefined) restoreBytes(node, first, range);
+      if (!isFirst && written !== NOTHING) {
+        writeBytes(node, contents as Uint8Array, written.start);
+        this.#note(node, written);
+      }
       node.usedBytes = usedBytes;
     }
     FS.nameTable.length = 0;
@@ -159,10 +171,6 @@ export class Machine {
     });
   }
 
-  #isNew(node: FileNode): boolean {
-    return this.#written.has(node) || !this.#first!.nodes.has(node);
-  }
-
   #watchWrites(nodes: ReadonlyMap<FileNode, SavedNode>): void {
     const file = [...nodes.keys()].find(({ mode }) => this.#module.FS.isFile(mode))!;
     const { write } = file.stream_ops;
@@ -184,12 +192,11 @@ function restoreBytes(node: FileNode, bytes: Uint8Array, { start, end }: Range):
   else present.set(bytes.subarray(start, Math.min(end, bytes.length)), start);
 }
 
-const ZEROS = new Uint8Array(1024 ** 2);
-
-/** The length of the memory up to its last megabyte that is not all 0: a quarter of the whole. */
-function usedLength(memory: Uint8Array): number {
-  for (let end = memory.length; end > 0; end -= ZEROS.length) {
-    if (Buffer.compare(memory.subarray(end - ZEROS.length, end), ZEROS) !== 0) return end;
+function writeBytes(node: FileNode, bytes: Uint8Array, at: number): void {
+  const present = node.contents as Uint8Array;
+  if (present.length < at + bytes.length) {
+    node.contents = new Uint8Array(at + bytes.length);
+    node.contents.set(present);
   }
-  return 0;
+  (node.contents as Uint8Array).set(bytes, at);
 }

@@ -30,6 +30,18 @@ const FATES: readonly [Choice<Fate>, ...Choice<Fate>[]] = [
   [8, "broken off"],
 ];
 
+/** How many times as many faults as usual a history has. Some histories go deep without any. */
+const FAULTS = [0, 0.3, 1, 1, 3];
+
+/** The fates of a history that has `times` as many faults. */
+function fates(times: number): typeof FATES {
+  const [[usually, arrives], ...faults] = FATES;
+  return [
+    [usually, arrives],
+    ...faults.map(([weight, fate]): Choice<Fate> => [weight * times, fate]),
+  ];
+}
+
 /** Milliseconds by their weights; the ordinary one comes first. */
 type Delays = readonly [Choice<number>, ...Choice<number>[]];
 
@@ -57,12 +69,15 @@ export class Network {
   activity = 0;
   /** No faults and no delays any more. */
   isCalm = false;
+  readonly #fates: typeof FATES;
 
   constructor(
     private readonly timeline: Timeline,
     private readonly decisions: Decisions,
     private readonly transcript: Transcript,
-  ) {}
+  ) {
+    this.#fates = fates(decisions.random("how many faults there are").pick(FAULTS));
+  }
 
   /** Milliseconds for something that is usually quick. */
   delay(name: string, delays = DELAYS): number {
@@ -91,7 +106,7 @@ export class Network {
     readonly serverSide: Running;
     readonly signal: AbortSignal | null | undefined;
   }): Promise<Response> {
-    const fate = this.isCalm ? "arrives" : this.decisions.choose(`${name} fate`, FATES);
+    const fate = this.isCalm ? "arrives" : this.decisions.choose(`${name} fate`, this.#fates);
     const caller = whoRuns();
     if (fate !== "arrives") this.transcript.fault(name, fate);
     return new Promise((resolve, reject) => {

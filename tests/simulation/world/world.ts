@@ -18,7 +18,7 @@ export const ORIGIN = "http://project.test";
 export const SECRET_KEY = "sb_secret_simulated";
 const START = Date.UTC(2026, 0, 5, 8);
 
-const ENVIRONMENT = new Map([
+const SETTINGS = new Map([
   ["SUPABASE_URL", ORIGIN],
   ["SUPABASE_SECRET_KEYS", JSON.stringify({ default: SECRET_KEY })],
   ["PSK_ENCRYPTION_KEYS", btoa("k".repeat(32))],
@@ -59,6 +59,7 @@ export class World {
   readonly #apps: Apps;
   readonly #storage: Server;
   readonly #instances = new Map<FunctionName, Instance>();
+  readonly #settings = new Map(SETTINGS);
   #instanceCount = 0;
 
   constructor(
@@ -117,7 +118,7 @@ export class World {
   instanceOf(name: FunctionName): Instance {
     const present = this.#instances.get(name);
     if (present?.isAlive) return present;
-    const environment = { get: (variable: string) => ENVIRONMENT.get(variable) };
+    const environment = { get: (variable: string) => this.#settings.get(variable) };
     const app = this.#apps[name](environment, () => {});
     const instance = new Instance(
       `${name} ${++this.#instanceCount}`,
@@ -125,6 +126,17 @@ export class World {
     );
     this.#instances.set(name, instance);
     return instance;
+  }
+
+  /** From now on, the functions answer only the operator. Deploying replaces their processes. */
+  closeFunctions(): void {
+    this.#settings.set("MAINTENANCE", "true");
+    for (const instance of this.#instances.values()) instance.kill();
+  }
+
+  openFunctions(): void {
+    this.#settings.delete("MAINTENANCE");
+    for (const instance of this.#instances.values()) instance.kill();
   }
 
   /**

@@ -20,7 +20,7 @@ const ALL = [...PLATFORM, ...ARTIFACTS, ...MESH];
 
 /** The form of the names of this project's variables. A name of this form may still be unknown. */
 const OWN_NAME =
-  /^(?:(?:ACCEPT|ARTIFACTS|EVENTS|LOG|MCP|MESH|PSK|PUBLIC|RATE|USAGE|USER|WAITS)_[A-Z_]+|MAINTENANCE)$/;
+  /^(?:(?:ACCEPT|ARTIFACTS|EVENTS|LOG|MCP|MESH|PSK|PUBLIC|RATE|USAGE|USER|WAITS|WEBHOOKS)_[A-Z_]+|MAINTENANCE)$/;
 
 function namesOf(variables: readonly Variable<unknown>[]): string[] {
   return variables.map(({ name }) => name);

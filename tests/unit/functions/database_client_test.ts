@@ -107,3 +107,31 @@ for (const way of ["callDatabase", "relayDatabase"] as const) {
     });
   }
 }
+
+/** The answer of an inbox that showed the builder something for the first time. */
+const FIRST_SHOWN = () =>
+  new Response('{"grants": [{}]}', {
+    headers: { "content-type": "application/json", "x-inbox-shown": "builder 7:9:8" },
+  });
+
+const noted: readonly [string, () => Response][] = [
+  ["is noted", json('{"agent_id": "builder"}')],
+  ["is refused", json('{"code": "PT401", "message": "unauthenticated"}', 401)],
+  ["fails", () => new Response("", { status: 502 })],
+];
+
+for (const [what, answer] of noted) {
+  Deno.test(`an inbox shows something for the first time, and that ${what} → the same answer, noted in the caller's name`, async () => {
+    await using database = databaseAnswering(FIRST_SHOWN, answer);
+    const caller = { kind: "agent", key_hash: "0", request_id: "r" } as const;
+    const given = await database.callDatabase("list_inbox", { caller, agent_id: null });
+    assert.deepEqual(given, { grants: [{}] });
+    assert.deepEqual(
+      database.calls.slice(1).map(({ path, body }) => ({ path, body })),
+      [{
+        path: "/rest/v1/rpc/agent_api_note_inbox_shown",
+        body: { caller, agent_id: "builder", seen: "7:9:8" },
+      }],
+    );
+  });
+}

@@ -161,8 +161,10 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
     [
       [
         "Artifact",
+        "CreatedStandingGrant",
         "DeletedArtifact",
         "Download",
+        "EndedStandingGrant",
         "Error",
         "Event",
         "GivenGrant",
@@ -170,6 +172,7 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
         "InboxEntry",
         "News",
         "RegisteredArtifact",
+        "StandingGrant",
         "Task",
         "VerifyingArtifact",
       ],

@@ -29,6 +29,7 @@ Deno.test("supabase/schemas, in the order of config.toml → each folder once, i
   const paths = (await readSchemaFiles()).map(({ path }) => path);
   assert.deepEqual(childrenOf("schemas", paths), [
     "agents",
+    "webhooks",
     "artifacts",
     "mesh",
     "changes",

@@ -3,13 +3,14 @@ import { namedIds } from "../../../supabase/functions/_shared/identity/named_ids
 
 const ARTIFACT = `art_${"0".repeat(32)}`;
 
-Deno.test("a body → the ids of agents, artifacts, grants and enrolments; no key, no token, nothing else", () => {
+Deno.test("a body → the ids of agents, artifacts, grants, takes and enrolments; no key, no token, nothing else", () => {
   assert.deepEqual(
     namedIds({
       agent_id: "planner",
       to_agent: "builder@example",
       artifact_id: ARTIFACT,
       grant_id: `grant_${"1".repeat(32)}`,
+      take_id: `take_${"4".repeat(32)}`,
       enrolment_id: `enr_${"2".repeat(32)}`,
       enrolment_key: `ek_${"3".repeat(64)}`,
       key: "plans/secret.txt",
@@ -23,6 +24,7 @@ Deno.test("a body → the ids of agents, artifacts, grants and enrolments; no ke
       to_agent: "builder@example",
       artifact_id: ARTIFACT,
       grant_id: `grant_${"1".repeat(32)}`,
+      take_id: `take_${"4".repeat(32)}`,
       enrolment_id: `enr_${"2".repeat(32)}`,
     },
   );
@@ -46,6 +48,7 @@ Deno.test("a key or a token in the place of an id → not named", () => {
       "b",
       "artifact_id",
       "grant_id",
+      "take_id",
       "enrolment_id",
     ];
     assert.deepEqual(namedIds(Object.fromEntries(fields.map((field) => [field, secret]))), {});

@@ -5,7 +5,7 @@ import type {
   Platform,
 } from "../../../supabase/functions/_shared/operations/operation.ts";
 import { UNLIMITED } from "../../../supabase/functions/_shared/request/limits/rate_limits.ts";
-import { encodeBase64 } from "../../../supabase/functions/agent-mesh/wireguard/base64.ts";
+import { encodeBase64 } from "../../../supabase/functions/_shared/identity/encryption/base64.ts";
 import {
   isWithin,
   parseIpv4,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { encodeBase64 } from "../../../supabase/functions/agent-mesh/wireguard/base64.ts";
+import { encodeBase64 } from "../../../supabase/functions/_shared/identity/encryption/base64.ts";
 import {
   generatePresharedKey,
   pairOf,
@@ -8,14 +8,16 @@ import {
 } from "../../../supabase/functions/agent-mesh/wireguard/psk.ts";
 import {
   decryptPresharedKey,
-  encryptionKeyIdOf,
   encryptPresharedKey,
-  PskDecryptionError,
 } from "../../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
+import {
+  DecryptionError,
+  encryptionKeyIdOf,
+} from "../../../supabase/functions/_shared/identity/encryption/encrypted_secret.ts";
 import {
   type EncryptionKeys,
   parseEncryptionKeys,
-} from "../../../supabase/functions/agent-mesh/wireguard/encryption_key.ts";
+} from "../../../supabase/functions/_shared/identity/encryption/encryption_key.ts";
 
 const owner = { ...pairOf("bob", "alice"), version: 3 };
 const oldKey = encodeBase64(new Uint8Array(32).fill(1));
@@ -140,7 +142,7 @@ function reasonOf(
     decryptPresharedKey(encrypted, { owner, encryptionKeys: keys(newKey), ...changed });
     return "decrypted";
   } catch (error) {
-    assert.ok(error instanceof PskDecryptionError);
+    assert.ok(error instanceof DecryptionError);
     return error.reason;
   }
 }

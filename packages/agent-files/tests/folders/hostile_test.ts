@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { extractTar } from "../../folders/extract.ts";
 import { AgentError } from "../../index.ts";
-import { PROJECT } from "../../../local/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
+import { interpreter, PYTHON_ENVIRONMENT } from "../../../../clients/python/tests/interpreter.ts";
 import { HOSTILE_TARS } from "./hostile_tars.ts";
 
 /**
@@ -70,10 +70,10 @@ Deno.test("Python: the same corpus → archive_refused each, with the same words
         maxEntries,
       }));
       await writeFile(join(corpus, "settings.json"), JSON.stringify(settings));
-      const { code, output, errors } = await runProgram(Deno.env.get("PYTHON") ?? "python3", {
+      const { code, output, errors } = await runProgram(await interpreter(), {
         args: ["-c", EXTRACT_ALL, corpus, join(inside, "target")],
         cwd: inside,
-        env: { PYTHONPATH: join(PROJECT, "clients/python"), PYTHONDONTWRITEBYTECODE: "1" },
+        env: PYTHON_ENVIRONMENT,
       });
       assert.equal(code, 0, errors);
       const said: [string, string][] = JSON.parse(output);
@@ -89,17 +89,18 @@ Deno.test("Python: the same corpus → archive_refused each, with the same words
 
 const EXTRACT_ALL = `
 import json, os, sys
-import agent_files
+from agent_files import AgentError
+from agent_files._folders.extract import extract
 corpus, target = sys.argv[1:]
 said = []
 for index, setting in enumerate(json.load(open(os.path.join(corpus, "settings.json")))):
     path = os.path.join(corpus, f"{index}.tar")
     try:
         with open(path, "rb") as file:
-            agent_files._extract(file, target, size=os.path.getsize(path), is_packed=False,
-                                 max_entries=setting["maxEntries"], platform=setting["platform"])
+            extract(file, target, size=os.path.getsize(path), is_packed=False,
+                    max_entries=setting["maxEntries"], platform=setting["platform"])
         said.append(["extracted", ""])
-    except agent_files.AgentError as error:
+    except AgentError as error:
         said.append([error.code, str(error)])
     assert os.listdir(os.path.dirname(target)) == [], index
 print(json.dumps(said))

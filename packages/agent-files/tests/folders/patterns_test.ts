@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { nodeModules } from "../../folders/node.ts";
 import type { WalkOptions } from "../../folders/packed.ts";
 import { walk } from "../../folders/walk.ts";
-import { PROJECT } from "../../../local/project.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
+import { interpreter, PYTHON_ENVIRONMENT } from "../../../../clients/python/tests/interpreter.ts";
 import { withFolder } from "./sample.ts";
 
 const FILES = [
@@ -113,14 +113,15 @@ async function byWalk(folder: string, options: WalkOptions): Promise<string[]> {
 
 async function byPython(folder: string, { exclude = [], gitignore = false }: WalkOptions) {
   const source = `
-import json, os, sys, agent_files
-tar = agent_files._FolderTar(sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] == "true")
+import json, os, sys
+from agent_files._folders.pack import FolderTar
+tar = FolderTar(sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] == "true")
 print(json.dumps([e.name.split("/", 1)[1] for e in tar.entries if not e.name.endswith("/")]))
 `;
-  const { output, errors, code } = await runProgram(Deno.env.get("PYTHON") ?? "python3", {
+  const { output, errors, code } = await runProgram(await interpreter(), {
     args: ["-c", source, folder, JSON.stringify(exclude), String(gitignore)],
     cwd: folder,
-    env: { PYTHONPATH: join(PROJECT, "clients/python"), PYTHONDONTWRITEBYTECODE: "1" },
+    env: PYTHON_ENVIRONMENT,
   });
   assert.equal(code, 0, errors);
   return (JSON.parse(output) as string[]).sort();

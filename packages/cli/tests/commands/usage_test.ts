@@ -30,8 +30,8 @@ for (
       "agentfiles: unknown option: --verison. Did you mean --version? See: agentfiles --help",
     ],
     [
-      ["put", "x", "--link", "--max", "2"],
-      "agentfiles put: unknown option: --max. Did you mean --max-downloads? See: agentfiles put --help",
+      ["put", "x", "--link", "--max-down", "2"],
+      "agentfiles put: unknown option: --max-down. Did you mean --max-downloads? See: agentfiles put --help",
     ],
     [
       ["inbox", "--folow"],

@@ -1,5 +1,5 @@
 /** Hosts on which the processes of an agent share what lasts until a restart. */
-import { join } from "node:path";
+import { interpreter, PYTHON_ENVIRONMENT } from "../../../../clients/python/tests/interpreter.ts";
 import { SUPABASE_URL } from "../../../../tests/conformance/client.ts";
 
 const PROJECT = new URL("../../../../", import.meta.url).pathname;
@@ -18,8 +18,7 @@ async function run(
     args: [...args],
     env: {
       URL: SUPABASE_URL,
-      PYTHONPATH: join(PROJECT, "clients/python"),
-      PYTHONDONTWRITEBYTECODE: "1",
+      ...PYTHON_ENVIRONMENT,
       ...environment,
     },
     stdin: "null",
@@ -38,8 +37,8 @@ export async function newHost(
   const shared = { XDG_RUNTIME_DIR: folder, ...environment };
   return {
     folder,
-    python: (script: string, more: Record<string, string> = {}) =>
-      run("python3", ["-c", script], { ...shared, ...more }),
+    python: async (script: string, more: Record<string, string> = {}) =>
+      await run(await interpreter(), ["-c", script], { ...shared, ...more }),
     typescript: (script: string, more: Record<string, string> = {}) =>
       run(Deno.execPath(), ["eval", "--no-check", script], { ...shared, ...more }),
   };

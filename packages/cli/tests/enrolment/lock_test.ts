@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import * as files from "node:fs/promises";
 import { join } from "node:path";
+import { interpreter, PYTHON_ENVIRONMENT } from "../../../../clients/python/tests/interpreter.ts";
 import { withLock } from "../../../agent-files/http/lock.ts";
 
 const PROJECT = new URL("../../../../", import.meta.url).pathname;
@@ -9,7 +10,7 @@ const PROJECT = new URL("../../../../", import.meta.url).pathname;
 /** Writes to the log of the folder when it has the lock, three times. The fourth time, it dies. */
 const IN_PYTHON = `
 import os, signal, sys, time
-from agent_files import _locked
+from agent_files._keys.lock import locked as _locked
 def say(word):
     with open("log", "a") as log:
         log.write(f"{word} {os.getpid()}\\n")
@@ -45,7 +46,7 @@ async function runIn(folder: string, program: string, args: readonly string[]) {
   const { signal, stderr } = await new Deno.Command(program, {
     args: [...args],
     cwd: folder,
-    env: { PYTHONPATH: join(PROJECT, "clients/python"), PYTHONDONTWRITEBYTECODE: "1" },
+    env: PYTHON_ENVIRONMENT,
     stdin: "null",
   }).output();
   return { signal, errors: new TextDecoder().decode(stderr) };
@@ -64,7 +65,7 @@ async function age(lock: string): Promise<void> {
 async function abandonedLock(ends: AsyncDisposableStack): Promise<string> {
   const folder = await Deno.makeTempDir();
   ends.defer(() => Deno.remove(folder, { recursive: true }));
-  const { signal, errors } = await runIn(folder, "python3", ["-c", IN_PYTHON]);
+  const { signal, errors } = await runIn(folder, await interpreter(), ["-c", IN_PYTHON]);
   assert.equal(signal, "SIGKILL", errors);
   const lock = join(folder, "shared.lock");
   await age(lock);
@@ -108,7 +109,7 @@ Deno.test("the same two in Python → only one holds it at a time", async () => 
   const lock = await abandonedLock(ends);
   const script = `
 import os, threading, time
-from agent_files import _locked
+from agent_files._keys.lock import locked as _locked
 order, looked, taken = [], threading.Event(), threading.Event()
 stat = os.stat
 def slow(path, **options):
@@ -132,7 +133,7 @@ with _locked("shared.lock"):
 first.join()
 assert order == ["second enters", "second leaves", "first"], order
 `;
-  const { errors } = await runIn(join(lock, ".."), "python3", ["-c", script]);
+  const { errors } = await runIn(join(lock, ".."), await interpreter(), ["-c", script]);
   assert.equal(errors, "");
   await assert.rejects(files.stat(lock), { code: "ENOENT" });
 });
@@ -170,11 +171,12 @@ Deno.test("24 processes in TypeScript and Python, eight at a time, each killed w
   await using ends = new AsyncDisposableStack();
   const folder = await Deno.makeTempDir();
   ends.defer(() => Deno.remove(folder, { recursive: true }));
+  const python = await interpreter();
   const programs = Array.from(
     { length: 24 },
     (_, number) =>
       number % 2 === 0
-        ? ["python3", "-c", IN_PYTHON]
+        ? [python, "-c", IN_PYTHON]
         : [Deno.execPath(), "eval", "--no-check", IN_TYPESCRIPT],
   );
   await Promise.all(Array.from({ length: 8 }, async () => {

@@ -55,7 +55,7 @@ def work(number):
             barrier.wait()
             if number == 0:
                 make_due()
-            files._credential._renew_at = 0
+            files._connection.credential._renew_at = 0
         barrier.wait()
         ask()
         # The others have renewed by now: this worker's key may have ended.

@@ -10,6 +10,7 @@ import { proxyForRelays } from "../../../agent-peer/paths/relays/proxy.ts";
 import { runTask } from "../../../local/tests/stack/stack_process.ts";
 import { filesOfHouses } from "../../../../tests/unit/rooms.ts";
 import { Desk } from "../desk.ts";
+import { interpreter, PYTHON_ENVIRONMENT } from "../../../../clients/python/tests/interpreter.ts";
 import { ForwardProxy } from "../../../../clients/python/tests/forward_proxy.ts";
 import { type Form, FORMS } from "../../../agent-files/tests/http/no_proxy_forms.ts";
 
@@ -95,20 +96,21 @@ Deno.test("NO_PROXY in every form → Node decides as the table says", async () 
 
 Deno.test("NO_PROXY in every form → Python decides as the table says", async () => {
   const source = `
-import json, os, agent_files
+import json, os
+from agent_files._http.proxies import proxy_of
+from agent_files._http.urls import parsed
 direct = []
 for form in json.loads(os.environ["FORMS"]):
     os.environ["no_proxy"] = form["noProxy"]
-    direct.append(agent_files._proxy_of(agent_files._parsed(form["url"])) is None)
+    direct.append(proxy_of(parsed(form["url"])) is None)
 print(json.dumps(direct))
 `;
-  const { output, errors } = await runProgram(Deno.env.get("PYTHON") ?? "python3", {
+  const { output, errors } = await runProgram(await interpreter(), {
     args: ["-c", source],
     cwd: PROJECT,
     env: {
       ...WITHOUT_PROXY,
-      PYTHONPATH: join(PROJECT, "clients/python"),
-      PYTHONDONTWRITEBYTECODE: "1",
+      ...PYTHON_ENVIRONMENT,
       FORMS: JSON.stringify(FORMS),
       http_proxy: "http://127.0.0.1:1",
       https_proxy: "http://127.0.0.1:1",

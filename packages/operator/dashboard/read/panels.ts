@@ -15,6 +15,8 @@ export interface Holdings {
   /** Bytes uploaded beyond the registered sizes. */
   readonly surplus_bytes: number;
   readonly grants: number;
+  /** Missing in an older schema. */
+  readonly parked_tasks?: number;
   /** What waits for the sweep, by kind. */
   readonly backlog: Readonly<Record<string, number>> | null;
   /** Seconds since 1970. */

@@ -64,6 +64,8 @@ function given({ given, described: { agent_id, grants_given: total } }: ShownAge
         { head: "granted", cell: (row) => instant(row.granted_at) },
         { head: "ends", cell: (row) => instant(row.expires_at) },
         { head: "downloads", isNumber: true, cell: downloads },
+        { head: "work", isLong: true, cell: work },
+        { head: "made by", cell: maker },
         { head: "", cell: (row) => ending(row, agent_id) },
       ],
     })
@@ -82,6 +84,7 @@ function received(
         { head: "name", isLong: true, cell: (row) => foreign(row.key) },
         { head: "granted", cell: (row) => instant(row.granted_at) },
         { head: "ends", cell: (row) => instant(row.expires_at) },
+        { head: "work", isLong: true, cell: work },
         { head: "", cell: (row) => ending(row, agent_id) },
         {
           head: "",
@@ -119,8 +122,26 @@ function reader({ to_agent, to_tag }: GrantRow): Markup | string {
   return to_agent === null ? to_tag ?? "anyone with the link" : agent(to_agent);
 }
 
+/** A standing grant is named by its first digits, which tell an agent's few from one another. */
+function maker({ standing_id }: GrantRow): Markup | string {
+  return standing_id === undefined
+    ? ""
+    : html`<span title="${standing_id}">${standing_id.slice(0, "standing_".length + 6)}…</span>`;
+}
+
 function downloads({ downloads, max_downloads }: GrantRow): string {
   return max_downloads === null ? String(downloads) : `${downloads} of ${max_downloads}`;
+}
+
+/** What became of a grant as work. */
+function work({ state, taken_by, reason, tasks }: GrantRow): Markup | string {
+  if (tasks) {
+    return Object.entries(tasks).filter(([, count]) => count > 0)
+      .map(([state, count]) => `${count} ${state}`).join(", ");
+  }
+  if (!state) return "";
+  if (taken_by) return html`${state} by ${agent(taken_by)}`;
+  return reason ? html`${state}: ${foreign(reason)}` : state;
 }
 
 function ending({ grant_id, artifact_id }: GrantRow, agent_id: string): Markup {

@@ -35,7 +35,7 @@ function backlog({ backlog, backlog_since, swept_at }: Holdings): Markup {
   }`;
 }
 
-function held({ artifacts, bytes: held, surplus_bytes, grants }: Holdings): Markup {
+function held({ artifacts, bytes: held, surplus_bytes, grants, parked_tasks }: Holdings): Markup {
   return html`${
     table(Object.entries(artifacts), {
       name: "what Storage holds",
@@ -46,7 +46,9 @@ function held({ artifacts, bytes: held, surplus_bytes, grants }: Holdings): Mark
         { head: "bytes", isNumber: true, cell: ([state]) => bytes(held[state] ?? 0) },
       ],
     })
-  }<p>${bytes(surplus_bytes)} uploaded beyond registered sizes; ${grants} grants. <a
+  }<p>${bytes(surplus_bytes)} uploaded beyond registered sizes; ${grants} grants${
+    parked_tasks ? `, ${parked_tasks} parked tasks` : ""
+  }. <a
     href="../agents/?sort=-bytes">Agents by bytes</a></p>`;
 }
 

@@ -30,6 +30,16 @@ export interface DatabaseFacts {
   readonly unprotected_storage: readonly string[];
   /** Why committed events are in no feed yet; null: all are. */
   readonly held_log: HeldLog | null;
+  /** Up to a thousand. */
+  readonly parked_tasks: number;
+  /** One of their grants; null: none is parked. */
+  readonly parked_grant_id: string | null;
+  /** Up to a thousand each. waits_since: seconds since 1970; null: nothing waits. */
+  readonly webhooks: {
+    readonly waiting: number;
+    readonly parked: number;
+    readonly waits_since: number | null;
+  };
   readonly installed_at: string;
   readonly swept_at: string | null;
   readonly sweep_schedule: string | null;
@@ -178,6 +188,9 @@ const UNTOLD = {
   bucket_versioning: null,
   functions: {},
   held_log: null,
+  parked_tasks: 0,
+  parked_grant_id: null,
+  webhooks: { waiting: 0, parked: 0, waits_since: null },
   missing_structure: [],
   definers: null,
   open_objects: [],

@@ -95,12 +95,15 @@ for (const type of ["rule.revoked", "psk.rotated", "sender.blocked", "sender.unb
 /** Events after which nobody has less access, and which change no decision of the operator. */
 const WITHOUT_REPLAY: readonly string[] = [
   ...["agent.enrolled", "enrolment.created", "enrolment.refused", "key.created", "grant.created"],
+  "standing.created",
   ...["artifact.registered", "artifact.committed", "artifact.opened", "artifact.fetched"],
   ...["rule.requested", "peer.appeared", "peer.vanished"],
   // The sweep, /commit and fsck make these again by themselves.
   ...["agent.expired", "artifact.expired", "artifact.abandoned", "artifact.superseded"],
   ...["artifact.lost", "artifact.recovered", "events.forgotten"],
   ...["epoch.begun", "ending.replayed"],
+  // A webhook that is lost is missed, and gives no access.
+  ...["webhook.created", "webhook.tested"],
   // A task whose outcome is lost waits again: it is done at least once.
   ...["task.taken", "task.done", "task.failed", "task.parked"],
 ];

@@ -91,6 +91,12 @@ export function createDatabase(settings: PlatformSettings): Database {
       // If it fails: the request has succeeded, and the next one can note the first use.
       await post("note_first_use", callerOnly(parameters)).catch(() => {});
     }
+    const view = inboxView(answer);
+    if (view !== null) {
+      // If it fails, the next answer that shows something new is noted.
+      const body = JSON.stringify({ caller: parameters["caller"], ...view });
+      await post("note_inbox_shown", body).catch(() => {});
+    }
     return answer.body;
   }
 
@@ -125,6 +131,12 @@ function callerOnly({ caller }: Parameters): string {
  */
 function isFirstUse({ response }: Answer): boolean {
   return response.headers.get("x-caller")?.endsWith("first") ?? false;
+}
+
+/** What note_inbox_shown takes, if an inbox showed something for the first time; else null. */
+function inboxView({ response }: Answer): { agent_id: string; seen: string } | null {
+  const [agent_id, seen] = response.headers.get("x-inbox-shown")?.split(" ") ?? [];
+  return agent_id === undefined || seen === undefined ? null : { agent_id, seen };
 }
 
 function isJson({ response }: Answer): boolean {

@@ -18,7 +18,7 @@ export function isOneOf(text: string, secrets: readonly string[]): boolean {
 }
 
 /** A unique identifier: `prefix` and 128 random bits in hex. */
-export function newIdentifier(prefix: "art_" | "grant_"): string {
+export function newIdentifier(prefix: "art_" | "grant_" | "standing_"): string {
   return prefix + randomBytes(16).toString("hex");
 }
 

@@ -11,6 +11,7 @@ import {
   sentSha256,
   version,
 } from "../fields.ts";
+import { sentStandingId } from "../standing.ts";
 
 export const ARTIFACT_EVENT_TYPES = [
   "artifact.committed",
@@ -29,6 +30,8 @@ export const ARTIFACT_EVENT_TYPES = [
   "task.done",
   "task.failed",
   "task.parked",
+  "standing.created",
+  "standing.ended",
 ] as const;
 
 export function createOperation(platform: Platform): Operation {
@@ -40,6 +43,7 @@ export function createOperation(platform: Platform): Operation {
         description: "The file's name. Only its owner sees it, and an agent that opened it.",
       }),
       grant_id: sentGrantId.optional(),
+      standing_id: sentStandingId.optional(),
       from_agent: sentAgentId.optional().meta({ description: "The agent that gave the grant." }),
       to_agent: sentAgentId.optional().meta({
         description:

@@ -18,6 +18,8 @@ import {
   sentKey,
   sentTag,
 } from "../fields.ts";
+import { sentStandingId } from "../standing.ts";
+import { givenWork } from "../tasks.ts";
 
 const givenGrant = z.object({
   grant_id: sentGrantId,
@@ -27,6 +29,8 @@ const givenGrant = z.object({
   to_tag: sentTag,
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
+  standing_id: sentStandingId.optional()
+    .meta({ description: "The standing grant that made it. Missing if none did." }),
   max_downloads: z.int().min(1).nullable()
     .meta({ description: "How many downloads it allows; null: any number.", examples: [5] }),
   downloads: z.int().min(0).meta({
@@ -34,6 +38,7 @@ const givenGrant = z.object({
       "token was used for; /events shows what the agent opened with its own agent key.",
     examples: [2],
   }),
+  ...givenWork,
 }).meta({ id: "GivenGrant" });
 
 const response = z.object({ grants: z.array(givenGrant), next_cursor: nextCursor });
@@ -41,7 +46,8 @@ const response = z.object({ grants: z.array(givenGrant), next_cursor: nextCursor
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "List the live grants that an agent has given, the first to expire first.",
-    description: "Tokens are never shown. A grant whose downloads are used up is listed until it " +
+    description:
+      "Tokens are never shown. With each grant comes what became of it as work. A grant whose downloads are used up is listed until it " +
       "expires. A page may be short or empty although there is a next one.",
     tag: "Grants",
     callers: "the agent itself",

@@ -50,7 +50,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
       "`max_downloads`, every answer counts. An owner's downloads do not count.",
     operationId: "openArtifact",
     tag: "Artifacts",
-    callers: "the owner, an agent with a live grant",
+    callers: "the owner, agents with a live grant",
     // It adds to the download count of a grant that has `max_downloads`.
     effect: "adds",
     identification: "required",

@@ -105,6 +105,7 @@ export function createOperation(
       const log = { caller, max_entries: LOG_ENTRIES_PER_CALL };
       const reads = await callDatabase<Remaining>("settle_reads", log);
       const changes = await callDatabase<Remaining>("settle_changes", log);
+      const tasks = await callDatabase<Remaining>("settle_tasks", log);
       const retention_days = settings.eventsRetentionDays;
       const events: ForgottenEvents = retention_days === 0
         ? { forgotten: 0, remaining: 0 }
@@ -113,6 +114,7 @@ export function createOperation(
         ? { remaining: 0 }
         : await callDatabase<Remaining>("forget_usage", { ...log, retention_days });
       const paths = await callDatabase<Remaining>("forget_paths", log);
+      const deliveries = await callDatabase<Remaining>("forget_deliveries", log);
       const enrolled = await callDatabase<Enrolled>("forget_enrolled", log);
       let removed_agents = 0;
       for (const agent_id of enrolled.idle) {
@@ -138,8 +140,9 @@ export function createOperation(
         orphans_held: dead.orphans_held,
         forgotten_events: events.forgotten,
         removed_agents,
-        remaining: ended.remaining + reads.remaining + changes.remaining + events.remaining +
-          usage.remaining + paths.remaining + enrolled.remaining +
+        remaining: ended.remaining + reads.remaining + changes.remaining + tasks.remaining +
+          events.remaining + usage.remaining + paths.remaining + deliveries.remaining +
+          enrolled.remaining +
           dead.remaining + forgotten.remaining,
       };
     },

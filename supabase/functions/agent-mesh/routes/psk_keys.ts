@@ -4,7 +4,7 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { requireEncryptionKeys } from "../encryption_keys.ts";
+import { requireEncryptionKeys } from "../../_shared/identity/encryption/require_keys.ts";
 import type { MeshSettings } from "../settings.ts";
 
 const response = z.object({

@@ -1,5 +1,5 @@
 import nacl from "tweetnacl";
-import { decodeKey } from "./base64.ts";
+import { decodeKey } from "../../_shared/identity/encryption/base64.ts";
 import { accepted, type Parsed, refused } from "../../_shared/operations/addresses/parsed.ts";
 
 /** A Curve25519 public key as WireGuard writes it: canonical base64 of 32 bytes. */

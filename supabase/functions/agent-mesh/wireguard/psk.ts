@@ -1,5 +1,5 @@
 import nacl from "tweetnacl";
-import { encodeBase64 } from "./base64.ts";
+import { encodeBase64 } from "../../_shared/identity/encryption/base64.ts";
 
 /** Two agents, sorted by the bytes of their identifiers, so that both agents share one PSK. */
 export interface AgentPair {

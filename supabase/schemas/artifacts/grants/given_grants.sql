@@ -21,8 +21,10 @@ begin
     return query
       select g.*
       from artifacts.grants g
-      where g.artifact_id = given_grants.artifact_id
-        and g.live_until >= given_grants.after_live_until
+      -- Row comparisons, as in live_grants: for equations, the planner might read all live grants
+      -- of the agent, which are in this order, too.
+      where (g.artifact_id, g.live_until) >= (given_grants.artifact_id, given_grants.after_live_until)
+        and (g.artifact_id, g.live_until) <= (given_grants.artifact_id, timestamptz 'infinity')
         and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
         and g.from_agent = given_grants.agent_id
         and (given_grants.grantees is null or g.grantee = any (given_grants.grantees))
@@ -88,7 +90,10 @@ begin atomic
     'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
     'max_downloads', d.max_downloads,
     'downloads', d.downloads
-  ) || artifacts.tag_of_grant(describe_grant.given)
+  ) || artifacts.tag_of_grant(describe_grant.given) || case
+    when (describe_grant.given).standing_id is null then jsonb '{}'
+    else jsonb_build_object('standing_id', (describe_grant.given).standing_id)
+  end || w.work
   from (
     select i.key, i.state, i.expires_at
     from artifacts.artifacts i
@@ -96,6 +101,7 @@ begin atomic
     limit 1
   ) a
   cross join artifacts.downloads_of((describe_grant.given).grant_id) d
+  cross join artifacts.work_of(describe_grant.given) w
   -- A grant ends with its artifact.
   where a.state in ('committed', 'superseded') and a.expires_at > now();
 end;

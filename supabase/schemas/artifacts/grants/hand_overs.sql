@@ -46,7 +46,13 @@ stable
 begin atomic
   select h.note, h.reply_to, coalesce(h.is_shared, false), coalesce(h.max_attempts, 5)
   from (values (hand_over_of.grant_id collate "C")) g (grant_id)
-  left join artifacts.hand_overs h on h.grant_id = g.grant_id;
+  -- `limit 1` forces one lookup for each grant of the caller's query.
+  left join lateral (
+    select s.note, s.reply_to, s.is_shared, s.max_attempts
+    from artifacts.hand_overs s
+    where s.grant_id = g.grant_id
+    limit 1
+  ) h on true;
 end;
 comment on function artifacts.hand_over_of(text) is
   'What the giver said about a grant, or the defaults.';

@@ -78,34 +78,31 @@ begin
       agent_api_list_inbox.after_grant_id
     ) e
   ), live as (
-    select w.grant_id, w.granted_at, t.task
+    select w.given, a.artifact, t.task
     from walked w
     -- `limit 1` forces one lookup in each index per grant. Otherwise the planner, which does not
-    -- know the number of grants, reads all of artifacts.grants once that has about 20,000 rows.
+    -- know the number of grants, reads all of a table once that has about 20,000 rows.
     cross join lateral (
-      select g.artifact_id, g.to_tag from artifacts.grants g where g.grant_id = w.grant_id limit 1
-    ) g
-    cross join lateral (
-      select a.state, a.expires_at
-      from artifacts.artifacts a
-      where a.artifact_id = g.artifact_id
+      select i as artifact, i.state, i.expires_at
+      from artifacts.artifacts i
+      where i.artifact_id = (w.given).artifact_id
       limit 1
     ) a
     left join lateral (
       select d.downloads < d.max_downloads as has_more
       from artifacts.grant_downloads d
-      where d.grant_id = w.grant_id
+      where d.grant_id = (w.given).grant_id
       limit 1
     ) d on true
     left join lateral (
       select t as task, artifacts.state_now(t.state, t.ready_at, t.attempt, t.max_attempts) as state, t.taken_by
       from artifacts.tasks t
       where may_have_tasks
-        and t.grant_id = w.grant_id
+        and t.grant_id = (w.given).grant_id
         and t.queue = artifacts.queue_of(
-          subject, g.to_tag,
-          g.to_tag is not null and exists (
-            select from artifacts.hand_overs h where h.grant_id = w.grant_id and h.is_shared
+          subject, (w.given).to_tag,
+          (w.given).to_tag is not null and exists (
+            select from artifacts.hand_overs h where h.grant_id = (w.given).grant_id and h.is_shared
           )
         )
       limit 1
@@ -121,39 +118,49 @@ begin
       and a.state in ('committed', 'superseded')
       and a.expires_at > now()
       and d.has_more is not false
-    order by w.granted_at desc, w.grant_id desc
+    order by (w.given).granted_at desc, (w.given).grant_id desc
     -- One more than asked for tells whether there is a next page.
     limit agent_api_list_inbox.max_entries + 1
   ), page as (
-    select l.* from live l order by l.granted_at desc,
-    l.grant_id desc limit agent_api_list_inbox.max_entries
+    select l.*
+    from live l
+    order by (l.given).granted_at desc, (l.given).grant_id desc
+    limit agent_api_list_inbox.max_entries
   )
   select json_build_object(
     'grants', (
       select coalesce(
         json_agg(
-          artifacts.entry_json(g, a, h.note, h.reply_to, h.is_shared, p.task)
-          order by p.granted_at desc, p.grant_id desc
+          artifacts.entry_json(p.given, p.artifact, h.note, h.reply_to, h.is_shared, p.task)
+          order by (p.given).granted_at desc, (p.given).grant_id desc
         ),
         '[]'
       )
       from page p
-      cross join lateral (
-        select * from artifacts.grants g where g.grant_id = p.grant_id limit 1
-      ) g
-      cross join lateral (
-        select * from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
-      ) a
-      cross join artifacts.hand_over_of(p.grant_id) h
+      cross join artifacts.hand_over_of((p.given).grant_id) h
     ),
     'next_cursor', case
       when (select count(*) from live) > agent_api_list_inbox.max_entries
-        then (select p.grant_id from page p order by p.granted_at, p.grant_id limit 1)
+        then (
+          select (p.given).grant_id from page p order by (p.given).granted_at, (p.given).grant_id limit 1
+        )
       when (select count(*) from walked) = agent_api_list_inbox.max_entries + 1000
-        then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
+        then (
+          select (w.given).grant_id from walked w order by (w.given).granted_at, (w.given).grant_id limit 1
+        )
     end,
     'latest', agents.position_at(agents.present_snapshot()::text)
   ) into answer;
+  -- Only an answer that shows the agent itself all there is, or all since a position, is noted.
+  if agent_api_list_inbox.caller ->> 'kind' <> 'operator'
+    and agent_api_list_inbox.from_agent is null
+    and agent_api_list_inbox.states is null
+    and agent_api_list_inbox.after_grant_id is null
+    and json_array_length(answer -> 'grants') > 0
+    and answer ->> 'next_cursor' is null
+  then
+    perform artifacts.tell_of_view(subject);
+  end if;
   return answer;
 end
 $$;

@@ -193,7 +193,7 @@ create function artifacts.inbox_entries(
   max_entries integer,
   after_granted_at timestamptz,
   after_grant_id text
-) returns table (grant_id text, granted_at timestamptz, is_shown boolean)
+) returns table (given artifacts.grants, is_shown boolean)
 language plpgsql
 stable
 set search_path = ''
@@ -204,6 +204,7 @@ declare
   grantees text[];
   gained text[];
   blocked text[];
+  queues text[];
   ids text[];
 begin
   select h.grantees, h.gained, array(
@@ -214,17 +215,21 @@ begin
   -- Few agents have more live grants than entries_per_page. Only for these, the grants are read in
   -- the order of the pages.
   if inbox_entries.since is not null then
+    queues := artifacts.queues_of(inbox_entries.agent_id);
     ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page);
+    if cardinality(ids) < entries_per_page then
+      ids := ids || artifacts.ids_waiting_again(queues, inbox_entries.since, entries_per_page);
+    end if;
   else
     ids := artifacts.live_grant_ids(grantees, inbox_entries.from_agent, blocked, entries_per_page);
   end if;
-  if cardinality(ids) = entries_per_page then
+  if cardinality(ids) >= entries_per_page then
     ids := artifacts.newest_grant_ids(
       grantees, entries_per_page, inbox_entries.after_granted_at, inbox_entries.after_grant_id
     );
   end if;
   return query
-    select g.grant_id, g.granted_at,
+    select g,
       g.live_until > now()
         and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
         and g.from_agent <> all (blocked)
@@ -232,6 +237,7 @@ begin
           inbox_entries.since is null
           or not pg_visible_in_snapshot(g.transaction_id, inbox_entries.since)
           or g.grantee = any (gained)
+          or artifacts.waits_again(g.grant_id, queues, inbox_entries.since)
         )
     from artifacts.grants g
     where g.grant_id = any (ids)

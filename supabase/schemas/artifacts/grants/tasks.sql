@@ -8,12 +8,13 @@ create table artifacts.tasks (
   to_tag agents.tag,
   queue text collate "C" not null
     generated always as (coalesce(agent_id, '') || coalesce('#' || to_tag, '')) stored,
-  state text not null default 'waiting',
+  state text collate "C" not null default 'waiting',
   attempt integer not null default 0,
   max_attempts integer not null default 5,
   ready_at timestamptz,
   take_id text collate "C",
   taken_by agents.agent_id,
+  first_taken_at timestamptz,
   done_at timestamptz,
   reason text,
   reply_grant_id text collate "C",
@@ -47,6 +48,8 @@ comment on column artifacts.tasks.ready_at is
 comment on column artifacts.tasks.take_id is
   'The last take. Whoever names an earlier one is refused.';
 comment on column artifacts.tasks.taken_by is 'The agent of the last take, or that finished it.';
+comment on column artifacts.tasks.first_taken_at is
+  'When its grantee first took it, and so has seen it.';
 comment on column artifacts.tasks.done_at is 'When it was done.';
 comment on column artifacts.tasks.reason is 'Why the last attempt failed, in its taker''s words.';
 comment on column artifacts.tasks.reply_grant_id is
@@ -59,10 +62,12 @@ comment on column artifacts.tasks.waits_again_since is
 -- read them.
 create index ready_tasks on artifacts.tasks (queue, ready_at, grant_id) where ready_at is not null;
 create unique index tasks_by_take on artifacts.tasks (take_id) where take_id is not null;
--- For the end of an agent: what it has taken now, and what it took or finished.
-create index tasks_by_taker on artifacts.tasks (taken_by, grant_id) where taken_by is not null;
-create index taken_tasks on artifacts.tasks (taken_by) where state = 'taken';
+-- For the end of an agent, which must not read what it has done.
+create index tasks_by_taker on artifacts.tasks (taken_by, state, grant_id) where taken_by is not null;
 create index tasks_by_agent on artifacts.tasks (agent_id, grant_id) where to_tag is not null;
+-- These two are for the sweep, and for whoever looks after the project.
+create index takes_by_end on artifacts.tasks (ready_at) where state = 'taken';
+create index parked_tasks on artifacts.tasks (grant_id, queue) where state = 'parked';
 create index tasks_waiting_again on artifacts.tasks (queue, waits_again_since)
   where waits_again_since is not null;
 

@@ -268,6 +268,7 @@ begin
     limit agent_api_forget_ended.max_entries
     for update skip locked
   ));
+  perform artifacts.forget_standing(oldest, agent_api_forget_ended.max_entries);
   perform artifacts.keep_spent_versions(forgotten_ids);
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)

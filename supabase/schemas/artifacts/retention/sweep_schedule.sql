@@ -75,10 +75,14 @@ begin
       || 'url := ' || read_secret || ' || ''/functions/v1/agent-artifacts/sweep'', '
       || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', ' || read_secret || '), '
       || 'body := ''{"limit": 1000}''::jsonb, '
-      || 'timeout_milliseconds := 60000)',
+      || 'timeout_milliseconds := 60000), agents.kick_deliveries()',
       agent_api_schedule_sweep.url_secret,
       agent_api_schedule_sweep.key_secret
     );
+  -- From now on, pg_net is also told of deliveries to webhooks.
+  update agents.webhook_kicks k
+  set url_secret = agent_api_schedule_sweep.url_secret, key_secret = agent_api_schedule_sweep.key_secret
+  where k.only_row;
   update artifacts.sweeps s set schedule = agent_api_schedule_sweep.schedule where s.only_row;
   return json_build_object('job', 'agent-artifacts-sweep', 'schedule', agent_api_schedule_sweep.schedule);
 end

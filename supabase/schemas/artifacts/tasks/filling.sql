@@ -36,6 +36,8 @@ declare
   -- An upper limit on the grants that one call reads, in steps.
   grants_per_step constant integer := 1000;
   max_steps constant integer := 10;
+  -- A variable: an index does not help with a volatile function.
+  instant constant timestamptz := clock_timestamp();
   own_queue constant text := coalesce(fill_queue.agent_id, '') || coalesce('#' || fill_queue.to_tag, '');
   named constant text := artifacts.grantee(
     case when fill_queue.to_tag is null then fill_queue.agent_id end, fill_queue.to_tag
@@ -49,6 +51,31 @@ begin
   on conflict on constraint task_queues_pkey do nothing;
   -- Looks at one queue run one at a time, so none waits for another in the middle of its rows.
   select q.filled_through into filled from artifacts.task_queues q where q.queue = own_queue for update;
+  -- The first look reads no grants that ended before it, however many there are.
+  if filled = '0' then
+    settled := (agents.horizon()::text::bigint - 1)::text::xid8;
+    with live as (
+      select g.grant_id, g.granted_at
+      from artifacts.grants g
+      where g.grantee = named and g.live_until > instant
+      order by g.grantee, g.live_until
+      limit max_steps * grants_per_step + 1
+    ), filled_rows as (
+      insert into artifacts.tasks (grant_id, agent_id, to_tag, max_attempts, ready_at)
+      select l.grant_id, fill_queue.agent_id, fill_queue.to_tag, h.max_attempts, l.granted_at
+      from live l
+      cross join artifacts.hand_over_of(l.grant_id) h
+      -- If there are more, only the steps below know where to go on.
+      where (select count(*) from live) <= max_steps * grants_per_step
+        and (fill_queue.to_tag is null or h.is_shared = (fill_queue.agent_id is null))
+      on conflict on constraint an_agent_has_a_task_once do nothing
+    )
+    select count(*) into read_count from live;
+    if read_count <= max_steps * grants_per_step then
+      update artifacts.task_queues q set filled_through = settled where q.queue = own_queue;
+      return;
+    end if;
+  end if;
   for step in 1..max_steps loop
     -- Read before the grants: every transaction up to here has ended, so its grants are seen.
     settled := (agents.horizon()::text::bigint - 1)::text::xid8;

@@ -20,7 +20,8 @@ begin
     raise sqlstate 'PT404' using message = 'grant_not_found';
   end if;
   perform artifacts.refuse_ended_grant(given);
-  -- What is done stays done, and a taker keeps its take: neither has failed.
+  -- What is done stays done, and a taker keeps its take. Otherwise a giver that lost the answer,
+  -- and repeats the request, would have work done twice that an agent took or finished meanwhile.
   update artifacts.tasks t
   set state = 'waiting',
     attempt = 0,
@@ -43,5 +44,5 @@ end
 $$;
 comment on function public.agent_api_requeue_task(jsonb, text) is
   'Lets the parked tasks of a grant, and those that rest after a failure, wait again: at once, and '
-  'their attempts count from 0. Returns {grant_id, state}. Idempotent. Raises grant_not_found, '
-  'grant_revoked, grant_expired, artifact_expired.';
+  'their attempts count from 0. Returns {grant_id, state}: waiting, unless it was taken or done '
+  'meanwhile. Idempotent. Raises grant_not_found, grant_revoked, grant_expired, artifact_expired.';

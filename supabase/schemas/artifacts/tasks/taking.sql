@@ -123,6 +123,7 @@ begin
     ready_at = clock_timestamp() + make_interval(secs => take_task.seconds),
     take_id = 'take_' || replace(gen_random_uuid()::text, '-', ''),
     taken_by = take_task.agent_id,
+    first_taken_at = coalesce(t.first_taken_at, clock_timestamp()),
     waits_again_since = null
   where t.grant_id = (take_task.waiting).grant_id and t.queue = (take_task.waiting).queue
   returning t.* into taken;

@@ -18,6 +18,7 @@ declare
   artifact artifacts.artifacts;
   decided_attempt integer;
   superseded_id text;
+  promised_ids text[];
 begin
   caller_agent := agents.admit(agent_api_finish_commit.caller);
   select a.* into artifact
@@ -29,6 +30,7 @@ begin
   perform pg_advisory_xact_lock(
     hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
   );
+  promised_ids := artifacts.lock_standing_of(artifact.agent_id, artifact.key);
 
   select a.* into artifact
   from artifacts.artifacts a
@@ -105,6 +107,7 @@ begin
       jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
     );
   end if;
+  perform artifacts.grant_committed(agent_api_finish_commit.caller, caller_agent, artifact, promised_ids);
   if artifact.keep_versions is not null then
     perform artifacts.end_surplus_versions(agent_api_finish_commit.caller, caller_agent, artifact);
   end if;

@@ -9,6 +9,10 @@ create function artifacts.live_versions(
 language plpgsql
 stable
 set search_path = ''
+-- For the same reason as in grant_ids_since: the planner might sort all versions of the name.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   return query

@@ -123,12 +123,31 @@ comment on function artifacts.keep_spent_versions(text[]) is
   'Call this before the tombstones of these artifacts are deleted.';
 
 create function artifacts.is_taken(artifact_id text) returns boolean
-language sql
+language plpgsql
 stable
--- Nothing takes artifacts yet. Inlined.
-return false;
+set search_path = ''
+-- For the same reason as in grant_ids_since.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  instant timestamptz := clock_timestamp();
+begin
+  -- Not `exists`: see artifacts.is_granted. A grant that has ended has ended its task.
+  return (
+    select count(*) > 0
+    from artifacts.live_grants(is_taken.artifact_id, instant) g
+    cross join lateral (
+      select
+      from artifacts.tasks t
+      where t.grant_id = g.grant_id and t.state = 'taken' and t.ready_at > instant
+      limit 1
+    ) t
+  );
+end
+$$;
 comment on function artifacts.is_taken(text) is
-  'Whether somebody is working on an artifact now, so that keep_versions must not end it.';
+  'Whether somebody has taken a task of an artifact, so that keep_versions must not end it.';
 
 create function artifacts.end_surplus_versions(
   caller jsonb,

@@ -109,6 +109,9 @@ begin
     'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
     'held_log', agents.held_log(),
+    'parked_tasks', artifacts.count_parked(),
+    'parked_grant_id', artifacts.first_parked(),
+    'webhooks', agents.webhook_backlog(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -121,5 +124,5 @@ comment on function public.agent_api_inspect_deployment(text[]) is
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
   'those that anon or authenticated may use, functions: the MD5 of each body by name, '
   'missing_structure, definers, open_objects, strange_structure, shared_tables, policies, '
-  'unprotected_storage, bucket_versioning, held_log, installed_at, swept_at, sweep_schedule}. A '
+  'unprotected_storage, bucket_versioning, held_log, parked_tasks, parked_grant_id, webhooks, installed_at, swept_at, sweep_schedule}. A '
   'digest of a migration is the MD5 of its text without white space and semicolons.';

@@ -87,6 +87,7 @@ begin
   get diagnostics erased = row_count;
   most := greatest(most, erased);
   most := greatest(most, artifacts.erase_tasks(name, pseudonym, max_entries));
+  most := greatest(most, artifacts.erase_standing(name, max_entries));
   -- The row stays until the sweep has removed its bytes, because it says where they are. A digest
   -- would tell whoever has the same file that the agent had it.
   update artifacts.artifacts a
@@ -188,6 +189,7 @@ begin
     conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
     jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
   where agents.has_ended(e) and agents.proofs_name(e, name) and e.enrolment_id = any (locked_ids);
+  perform agents.erase_from_webhooks(name, pseudonym);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t

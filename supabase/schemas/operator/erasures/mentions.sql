@@ -75,6 +75,8 @@ create function agents.count_mentions(name text) returns jsonb
 language sql
 stable
 set search_path = ''
+-- Of tables with an index by name, so many rows may be the agent's that reading all seems faster.
+set enable_seqscan = off
 as $$
   select jsonb_build_object(
     'agent_keys', (select count(*) from agents.keys k where k.agent_id = name),
@@ -135,7 +137,24 @@ as $$
         select count(*)
         from (select from artifacts.hand_overs h where h.from_agent = name limit 10000) h
       )
+      + (
+        select count(*)
+        from (
+          select from artifacts.inbox_views v
+          where v.grantee = name order by v.grantee, v.seen_through limit 10000
+        ) v
+      )
       + (select count(*) from artifacts.totals t where t.agent_id = name)
+      + (
+        select count(*)
+        from (
+          (select from artifacts.standing_grants s where s.from_agent = name
+            order by s.from_agent, s.live_until limit 10000)
+          union all
+          (select from artifacts.standing_grants s where s.grantee = name
+            order by s.grantee, s.live_until limit 10000)
+        ) s
+      )
       + (
         select count(*)
         from (
@@ -162,6 +181,10 @@ as $$
       + (
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
+      )
+      + (
+        select count(*) from agents.webhooks w
+        where w.agent_id = name or concat_ws(' ', w.url, w.label) ~ agents.pattern_of_name(name)
       )
       + agents.policy_contains(name)::integer
     )

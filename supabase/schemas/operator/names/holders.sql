@@ -22,6 +22,16 @@ begin
       where g.grantee = leads_until.agent_id
     ),
     (
+      select max(s.live_until)
+      from artifacts.standing_grants s
+      where s.from_agent = leads_until.agent_id
+    ),
+    (
+      select max(s.live_until)
+      from artifacts.standing_grants s
+      where s.grantee = leads_until.agent_id
+    ),
+    (
       select max(a.expires_at)
       from artifacts.artifacts a
       where a.agent_id = leads_until.agent_id and a.state <> 'deleted' and a.ended_at is null
@@ -88,7 +98,8 @@ begin
   -- other one, and an equation reads the whole table.
   delete from artifacts.blocked_senders b
   where b.from_agent between forget_holder.agent_id and forget_holder.agent_id;
-  perform artifacts.release_tasks(forget_holder.agent_id);
+  -- The callers have released most of them, in bounded steps.
+  perform artifacts.release_tasks(forget_holder.agent_id, null);
   delete from artifacts.agent_limits l where l.agent_id = forget_holder.agent_id;
   delete from artifacts.spent_versions s where s.agent_id = forget_holder.agent_id;
   delete from artifacts.totals t

@@ -54,6 +54,8 @@ declare
   revoked_grants integer;
   deleted_artifacts integer;
   counted integer;
+  released_tasks integer;
+  ended_standing integer;
   is_done boolean;
 begin
   perform agents.end_access(agent_api_take_over_agent.agent_id);
@@ -80,6 +82,9 @@ begin
   peer_removed := (public.agent_api_remove_peer(operator, agent_api_take_over_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may belong to artifacts of many agents.
   perform artifacts.lock_sweep();
+  ended_standing := artifacts.end_standing_of(
+    agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries
+  );
   revoked_grants := agents.end_grants(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
   deleted_artifacts := agents.end_artifacts(
     agent_api_take_over_agent.agent_id, false, agent_api_take_over_agent.max_entries
@@ -88,7 +93,11 @@ begin
   -- What was counted about the former holder is written to the log now, before the next one reads.
   counted := agents.erase_counted(agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries);
 
-  is_done := greatest(revoked_grants, deleted_artifacts, counted) < agent_api_take_over_agent.max_entries;
+  released_tasks := artifacts.release_tasks(
+    agent_api_take_over_agent.agent_id, agent_api_take_over_agent.max_entries
+  );
+  is_done := greatest(revoked_grants, deleted_artifacts, counted, released_tasks, ended_standing)
+    < agent_api_take_over_agent.max_entries;
   if is_done then
     perform agents.forget_holder(agent_api_take_over_agent.agent_id);
     perform artifacts.begin_versions_anew(agent_api_take_over_agent.agent_id);

@@ -61,6 +61,17 @@ export const ARTIFACTS = {
       idempotency_key: ownWords("{name}-1", "from_agent"),
     },
   },
+  "artifacts.inbox_views": {
+    size: "grows",
+    ends: { by: "removal", of: ["agent_id"], isNothing: "what its inbox has shown" },
+    lives: "longer than any grant: 400 days",
+    row: { agent_id: "{other}", seen: "7:7:" },
+    names: { agent_id: NAME },
+    nameless: {
+      to_tag: "names a group of agents; the operator chose the word",
+      seen: "transactions",
+    },
+  },
   "artifacts.orphans": {
     size: "grows",
     ends: {
@@ -92,6 +103,20 @@ export const ARTIFACTS = {
     },
     row: { agent_id: "{other}", key_hash: "\\x", version: "1" },
     names: { agent_id: NAME },
+  },
+  "artifacts.standing_grants": {
+    size: "grows",
+    ends: { by: "sweep" },
+    lives: "a standing grant that ended, whose grants are live: ../standing/limits_test.ts",
+    row: {
+      ...{ standing_id: "standing_{hex}", from_agent: "{other}", covered_name: "plan" },
+      ...{ is_prefix: "false", to_agent: "{later}", expires_at: "tomorrow" },
+    },
+    names: {
+      ...{ from_agent: NAME, to_agent: NAME, covered_name: ownWords("{name}/", "from_agent") },
+      note: ownWords("for {name}", "from_agent"),
+    },
+    nameless: { to_tag: "names a group of agents; the operator chose the word" },
   },
   "artifacts.sweeps": {
     size: { bounded: "one row" },

@@ -13,7 +13,13 @@ export const NAMES_IN_DETAILS = {
 
 /** The other fields, and why they cannot. */
 export const NAMELESS_DETAILS = {
-  ...{ artifact_id: OUR_ID, enrolment_id: OUR_ID, superseded: OUR_ID, superseded_by: OUR_ID },
+  ...{
+    artifact_id: OUR_ID,
+    enrolment_id: OUR_ID,
+    standing_id: OUR_ID,
+    superseded: OUR_ID,
+    superseded_by: OUR_ID,
+  },
   ...{ epoch: "random", digest: "a hash", name_hash: "a keyed hash", fingerprint: "a hash" },
   ...{ reason: OUR_WORD, kind: OUR_WORD, origin: OUR_WORD, proto: OUR_WORD },
   ...{ way: `${OUR_WORD}, or ${OUR_ID}`, ways: `${OUR_WORD}, or ${OUR_ID}` },

@@ -1,8 +1,12 @@
-/** The Python module, with the Pythons of this machine. */
+/** The Python package, with the Pythons of this machine. */
 import { readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { PROJECT } from "../../../../packages/local/project.ts";
+import {
+  interpreter,
+  PYTHON_ENVIRONMENT,
+  PYTHON_PACKAGE,
+} from "../../../../clients/python/tests/interpreter.ts";
 import { runProgram } from "../../../../packages/local/processes/run_program.ts";
 import { succeed } from "../../runtimes/tools.ts";
 import { type Given, NotHereError, type Outcome } from "../hand_over.ts";
@@ -31,34 +35,33 @@ print(json.dumps(outcome))
 `;
 
 const GRAMMAR = `
-import ast, sys
-ast.parse(open(sys.argv[1]).read(), feature_version=(3, 9))
+import ast, pathlib, sys
+for path in pathlib.Path(sys.argv[1]).rglob("*.py"):
+    ast.parse(path.read_text(), feature_version=(3, 10))
 `;
-
-const MODULES = join(PROJECT, "clients/python");
 
 export async function byPython(python: string, given: Given): Promise<Outcome> {
   return JSON.parse(
     await succeed(python, ["-c", HAND_OVER, JSON.stringify(given)], {
-      cwd: MODULES,
-      env: { PYTHONPATH: MODULES, PYTHONDONTWRITEBYTECODE: "1" },
+      cwd: PYTHON_PACKAGE,
+      env: PYTHON_ENVIRONMENT,
     }),
   );
 }
 
 /**
- * No registry that the tests use has Python 3.9, and Debian has one version. If Python 3.9 is
- * missing, this only parses the module with the grammar of 3.9 and throws NotHereError.
+ * No registry that the tests use has Python 3.10, and Debian has one version. If Python 3.10 is
+ * missing, this only parses the modules with the grammar of 3.10 and throws NotHereError.
  */
-export async function byPython39(given: Given): Promise<Outcome> {
-  for (const python of ["python3.9", ...await pyenvPythons("3.9.")]) {
+export async function byPython310(given: Given): Promise<Outcome> {
+  for (const python of ["python3.10", ...await pyenvPythons("3.10.")]) {
     const isThere = await runProgram(python, { args: ["--version"] })
       .then(({ code }) => code === 0, () => false);
-    if (isThere) return await byPython(python, given);
+    if (isThere) return await byPython(await interpreter(python), given);
   }
-  const module = join(MODULES, "agent_files.py");
-  await succeed("python3", ["-c", GRAMMAR, module], { cwd: MODULES });
-  throw new NotHereError("no python3.9 on the PATH or in pyenv; the grammar of 3.9 is kept");
+  const modules = join(PYTHON_PACKAGE, "agent_files");
+  await succeed("python3", ["-c", GRAMMAR, modules], { cwd: PYTHON_PACKAGE });
+  throw new NotHereError("no python3.10 on the PATH or in pyenv; the grammar of 3.10 is kept");
 }
 
 /** The Pythons of a version that pyenv has built. */

@@ -34,9 +34,8 @@ export const inboxTake: ArtifactsCard = {
       bounds: { rows: 300, pages: 1_000 },
     }),
     call("take_tasks", { caller: as(TAGGED), agent_id: null, max_entries: 1, seconds: 300 }, {
-      // The first look of an agent still reads all grants to its tags, also those that ended.
       circumstances: "with 32 tags, the first time",
-      bounds: { rows: 250_000, pages: 250_000 },
+      bounds: { rows: 20_000, pages: 80_000 },
     }),
   ],
   lockWaits: [],

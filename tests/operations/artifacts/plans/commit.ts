@@ -32,6 +32,14 @@ export const COMMIT_PLANS: readonly PlannedCall[] = [
     expected_sha256: DIGEST,
     observed_size: 100,
     observed_sha256: DIGEST,
-  }),
+  }, { circumstances: "beside a thousand standing grants" }),
+  call("finish_commit", {
+    caller: as(REGISTRAR),
+    artifact_id: pendingIdOf(8),
+    lease_token: LEASE,
+    expected_sha256: DIGEST,
+    observed_size: 100,
+    observed_sha256: DIGEST,
+  }, { circumstances: "that a standing grant promised" }),
   call("release_commit", { artifact_id: pendingIdOf(4), lease_token: LEASE }),
 ];

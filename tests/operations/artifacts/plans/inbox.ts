@@ -5,6 +5,7 @@ import {
   READER,
   TAGGED,
   tagGrantIdOf,
+  WORKER,
 } from "../../../bench/fill/cast.ts";
 import {
   as,
@@ -22,7 +23,7 @@ export const INBOX_PLANS: readonly PlannedCall[] = [
     agent_id: GRANTEE,
     max_entries: 50,
     after_grant_id: null,
-  }, { circumstances: "beside grants that ended", bounds: { rows: 200, pages: 500 } }),
+  }, { circumstances: "beside grants that ended" }),
   call("list_inbox", {
     caller: as(READER),
     agent_id: READER,
@@ -43,6 +44,20 @@ export const INBOX_PLANS: readonly PlannedCall[] = [
     after_grant_id: null,
     after: BEGINNING,
   }, { circumstances: "of very much that was granted since", bounds: ONE_WALK }),
+  call("list_inbox", {
+    caller: as(WORKER),
+    agent_id: null,
+    max_entries: 50,
+    after_grant_id: null,
+    after: BEGINNING,
+  }, {
+    circumstances: "of tasks that wait again, beside very many that are done",
+    bounds: { rows: 10_000, pages: 20_000 },
+  }),
+  call("note_inbox_shown", { caller: as(TAGGED), agent_id: TAGGED, seen: "1:1000000000:" }, {
+    circumstances: "with 32 tags",
+    bounds: { rows: 500, pages: 2_000 },
+  }),
   call("list_inbox", INBOX, {
     circumstances: "with 32 tags, and more grants than a page looks at",
     bounds: ONE_WALK,

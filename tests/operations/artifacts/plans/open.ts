@@ -72,9 +72,8 @@ export const OPEN_PLANS: readonly PlannedCall[] = [
     key: VERSIONED_KEY,
     agent_id: VERSIONED,
   }, {
-    // A custom plan still reads all versions of the name.
     circumstances: "by a key with very many versions, without a grant",
     refused: true,
-    bounds: { rows: 25_000, pages: 30_000 },
+    bounds: { rows: 8_000, pages: 8_000 },
   }),
 ];

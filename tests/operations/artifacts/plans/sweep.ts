@@ -23,8 +23,12 @@ export const SWEEP_PLANS: readonly PlannedCall[] = [
   }),
   call("end_idle_agent", { caller: OPERATOR, agent_id: "enrolled-1" }),
   call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {
-    // Three rows for each entry, and the epoch's row once per transaction.
-    bounds: { rows: 3001, pages: 20_000 },
+    // Three rows for each entry, the epoch's row once per transaction, and for each event a look at
+    // the webhooks, of which there are none.
+    bounds: { rows: 3501, pages: 20_000 },
+  }),
+  call("settle_tasks", { caller: OPERATOR, max_entries: 1000 }, {
+    bounds: { rows: 20_000, pages: 60_000 },
   }),
   call("settle_reads", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 6_000, pages: 40_000 },
@@ -34,6 +38,9 @@ export const SWEEP_PLANS: readonly PlannedCall[] = [
   }),
   call("forget_usage", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
     bounds: { rows: 10_000, pages: 20_000 },
+  }),
+  call("forget_deliveries", { caller: OPERATOR, max_entries: 1000 }, {
+    bounds: { rows: 6_000, pages: 20_000 },
   }),
   call("forget_paths", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 10_000, pages: 20_000 },

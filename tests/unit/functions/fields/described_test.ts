@@ -5,6 +5,7 @@ import { type FieldSchema, FUNCTIONS, type OpenApiDocument, readOpenApi } from "
 const REQUEST_EXCEPTIONS: Readonly<Record<string, string>> = {
   artifact_id: "Another form is no error of form: it names nothing, which is 404.",
   grant_id: "Likewise.",
+  standing_id: "Likewise.",
   reply_to: "Likewise.",
   take_id: "Likewise, but 409, as for a take that has lapsed.",
   grant_token: "Likewise.",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { encodeBase64 } from "../../../../supabase/functions/agent-mesh/wireguard/base64.ts";
+import { encodeBase64 } from "../../../../supabase/functions/_shared/identity/encryption/base64.ts";
 import { parseNetwork } from "../../../../supabase/functions/_shared/operations/addresses/ip_address.ts";
 import {
   type MeshConfiguration,

@@ -1,4 +1,4 @@
-import { encryptionKeyIdOf } from "../../../../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
+import { encryptionKeyIdOf } from "../../../../../supabase/functions/_shared/identity/encryption/encrypted_secret.ts";
 import { MAKE_ENCRYPTION_KEY, runOwn } from "../../findings/remedies.ts";
 import { unmade, unmadeByDatabase } from "../unmade.ts";
 import { type Facts, keyIdsOf } from "../../facts/facts.ts";

@@ -180,4 +180,21 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
     check: "sweep",
     message: /^Nobody has swept for 60 minutes; pg_cron was given \*\/2 \* \* \* \*\.$/,
   },
+  {
+    fault: "a task is parked",
+    put: `
+      insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days, state,
+        sha256, committed_at, expires_at, commit_attempts, sealed_attempt, version)
+      values ('art_' || md5('parked'), 'planner', 'plan', 'text/plain', 1, 7, 'committed',
+        encode(sha256('x'), 'hex'), now(), now() + interval '7 days', 1, 1, 1);
+      insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash, expires_at)
+      values ('grant_' || md5('parked'), 'art_' || md5('parked'), 'planner', 'builder',
+        repeat('0', 64), now() + interval '1 day');
+      insert into artifacts.tasks (grant_id, agent_id, state, attempt, taken_by, reason)
+      values ('grant_' || md5('parked'), 'builder', 'parked', 5, 'builder', 'It has no roof.')`,
+    check: "tasks",
+    level: "note",
+    message: /^1 task is parked: it failed too often, or for good, and waits for its giver\.$/,
+    cleanUp: "delete from artifacts.artifacts where artifact_id = 'art_' || md5('parked')",
+  },
 ];

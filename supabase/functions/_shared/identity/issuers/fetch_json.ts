@@ -70,7 +70,7 @@ export function urlComplaint(
 }
 
 /** The addresses of a name; null if the runtime cannot look them up, or finds none. */
-async function resolve(host: string, signal: AbortSignal): Promise<string[] | null> {
+export async function resolve(host: string, signal: AbortSignal): Promise<string[] | null> {
   const { resolveDns } = Deno as { resolveDns?: typeof Deno.resolveDns };
   if (typeof resolveDns !== "function") return null;
   const lookups = await Promise.allSettled([

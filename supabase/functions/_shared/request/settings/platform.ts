@@ -8,6 +8,7 @@ import {
   readVariables,
   SettingsError,
   type SettingsOf,
+  text,
   type Variable,
 } from "./variables.ts";
 
@@ -40,6 +41,8 @@ export const PLATFORM_VARIABLES = {
     name: "MAINTENANCE",
     default: false,
   }),
+  // The mesh encrypts PSKs with it, agent-artifacts the secrets of webhooks. They parse it.
+  pskEncryptionKeysText: text("PSK_ENCRYPTION_KEYS"),
   ...RATE_LIMIT_VARIABLES,
   waitsAtOnce: integer({
     name: "WAITS_AT_ONCE",

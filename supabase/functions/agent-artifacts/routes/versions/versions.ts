@@ -13,7 +13,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     description: "All versions that have not ended, of your own file; of another agent's, those " +
       "that it granted to you. A page may be short or empty although there is a next one.",
     tag: "Artifacts",
-    callers: "the owner, an agent with a live grant",
+    callers: "the owner, agents with a live grant",
     effect: "reads",
     identification: "required",
     isForPrograms: true,

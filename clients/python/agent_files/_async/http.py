@@ -1,0 +1,145 @@
+"""Requests and their connections."""
+
+from __future__ import annotations
+
+import functools
+import os
+import ssl
+import urllib.parse
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from .._http.answers import Answer
+from .._http.network_errors import network_error
+from .._http.proxies import proxy_of
+from .._http.urls import parsed
+from .._runtime.asynchronous import (
+    HttpClient,
+    HttpTransport,
+    Limit,
+    bounded,
+    interruptible,
+    owner_of_connections,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+
+# Longer than a function may take to answer (150 s), so that no answer is missed.
+ANSWER_SECONDS = 160
+_CONNECT_SECONDS = 30
+_AGENT = {"user-agent": "agent-files (Python)"}
+# There are as many connections as requests at once: waiting ones must not stop others.
+_KEPT = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=5)
+_NOT_KEPT = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+
+
+class Http:
+    """Sends requests, through the proxy that the environment names, and keeps connections for
+    later ones. Raises `network_error` if a connection breaks."""
+
+    def __init__(self) -> None:
+        self._clients: dict[Any, HttpClient] = {}
+        self._owner: Any = None
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        *,
+        seconds: float = ANSWER_SECONDS,
+        limit: Limit | None = None,
+    ) -> Answer:
+        """Raises OverError if `limit` ends before the answer comes."""
+
+        async def act() -> Answer:
+            async with self.stream(method, url, headers, body, seconds, limit) as response:
+                return Answer(response.status_code, response.headers, await response.aread())
+
+        return await bounded(limit, act)
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes | AsyncIterator[bytes] | None,
+        seconds: float,
+        limit: Limit | None = None,
+    ) -> AsyncGenerator[httpx.Response, None]:
+        """The answer before its content is read. `seconds`: for each read and write."""
+        parts = parsed(url)
+        proxy = proxy_of(parts)
+        is_kept = limit is None or limit.stop is None
+        client = self._client(parts.scheme, proxy, is_kept)
+        left = seconds if limit is None else min(seconds, limit.left())
+        timeout = httpx.Timeout(left, connect=min(_CONNECT_SECONDS, left))
+        try:
+            with interruptible(limit) as extensions:
+                async with client.stream(
+                    method,
+                    url,
+                    headers={**_AGENT, **headers},
+                    content=content,
+                    timeout=timeout,
+                    extensions=extensions,
+                ) as response:
+                    yield response
+        except (httpx.RequestError, httpx.InvalidURL) as error:
+            origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+            raise network_error(error, origin, proxy) from error
+
+    async def aclose(self) -> None:
+        """Closes the connections. They are opened again when they are needed."""
+        clients, self._clients = self._clients, {}
+        if self._owner == owner_of_connections():
+            for client in clients.values():
+                await client.aclose()
+
+    def _client(
+        self, scheme: str, proxy: urllib.parse.SplitResult | None, is_kept: bool
+    ) -> HttpClient:
+        owner = owner_of_connections()
+        if self._owner != owner:
+            # Not closed: after a fork, they are still the parent's.
+            self._clients, self._owner = {}, owner
+        certificates = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+        name = (scheme, proxy, is_kept, certificates)
+        client = self._clients.get(name)
+        if client is None:
+            context = _tls(*certificates) if scheme == "https" else _no_tls()
+            transport = HttpTransport(
+                verify=context,
+                trust_env=False,
+                limits=_KEPT if is_kept else _NOT_KEPT,
+                proxy=None if proxy is None else _proxy(proxy),
+            )
+            new = HttpClient(transport=transport, trust_env=False)
+            client = self._clients.setdefault(name, new)
+        return client
+
+
+@functools.cache
+def _tls(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """Trusts the certificates of the system, or those that the two variables name."""
+    return ssl.create_default_context()
+
+
+@functools.cache
+def _no_tls() -> ssl.SSLContext:
+    """Trusts nobody. To load the certificates of the system takes longer than a request."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _proxy(proxy: urllib.parse.SplitResult) -> httpx.Proxy:
+    url = f"http://{proxy.netloc.rpartition('@')[2]}"
+    if proxy.username is None:
+        return httpx.Proxy(url)
+    named = (proxy.username, proxy.password or "")
+    name, password = (urllib.parse.unquote(text) for text in named)
+    return httpx.Proxy(url, auth=(name, password))

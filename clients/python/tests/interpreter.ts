@@ -1,0 +1,59 @@
+/** The Python with which the tests run: with what the package needs, in the pinned versions. */
+import assert from "node:assert/strict";
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { runProgram } from "../../../packages/local/processes/run_program.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
+
+export const PYTHON_PACKAGE = join(PROJECT, "clients/python");
+const REQUIREMENTS = join(PYTHON_PACKAGE, "requirements-dev.txt");
+
+/** The variables with which a program finds the package in this tree. */
+export const PYTHON_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PYTHONPATH: PYTHON_PACKAGE,
+  PYTHONDONTWRITEBYTECODE: "1",
+};
+
+const made = new Map<string, Promise<string>>();
+
+/**
+ * The interpreter of an environment in `.local/` of the project, made of a Python: by default the
+ * one that the variable `PYTHON` names. Downloads packages if there is no environment of these
+ * versions yet.
+ */
+export function interpreter(base = Deno.env.get("PYTHON") ?? "python3"): Promise<string> {
+  const known = made.get(base) ?? make(base);
+  made.set(base, known);
+  return known;
+}
+
+async function make(base: string): Promise<string> {
+  const version = await succeed(base, ["-c", "import sys; print(sys.executable, sys.version)"]);
+  const digest = createHash("sha256").update(version).update(await readFile(REQUIREMENTS))
+    .digest("hex").slice(0, 12);
+  const folder = join(PROJECT, ".local/python", digest);
+  const program = join(folder, "bin/python");
+  if (existsSync(program)) return program;
+  // Several test processes may do this at once: the first one that is ready wins.
+  const temporary = `${folder}.${randomUUID()}`;
+  await mkdir(dirname(folder), { recursive: true });
+  // Without pip: Debian's Python has none for environments.
+  await succeed(base, ["-m", "venv", "--without-pip", temporary]);
+  await succeed(base, [
+    ...["-m", "pip", "--python", join(temporary, "bin/python"), "--disable-pip-version-check"],
+    ...["install", "--quiet", "--requirement", REQUIREMENTS],
+  ]);
+  await rename(temporary, folder).catch(async (error) => {
+    await rm(temporary, { recursive: true });
+    if (!existsSync(program)) throw error;
+  });
+  return program;
+}
+
+async function succeed(program: string, args: readonly string[]): Promise<string> {
+  const { code, output, errors } = await runProgram(program, { args: [...args] });
+  assert.equal(code, 0, errors);
+  return output;
+}

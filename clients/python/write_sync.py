@@ -1,0 +1,56 @@
+"""Writes agent_files/_sync/, which is agent_files/_async/ without `async` and `await`.
+
+python3 write_sync.py           writes it
+python3 write_sync.py --check   exits with 1 if it is not up to date
+"""
+
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).parent / "agent_files"
+HEAD = "# Made by write_sync.py of the file of the same name in _async.\n"
+
+# In this order. They also apply to docstrings.
+CHANGES = [
+    (r"AsyncGenerator\[(.*), None\]", r"Generator[\1, None, None]"),
+    (r"\basync (def|for|with)\b", r"\1"),
+    (r"(?<!\w)\(await ([\w.]+\(\))\)", r"\1"),
+    (r"\bawait \((.*)\)$", r"\1"),
+    (r"\bawait ", ""),
+    (r"\bAwaitable\[(\w+)\]", r"\1"),
+    (r"\basynccontextmanager\b", "contextmanager"),
+    (r"\basynchronous\b", "blocking"),
+    (r"\b(_?)a(closing|close|read|iter_raw)\b", r"\1\2"),
+    (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),
+    (r"\bStopAsyncIteration\b", "StopIteration"),
+    (r"\bAsync([A-Z]\w+)\b", r"\1"),
+    (r"\b_async\b", "_sync"),
+    (r"`async (with|for)`", r"`\1`"),
+]
+
+
+def sync_source(source: str) -> str:
+    lines = source.split("\n")
+    for change, by in CHANGES:
+        lines = [re.sub(change, by, line) for line in lines]
+    text = "\n".join(lines)
+    return HEAD + re.sub(r"import (.*\b)Awaitable, (.*)", r"import \1\2", text)
+
+
+def main() -> int:
+    sources = sorted((HERE / "_async").glob("*.py"))
+    written = {HERE / "_sync" / path.name: sync_source(path.read_text()) for path in sources}
+    if "--check" in sys.argv:
+        there = {path: path.read_text() for path in (HERE / "_sync").glob("*.py")}
+        return int(there != written)
+    (HERE / "_sync").mkdir(exist_ok=True)
+    for path in set((HERE / "_sync").glob("*.py")) - set(written):
+        path.unlink()
+    for path, text in written.items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

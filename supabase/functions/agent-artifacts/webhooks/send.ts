@@ -1,0 +1,83 @@
+import { isAllowedTarget } from "./target.ts";
+import type { Sign } from "./signing.ts";
+import type { ArtifactsSettings } from "../settings.ts";
+
+/** What take_deliveries returns of one event; null: the log has forgotten it. */
+export interface DueEvent {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly position: string;
+  readonly agent_id?: string;
+  readonly grant_id?: string;
+  readonly artifact_id?: string;
+}
+
+export interface Delivery {
+  readonly webhook_id: string;
+  readonly event_id: number;
+  /** The header webhook-id. */
+  readonly message_id: string;
+  /** Which attempt this is. */
+  readonly attempt: number;
+  readonly event: DueEvent | null;
+}
+
+/** How an attempt ended, as record_outcomes takes it. */
+export interface Outcome {
+  readonly webhook_id: string;
+  readonly event_id: number;
+  readonly attempt: number;
+  /** The receiver's HTTP status; null: it did not answer. */
+  readonly status: number | null;
+  /** One word; null: it answered. */
+  readonly error: string | null;
+}
+
+/** How long a receiver may take, with the look-up of its name. */
+export const SEND_MILLISECONDS = 30_000;
+
+/** Sends one event once. Never throws. No message of an error is kept: it may quote the URL. */
+export async function send(
+  delivery: Delivery,
+  { url, sign, settings }: {
+    readonly url: string;
+    readonly sign: Sign;
+    readonly settings: Pick<ArtifactsSettings, "supabaseUrl" | "webhooksAllowHttp">;
+  },
+): Promise<Outcome> {
+  const { webhook_id, event_id, attempt, event } = delivery;
+  const ended = (status: number | null, error: string | null): Outcome => ({
+    ...{ webhook_id, event_id, attempt, status, error },
+  });
+  if (event === null) return ended(null, "event_forgotten");
+  const signal = AbortSignal.timeout(SEND_MILLISECONDS);
+  const body = bodyOf(event_id, event);
+  try {
+    if (!await isAllowedTarget(url, settings, signal)) return ended(null, "address_refused");
+    const response = await fetch(url, {
+      method: "POST",
+      redirect: "manual",
+      headers: {
+        "content-type": "application/json",
+        ...sign({ id: delivery.message_id, sentAt: new Date(), body }),
+      },
+      body,
+      signal,
+    });
+    // What the receiver says beside its status is not read.
+    await response.body?.cancel();
+    return ended(response.status, null);
+  } catch {
+    return ended(null, signal.aborted ? "timeout" : "unreachable");
+  }
+}
+
+/** Identifiers alone: never a file's name, a note, a token or bytes. */
+function bodyOf(event_id: number, event: DueEvent): string {
+  const { type, timestamp, agent_id = null, grant_id, artifact_id, position } = event;
+  return JSON.stringify({
+    type,
+    timestamp,
+    data: { event_id: `evt_${event_id}`, agent_id, grant_id, artifact_id, position },
+  });
+}

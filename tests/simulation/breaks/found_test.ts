@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { playHistory } from "../history.ts";
+import { openStage } from "../stage.ts";
+import { breakNamed } from "./break.ts";
+import { changedFunctions } from "./changed_functions.ts";
+
+/** What must break, by the file of the break. */
+const FOUND: Readonly<Record<string, RegExp>> = {
+  "identities/revoked_key": /^no key is accepted after its end/,
+  "identities/clones_live": /^no key is accepted after its end/,
+  "identities/removed_upload": /^a removed agent has no key, peer, upload/,
+  "identities/erased_back": /^who was removed or erased does not enrol again/,
+  "identities/group_and_operator": /^a key is live only by a way/,
+  "identities/single_use_twice": /^an enrolment for one use gives one key/,
+  "tasks/requeued_take": /^no task is held by two takes at once/,
+  "tasks/ended_grant": /^no task is given of what has ended/,
+};
+
+Deno.test("each fault of the database, brought back → found within the seeds of its file", async (t) => {
+  const stage = await openStage();
+  for (const [name, invariant] of Object.entries(FOUND)) {
+    await t.step(name, async () => {
+      const broken = (await breakNamed(name))!;
+      stage.database.restore(stage.start);
+      for (const text of await changedFunctions(broken)) stage.database.run(text);
+      const start = stage.database.save();
+      for (let seed = 1; seed <= broken.seeds!; seed++) {
+        const { violation } = await playHistory({ ...stage, start }, { seed, steps: 40 });
+        if (violation === null) continue;
+        return assert.match(violation.invariant, invariant, violation.what);
+      }
+      assert.fail(`not found in ${broken.seeds} seeds`);
+    });
+  }
+});
