@@ -963,6 +963,18 @@ $$;
 comment on function agents.has_way(text, text) is
   'Whether a name belongs to a way in. False for a free name.';
 
+create function agents.is_known(agent_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (select from agents.names n where n.agent_id = is_known.agent_id);
+end
+$$;
+comment on function agents.is_known(text) is
+  'Whether anybody has had this name, as far as is remembered.';
+
 create function agents.claim_name(agent_id text, way text) returns boolean
 language plpgsql
 volatile
@@ -5501,7 +5513,11 @@ begin
     )),
     granted.from_agent
   );
-  return artifacts.granted_json(granted);
+  answer := artifacts.granted_json(granted);
+  if granted.to_agent is not null and not agents.is_known(granted.to_agent) then
+    answer := answer || jsonb '{"unknown_recipient": true}';
+  end if;
+  return answer;
 end
 $$;
 comment on function public.agent_api_grant_artifact(
@@ -5513,7 +5529,7 @@ comment on function public.agent_api_grant_artifact(
   'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
   'is_shared: exactly one agent of the tag works on it. With an idempotency_key that the owner '
   'used for the same request within the last 24 hours, returns the grant of that request, and '
-  'repeated. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'repeated. unknown_recipient: nobody has had the name to_agent. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
   'invalid_request, limit_exceeded, grant_not_found (reply_to), idempotency_conflict.';
 
 create function public.agent_api_revoke_grants(

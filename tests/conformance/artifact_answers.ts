@@ -30,6 +30,7 @@ export interface Grant {
   /** Null only if it is `repeated`. */
   readonly token: string;
   readonly repeated?: true;
+  readonly unknown_recipient?: true;
   readonly artifact_id: string;
   readonly to_agent: string | null;
   readonly to_tag?: string;

@@ -136,7 +136,7 @@ export async function publish(agent: Agent, publication: Publication = {}): Prom
  * The terms of a grant. By default it is for anyone with the token, and expires in ten minutes.
  */
 interface GrantTerms {
-  readonly to?: Agent;
+  readonly to?: Pick<Agent, "id">;
   readonly expires_at?: unknown;
   /** The other fields of the operation. */
   readonly [field: string]: unknown;

@@ -12,6 +12,7 @@ import {
 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { referenceTest } from "./command_agent.ts";
 import { EXAMPLES, runDirectoryOf } from "./agent_settings.ts";
 import { hangRequests, letRequestsPass, ReferenceAgent } from "./reference_agent.ts";
 
@@ -108,7 +109,7 @@ tunnelTest(
   },
 );
 
-tunnelTest(
+referenceTest(
   "a rule that is revoked while RUN_DIR is full, at the start and later → closed; the last configuration is not refused",
   async () => {
     await using mesh = await Mesh.create();
@@ -159,7 +160,7 @@ exec "$@"`;
   return ["unshare", "--mount", "--propagation", "slave", "sh", "-c", script, folder];
 }
 
-tunnelTest(
+referenceTest(
   "a rule that is revoked while RUN_DIR, /dev/shm and /tmp are all full → closed; nothing stays mounted",
   async () => {
     await using mesh = await Mesh.create();
@@ -183,7 +184,7 @@ tunnelTest(
   },
 );
 
-tunnelTest(
+referenceTest(
   "RUN_DIR, /dev/shm and /tmp are full, and the agent may not mount → after a minute of answers the tunnel is down; it comes up again when there is room",
   async () => {
     await using mesh = await Mesh.create();

@@ -19,6 +19,7 @@ import {
   untilPingAnswered,
 } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { IS_COMMAND } from "./command_agent.ts";
 import { hangRequests, joinWithAgents, ReferenceAgent } from "./reference_agent.ts";
 
 tunnelTest(
@@ -96,9 +97,9 @@ tunnelTest(
       Object.entries(UNUSABLE_ANSWERS).map(async ([what, answer], index) => {
         const meshAgent = meshAgents[index];
         assert.ok(meshAgent);
-        const { host, interfaceName, ipv4 } = meshAgent.member;
+        const { ipv4 } = meshAgent.member;
         await untilPingAnswered(alice.host, { address: ipv4 });
-        const file = `${host.directory}/${interfaceName}.conf`;
+        const file = meshAgent.configurationFile;
         const before = await Deno.readTextFile(file);
 
         const path = what.split(":")[0] ?? "";
@@ -151,11 +152,11 @@ tunnelTest(
     // Let a request hang, so that the test can inspect its process.
     await hangRequests(alice.host);
     const script = 'for pid in $(ip netns pids "$0"); do cat /proc/$pid/cmdline || :; done 2>&1';
-    await eventually("curl is seen in a list of processes", {
+    await eventually("the request is seen in a list of processes", {
       condition: async () => {
         const commandLines = await alice.host.run(["sh", "-c", script, alice.host.namespace]);
         assert.ok(!commandLines.includes(secret));
-        return commandLines.includes("curl\0--silent");
+        return commandLines.includes(IS_COMMAND ? "mesh\0up" : "curl\0--silent");
       },
     });
     assert.ok(!(await alice.meshAgent.readLog()).includes(secret));

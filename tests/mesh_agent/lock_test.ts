@@ -3,6 +3,7 @@ import { eventually } from "../wireguard/hosts/run_program.ts";
 import { Mesh, putRule, TCP_80 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { listen, Pings, reaches } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { IS_COMMAND, referenceTest } from "./command_agent.ts";
 import {
   hangRequests,
   joinWithAgents,
@@ -41,6 +42,7 @@ tunnelTest(
     await eventually("a request and a lookup run", {
       condition: async () => {
         const processes = await alice.host.processes();
+        if (IS_COMMAND) return /mesh up/.test(processes);
         return /^curl /m.test(processes) && /set-endpoint\.sh .* carol\.example/m.test(processes);
       },
     });
@@ -54,7 +56,7 @@ tunnelTest(
   },
 );
 
-tunnelTest(
+referenceTest(
   "an agent is killed while a part of it holds the lock for seconds longer → a restart runs",
   async () => {
     await using mesh = await Mesh.create();

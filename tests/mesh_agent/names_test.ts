@@ -10,6 +10,7 @@ import {
   TCP_80,
 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { referenceTest } from "./command_agent.ts";
 import { HOSTS_BEFORE } from "./agent_settings.ts";
 import { joinWithAgents } from "./reference_agent.ts";
 
@@ -110,7 +111,7 @@ tunnelTest(
   },
 );
 
-tunnelTest(
+referenceTest(
   "a service that names peers as it likes → only labels are written, each once",
   async () => {
     await using mesh = await Mesh.create();

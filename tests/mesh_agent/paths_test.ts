@@ -11,6 +11,7 @@ import {
 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import type { Path } from "../wireguard/hosts/service_door.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { referenceTest } from "./command_agent.ts";
 import { joinWithAgents, ReferenceAgent } from "./reference_agent.ts";
 
 tunnelTest(
@@ -101,7 +102,7 @@ tunnelTest("a path that turns while the request waits → the request is sent ag
   assert.ok(meshAgent.door.waitsAnswered < meshAgent.door.waits.length);
 });
 
-tunnelTest(
+referenceTest(
   "a silent peer is greeted again, slowly, while the agent looks after its host → the peer is still there",
   async () => {
     await using mesh = await Mesh.create();

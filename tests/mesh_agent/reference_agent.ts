@@ -4,12 +4,16 @@ import { type Member, type Mesh, putRule, TCP_443 } from "../wireguard/hosts/mes
 import { untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { ServiceDoor } from "../wireguard/hosts/service_door.ts";
 import { agentSettings, EXAMPLES, runDirectoryOf } from "./agent_settings.ts";
+import { commandLine, IS_COMMAND } from "./command_agent.ts";
 
 const SCRIPT = `${EXAMPLES}/mesh-agent/mesh-agent.sh`;
 const LOG = "agent.log";
 const SECOND_AGENT_SECONDS = 180;
 
-/** The reference agent on a member's host. It reaches the service through its own door. */
+/**
+ * The reference agent on a member's host, or `agentfiles mesh up` in its place. It reaches the
+ * service through its own door.
+ */
 export class ReferenceAgent {
   #process: Deno.ChildProcess | null = null;
 
@@ -81,10 +85,11 @@ export class ReferenceAgent {
     },
   ): Deno.ChildProcess {
     const poll = pollSeconds === null ? {} : { POLL_SECONDS: String(pollSeconds) };
-    return this.member.host.start([...this.started.before, SCRIPT, ...args], {
-      logName,
-      env: { ...this.started.settings, ...poll, ...environment },
-    });
+    const settings = { ...this.started.settings, ...poll, ...environment };
+    const { command, env } = IS_COMMAND
+      ? commandLine(settings, args)
+      : { command: [SCRIPT, ...args], env: settings };
+    return this.member.host.start([...this.started.before, ...command], { logName, env });
   }
 
   /** Ends only the agent, not the processes that it started. Returns its exit code. */
@@ -165,7 +170,8 @@ export class ReferenceAgent {
 
   /** The configuration that runs. */
   get configurationFile(): string {
-    return `${this.runDirectory}/${this.member.interfaceName}.conf`;
+    const end = IS_COMMAND ? "json" : "conf";
+    return `${this.runDirectory}/${this.member.interfaceName}.${end}`;
   }
 
   /** Files in the agent's folder whose names begin with a dot, like its working files. */
@@ -214,7 +220,8 @@ export async function untilWaiting(
 ): Promise<void> {
   await eventually(`the agent of ${host.namespace} waits`, {
     condition: async () =>
-      door.waits.length > door.waitsAnswered && /^curl /m.test(await host.processes()),
+      door.waits.length > door.waitsAnswered &&
+      (IS_COMMAND || /^curl /m.test(await host.processes())),
   });
 }
 

@@ -13,13 +13,14 @@ import {
   writeConfiguration,
 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { referenceTest } from "./command_agent.ts";
 import { EXAMPLES } from "./agent_settings.ts";
 import { ReferenceAgent } from "./reference_agent.ts";
 
 /** How many names the agent looks up at once. */
 const AT_ONCE = 64;
 
-tunnelTest(
+referenceTest(
   "a peer is removed while its name is looked up, and the tunnel restarts → the peer stays away",
   async () => {
     await using mesh = await Mesh.create();
@@ -41,7 +42,7 @@ tunnelTest(
   },
 );
 
-tunnelTest(
+referenceTest(
   "a name that does not resolve → an address beside it is set without waiting",
   async () => {
     await using mesh = await Mesh.create();
@@ -74,7 +75,7 @@ tunnelTest(
   },
 );
 
-tunnelTest(
+referenceTest(
   "an agent with more slow names than it looks up at once → it begins with random ones",
   async () => {
     await using mesh = await Mesh.create();

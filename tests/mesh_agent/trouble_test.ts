@@ -3,6 +3,7 @@ import { eventually } from "../wireguard/hosts/run_program.ts";
 import { hasInterface, Mesh, TCP_80 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { listen, reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { referenceTest } from "./command_agent.ts";
 import { joinWithAgents } from "./reference_agent.ts";
 
 tunnelTest(
@@ -21,7 +22,7 @@ tunnelTest(
   },
 );
 
-tunnelTest("a firewall that is gone and cannot be loaded → the tunnel goes down", async () => {
+referenceTest("a firewall that is gone and cannot be loaded → the tunnel goes down", async () => {
   await using mesh = await Mesh.create();
   const { bob } = await joinWithAgents(mesh);
   const path = bob.meshAgent.configurationFile;
@@ -55,7 +56,7 @@ tunnelTest(
   },
 );
 
-tunnelTest("SIGKILL and a restart → what the killed agent left over is removed", async () => {
+referenceTest("SIGKILL and a restart → what the killed agent left over is removed", async () => {
   await using mesh = await Mesh.create();
   const { alice } = await joinWithAgents(mesh);
   await alice.meshAgent.stop("SIGKILL");

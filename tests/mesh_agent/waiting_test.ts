@@ -12,6 +12,7 @@ import {
 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { listen, reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { IS_COMMAND } from "./command_agent.ts";
 import {
   joinWithAgents,
   printSecondsUntil,
@@ -81,7 +82,7 @@ tunnelTest(
     await untilWaiting({ host }, meshAgent.door);
     const { waitsAnswered } = meshAgent.door;
     assert.equal(await meshAgent.stop("SIGTERM"), 0);
-    assert.doesNotMatch(await host.processes(), /^curl /m);
+    assert.doesNotMatch(await host.processes(), /^curl |mesh up/m);
     assert.equal(meshAgent.door.waitsAnswered, waitsAnswered);
     assert.equal(await hasInterface({ host, ...bob }), false);
     assert.deepEqual(meshAgent.hiddenFiles(), []);
@@ -111,14 +112,14 @@ for (const how of ["ignored", "refused"] as const) {
       await bob.meshAgent.stop("SIGTERM");
       bob.meshAgent.door.stopWaits(how);
       bob.meshAgent.restart({ pollSeconds: 4 });
-      await untilPausing(bob, 4);
+      await untilPausing(bob.meshAgent, 4);
       await listen(bob.host, TCP_80);
       const rule = { from: alice, to: bob };
       await putRule({ ...rule, ...TCP_80 });
       await bob.meshAgent.untilApplied();
       await untilPingAnswered(alice.host, { address: bob.ipv4 });
       assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
-      await untilPausing(bob, 4);
+      await untilPausing(bob.meshAgent, 4);
     },
   );
 }
@@ -131,7 +132,7 @@ tunnelTest(
     bob.meshAgent.door.replaceAnswers({
       "/wait": { config_version: 10_000, heartbeat_interval_seconds: 30 },
     });
-    await untilPausing(bob, 4);
+    await untilPausing(bob.meshAgent, 4);
   },
 );
 
@@ -144,21 +145,32 @@ tunnelTest(
     const { door } = bob.meshAgent;
     door.failWith("", () => new Response("", { status: 503 }));
     await putRule({ from: alice, to: bob, ...TCP_80 });
-    await untilPausing(bob, 3);
+    await untilPausing(bob.meshAgent, 3);
     const { failuresGiven } = door;
     await eventually("five requests more have failed", {
       condition: () => Promise.resolve(door.failuresGiven > failuresGiven + 4),
     });
-    await untilPausing(bob, 3);
+    await untilPausing(bob.meshAgent, 3);
     door.recover();
     await bob.meshAgent.untilApplied();
   },
 );
 
 /** Waits until the agent of this host pauses for this many seconds, within a tenth. */
-async function untilPausing({ host }: Member, seconds: number): Promise<void> {
+async function untilPausing({ door, member }: ReferenceAgent, seconds: number): Promise<void> {
+  const { host } = member;
+  const from = door.times.length;
   await eventually(`${host.namespace} pauses for ${seconds} s`, {
     condition: async () => {
+      if (IS_COMMAND) {
+        // It starts no process to pause. A pause is between the last request of a round and the
+        // first of the next one.
+        const times = door.times.slice(from);
+        return times.some((time, index) => {
+          const pause = (time - (times[index - 1] ?? time)) / 1000;
+          return pause >= 0.9 * seconds && pause <= 1.1 * seconds + 0.5;
+        });
+      }
       const pauses = (await host.processes()).matchAll(/^sleep ([\d.]+)/gm);
       return Array.from(pauses, ([, pause]) => Math.abs(Number(pause) - seconds) / seconds)
         .some((deviation) => deviation <= 0.1);

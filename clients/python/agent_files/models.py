@@ -182,6 +182,8 @@ class Grant(TypedDict):
     repeated: NotRequired[Literal[True]]
     """An earlier request with this `idempotency_key` made the grant. Its token stays valid.
     Missing: this request made it."""
+    unknown_recipient: NotRequired[Literal[True]]
+    """Nobody has had the name `to_agent` so far: check its spelling."""
 
 
 class Download(TypedDict):

@@ -328,6 +328,11 @@ export interface components {
        * @constant
        */
       repeated?: true;
+      /**
+       * @description Nobody has had the name `to_agent` so far: check its spelling.
+       * @constant
+       */
+      unknown_recipient?: true;
     };
     Download: {
       /**

@@ -5,12 +5,13 @@ import { join } from "../mesh/join.ts";
 import { path } from "../mesh/path.ts";
 import { hosts, requests, status } from "../mesh/netmap.ts";
 import { allow, revoke } from "../mesh/rules.ts";
+import { down, up } from "../mesh/up.ts";
 
 export const mesh: Command<Context> = defineGroup({
   summary: "Show the agent's view of the mesh, and agree to rules.",
   example: "agentfiles mesh allow builder planner 443\n" +
     "agentfiles mesh requests\n" +
     "agentfiles mesh config -o /etc/wireguard/mesh0.conf",
-  parts: { status, requests, allow, revoke, hosts, config, join, path },
+  parts: { status, requests, allow, revoke, hosts, config, join, up, down, path },
   defaultPart: "status",
 });

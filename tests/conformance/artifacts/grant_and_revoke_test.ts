@@ -34,6 +34,26 @@ artifactTest(
 );
 
 artifactTest(
+  "/grant to a name that nobody has had → the same answer, which says so; to any other → it does not",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const expires_at = secondsFromNow(600);
+    const nobody = { id: `nobody-${crypto.randomUUID()}` };
+    const { grant_id, token, ...rest } = await grant(planner, artifact, { to: nobody, expires_at });
+    assert.match(grant_id, /^grant_/);
+    assert.match(token, /^g_/);
+    assert.deepEqual(rest, {
+      ...{ artifact_id: artifact.artifact_id, to_agent: nobody.id, expires_at },
+      unknown_recipient: true,
+    });
+    const known = await grant(planner, artifact, { to: builder, expires_at });
+    assert.equal(known.unknown_recipient, undefined);
+    const anyone = await grant(planner, artifact, { expires_at });
+    assert.equal(anyone.unknown_recipient, undefined);
+  },
+);
+
+artifactTest(
   "/grant twice of one artifact to one agent → two grants with a token each",
   async ({ planner, builder }) => {
     const artifact = await publish(planner);

@@ -24,6 +24,11 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
     begins: "npx supabase@3.1.0 db schema declarative sync",
     reason: "The CLI builds a database of the migrations in a Docker container.",
   },
+  {
+    what: "docs/mesh.md, A Linux host, 1",
+    begins: "agentfiles login --url https://<ref>.supabase.co\nsudo agentfiles mesh up --install",
+    reason: "It changes this machine. tests/mesh_up/use_test.ts runs both commands on two hosts.",
+  },
   ...["agent-peer", "cli", "local", "operator"].map((name) => ({
     what: `packages/${name}/README.md, Tests, 1`,
     begins: `cd packages/${name}\nnpx -y deno@2.9.6 task test`,

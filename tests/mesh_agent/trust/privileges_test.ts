@@ -6,6 +6,7 @@ import { Internet } from "../../wireguard/hosts/internet.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
 import { ServiceDoor } from "../../wireguard/hosts/service_door.ts";
 import { agentSettings, EXAMPLES } from "../agent_settings.ts";
+import { commandLine, IS_COMMAND } from "../command_agent.ts";
 
 const NOBODY = 65_534;
 
@@ -74,10 +75,13 @@ for (const { who, becoming, owner, lacksKernel, variables = {}, says } of STARTS
       const environment = { ...settings, ...variables, CONFIG_DIR: configDir, POLL_SECONDS: "1" };
       if (lacksKernel) Object.assign(environment, { PATH: await refuseKernelTunnels(host) });
 
+      const { command, env } = IS_COMMAND
+        ? commandLine(environment)
+        : { command: [`${scripts}/mesh-agent.sh`], env: environment };
       const { code, errors } = await host.runAnyhow([
         ...["timeout", "30", ...becoming, "env"],
-        ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
-        `${scripts}/mesh-agent.sh`,
+        ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
+        ...command,
       ]);
 
       assert.match(errors, says);

@@ -14,11 +14,12 @@ import {
 } from "../../wireguard/hosts/mesh_of_hosts.ts";
 import { untilPingAnswered } from "../../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
+import { referenceTest } from "../command_agent.ts";
 import { joinWithAgents, ReferenceAgent } from "../reference_agent.ts";
 
 const NEWER_VERSION = 10_000;
 
-tunnelTest(
+referenceTest(
   "/wg_config with hooks and rules of somebody else → the tunnel is changed, and none of them is run or loaded",
   async () => {
     await using mesh = await Mesh.create();
@@ -49,7 +50,7 @@ tunnelTest(
   },
 );
 
-tunnelTest(
+referenceTest(
   "/wg_config with a line that the agent does not know → it is named, and the tunnel stays as it was",
   async () => {
     await using mesh = await Mesh.create();
@@ -75,7 +76,7 @@ tunnelTest(
   },
 );
 
-tunnelTest(
+referenceTest(
   "a configuration that was put there as it was served → none of its hooks is run at the start or the end",
   async () => {
     await using mesh = await Mesh.create();
@@ -98,7 +99,7 @@ tunnelTest(
   },
 );
 
-tunnelTest(
+referenceTest(
   "SIGTERM while the agent takes over such a configuration → none of its hooks is run, and the tunnel is down",
   async () => {
     await using mesh = await Mesh.create();
@@ -226,7 +227,7 @@ for (
     "http://127.0.0.1@example.com/f",
   ]
 ) {
-  tunnelTest(
+  referenceTest(
     `MESH_URL=${MESH_URL} → the agent says so and ends, before it sends anything`,
     async () => {
       await using mesh = await Mesh.create();

@@ -23,6 +23,8 @@ export interface Path {
 export class ServiceDoor implements AsyncDisposable {
   /** The paths of all requests so far. */
   readonly paths: string[] = [];
+  /** When these requests arrived, in milliseconds. */
+  readonly times: number[] = [];
   /** The bodies of all heartbeats so far, including those of /wait. */
   readonly heartbeats: { readonly paths?: readonly Path[] }[] = [];
   /** The `wait_seconds` of all requests so far that had it. */
@@ -50,6 +52,7 @@ export class ServiceDoor implements AsyncDisposable {
     this.#meshFunction = meshFunction;
     this.#server = Deno.serve({ path: socket, onListen: () => {} }, async (request) => {
       this.paths.push(new URL(request.url).pathname);
+      this.times.push(performance.now());
       const body = await request.text();
       this.texts.push(JSON.stringify([request.url, ...request.headers, body]));
       if (/\/(wait|heartbeat)$/.test(request.url)) this.heartbeats.push(JSON.parse(body));

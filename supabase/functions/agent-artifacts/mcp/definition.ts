@@ -60,7 +60,7 @@ export const mcp: McpDefinition = {
     "/events": {
       name: "events",
       summary: "List what you did and what happened to your files, oldest first.",
-      description: "Send the answer's `latest` as the next `after`.",
+      description: "For newer ones, send its `latest` as `after`.",
       hidden: ["agent_id"],
     },
   },

@@ -43,7 +43,7 @@ export const grantTool = defineTool({
   additions: z.object({
     expires_in_days: expiresInDays,
     show_token: z.boolean().default(false).meta({
-      description: "Also return the token. Anyone who reads this conversation then has it.",
+      description: "Also return the token: readers of this conversation then have it.",
     }),
   }),
   dispensable: ["expires_at"],
@@ -61,7 +61,7 @@ export const grantTool = defineTool({
 export const linkTool = defineTool({
   name: "link",
   summary: "Make a URL with which a person downloads an artifact.",
-  description: "Anyone who has the URL or reads this conversation has the file.",
+  description: "Anyone who has the URL has the file.",
   additions: z.object({ expires_in_days: expiresInDays }),
   dispensable: ["expires_at"],
   hidden: ["to_agent", "to_tag", ...OF_TASKS],

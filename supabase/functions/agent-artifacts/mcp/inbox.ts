@@ -27,7 +27,7 @@ function tellingOf({ metadata = {}, note, superseded }: Entry): object {
 export const inboxTool = defineTool({
   name: "inbox",
   summary: "List the files granted to you, newest first.",
-  description: "Send the answer's `latest` as the next `after` for newer ones.",
+  description: "For newer ones, send its `latest` as `after`.",
   additions: z.object({}),
   hidden: ["states"],
   async call({ run }, { given }) {

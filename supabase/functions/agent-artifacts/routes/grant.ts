@@ -41,6 +41,9 @@ const response = grantWithoutToken.extend({
     description: "An earlier request with this `idempotency_key` made the grant. Its token stays " +
       "valid. Missing: this request made it.",
   }),
+  unknown_recipient: z.literal(true).optional().meta({
+    description: "Nobody has had the name `to_agent` so far: check its spelling.",
+  }),
 }).meta({ id: "Grant" });
 
 type Granted = Omit<z.output<typeof response>, "token">;
@@ -107,7 +110,7 @@ export function createOperation(
       "Give another agent, every agent with a tag, or anyone with the link, access to an artifact " +
       "until a given time.",
     description: "The agent finds the grant in its /inbox and opens it with its own agent key. " +
-      "With `to_tag`, so does every agent that has the tag at the moment of its request: an agent " +
+      "With `to_tag`, so does every agent that has the tag at the moment of its request, an agent " +
       "that gets the tag later has access from then on, and one that loses it has none any more. " +
       "The token gives access to somebody without an agent key: a program sends it to /fetch, a " +
       "person opens the link /d/<token>. Without `to_agent` and `to_tag`, the token is the only access.",

@@ -40,6 +40,18 @@ $$;
 comment on function agents.has_way(text, text) is
   'Whether a name belongs to a way in. False for a free name.';
 
+create function agents.is_known(agent_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (select from agents.names n where n.agent_id = is_known.agent_id);
+end
+$$;
+comment on function agents.is_known(text) is
+  'Whether anybody has had this name, as far as is remembered.';
+
 create function agents.claim_name(agent_id text, way text) returns boolean
 language plpgsql
 volatile

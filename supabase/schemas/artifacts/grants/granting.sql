@@ -175,7 +175,11 @@ begin
     )),
     granted.from_agent
   );
-  return artifacts.granted_json(granted);
+  answer := artifacts.granted_json(granted);
+  if granted.to_agent is not null and not agents.is_known(granted.to_agent) then
+    answer := answer || jsonb '{"unknown_recipient": true}';
+  end if;
+  return answer;
 end
 $$;
 comment on function public.agent_api_grant_artifact(
@@ -187,7 +191,7 @@ comment on function public.agent_api_grant_artifact(
   'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
   'is_shared: exactly one agent of the tag works on it. With an idempotency_key that the owner '
   'used for the same request within the last 24 hours, returns the grant of that request, and '
-  'repeated. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'repeated. unknown_recipient: nobody has had the name to_agent. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
   'invalid_request, limit_exceeded, grant_not_found (reply_to), idempotency_conflict.';
 
 create function public.agent_api_revoke_grants(

@@ -62,7 +62,7 @@ export const standingCreate: ArtifactsCard = {
       ...{ caller: as(OWNER), standing_id: `standing_${"0".repeat(32)}`, agent_id: null },
       ...{ name: "files/", is_prefix: true, to_agent: "someone", to_tag: null },
       ...{ expires_at: "2999-01-01T00:00:00Z", grant_days: null, existing: true },
-    }, { bounds: { rows: 400, pages: 1_000 } }),
+    }, { bounds: { rows: 400, pages: 2_000 } }),
   ],
   lockWaits: [],
 };
