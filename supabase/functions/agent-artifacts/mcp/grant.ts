@@ -8,7 +8,7 @@ interface Granted {
   readonly expires_at: string;
 }
 
-/** For programs: a conversation hands work over in words. */
+/** What hand_over is for. */
 const OF_TASKS = ["note", "reply_to", "deliver", "max_attempts", "idempotency_key"];
 
 const DAYS_RULE = "Must be a number of days from 1 to 365.";
@@ -57,14 +57,38 @@ export const grantTool = defineTool({
   },
 });
 
+/** A grant ends with its artifact at the latest. */
+const AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z";
+
+/** /grant as work, with what the grantee has to know. */
+export const handOverTool = defineTool({
+  name: "hand_over",
+  summary: "Give an artifact to an agent as a task, or to those with a tag.",
+  description: "Needs `to_agent` or `to_tag`. `grants` shows what became of it.",
+  additions: z.object({}),
+  dispensable: ["expires_at"],
+  undescribed: ["to_agent", "to_tag"],
+  hidden: ["expires_at", "max_downloads", "idempotency_key"],
+  async call({ run }, { given }) {
+    if (!("to_agent" in given) && !("to_tag" in given)) {
+      throw refusalOf([{ path: "to_agent", message: "Required, unless to_tag is sent." }]);
+    }
+    const request = { expires_at: AS_LONG_AS_THE_ARTIFACT, ...given };
+    // Nobody needs the token: the grantee takes the task with its own credential.
+    const { token: _, ...granted } = await run<Granted>("/grant", request);
+    return { body: granted };
+  },
+});
+
 /** /grant to a person, who opens the URL in a browser. */
 export const linkTool = defineTool({
   name: "link",
   summary: "Make a URL with which a person downloads an artifact.",
-  description: "Anyone who has the URL has the file.",
+  description: "Anyone who has the URL or reads this conversation has the file.",
   additions: z.object({ expires_in_days: expiresInDays }),
   dispensable: ["expires_at"],
   hidden: ["to_agent", "to_tag", ...OF_TASKS],
+  undescribed: ["max_downloads"],
   async call({ run, urlOf }, { given, added: { expires_in_days } }) {
     const path = ["to_agent", "to_tag"].find((field) => field in given);
     if (path !== undefined) {
