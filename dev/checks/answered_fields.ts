@@ -1,5 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { CommandError } from "../../packages/command/command_error.ts";
+import { runProgramTask } from "../../packages/command/run_task.ts";
 
 /** What a test process writes: `seen` of tests/conformance/fields/answered_fields.ts. */
 interface SeenFields {
@@ -21,3 +23,19 @@ export async function findUnansweredFields(folder: string): Promise<string[]> {
   }
   return Array.from(optional.difference(answered)).sort();
 }
+
+/**
+ * Fails if the tests that ran with ANSWERED_FIELDS, a folder, had no answer with an optional field.
+ * Name the folder as the argument.
+ */
+async function main(): Promise<void> {
+  const [folder] = Deno.args;
+  if (folder === undefined) throw new CommandError("Name the folder that ANSWERED_FIELDS named.");
+  const unanswered = await findUnansweredFields(folder);
+  if (unanswered.length === 0) return;
+  throw new CommandError(
+    `No answer of any test had ${unanswered.join(", ")}: assert it in a test.`,
+  );
+}
+
+if (import.meta.main) await runProgramTask(main);

@@ -1,11 +1,10 @@
 import { writeFileSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CommandError } from "../../packages/command/command_error.ts";
 import { runProgramTask } from "../../packages/command/run_task.ts";
-import { findUnansweredFields } from "./answered_fields.ts";
 import { addCounts, describeCounts, type TestCounts } from "./test_counts.ts";
 import { unitsOf, withTestFiles } from "./test_files.ts";
 import { writeQueue } from "./test_queue.ts";
@@ -27,7 +26,6 @@ const TEST = fileURLToPath(new URL("./test.ts", import.meta.url));
  *   --ignore=<folder>   leaves out the tests below a folder; may be given more than once
  *   --filter=<text>     as in `deno test`
  *   --postgres=<major>  as in test.ts
- *   --answered          fails if no test has had an answer with an optional field
  */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -39,7 +37,6 @@ async function main(): Promise<number> {
       ignore: { type: "string", multiple: true, default: [] },
       filter: { type: "string" },
       postgres: { type: "string" },
-      answered: { type: "boolean", default: false },
     },
   });
   const stacks = Number(values.stacks);
@@ -51,8 +48,6 @@ async function main(): Promise<number> {
   try {
     const queue = join(directory, "queue");
     await writeQueue(queue, units);
-    const answers = join(directory, "answers");
-    await mkdir(answers);
     const options = [
       ...(values.filter === undefined ? [] : [`--filter=${values.filter}`]),
       ...(values.postgres === undefined ? [] : [`--postgres=${values.postgres}`]),
@@ -63,18 +58,11 @@ async function main(): Promise<number> {
         run([`--queue=${queue}`, ...options], {
           isLive: index === 0,
           share: `${index}/${count}`,
-          answers: values.answered ? answers : null,
         })),
     );
-    const unanswered = values.answered && values.filter === undefined
-      ? await findUnansweredFields(answers)
-      : [];
-    for (const field of unanswered) {
-      console.log(`No answer of any test had ${field}: assert it in a test.`);
-    }
     const counts = addCounts(runs.map(({ counts }) => counts));
-    console.log(describeCounts({ ...counts, failed: counts.failed + unanswered.length }));
-    return runs.find(({ code }) => code !== 0)?.code ?? Math.min(1, unanswered.length);
+    console.log(describeCounts(counts));
+    return runs.find(({ code }) => code !== 0)?.code ?? 0;
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -83,16 +71,11 @@ async function main(): Promise<number> {
 /** Runs tests on one stack. The run ends by itself when this process does. */
 async function run(
   args: readonly string[],
-  { isLive, share, answers }: {
-    readonly isLive: boolean;
-    readonly share: string;
-    /** Where to write what answers had. Null: nowhere. */
-    readonly answers: string | null;
-  },
+  { isLive, share }: { readonly isLive: boolean; readonly share: string },
 ) {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--allow-all", TEST, ...args],
-    env: { PORT_SHARE: share, ...(answers !== null && { ANSWERED_FIELDS: answers }) },
+    env: { PORT_SHARE: share },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

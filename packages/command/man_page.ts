@@ -1,6 +1,5 @@
-import type { About } from "./about.ts";
 import type { Described } from "./command.ts";
-import { optionsOf, optionWithValue, usageOf } from "./help.ts";
+import { type About, optionsOf, optionWithValue, usageOf } from "./help.ts";
 
 type Terms = readonly (readonly [term: string, meaning: string])[];
 

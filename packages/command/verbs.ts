@@ -1,5 +1,5 @@
 import process from "node:process";
-import { type About, helpOfAll } from "./about.ts";
+import { type About, helpOfAll } from "./help.ts";
 import type { Command } from "./command.ts";
 import { suggestionFor } from "./nearest.ts";
 import type { CommonOptions } from "./parse.ts";

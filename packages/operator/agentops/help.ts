@@ -1,4 +1,4 @@
-import type { About } from "../../command/about.ts";
+import type { About } from "../../command/help.ts";
 
 /** The name of the program. */
 export const NAME = "agentops";

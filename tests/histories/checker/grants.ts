@@ -62,6 +62,8 @@ export const nobodyOpensWithoutAGrant: Rule = (history) => {
   );
   const unsure = entriesOf(history, "/agent-artifacts/grant")
     .filter((entry) => mayHappen(entry) && !didHappen(entry));
+  // The answer to a task is granted to its giver.
+  const replies = entriesOf(history, "/agent-artifacts/inbox/done").filter(mayHappen);
   return entriesOf(history, "/agent-artifacts/open").filter(didHappen).flatMap((opened) => {
     const { artifact_id } = opened.request;
     const owner = owners.get(artifact_id);
@@ -75,7 +77,10 @@ export const nobodyOpensWithoutAGrant: Rule = (history) => {
       request["artifact_id"] === artifact_id &&
       (request["to_agent"] ?? opened.agent) === opened.agent &&
       start < opened.end;
-    if (grants.some(isLive) || unsure.some(mayBeLive)) return [];
+    const mayHaveReplied = ({ request, start }: Entry) =>
+      (request["reply"] as { artifact_id: string } | undefined)?.artifact_id === artifact_id &&
+      start < opened.end;
+    if (grants.some(isLive) || unsure.some(mayBeLive) || replies.some(mayHaveReplied)) return [];
     return [{ rule: "an artifact was opened without a live grant", entries: [opened] }];
   });
 };

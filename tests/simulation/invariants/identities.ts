@@ -104,7 +104,11 @@ export const IDENTITIES: readonly Invariant[] = [
         where a.agent_id = r.agent_id and a.state = 'pending' and a.ended_at is null
         union all select 'a grant' from artifacts.grants g
         where g.from_agent = r.agent_id and g.live_until > clock_timestamp()
-      ) left_over`,
+      ) left_over
+      -- Agent keys that the operator makes afterwards work. Clocks jump, so ask transactions.
+      where not exists (
+        select from agents.keys k where k.agent_id = r.agent_id and age(k.xmin) < age(r.xmin)
+      )`,
   },
 ];
 

@@ -3,8 +3,10 @@
  * unless it is silent or has just registered another one. Names are looked up again, in random
  * order, so that slow names do not delay the same peers each time.
  */
+import type { Network } from "../../../../agent-peer/wireguard/routing/networks.ts";
 import type { WantedPeer } from "../wanted/accept.ts";
 import type { Running } from "../wanted/running.ts";
+import { leadsAstray } from "../wanted/values.ts";
 import { endpointText } from "./own_endpoint.ts";
 import { run } from "../basics/programs.ts";
 import { resolve } from "./resolve.ts";
@@ -32,6 +34,8 @@ export interface RefreshOptions {
 
 export class PeerEndpoints {
   readonly #options: EndpointOptions;
+  /** The networks of the mesh: a name may lead into them before the tunnel is up. */
+  inside: readonly Network[] = [];
   #lookedUpAt = -Infinity;
   #round = 0;
   #isLookingUp = false;
@@ -124,7 +128,7 @@ export class PeerEndpoints {
    * with it, such as ::ffff:127.0.0.1, may lead to this host, too.
    */
   async #leadsOutside(address: string): Promise<boolean> {
-    if (address.startsWith("::")) return false;
+    if (address.startsWith("::") || leadsAstray(address, this.inside)) return false;
     const route = await run("ip", ["-o", "route", "get", address]).catch(() => "");
     return route !== "" && !/^(?:local|broadcast|multicast)/.test(route) &&
       !route.includes(` dev ${this.#options.interfaceName} `);

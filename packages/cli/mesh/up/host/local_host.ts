@@ -68,6 +68,7 @@ export class LocalHost {
   async start(): Promise<void> {
     await this.tunnel.firewall.prepare();
     this.#wanted = await this.state.read();
+    this.#endpoints.inside = this.#wanted?.networks ?? [];
     await this.look().catch((error) => this.#log((error as Error).message));
     if (this.#running === null) await this.#hosts.write([]);
   }
@@ -80,7 +81,6 @@ export class LocalHost {
   get wanted(): Wanted | null {
     return this.#wanted;
   }
-
   get endpoint(): string | null {
     return this.#own.current;
   }
@@ -89,7 +89,6 @@ export class LocalHost {
     return this.#watch;
   }
 
-  /** What to report about the paths. Call it once for each report. */
   takeReport(): readonly SentPath[] {
     const report = this.#watch.report(this.#toldAt);
     [this.#toldAt, this.#hasTurned] = [unixTime(), false];
@@ -143,6 +142,7 @@ export class LocalHost {
     // If these ended later, they could bring back a peer that the new configuration does not have.
     this.#endpoints.stop();
     this.#greeter.stop();
+    this.#endpoints.inside = wanted.networks;
     const before = this.#wanted;
     await this.#endpoints.lookUpFirst(addedTo(before, wanted));
     await this.#exclusively(async () => {

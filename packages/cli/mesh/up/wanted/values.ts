@@ -1,5 +1,6 @@
 /** Single values of a served configuration. Each is parsed, and used only in its parsed form. */
 import { isIPv4 } from "node:net";
+import { AGENT_ID } from "../../../../agent-files/transfer/names.ts";
 import { formatAddress, parseAddress } from "../../../../agent-peer/ip/addresses.ts";
 import { kindOf } from "../../../../agent-peer/paths/places/address_kinds.ts";
 import { masked, type Network } from "../../../../agent-peer/wireguard/routing/networks.ts";
@@ -20,7 +21,7 @@ export interface PeerEndpoint {
 }
 
 export function isAgentId(text: unknown): text is string {
-  return typeof text === "string" && /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/.test(text);
+  return typeof text === "string" && AGENT_ID.test(text);
 }
 
 /** A DNS label that no resolver takes for an IPv4 address. */

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { ABOUT } from "../../../agentops/help.ts";
 import { VERBS } from "../../../agentops/verbs.ts";
-import { helpOfAll } from "../../../../command/about.ts";
-import { helpOf } from "../../../../command/help.ts";
+import { helpOf, helpOfAll } from "../../../../command/help.ts";
 import { loadVerbs } from "../../../../command/verbs.ts";
 import { runTask } from "../../../../local/tests/stack/stack_process.ts";
 import { COMMANDS } from "../every_command.ts";
