@@ -8,8 +8,8 @@ interface Granted {
   readonly expires_at: string;
 }
 
-/** For programs: a conversation hands work over in words. */
-const OF_TASKS = ["note", "reply_to", "deliver", "max_attempts", "idempotency_key"];
+/** Not for models: a conversation hands work over in words. */
+const FOR_PROGRAMS = ["note", "reply_to", "deliver", "max_attempts", "idempotency_key", "known_only"];
 
 const DAYS_RULE = "Must be a number of days from 1 to 365.";
 
@@ -39,7 +39,7 @@ export const grantTool = defineTool({
   summary: "Give an agent, or all with a tag, access to an artifact, through their inboxes.",
   description: "Needs `to_agent` or `to_tag` (or `show_token`), and an end.",
   undescribed: ["to_agent", "to_tag"],
-  hidden: OF_TASKS,
+  hidden: FOR_PROGRAMS,
   additions: z.object({
     expires_in_days: expiresInDays,
     show_token: z.boolean().default(false).meta({
@@ -64,7 +64,7 @@ export const linkTool = defineTool({
   description: "Anyone who has the URL has the file.",
   additions: z.object({ expires_in_days: expiresInDays }),
   dispensable: ["expires_at"],
-  hidden: ["to_agent", "to_tag", ...OF_TASKS],
+  hidden: ["to_agent", "to_tag", ...FOR_PROGRAMS],
   async call({ run, urlOf }, { given, added: { expires_in_days } }) {
     const path = ["to_agent", "to_tag"].find((field) => field in given);
     if (path !== undefined) {
