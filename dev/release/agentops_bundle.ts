@@ -6,7 +6,8 @@ import { readCheckout } from "../../packages/operator/doctor/facts/checkout.ts";
 import { bundle, FOR_NODE, licencesText, readLicence } from "../clients/bundle.ts";
 
 /** Packages that the functions load for requests which `agentops` never sends to itself. */
-const LEFT_OUT = /^(?:@supabase\/supabase-js|@modelcontextprotocol\/|hash-wasm$|jose$)/;
+const LEFT_OUT =
+  /^(?:@supabase\/supabase-js|@modelcontextprotocol\/|hash-wasm$|jose$|standardwebhooks$)/;
 
 /** Modules that read a clone, or need Deno. The released program has what they read. */
 function withClone(sources: string): esbuild.Plugin {

@@ -17,7 +17,10 @@ export async function agentFiles(
   return { agent, files: filesOf(agent, options) };
 }
 
-export function filesOf(agent: Agent, options: Partial<ConnectionOptions> = {}): AgentFiles {
+export function filesOf(
+  agent: Pick<Agent, "id" | "key">,
+  options: Partial<ConnectionOptions> = {},
+): AgentFiles {
   return new AgentFiles({ url: SUPABASE_URL, key: agent.key, agentId: agent.id, ...options });
 }
 

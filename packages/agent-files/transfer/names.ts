@@ -1,7 +1,7 @@
 import { type FieldIssue, invalidFields } from "../errors/agent_error.ts";
 
 /** The service's rule for identifiers of agents. This package stands alone: it has its own copy. */
-export const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
+export const AGENT_ID: RegExp = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
 /** The service's rule for tags. */
 const TAG = /^tag:[a-z0-9][a-z0-9-]{0,62}$/;
 const MOST_KEY_BYTES = 1024;

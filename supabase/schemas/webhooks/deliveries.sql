@@ -12,6 +12,8 @@ begin atomic
         select
         from agents.webhook_deliveries d
         where d.webhook_id = delivery_backlog.webhook_id and d.forget_at is null
+        -- The order of an index, here and below. Otherwise the planner may read the whole table.
+        order by d.next_at
         limit 1000
       ) w
     ),
@@ -21,6 +23,7 @@ begin atomic
         select
         from agents.webhook_deliveries d
         where d.webhook_id = delivery_backlog.webhook_id and d.parked_at is not null
+        order by d.event_id
         limit 1000
       ) p
     ),

@@ -50,6 +50,10 @@ export const HOOK = `whk_${"f".repeat(32)}`;
 export const HOOK_ARRANGED = `
   insert into agents.webhooks (webhook_id, url, agent_id, encrypted_secret)
   values ('${HOOK}', 'https://hooks.example.com/', 'hooked', 'v1.0123456789abcdef.AAAA')`;
+/** A webhook that is told of every event, and has no deliveries yet. */
+export const HOOK_OF_ALL_ARRANGED = `
+  insert into agents.webhooks (webhook_id, url, encrypted_secret)
+  values ('whk_${"e".repeat(32)}', 'https://hooks.example.com/', 'v1.0123456789abcdef.AAAA')`;
 
 /** Has done many tasks, a twentieth as many as there are artifacts. Ten wait, ten are taken. */
 export const WORKER = "worker";

@@ -78,16 +78,17 @@ for (const name of FUNCTIONS) {
           assert.deepEqual(schema[rule], value, `${path}: ${field} ${rule}`);
         }
       }
-      if (!card.requiresOthers) assert.deepEqual(tool.inputSchema.required, required, path);
+      if (!card.requiresOthers) assert.deepEqual(tool.inputSchema.required ?? [], required, path);
     }
-    // The rest: a second tool of /grant.
-    assert.deepEqual([...tools.keys()], name === "agent-artifacts" ? ["link"] : []);
+    // The rest: more tools of /grant.
+    assert.deepEqual([...tools.keys()], name === "agent-artifacts" ? ["hand_over", "link"] : []);
   });
 
-  Deno.test(`the list of tools of ${name} → at most 2,000 tokens, without numbers that only say "any"`, async () => {
+  Deno.test(`the list of tools of ${name} → at most 2,600 tokens, without numbers that only say "any"`, async () => {
     const list = JSON.stringify([...(await readTools(name)).values()]);
     const tokens = encode(list).length;
-    assert.ok(tokens <= 2000, `${tokens} tokens`);
+
+    assert.ok(tokens <= 2600, `${tokens} tokens`);
     assert.doesNotMatch(list, /9007199254740991|\$schema|"pattern"/);
   });
 }

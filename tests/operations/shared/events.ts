@@ -14,7 +14,7 @@ export const events: Card = {
   valid: async ({ functionName, agent }) => [
     { as: agent, body: { ...await eventsFromNow(agent), types: TYPES[functionName] } },
   ],
-  tool: { effect: "reads" },
+  tool: { hides: ["agent_id", "types"], effect: "reads" },
   afterRestore: "not listed: reads",
   faults: [
     {

@@ -6,7 +6,7 @@ import { listTool } from "../../../supabase/functions/agent-artifacts/mcp/list.t
 import { netmapTool } from "../../../supabase/functions/agent-mesh/mcp/netmap.ts";
 import { wgConfigTool } from "../../../supabase/functions/agent-mesh/mcp/wg_config.ts";
 import type { ToolDefinition } from "../../../supabase/functions/_shared/operations/mcp/definition.ts";
-import { pageOf as pageOfClient } from "../../../packages/cli/mcp/mesh_tools.ts";
+import { pageOf as pageOfClient } from "../../../packages/cli/mcp/tools/mesh_tools.ts";
 
 const MOST_TOKENS = 25_000;
 const PEERS = 150;

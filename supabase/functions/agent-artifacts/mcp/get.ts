@@ -22,17 +22,19 @@ const additions = z.object({
 
 /** Makes the tool for /open or /fetch. Both answer with a download. */
 export function getTool(
-  { name, summary, hidden = [] }: {
+  { name, summary, hidden = [], undescribed = [] }: {
     readonly name: "get" | "fetch";
     readonly summary: string;
     /** Fields of the operation that models do without: the list of tools is short. */
     readonly hidden?: readonly string[];
+    readonly undescribed?: readonly string[];
   },
 ): ToolDefinition {
   return defineTool({
     name,
     summary,
     hidden,
+    undescribed,
     description: "Run the command at once: its URL expires soon.",
     additions,
     async call(mcp, { given, added: { file, inline } }) {

@@ -8,8 +8,11 @@ interface Granted {
   readonly expires_at: string;
 }
 
-/** Not for models: a conversation hands work over in words. */
-const FOR_PROGRAMS = ["note", "reply_to", "deliver", "max_attempts", "idempotency_key", "known_only"];
+/** Models read `unknown_recipient` in the answer. */
+const FOR_PROGRAMS = ["known_only"];
+
+/** What hand_over is for. */
+const OF_TASKS = ["note", "reply_to", "deliver", "max_attempts", "idempotency_key"];
 
 const DAYS_RULE = "Must be a number of days from 1 to 365.";
 
@@ -39,7 +42,7 @@ export const grantTool = defineTool({
   summary: "Give an agent, or all with a tag, access to an artifact, through their inboxes.",
   description: "Needs `to_agent` or `to_tag` (or `show_token`), and an end.",
   undescribed: ["to_agent", "to_tag"],
-  hidden: FOR_PROGRAMS,
+  hidden: [...OF_TASKS, ...FOR_PROGRAMS],
   additions: z.object({
     expires_in_days: expiresInDays,
     show_token: z.boolean().default(false).meta({
@@ -57,14 +60,38 @@ export const grantTool = defineTool({
   },
 });
 
+/** A grant ends with its artifact at the latest. */
+const AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z";
+
+/** /grant as work, with what the grantee has to know. */
+export const handOverTool = defineTool({
+  name: "hand_over",
+  summary: "Give an artifact to an agent as a task, or to those with a tag.",
+  description: "Needs `to_agent` or `to_tag`. `grants` shows what became of it.",
+  additions: z.object({}),
+  dispensable: ["expires_at"],
+  undescribed: ["to_agent", "to_tag"],
+  hidden: ["expires_at", "max_downloads", "idempotency_key", ...FOR_PROGRAMS],
+  async call({ run }, { given }) {
+    if (!("to_agent" in given) && !("to_tag" in given)) {
+      throw refusalOf([{ path: "to_agent", message: "Required, unless to_tag is sent." }]);
+    }
+    const request = { expires_at: AS_LONG_AS_THE_ARTIFACT, ...given };
+    // Nobody needs the token: the grantee takes the task with its own credential.
+    const { token: _, ...granted } = await run<Granted>("/grant", request);
+    return { body: granted };
+  },
+});
+
 /** /grant to a person, who opens the URL in a browser. */
 export const linkTool = defineTool({
   name: "link",
   summary: "Make a URL with which a person downloads an artifact.",
-  description: "Anyone who has the URL has the file.",
+  description: "Anyone who has the URL or reads this conversation has the file.",
   additions: z.object({ expires_in_days: expiresInDays }),
   dispensable: ["expires_at"],
-  hidden: ["to_agent", "to_tag", ...FOR_PROGRAMS],
+  hidden: ["to_agent", "to_tag", ...OF_TASKS, ...FOR_PROGRAMS],
+  undescribed: ["max_downloads"],
   async call({ run, urlOf }, { given, added: { expires_in_days } }) {
     const path = ["to_agent", "to_tag"].find((field) => field in given);
     if (path !== undefined) {

@@ -59,6 +59,7 @@ export const putTool = defineTool({
   effect: "renews",
   additions,
   dispensable: ["mime", "size", "ttl_days"],
+  undescribed: ["key", "mime"],
   // For programs: the list of tools is short.
   hidden: ["metadata", "keep_versions", "end_grants"],
   async call({ run, settings }, { given, added: { text, file, to } }) {

@@ -25,7 +25,8 @@ export const mcp: McpDefinition = {
       name: "events",
       summary: "List what happened to your rules, peer and PSKs, oldest first.",
       description: "Send the answer's `latest` as the next `after`.",
-      hidden: ["agent_id"],
+      // The names of the types are in the events themselves.
+      hidden: ["agent_id", "types"],
     },
   },
 };

@@ -13,7 +13,7 @@ export const inboxDone: ArtifactsCard = {
     const { take_id } = await takenBy(cast);
     return [{ as: cast.reader, body: { take_id } }];
   },
-  tool: "none: for programs",
+  tool: { name: "done", effect: "sets" },
   afterRestore: "listed",
   faults: [
     {

@@ -15,7 +15,7 @@ export const inboxFail: ArtifactsCard = {
       body: { take_id, reason: "No.", retry_after_seconds: 0, final: true },
     }];
   },
-  tool: "none: for programs",
+  tool: { name: "fail", effect: "replaces" },
   afterRestore: "listed",
   faults: [
     {

@@ -15,7 +15,7 @@ export const inboxTake: ArtifactsCard = {
       body: { agent_id: reader.id, max: 2, seconds: 30, prefix: "no/", wait_seconds: 0 },
     },
   ],
-  tool: "none: for programs",
+  tool: { name: "take", hides: ["agent_id", "max"], effect: "renews" },
   afterRestore: "not listed: is repeated, or counts",
   faults: [
     {

@@ -1,3 +1,4 @@
+import { HOOK_ARRANGED, HOOK_OF_ALL_ARRANGED } from "../../../bench/fill/cast.ts";
 import { call, OPERATOR, type PlannedCall } from "../../../database/plans/planned_call.ts";
 
 export const SWEEP_PLANS: readonly PlannedCall[] = [
@@ -26,6 +27,18 @@ export const SWEEP_PLANS: readonly PlannedCall[] = [
     // Three rows for each entry, the epoch's row once per transaction, and for each event a look at
     // the webhooks, of which there are none.
     bounds: { rows: 3501, pages: 20_000 },
+  }),
+  call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {
+    circumstances: "beside a webhook of another agent",
+    arranged: HOOK_ARRANGED,
+    // For each event also three looks: for webhooks of all agents, of its agents and of their tags.
+    bounds: { rows: 5001, pages: 30_000 },
+  }),
+  call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {
+    circumstances: "that a webhook is told of",
+    arranged: HOOK_OF_ALL_ARRANGED,
+    // For each event also its delivery, and a look at the time of the last kick.
+    bounds: { rows: 7_500, pages: 40_000 },
   }),
   call("settle_tasks", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 20_000, pages: 60_000 },

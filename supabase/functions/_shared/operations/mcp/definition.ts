@@ -105,6 +105,6 @@ export interface McpDefinition {
   /** By the path of their operation. Every other operation is a tool without changes. */
   readonly tools: Readonly<Record<string, ToolDefinition>>;
   /** More tools, by the path of the operation whose fields they take. */
-  readonly furtherTools?: Readonly<Record<string, ToolDefinition>>;
+  readonly furtherTools?: Readonly<Record<string, readonly ToolDefinition[]>>;
   readonly resources?: ResourceDefinition;
 }

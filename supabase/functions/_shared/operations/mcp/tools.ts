@@ -23,7 +23,7 @@ export interface Tool {
 type InputSchema = {
   readonly type: "object";
   readonly properties: JSONObject;
-  readonly required: string[];
+  readonly required?: string[];
 };
 
 /** What is left out is false. A tool that only reads needs no other hint. */
@@ -77,8 +77,7 @@ function toolsOf(
   path: string,
   { tools, furtherTools }: McpDefinition,
 ): (ToolDefinition | undefined)[] {
-  const further = furtherTools?.[path];
-  return [tools[path], ...(further === undefined ? [] : [further])];
+  return [tools[path], ...(furtherTools?.[path] ?? [])];
 }
 
 /** Calls a tool by its name. Null: there is no such tool. Throws ServiceError. */
@@ -187,10 +186,11 @@ function inputSchemaOf({ request }: Operation, tool: ToolDefinition | undefined)
   for (const field of tool?.undescribed ?? []) {
     delete (properties[field] as z.core.JSONSchema.BaseSchema).description;
   }
+  const needed = required.filter((field) => !tool?.dispensable?.includes(field));
   return {
     type: "object",
     properties: properties as JSONObject,
-    required: required.filter((field) => !tool?.dispensable?.includes(field)),
+    ...(needed.length > 0 && { required: needed }),
   };
 }
 

@@ -36,7 +36,6 @@ export function createOperation(
     callers: "the taker",
     effect: "sets",
     identification: "required",
-    isForPrograms: true,
     request: z.strictObject({
       agent_id: subject.meta({ examples: ["builder"] }),
       take_id: takeId.optional(),

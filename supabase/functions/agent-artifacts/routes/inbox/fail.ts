@@ -22,7 +22,6 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     callers: "the taker",
     effect: "replaces",
     identification: "required",
-    isForPrograms: true,
     request: z.strictObject({
       take_id: takeId,
       reason: wellFormedText.min(1, REASON_RULE).max(500, REASON_RULE)

@@ -29,7 +29,6 @@ export function createOperation(platform: Platform): Operation {
     callers: "the agent itself",
     effect: "renews",
     identification: "required",
-    isForPrograms: true,
     request: z.strictObject({
       agent_id: subject.meta({ examples: ["builder"] }),
       max: z.int(MAX_RULE).min(1, MAX_RULE).max(50, MAX_RULE).default(1)

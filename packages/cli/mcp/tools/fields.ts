@@ -1,7 +1,7 @@
 /** Input fields that several tools share. The service checks the values. */
 import * as z from "zod";
-import type { NamedArtifact } from "../../agent-files/transfer/target.ts";
-import { UsageError } from "../../command/usage_error.ts";
+import type { NamedArtifact } from "../../../agent-files/transfer/target.ts";
+import { UsageError } from "../../../command/usage_error.ts";
 
 export const path: z.ZodString = z.string().min(1)
   .meta({ description: "Inside this server's folder." });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Netmap } from "../../agent-files/contract/types.ts";
+import type { Netmap } from "../../../agent-files/contract/types.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 type AccessRule = Netmap["acls"][number];

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Grantee, ShareOptions } from "../../agent-files/transfer/sharing.ts";
-import { assertGrantees } from "../../agent-files/transfer/names.ts";
-import { UsageError } from "../../command/usage_error.ts";
+import type { Grantee, ShareOptions } from "../../../agent-files/transfer/sharing.ts";
+import { assertGrantees } from "../../../agent-files/transfer/names.ts";
+import { UsageError } from "../../../command/usage_error.ts";
 import { agents, artifactFields, artifactOf, tags, waitSeconds } from "./fields.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
@@ -69,7 +69,7 @@ export const FILE_TOOLS: readonly Tool[] = [
       );
       return {
         grants: grants.map((
-          { artifact_id, from_agent, key, mime, size, expires_at },
+          { artifact_id, from_agent, key, mime, size, expires_at, note, reply_to },
         ) => ({
           artifact_id,
           from_agent,
@@ -77,6 +77,8 @@ export const FILE_TOOLS: readonly Tool[] = [
           mime,
           size,
           expires_at,
+          ...(note && { note }),
+          ...(reply_to && { reply_to }),
         })),
         latest,
         more: next_cursor !== null,

@@ -1,14 +1,17 @@
 import type * as z from "zod";
-import type { AgentFiles } from "../../agent-files/agent_files.ts";
-import type { AgentMesh } from "../../agent-files/agent_mesh.ts";
-import type { Progress } from "../../agent-files/transfer/put.ts";
-import type { Root } from "./root.ts";
+import type { AgentFiles } from "../../../agent-files/agent_files.ts";
+import type { AgentMesh } from "../../../agent-files/agent_mesh.ts";
+import type { Progress } from "../../../agent-files/transfer/put.ts";
+import type { Root } from "../root.ts";
+import type { HeldTasks } from "./held_tasks.ts";
 
 /** What a tool works with while it serves one call. */
 export interface ToolCall {
   readonly files: AgentFiles;
   readonly mesh: AgentMesh;
   readonly root: Root;
+  /** The tasks that were taken while this server runs. */
+  readonly tasks: HeldTasks;
   /** Aborted when the host cancels the call, or ends. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;

@@ -2,14 +2,14 @@ import { access, type FileHandle } from "node:fs/promises";
 import { basename } from "node:path";
 import { lookup } from "mrmime";
 import * as z from "zod";
-import { extractFolder } from "../../agent-files/folders/get_folder.ts";
-import { packFolder } from "../../agent-files/folders/pack.ts";
-import type { PutFolderOptions } from "../../agent-files/folders/put_folder.ts";
-import { isPackedFolder, PACKED_FOLDER } from "../../agent-files/folders/packed.ts";
-import type { PutArtifact, PutOptions } from "../../agent-files/transfer/put.ts";
-import type { StreamSource } from "../../agent-files/transfer/source.ts";
-import { UsageError } from "../../command/usage_error.ts";
-import { save } from "../downloads/save.ts";
+import { extractFolder } from "../../../agent-files/folders/get_folder.ts";
+import { packFolder } from "../../../agent-files/folders/pack.ts";
+import type { PutFolderOptions } from "../../../agent-files/folders/put_folder.ts";
+import { isPackedFolder, PACKED_FOLDER } from "../../../agent-files/folders/packed.ts";
+import type { PutArtifact, PutOptions } from "../../../agent-files/transfer/put.ts";
+import type { StreamSource } from "../../../agent-files/transfer/source.ts";
+import { UsageError } from "../../../command/usage_error.ts";
+import { save } from "../../downloads/save.ts";
 import { agents, artifactFields, artifactOf, path, tags } from "./fields.ts";
 import { defineTool, type Tool, type ToolCall } from "./tool.ts";
 
@@ -146,7 +146,7 @@ export const getFile: Tool = defineTool({
 });
 
 /** The bytes of an open file, as a source that can be read repeatedly. */
-async function sourceOf(file: FileHandle): Promise<StreamSource> {
+export async function sourceOf(file: FileHandle): Promise<StreamSource> {
   return { size: (await file.stat()).size, stream: read };
 
   async function* read(): AsyncGenerator<Uint8Array> {
