@@ -2197,8 +2197,8 @@ comment on function agents.kick_deliveries() is
 
 -- schemas/webhooks/queueing.sql
 
--- The outbox is written in the transaction of the event. Without webhooks, an event costs a look at
--- an empty table.
+-- The outbox is written in the transaction of the event. Without live webhooks, an event costs one
+-- look that finds none.
 
 create function agents.message_id_of(event_id bigint) returns text
 language plpgsql
@@ -2220,18 +2220,17 @@ set search_path = ''
 as $$
 declare
   concerned constant text[] := array[new.subject_agent_id, new.other_agent_id, new.actor_agent_id];
-  message text;
 begin
   -- A statement of its own, whose plan has no parameters: it is made once per session.
-  if not exists (select from agents.webhooks) then
+  if not exists (select from agents.webhooks w where w.ended_at is null) then
     return null;
   end if;
   if new.action = 'webhook.tested' then
     return null;
   end if;
-  message := agents.message_id_of(new.event_id);
   insert into agents.webhook_deliveries (webhook_id, event_id, message_id)
-  select w.webhook_id, new.event_id, message
+  -- A subquery, so that it runs once if a webhook matches, and not at all otherwise.
+  select w.webhook_id, new.event_id, (select agents.message_id_of(new.event_id))
   from (
     select a.webhook_id, a.types
     from agents.webhooks a
@@ -2243,8 +2242,10 @@ begin
     union all
     select a.webhook_id, a.types
     from agents.webhooks a
-    where a.tag = any (array(select t.tag from agents.agent_tags t where t.agent_id = any (concerned)))
-      and a.ended_at is null
+    where a.ended_at is null
+      -- Checked first, so that the agents' tags are read only if a webhook has a tag.
+      and a.tag is not null
+      and a.tag = any (array(select t.tag from agents.agent_tags t where t.agent_id = any (concerned)))
   ) w
   where w.types is null or new.action = any (w.types);
   if found then
@@ -2749,6 +2750,8 @@ begin atomic
         select
         from agents.webhook_deliveries d
         where d.webhook_id = delivery_backlog.webhook_id and d.forget_at is null
+        -- The order of an index, here and below. Otherwise the planner may read the whole table.
+        order by d.next_at
         limit 1000
       ) w
     ),
@@ -2758,6 +2761,7 @@ begin atomic
         select
         from agents.webhook_deliveries d
         where d.webhook_id = delivery_backlog.webhook_id and d.parked_at is not null
+        order by d.event_id
         limit 1000
       ) p
     ),
