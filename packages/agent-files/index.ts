@@ -26,6 +26,7 @@ export type {
   MeshRequest,
   Netmap,
   Peer,
+  Recipient,
   Rule,
   SentPath,
   ServiceErrorCode,

@@ -12,6 +12,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Verb>>> = {
   rm: async () => (await import("./files/rm.ts")).rm,
   share: async () => (await import("./sharing/share.ts")).share,
   unshare: async () => (await import("./sharing/unshare.ts")).unshare,
+  recipients: async () => (await import("./sharing/recipients.ts")).recipients,
   link: async () => (await import("./sharing/link.ts")).link,
   links: async () => (await import("./sharing/links.ts")).links,
   unlink: async () => (await import("./sharing/unlink.ts")).unlink,

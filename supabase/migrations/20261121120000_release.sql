@@ -5406,7 +5406,8 @@ create function public.agent_api_grant_artifact(
   reply_to text default null,
   is_shared boolean default false,
   max_attempts integer default null,
-  idempotency_key text default null
+  idempotency_key text default null,
+  known_only boolean default false
 ) returns json
 language plpgsql
 volatile
@@ -5451,6 +5452,14 @@ begin
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
   end if;
 
+  if agent_api_grant_artifact.known_only
+    and agent_api_grant_artifact.to_agent is not null
+    and not agents.is_known(agent_api_grant_artifact.to_agent)
+  then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "to_agent", "message": "Nobody of this name has ever been here."}]}';
+  end if;
   if agent_api_grant_artifact.reply_to is not null
     and not artifacts.has_grant_of(artifact.agent_id, agent_api_grant_artifact.reply_to)
   then
@@ -5526,14 +5535,15 @@ end
 $$;
 comment on function public.agent_api_grant_artifact(
   jsonb, text, text, timestamptz, text, text, integer, integer, integer, text, text, text, boolean,
-  integer, text
+  integer, text, boolean
 ) is
   'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
   'artifact until expires_at, for max_downloads downloads together (null: any number). Of the '
   'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
   'is_shared: exactly one agent of the tag works on it. With an idempotency_key that the owner '
   'used for the same request within the last 24 hours, returns the grant of that request, and '
-  'repeated. unknown_recipient: nobody has had the name to_agent. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'repeated. unknown_recipient: nobody has had the name to_agent; with known_only, the answer is '
+  'invalid_request instead. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
   'invalid_request, limit_exceeded, grant_not_found (reply_to), idempotency_conflict.';
 
 create function public.agent_api_revoke_grants(
@@ -6207,6 +6217,181 @@ comment on function public.agent_api_list_inbox(jsonb, text, integer, text, text
   'got since then. states: the states of tasks to show; by default waiting, and what the agent '
   'itself has taken. A page may be short or empty before the last. Raises forbidden, '
   'invalid_request, position_expired.';
+
+-- schemas/artifacts/grants/recipients.sql
+
+-- Whom an agent has handed to, and who has handed to it: the names of its live grants. Each name is
+-- one step through an index, however many grants it has. The planner expects few grants per agent,
+-- and might read and sort all of them. The settings forbid that.
+
+create index grants_by_granter_and_grantee on artifacts.grants (from_agent, grantee, live_until)
+  where grantee is not null;
+
+create function artifacts.grantees_from(from_agent text, after_name text, max_names integer)
+returns table (name text, live_until timestamptz)
+language plpgsql
+stable
+set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return query
+  with recursive names (name, number) as (
+    select grantees_from.after_name collate "C", 0
+    union all
+    select (
+      select g.grantee
+      from artifacts.grants g
+      where g.from_agent = grantees_from.from_agent and g.grantee > n.name
+      order by g.from_agent, g.grantee
+      limit 1
+    ), n.number + 1
+    from names n
+    where n.name is not null and n.number < grantees_from.max_names
+  )
+  select n.name, (
+    select g.live_until
+    from artifacts.grants g
+    where g.from_agent = grantees_from.from_agent and g.grantee = n.name
+    order by g.from_agent desc, g.grantee desc, g.live_until desc
+    limit 1
+  )
+  from names n
+  where n.number > 0 and n.name is not null;
+end
+$$;
+comment on function artifacts.grantees_from(text, text, integer) is
+  'The first max_names grantees after a name (agents, and `#` with a tag) to which an agent has a '
+  'grant on record, in byte order, and when the last of these grants ends or ended.';
+
+create function artifacts.granters_to(grantees text[], after_name text, max_names integer)
+returns table (name text, live_until timestamptz)
+language plpgsql
+stable
+set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+begin
+  return query
+  with recursive names (name, number) as (
+    select granters_to.after_name collate "C", 0
+    union all
+    select (
+      select min(f.from_agent)
+      from unnest(granters_to.grantees) as e (grantee)
+      cross join lateral (
+        select g.from_agent::text collate "C" as from_agent
+        from artifacts.grants g
+        where g.grantee = e.grantee and g.from_agent > n.name
+        order by g.grantee, g.from_agent
+        limit 1
+      ) f
+    ), n.number + 1
+    from names n
+    where n.name is not null and n.number < granters_to.max_names
+  )
+  select n.name, (
+    select max(l.live_until)
+    from unnest(granters_to.grantees) as e (grantee)
+    cross join lateral (
+      select g.live_until
+      from artifacts.grants g
+      where g.grantee = e.grantee and g.from_agent = n.name
+      order by g.grantee desc, g.from_agent desc, g.live_until desc
+      limit 1
+    ) l
+  )
+  from names n
+  where n.number > 0 and n.name is not null;
+end
+$$;
+comment on function artifacts.granters_to(text[], text, integer) is
+  'The first max_names agents after a name that have a grant to one of these grantees on record, in '
+  'byte order, and when the last of these grants ends or ended.';
+
+create function public.agent_api_list_recipients(
+  caller jsonb,
+  agent_id text,
+  max_entries integer,
+  after_name text default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(
+    agent_api_list_recipients.caller, agent_api_list_recipients.agent_id
+  );
+  begins_after text := coalesce(agent_api_list_recipients.after_name, '');
+  -- One more than asked for tells whether there is a next page. Names whose grants have all ended
+  -- count, so that they cannot slow a page down.
+  most constant integer := agent_api_list_recipients.max_entries + 1;
+  blocked constant text[] := artifacts.senders_blocked_by(subject);
+  instant timestamptz := clock_timestamp();
+  answer json;
+begin
+  -- A function's result has the database's collation.
+  with given as materialized (
+    select g.name collate "C" as name, g.live_until
+    from artifacts.grantees_from(subject, begins_after, most) g
+  ), received as materialized (
+    select r.name collate "C" as name, r.live_until
+    from artifacts.grantees_of(subject, null) o
+    cross join artifacts.granters_to(o.grantees, begins_after, most) r
+  ), walked as (
+    -- Up to this name, both lists are complete; null: to their ends.
+    select min(l.last_name) as last_name
+    from (
+      select max(g.name) as last_name from given g having count(*) = most
+      union all
+      select max(r.name) from received r having count(*) = most
+    ) l
+  ), listed as (
+    select name, g.live_until as given_until, r.live_until as received_until
+    from (select g.* from given g where g.live_until > instant) g
+    full join (
+      select r.* from received r where r.live_until > instant and r.name <> all (blocked)
+    ) r using (name)
+    where name <= coalesce((select w.last_name from walked w), name)
+    order by name
+    limit most
+  ), page as (
+    select l.* from listed l order by l.name limit agent_api_list_recipients.max_entries
+  )
+  select json_build_object(
+    'recipients', (
+      select coalesce(
+        json_agg(
+          jsonb_build_object(
+            'agent_id', case when not starts_with(p.name, '#') then p.name end,
+            'given_until', agents.iso_timestamp(p.given_until),
+            'received_until', agents.iso_timestamp(p.received_until)
+          ) || case
+            when starts_with(p.name, '#') then jsonb_build_object('tag', substr(p.name, 2))
+            else jsonb '{}'
+          end
+          order by p.name
+        ),
+        '[]'
+      )
+      from page p
+    ),
+    'next_cursor', case
+      when (select count(*) from listed) = most then (select max(p.name) from page p)
+      else (select w.last_name from walked w)
+    end
+  ) into answer;
+  return answer;
+end
+$$;
+comment on function public.agent_api_list_recipients(jsonb, text, integer, text) is
+  'The agents and tags to which an agent has live grants, and the agents that have live grants to '
+  'it or to a tag of it, except those that it blocked: tags first, each in byte order, after '
+  'after_name. A page may be short or empty before the last. Raises forbidden, invalid_request.';
 
 -- schemas/artifacts/grants/given_work.sql
 

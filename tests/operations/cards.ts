@@ -14,6 +14,7 @@ import { inboxTake } from "./artifacts/inbox/take.ts";
 import { inboxUnblock } from "./artifacts/inbox/unblock.ts";
 import { list } from "./artifacts/list.ts";
 import { openArtifact } from "./artifacts/open.ts";
+import { recipients } from "./artifacts/recipients.ts";
 import { register } from "./artifacts/register.ts";
 import { revoke } from "./artifacts/revoke.ts";
 import { versions } from "./artifacts/versions.ts";
@@ -53,6 +54,7 @@ export const ARTIFACTS_CARDS = {
   "/fetch": fetchGrant,
   "/open": openArtifact,
   "/grants": grants,
+  "/recipients": recipients,
   "/standing/create": standingCreate,
   "/standing/list": standingList,
   "/standing/end": standingEnd,

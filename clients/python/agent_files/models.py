@@ -42,6 +42,8 @@ __all__ = [
     "News",
     "NewsEvents",
     "NewsInbox",
+    "Recipient",
+    "RecipientsAnswer",
     "RegisteredArtifact",
     "RegisteredArtifactUpload",
     "RevokeAnswer",
@@ -265,6 +267,18 @@ class GivenGrant(TypedDict):
     tasks: NotRequired[GivenGrantTasks | None]
     """For a grant to each agent of a tag: how many of them have it in which state, counted up to
     about 1000; null: for any other."""
+
+
+class Recipient(TypedDict):
+    agent_id: str | None
+    """The other agent; null: the entry is about `tag`."""
+    tag: NotRequired[str]
+    """The tag to which the agent has given. Missing if the entry is about an agent."""
+    given_until: str | None
+    """When the last of the live grants to it expires; null: there is no such grant."""
+    received_until: str | None
+    """When the last of its live grants to the agent, or to a tag of the agent, expires; null:
+    there is no such grant, or the agent has blocked it."""
 
 
 class CreatedStandingGrant(TypedDict):
@@ -532,6 +546,12 @@ class RevokeAnswer(TypedDict):
 
 class GrantsAnswer(TypedDict):
     grants: list[GivenGrant]
+    next_cursor: str | None
+    """The `cursor` of the next page; null: this is the last page."""
+
+
+class RecipientsAnswer(TypedDict):
+    recipients: list[Recipient]
     next_cursor: str | None
     """The `cursor` of the next page; null: this is the last page."""
 

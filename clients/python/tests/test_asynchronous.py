@@ -54,6 +54,25 @@ async def test_a_hand_over(planner: Agent, builder: Agent, tmp_path) -> None:
 
 
 @pytest.mark.anyio
+async def test_recipients_are_listed_and_unknown_ones_refused(
+    planner: Agent, builder: Agent
+) -> None:
+    async with planner.async_files() as giver, builder.async_files() as files:
+        put = await giver.put("plan", text="1", to=[builder.id], known_only=True)
+        until = put["grants"][0]["expires_at"]
+        given = {"agent_id": builder.id, "given_until": until, "received_until": None}
+        assert [one async for one in giver.recipients()] == [given]
+        [giving] = [one async for one in files.recipients()]
+        assert (giving["agent_id"], giving["received_until"]) == (planner.id, until)
+        with pytest.raises(AgentError, match="Nobody of this name has ever been here") as refused:
+            await giver.share("plan", f"nobody-of-{planner.id}", known_only=True)
+        assert refused.value.code == "invalid_request"
+        assert len([one async for one in giver.grants()]) == 1
+        grant = await giver.share("plan", f"nobody-of-{planner.id}")
+        assert grant.get("unknown_recipient") is True
+
+
+@pytest.mark.anyio
 async def test_a_grant_is_repeated_by_its_key(planner: Agent, builder: Agent) -> None:
     async with planner.async_files() as files:
         await files.put("plan", text="1")

@@ -12,6 +12,7 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     "/fetch": "gives a URL to download, for a token",
     "/open": "gives a URL to download",
     "/grants": "lists live grants from an agent",
+    "/recipients": "lists who shares files with an agent",
     "/standing/create": "grants what will be committed",
     "/standing/list": "lists live standing grants",
     "/standing/end": "ends a standing grant and its grants",
@@ -183,6 +184,11 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
       valid: ["plan-17"],
       invalid: ['""', "plan 17"],
     },
+    known_only: {
+      rule: "true or false, by default false.",
+      valid: ["true"],
+      invalid: ['"yes"'],
+    },
     take_id: {
       rule: "`take_` and 32 hex digits. Any other text is valid, but names no take: 409.",
       valid: ["take_5d2f8e1a7c4b4f0d9e6a3b2c1d0e9f87"],
@@ -271,7 +277,7 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
     },
     cursor: {
       rule:
-        "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters, for `/versions` at most 15.",
+        "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters, for `/versions` at most 15, for `/recipients` at most 128.",
       valid: [],
       invalid: ['""', "a b"],
     },

@@ -29,6 +29,10 @@ export interface paths {
     /** List the live grants that an agent has given, the first to expire first. */
     post: operations["grants"];
   };
+  "/recipients": {
+    /** List whom an agent has handed files to, and who has handed files to it. */
+    post: operations["recipients"];
+  };
   "/standing/create": {
     /** Grant every file that you will commit under a name or a prefix. */
     post: operations["standingCreate"];
@@ -420,6 +424,16 @@ export interface components {
         /** @description How many of its tasks are parked. */
         parked: number;
       } | null;
+    };
+    Recipient: {
+      /** @description The other agent; null: the entry is about `tag`. */
+      agent_id: string | null;
+      /** @description The tag to which the agent has given. Missing if the entry is about an agent. */
+      tag?: string;
+      /** @description When the last of the live grants to it expires; null: there is no such grant. */
+      given_until: string | null;
+      /** @description When the last of its live grants to the agent, or to a tag of the agent, expires; null: there is no such grant, or the agent has blocked it. */
+      received_until: string | null;
     };
     CreatedStandingGrant: {
       /** @description Identifies the standing grant. */
@@ -846,6 +860,8 @@ export interface operations {
           max_attempts?: number;
           /** @description For 24 hours, the same request with this key makes no second grant. */
           idempotency_key?: string;
+          /** @description Whether to refuse a `to_agent` whose name nobody has had so far. Default: false. */
+          known_only?: boolean;
         };
       };
     };
@@ -968,6 +984,35 @@ export interface operations {
         content: {
           "application/json": {
             grants: components["schemas"]["GivenGrant"][];
+            /** @description The `cursor` of the next page; null: this is the last page. */
+            next_cursor: string | null;
+          };
+        };
+      };
+    };
+  };
+  recipients: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Required from the operator. An agent may only name itself. */
+          agent_id?: string;
+          /**
+           * @description The page size.
+           * @default 100
+           */
+          limit?: number;
+          /** @description The previous page's `next_cursor`. */
+          cursor?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            recipients: components["schemas"]["Recipient"][];
             /** @description The `cursor` of the next page; null: this is the last page. */
             next_cursor: string | null;
           };

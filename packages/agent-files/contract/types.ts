@@ -40,6 +40,8 @@ export type InboxEntry = ArtifactComponents["schemas"]["InboxEntry"];
 export type TaskEntry = ArtifactComponents["schemas"]["Task"];
 /** A live grant that an agent has given. */
 export type GivenGrant = ArtifactComponents["schemas"]["GivenGrant"];
+/** An agent or a tag that an agent has live grants to, or from. */
+export type Recipient = ArtifactComponents["schemas"]["Recipient"];
 /** A promise to grant what will be committed under a name or a prefix. */
 export type StandingGrant = ArtifactComponents["schemas"]["StandingGrant"];
 /** An event of an agent's files, or an action of the agent. */

@@ -2,6 +2,7 @@ import type {
   Artifact,
   ArtifactsAnswer,
   ArtifactsRequest,
+  Recipient,
   StandingGrant,
 } from "../contract/types.ts";
 import { untilAborted } from "../http/abortable.ts";
@@ -40,6 +41,25 @@ export class NameOperations extends ArtifactOperations {
     );
     const signal = this.connection.signalOf(options);
     for await (const page of pages) yield* untilAborted(page.versions, signal);
+  }
+
+  /**
+   * The agents and tags that can open something of the agent now, and the agents of which it can
+   * open something: until when, by the last of these grants. Tags come first.
+   *
+   * @example
+   * ```ts
+   * for await (const { agent_id, tag, given_until } of files.recipients()) {
+   *   console.log(agent_id ?? tag, given_until);
+   * }
+   * ```
+   */
+  async *recipients(options: CallOptions = {}): AsyncGenerator<Recipient, void, undefined> {
+    const pages = everyPage((cursor) =>
+      this.post<"/recipients">("/recipients", this.own({ limit: 1000, ...cursor }), options)
+    );
+    const signal = this.connection.signalOf(options);
+    for await (const page of pages) yield* untilAborted(page.recipients, signal);
   }
 
   /**

@@ -176,3 +176,31 @@ Deno.test("createStanding(), standing(), endStanding() → what is put under the
   assert.deepEqual(await inbox(), []);
   assert.deepEqual(await collect(planner.files.standing()), []);
 });
+
+Deno.test("recipients() → whom the agent has handed to, and who has handed to it", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  assert.deepEqual(await collect(planner.files.recipients()), []);
+  const { grants: [given] } = await planner.files.put("plan", "1", {
+    ...{ to: [builder.agent.id], toTags: ["tag:nobody-has-it"], knownOnly: true },
+  });
+  const until = given!.expires_at;
+  assert.deepEqual(await collect(planner.files.recipients()), [
+    { agent_id: null, tag: "tag:nobody-has-it", given_until: until, received_until: null },
+    { agent_id: builder.agent.id, given_until: until, received_until: null },
+  ]);
+  assert.deepEqual(await collect(builder.files.recipients()), [
+    { agent_id: planner.agent.id, given_until: null, received_until: until },
+  ]);
+});
+
+Deno.test("share() with knownOnly, with a name that nobody has had → invalid_request, and nothing is granted", async () => {
+  const { files } = await agentFiles("planner");
+  await files.put("plan", "1", { knownOnly: true });
+  const name = `nobody-${crypto.randomUUID()}`;
+  await assert.rejects(files.share("plan", name, { knownOnly: true }), {
+    code: "invalid_request",
+    message: /Nobody of this name has ever been here/,
+  });
+  assert.deepEqual(await collect(files.grants()), []);
+  assert.equal((await files.share("plan", name)).unknown_recipient, true);
+});

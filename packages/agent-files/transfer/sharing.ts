@@ -14,6 +14,8 @@ export interface HandOverOptions {
   readonly maxAttempts?: number;
   /** For 24 hours, the same request with this key makes no second grant. */
   readonly idempotencyKey?: string;
+  /** Whether to refuse an agent whose name nobody has had so far. No effect on tags. */
+  readonly knownOnly?: boolean;
 }
 
 export interface ShareOptions extends CallOptions, HandOverOptions {
@@ -40,7 +42,7 @@ type GrantFields = Omit<ArtifactsRequest<"/grant">, "artifact_id" | "expires_at"
 
 /** The fields of a grant as work. Only those that are set: an earlier release refuses them. */
 export function handOverFields(
-  { note, replyTo, deliver, maxAttempts, idempotencyKey }: HandOverOptions,
+  { note, replyTo, deliver, maxAttempts, idempotencyKey, knownOnly }: HandOverOptions,
 ): GrantFields {
   return {
     ...(note !== undefined && { note }),
@@ -48,6 +50,7 @@ export function handOverFields(
     ...(deliver !== undefined && { deliver }),
     ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
     ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+    ...(knownOnly && { known_only: true }),
   };
 }
 
@@ -89,7 +92,8 @@ export function grantsOf(
     issues.push({ path: "idempotencyKey", message: "Needs exactly one agent or tag." });
   }
   const isForNobody = to.length + toTags.length === 0;
-  if (isForNobody && Object.keys(forAgents).some((field) => field !== "idempotency_key")) {
+  const { idempotency_key: _key, known_only: _known, ...forWorkers } = forAgents;
+  if (isForNobody && Object.keys(forWorkers).length > 0) {
     issues.push({ path: "to", message: "Required for a note, replyTo or maxAttempts." });
   }
   if (issues.length > 0) throw invalidFields(issues);

@@ -24,6 +24,7 @@ import {
   sharingOf,
   TO_TAG_OPTION,
 } from "../sharing/options.ts";
+import { tellUnknown } from "../sharing/unknown.ts";
 import { keepInput } from "./standard_input.ts";
 import { numberOf } from "../number_option.ts";
 import { inBytes, note, plain } from "../../command/terminal/output.ts";
@@ -272,6 +273,7 @@ async function send(
     onProgress: bar.show,
   });
   bar[Symbol.dispose]();
+  tellUnknown(artifact.grants);
   const link = sharing &&
     (await files.link({ artifactId: artifact.artifact_id }, sharing)).url;
   // A token gives access, so only `agentfiles share --show-token` shows it.

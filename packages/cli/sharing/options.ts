@@ -76,6 +76,10 @@ export const HAND_OVER_OPTIONS = {
     value: "N",
     help: "after how many failed attempts the task is parked, from 1 to 100; default: 5",
   },
+  "known-only": {
+    type: "boolean",
+    help: "give no access to an agent whose name nobody has ever had: exit code 5",
+  },
 } as const;
 
 /** The words to the grantee, from the options. Throws UsageError. */
@@ -84,6 +88,7 @@ export function handOverOf(values: {
   readonly "reply-to"?: string | undefined;
   readonly deliver?: string | undefined;
   readonly "max-attempts"?: string | undefined;
+  readonly "known-only"?: boolean | undefined;
 }): HandOverOptions {
   const { note, "reply-to": replyTo, deliver } = values;
   if (deliver !== undefined && deliver !== "each" && deliver !== "one") {
@@ -97,6 +102,7 @@ export function handOverOf(values: {
     ...(replyTo !== undefined && { replyTo }),
     ...(deliver !== undefined && { deliver }),
     ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(values["known-only"] && { knownOnly: true }),
   };
 }
 

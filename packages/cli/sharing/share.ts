@@ -10,6 +10,7 @@ import {
   sharingOf,
   TO_TAG_OPTION,
 } from "./options.ts";
+import { tellUnknown } from "./unknown.ts";
 import { plain } from "../../command/terminal/output.ts";
 
 export const share: Verb = defineVerb({
@@ -46,6 +47,7 @@ export const share: Verb = defineVerb({
     const files = await context.files();
     for (const { name, grantee } of grantees) {
       const { token, ...grant } = await files.share(target!, grantee, sharing);
+      tellUnknown([grant]);
       const shown = values["show-token"] ? { ...grant, token } : grant;
       await context.output.value(
         shown,

@@ -34,7 +34,7 @@ export interface LostRequest {
 export const PASSED_OVER: ReadonlySet<string> = new Set([
   // These read.
   ...["/list", "/versions", "/grants", "/inbox", "/events", "/netmap", "/relay", "/psk/keys"],
-  "/standing/list",
+  ...["/standing/list", "/recipients"],
   ...["/enrolment/list", "/enrolment/test", "/whoami", "/health", "/metrics", "/openapi.json"],
   "/.well-known/oauth-protected-resource",
   // These count downloads.

@@ -13,6 +13,7 @@ export const OPERATIONS = {
   "/fetch": () => import("./routes/fetch.ts"),
   "/open": () => import("./routes/open.ts"),
   "/grants": () => import("./routes/grants.ts"),
+  "/recipients": () => import("./routes/recipients.ts"),
   "/standing/create": () => import("./routes/standing/create.ts"),
   "/standing/list": () => import("./routes/standing/list.ts"),
   "/standing/end": () => import("./routes/standing/end.ts"),

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { assertError, assertInvalid } from "../client.ts";
+import { assertError, assertInvalid, succeed } from "../client.ts";
 import {
   artifactTest,
   deleteArtifact,
+  givenGrants,
   grant,
   inbox,
   leavesUnchanged,
@@ -14,6 +15,8 @@ import {
   secondsFromNow,
   tryGrant,
 } from "../artifacts.ts";
+
+const EVENTS = "/agent-artifacts/events";
 
 artifactTest(
   "/grant → a grant and its token; the grantee's inbox shows the grant without the token",
@@ -50,6 +53,34 @@ artifactTest(
     assert.equal(known.unknown_recipient, undefined);
     const anyone = await grant(planner, artifact, { expires_at });
     assert.equal(anyone.unknown_recipient, undefined);
+  },
+);
+
+artifactTest(
+  "/grant with known_only to a name that nobody has had → 422 to_agent, and nothing is granted; to any other → 200",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const nobody = { id: `nobody-${crypto.randomUUID()}` };
+    const { latest } = await succeed<{ latest: string }>(EVENTS, { as: planner, body: {} });
+    await leavesUnchanged([planner, builder], async () => {
+      const terms = { to: nobody, known_only: true, note: "Build it.", idempotency_key: "k" };
+      const refused = await tryGrant(planner, artifact, terms);
+      assertInvalid(refused, "to_agent");
+      assert.match(JSON.stringify(refused.body), /Nobody of this name has ever been here\./);
+      assertInvalid(
+        await tryGrant(planner, artifact, { to: builder, known_only: "yes" }),
+        "known_only",
+      );
+    });
+    assert.deepEqual((await givenGrants(planner)).grants, []);
+    const since = { as: planner, body: { after: latest } };
+    assert.deepEqual((await succeed<{ events: unknown[] }>(EVENTS, since)).events, []);
+
+    const given = [{ to: builder }, { to_tag: "tag:nobody-has-it" }, {}];
+    for (const terms of given) await grant(planner, artifact, { ...terms, known_only: true });
+    // The name is not known from the refusal.
+    const made = await grant(planner, artifact, { to: nobody, known_only: false });
+    assert.equal(made.unknown_recipient, true);
   },
 );
 

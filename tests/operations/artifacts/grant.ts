@@ -17,13 +17,20 @@ export const grant: ArtifactsCard = {
     {
       as: agent,
       body: {
+        ...{ artifact_id, to_agent: reader.id, expires_at: secondsFromNow(600) },
+        known_only: true,
+      },
+    },
+    {
+      as: agent,
+      body: {
         ...{ artifact_id, to_tag: "tag:nobody-has-it", expires_at: secondsFromNow(600) },
         ...{ note: "Build it.", deliver: "one", max_attempts: 2 },
       },
     },
   ],
   tool: {
-    hides: ["note", "reply_to", "deliver", "max_attempts", "idempotency_key"],
+    hides: ["note", "reply_to", "deliver", "max_attempts", "idempotency_key", "known_only"],
     requiresOthers: true,
     effect: "adds",
   },

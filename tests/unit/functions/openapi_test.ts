@@ -171,6 +171,7 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
         "Grant",
         "InboxEntry",
         "News",
+        "Recipient",
         "RegisteredArtifact",
         "StandingGrant",
         "Task",

@@ -66,6 +66,7 @@ class AgentFiles(Grants):
         deliver: str | None = None,
         max_attempts: int | None = None,
         idempotency_key: str | None = None,
+        known_only: bool = False,
         on_progress: Progress | None = None,
     ) -> PutArtifact:
         """Uploads a file under the name `key`. Grants it to the agents in `to`, and to every
@@ -76,8 +77,8 @@ class AgentFiles(Grants):
         `metadata` are at most 32 texts by name, which are shown with the file and never change.
         With `keep_versions`, the commit ends older versions beyond that many, and with
         `end_grants` also those that others may still open. `grant_expires_at`, `note`, `reply_to`,
-        `deliver` (for tags), `max_attempts` and `idempotency_key` (for a single grant) are those of
-        `share`.
+        `deliver` (for tags), `max_attempts`, `idempotency_key` (for a single grant) and
+        `known_only` are those of `share`.
 
             files.put("plans/house.txt", path="house.txt", to=["builder"])
             files.put("notes.txt", text="The cellar is done.")
@@ -111,6 +112,7 @@ class AgentFiles(Grants):
             reply_to=reply_to,
             max_attempts=max_attempts,
             idempotency_key=idempotency_key,
+            known_only=known_only,
         )
         grants = [share(agent) for agent in to]
         grants += [share(None, to_tag=tag, deliver=deliver) for tag in to_tags]

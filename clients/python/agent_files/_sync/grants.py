@@ -51,6 +51,13 @@ class Grants(Operations):
             for grant in cast("list[models.GivenGrant]", page["grants"]):
                 yield grant
 
+    def recipients(self) -> Generator[models.Recipient, None, None]:
+        """Yields the agents and tags that can open something of the agent now, and the agents of
+        which it can open something: until when, by the last of these grants. Tags come first."""
+        for page in self._connection.pages("recipients", self._own):
+            for recipient in cast("list[models.Recipient]", page["recipients"]):
+                yield recipient
+
     def inbox(
         self,
         *,
@@ -106,6 +113,7 @@ class Grants(Operations):
         deliver: str | None = None,
         max_attempts: int | None = None,
         idempotency_key: str | None = None,
+        known_only: bool = False,
     ) -> models.Grant:
         """Gives an agent access to one of your artifacts. With `to_agent=None` and a `to_tag` such
         as `tag:builder`, gives it to every agent that has the tag. With neither, the grant is for
@@ -113,7 +121,10 @@ class Grants(Operations):
 
         The grantee reads `note` and `reply_to`, the grant that this one answers. With
         `deliver="one"`, exactly one agent of the tag works on it. After `max_attempts` failures,
-        its task is parked. The same `idempotency_key` within a day: the same grant."""
+        its task is parked. The same `idempotency_key` within a day: the same grant.
+
+        With `known_only`, an agent whose name nobody has had so far is refused: `invalid_request`.
+        Otherwise the grant has `unknown_recipient`."""
         request = {
             "artifact_id": self.id_of(target),
             "expires_at": expires_at or _AS_LONG_AS_THE_ARTIFACT,
@@ -125,6 +136,7 @@ class Grants(Operations):
             "deliver": deliver,
             "max_attempts": max_attempts,
             "idempotency_key": idempotency_key,
+            "known_only": known_only or None,
         }
         return cast("models.Grant", self.call("grant", given(request)))
 

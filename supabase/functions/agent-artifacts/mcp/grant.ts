@@ -8,6 +8,9 @@ interface Granted {
   readonly expires_at: string;
 }
 
+/** Models read `unknown_recipient` in the answer. */
+const FOR_PROGRAMS = ["known_only"];
+
 /** What hand_over is for. */
 const OF_TASKS = ["note", "reply_to", "deliver", "max_attempts", "idempotency_key"];
 
@@ -39,7 +42,7 @@ export const grantTool = defineTool({
   summary: "Give an agent, or all with a tag, access to an artifact, through their inboxes.",
   description: "Needs `to_agent` or `to_tag` (or `show_token`), and an end.",
   undescribed: ["to_agent", "to_tag"],
-  hidden: OF_TASKS,
+  hidden: [...OF_TASKS, ...FOR_PROGRAMS],
   additions: z.object({
     expires_in_days: expiresInDays,
     show_token: z.boolean().default(false).meta({
@@ -68,7 +71,7 @@ export const handOverTool = defineTool({
   additions: z.object({}),
   dispensable: ["expires_at"],
   undescribed: ["to_agent", "to_tag"],
-  hidden: ["expires_at", "max_downloads", "idempotency_key"],
+  hidden: ["expires_at", "max_downloads", "idempotency_key", ...FOR_PROGRAMS],
   async call({ run }, { given }) {
     if (!("to_agent" in given) && !("to_tag" in given)) {
       throw refusalOf([{ path: "to_agent", message: "Required, unless to_tag is sent." }]);
@@ -87,7 +90,7 @@ export const linkTool = defineTool({
   description: "Anyone who has the URL or reads this conversation has the file.",
   additions: z.object({ expires_in_days: expiresInDays }),
   dispensable: ["expires_at"],
-  hidden: ["to_agent", "to_tag", ...OF_TASKS],
+  hidden: ["to_agent", "to_tag", ...OF_TASKS, ...FOR_PROGRAMS],
   undescribed: ["max_downloads"],
   async call({ run, urlOf }, { given, added: { expires_in_days } }) {
     const path = ["to_agent", "to_tag"].find((field) => field in given);

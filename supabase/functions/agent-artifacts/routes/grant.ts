@@ -62,7 +62,7 @@ const maxAttempts = z.int(ATTEMPTS_RULE).min(1, ATTEMPTS_RULE).max(100, ATTEMPTS
 
 /** What only some grants say: it is sent to the database only if the request has it. */
 function handOver(
-  { note, reply_to, deliver, max_attempts, idempotency_key }: z.output<typeof request>,
+  { note, reply_to, deliver, max_attempts, idempotency_key, known_only }: z.output<typeof request>,
 ) {
   return {
     ...(note !== undefined && { note }),
@@ -70,6 +70,7 @@ function handOver(
     ...(deliver === "one" && { is_shared: true }),
     ...(max_attempts !== undefined && { max_attempts }),
     ...(idempotency_key !== undefined && { idempotency_key }),
+    ...(known_only && { known_only }),
   };
 }
 
@@ -97,6 +98,10 @@ const request = z.strictObject({
   }),
   max_attempts: maxAttempts.optional(),
   idempotency_key: idempotencyKey.optional(),
+  known_only: z.boolean().optional().meta({
+    description: "Whether to refuse a `to_agent` whose name nobody has had so far. Default: false.",
+    examples: [true],
+  }),
 }).refine(namesOneGrantee, ONE_GRANTEE).refine(
   ({ deliver, to_tag }) => deliver !== "one" || to_tag !== undefined,
   { path: ["deliver"], message: "Must be each, unless to_tag is sent.", when: () => true },

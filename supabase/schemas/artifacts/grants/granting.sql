@@ -64,7 +64,8 @@ create function public.agent_api_grant_artifact(
   reply_to text default null,
   is_shared boolean default false,
   max_attempts integer default null,
-  idempotency_key text default null
+  idempotency_key text default null,
+  known_only boolean default false
 ) returns json
 language plpgsql
 volatile
@@ -109,6 +110,14 @@ begin
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
   end if;
 
+  if agent_api_grant_artifact.known_only
+    and agent_api_grant_artifact.to_agent is not null
+    and not agents.is_known(agent_api_grant_artifact.to_agent)
+  then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "to_agent", "message": "Nobody of this name has ever been here."}]}';
+  end if;
   if agent_api_grant_artifact.reply_to is not null
     and not artifacts.has_grant_of(artifact.agent_id, agent_api_grant_artifact.reply_to)
   then
@@ -184,14 +193,15 @@ end
 $$;
 comment on function public.agent_api_grant_artifact(
   jsonb, text, text, timestamptz, text, text, integer, integer, integer, text, text, text, boolean,
-  integer, text
+  integer, text, boolean
 ) is
   'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
   'artifact until expires_at, for max_downloads downloads together (null: any number). Of the '
   'owner''s ended grants, the newest max_ended_grants stay stored, and about a hundred more. '
   'is_shared: exactly one agent of the tag works on it. With an idempotency_key that the owner '
   'used for the same request within the last 24 hours, returns the grant of that request, and '
-  'repeated. unknown_recipient: nobody has had the name to_agent. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'repeated. unknown_recipient: nobody has had the name to_agent; with known_only, the answer is '
+  'invalid_request instead. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
   'invalid_request, limit_exceeded, grant_not_found (reply_to), idempotency_conflict.';
 
 create function public.agent_api_revoke_grants(
