@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { readFile, symlink, writeFile } from "node:fs/promises";
+import { SUPABASE_URL } from "../../../../tests/conformance/client.ts";
 import type { CalledTool } from "../../../../tests/conformance/mcp/mcp_client.ts";
 import { askUntil } from "../../../../tests/conformance/ask_until.ts";
 import { lapseIn, type Row, tasksOf } from "../../../agent-files/tests/tasks/hand_over.ts";
 import { collect, filesOf, registeredKeys } from "../../../agent-files/tests/cast.ts";
-import { AgentHost } from "./agent_host.ts";
+import { AgentHost, serverOf } from "./agent_host.ts";
 
 interface Taken {
   readonly take_id: string;
@@ -110,6 +111,40 @@ Deno.test("take → renewed while the server runs; given back when it ends", asy
   } finally {
     await builder[Symbol.asyncDispose]();
   }
+  assert.deepEqual(
+    (await rowsOf(builder)).map(({ state, is_ready }) => [state, is_ready]),
+    [["waiting", true]],
+  );
+});
+
+Deno.test("a host that only closes standard input → the task is given back, and the server ends by itself", async () => {
+  await using planner = await AgentHost.of("planner");
+  await using builder = await AgentHost.of("builder");
+  await handOver(planner, builder);
+  const { command, args, env } = serverOf(builder.agent, SUPABASE_URL);
+  const server = new Deno.Command(command, {
+    ...{ args, env, cwd: builder.folder },
+    ...{ stdin: "piped", stdout: "piped" },
+  }).spawn();
+  const input = server.stdin.getWriter();
+  const send = (message: object) =>
+    input.write(new TextEncoder().encode(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`));
+  const clientInfo = { name: "a-host", version: "1" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  await send({ id: 1, method: "initialize", params });
+  await send({ method: "notifications/initialized" });
+  await send({ id: 2, method: "tools/call", params: { name: "take", arguments: {} } });
+  const output = server.stdout.pipeThrough(new TextDecoderStream());
+  let written = "";
+  for await (const text of output.values({ preventCancel: true })) {
+    written += text;
+    if (written.includes("take_")) break;
+  }
+  assert.deepEqual(await stateOf(builder), ["taken 1"]);
+  await input.close();
+  const { code, signal } = await server.status;
+  assert.deepEqual([code, signal], [0, null]);
+  await output.cancel();
   assert.deepEqual(
     (await rowsOf(builder)).map(({ state, is_ready }) => [state, is_ready]),
     [["waiting", true]],
