@@ -135,7 +135,9 @@ function addResources(server: Server, resources: ResourceDefinition, service: Mc
 
 function toolResult({ body, link }: ToolAnswer): CallToolResult {
   return {
-    // No `structuredContent`: a host that gives a model both would show it everything twice.
+    // No `structuredContent`: a host that gives a model both would show it everything twice. And it
+    // has no escapes: hidden characters would reach the model as they are, or as a text that means
+    // another name.
     content: [
       { type: "text", text: escapedJson(body) },
       ...(link === undefined ? [] : [{ type: "resource_link" as const, ...shown(link) }]),
