@@ -5,7 +5,11 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
+import { AGENT_ID, TAG } from "../../_shared/identity/named_ids.ts";
 import { CURSOR, nextCursor } from "../fields.ts";
+
+/** The last name of a page; `#` comes before a tag. */
+const PLACE = new RegExp(`^(?:${AGENT_ID.source.slice(1, -1)}|#${TAG.source.slice(1, -1)})$`);
 
 const recipient = z.object({
   agent_id: sentAgentId.nullable().meta({
@@ -41,11 +45,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
       agent_id: subject,
       limit,
       cursor: z.string()
-        // The last name of the previous page; `#` comes before a tag.
-        .regex(
-          /^(?:[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}|#tag:[a-z0-9][a-z0-9-]{0,62})$/,
-          "Must be the next_cursor of an earlier answer.",
-        )
+        .regex(PLACE, "Must be the next_cursor of an earlier answer.")
         .optional().meta(CURSOR),
     }),
     response: z.object({ recipients: z.array(recipient), next_cursor: nextCursor }),
