@@ -2627,7 +2627,7 @@ declare
   free integer;
   left_over integer := agent_api_take_deliveries.max_entries;
   leased jsonb;
-  taken jsonb := '[]';
+  taken jsonb := jsonb_build_array();
   horizon constant xid8 := agents.horizon();
 begin
   perform agents.authenticate_operator(agent_api_take_deliveries.caller);
@@ -7973,7 +7973,7 @@ begin
     order by s.from_agent, s.live_until
     limit 1
   ) then
-    return '{}';
+    return array[]::text[];
   end if;
   return array(
     select s.standing_id
@@ -8130,7 +8130,7 @@ declare
   owner text;
   instant timestamptz;
   last_key text collate "C";
-  existing_ids text[] := '{}';
+  existing_ids text[] := array[]::text[];
   artifact artifacts.artifacts;
   standing artifacts.standing_grants;
   granted integer := 0;
@@ -8322,7 +8322,7 @@ declare
   owner text;
   was_live boolean;
   instant timestamptz;
-  live_ids text[] := '{}';
+  live_ids text[] := array[]::text[];
   revoked record;
   revoked_count integer := 0;
 begin

@@ -100,7 +100,7 @@ declare
   free integer;
   left_over integer := agent_api_take_deliveries.max_entries;
   leased jsonb;
-  taken jsonb := '[]';
+  taken jsonb := jsonb_build_array();
   horizon constant xid8 := agents.horizon();
 begin
   perform agents.authenticate_operator(agent_api_take_deliveries.caller);

@@ -75,7 +75,7 @@ begin
     order by s.from_agent, s.live_until
     limit 1
   ) then
-    return '{}';
+    return array[]::text[];
   end if;
   return array(
     select s.standing_id

@@ -27,7 +27,7 @@ declare
   owner text;
   instant timestamptz;
   last_key text collate "C";
-  existing_ids text[] := '{}';
+  existing_ids text[] := array[]::text[];
   artifact artifacts.artifacts;
   standing artifacts.standing_grants;
   granted integer := 0;
@@ -219,7 +219,7 @@ declare
   owner text;
   was_live boolean;
   instant timestamptz;
-  live_ids text[] := '{}';
+  live_ids text[] := array[]::text[];
   revoked record;
   revoked_count integer := 0;
 begin
