@@ -38,8 +38,9 @@ for (const [runtime, start] of Object.entries(RUNTIMES)) {
     async () => {
       const seed = chosenSeed();
       console.log(`SEED=${seed}`);
-      const environment = { PSK_ENCRYPTION_KEYS: await stackEncryptionKeys(), ...OWN_RELAY };
-      await using artifacts = await startOwnFunction({ start });
+      const keys = { PSK_ENCRYPTION_KEYS: await stackEncryptionKeys() };
+      await using artifacts = await startOwnFunction({ start, environment: keys });
+      const environment = { ...keys, ...OWN_RELAY };
       await using mesh = await startOwnFunction({ name: "agent-mesh", start, environment });
       const target = { seed, functions: [artifacts, mesh] };
       const statuses = new Map<string, number>();
