@@ -11,6 +11,7 @@ import { HOOK, HOOK_ARRANGED } from "../../../bench/fill/cast.ts";
 import { call, OPERATOR } from "../../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../../card.ts";
 
+const KEYS = { PSK_ENCRYPTION_KEYS: encodeBase64(new Uint8Array(32).fill(7)) };
 const ENCRYPTED = "v1.0123456789abcdef.AAAA";
 
 /** No event has this type. So nothing is ever sent. */
@@ -30,7 +31,7 @@ export const webhooksPut: ArtifactsCard = {
   afterRestore: "listed",
   faults: [
     {
-      environment: { PSK_ENCRYPTION_KEYS: encodeBase64(new Uint8Array(32).fill(7)) },
+      environment: KEYS,
       settled: ["200"],
       arrange() {
         const label = newName("label");
@@ -42,6 +43,21 @@ export const webhooksPut: ArtifactsCard = {
             for (const { webhook_id } of made) await deleteWebhook(webhook_id);
           },
         });
+      },
+    },
+    {
+      situation: "of a webhook that is there",
+      environment: KEYS,
+      settled: ["200"],
+      async arrange() {
+        const { webhook_id } = await putWebhook();
+        return {
+          request: { as: "operator", body: { webhook_id, overlap_seconds: 60 } },
+          async holds() {
+            assert.ok((await listWebhooks()).some((one) => one.webhook_id === webhook_id));
+            await deleteWebhook(webhook_id);
+          },
+        };
       },
     },
   ],
