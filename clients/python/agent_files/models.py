@@ -263,7 +263,7 @@ class GivenGrant(TypedDict):
     reason: NotRequired[str | None]
     """Why the last attempt failed, in the words of its taker; null: it did not."""
     reply_grant_id: NotRequired[str | None]
-    """The grant that answers it; null: there is none."""
+    """The grant that answers it; null: it has no answer."""
     tasks: NotRequired[GivenGrantTasks | None]
     """For a grant to each agent of a tag: how many of them have it in which state, counted up to
     about 1000; null: for any other."""

@@ -411,7 +411,7 @@ export interface components {
       done_at?: string | null;
       /** @description Why the last attempt failed, in the words of its taker; null: it did not. */
       reason?: string | null;
-      /** @description The grant that answers it; null: there is none. */
+      /** @description The grant that answers it; null: it has no answer. */
       reply_grant_id?: string | null;
       /** @description For a grant to each agent of a tag: how many of them have it in which state, counted up to about 1000; null: for any other. */
       tasks?: {

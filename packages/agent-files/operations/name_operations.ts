@@ -44,8 +44,8 @@ export class NameOperations extends ArtifactOperations {
   }
 
   /**
-   * The agents and tags that can open something of the agent now, and the agents of which it can
-   * open something: until when, by the last of these grants. Tags come first.
+   * Whom the agent has granted files to, and who has granted files to the agent, each with the time
+   * when the last of their live grants expires. Tags come first.
    *
    * @example
    * ```ts

@@ -107,8 +107,8 @@ export class Task {
 
   /**
    * Records that this attempt failed. The task waits for the next one, or is parked after the last.
-   * An Error gives its message as the reason, of which 500 characters are kept. Resolves to null if
-   * the task is not held any more: then there is nothing to record.
+   * The reason is cut to 500 characters; that of an Error is its message. Resolves to null if the
+   * task is not held any more: then there is nothing to record.
    */
   async fail(
     reason: unknown,

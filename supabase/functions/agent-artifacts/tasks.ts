@@ -83,7 +83,7 @@ export const givenWork = {
     examples: [null],
   }),
   reply_grant_id: sentGrantId.nullable().optional().meta({
-    description: "The grant that answers it; null: there is none.",
+    description: "The grant that answers it; null: it has no answer.",
     examples: [null],
   }),
   tasks: z.object({

@@ -24,5 +24,5 @@ def parsed(url: str) -> urllib.parse.SplitResult:
 
 
 def shown(url: str) -> str:
-    """The URL without its password and its query, either of which may be a credential."""
+    """The URL without password and query, because both may be secret."""
     return repr(re.sub(r"//[^/@]*@", "//", url.partition("?")[0]))

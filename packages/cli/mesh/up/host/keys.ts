@@ -21,7 +21,7 @@ export class HostKeys {
     this.#next = `${file}.new`;
   }
 
-  /** The current private key, as `wg` writes it. Throws if there is none. */
+  /** The current private key, as `wg` writes it. Throws if the file has no key. */
   async privateKey(): Promise<string> {
     const text = await readKey(this.file);
     if (text === null) throw new Error(`${this.file} has no private key of WireGuard.`);
@@ -30,7 +30,7 @@ export class HostKeys {
 
   /**
    * The public key that the service has to know. An empty file, which a full disk or a crash
-   * leaves, gets a new key. Throws an Error that says why there is none.
+   * leaves, gets a new key. Throws an Error if the file has something else than a key.
    */
   async publicKeyToRegister(): Promise<string> {
     if (await this.hasNext()) {
