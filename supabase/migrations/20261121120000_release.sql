@@ -7992,7 +7992,9 @@ begin
           limit 1000
         ) i
       ))
-      and s.live_until > instant
+      -- The clock of after a wait: the end of an agent, which has no lock above, may have taken the
+      -- row's lock before `instant` and ended it afterwards.
+      and s.live_until > clock_timestamp()
     order by s.standing_id
     -- The end of an agent ends standing grants to it. It waits here, and then finds the grants.
     for share

@@ -1,7 +1,8 @@
 /** A commit beside what makes and ends standing grants: a file is granted once, or not at all. */
 import assert from "node:assert/strict";
-import { behind, holdCall } from "../changes/held_transaction.ts";
-import { callAsService, withProjectDatabase } from "../connection.ts";
+import type postgres from "postgres";
+import { behind, holdCall, holdTransaction } from "../changes/held_transaction.ts";
+import { callAsService, urlOf, withProjectDatabase } from "../connection.ts";
 import { commitFile, OPERATOR, prepare, verdictOf } from "../versions/committing.ts";
 import {
   createStanding,
@@ -97,6 +98,28 @@ Deno.test("a commit waits for the removal of the agent that gets the grants → 
     const commit = await prepare(sql, { key: "plan" });
     await using removing = await holdCall(sql, "remove_agent", { agent_id: READER });
     assert.equal((await behind(sql, removing, commit)).state, "committed");
+    assert.deepEqual(await grantedTo(sql), []);
+  });
+});
+
+Deno.test("a commit begins between a removal's lock and the end that it writes → it grants nothing", async () => {
+  await withProjectDatabase({}, async (sql) => {
+    const standing_id = await createStanding(sql);
+    const commit = await prepare(sql, { key: "plan" });
+    let session!: postgres.Sql;
+    await using removing = await holdTransaction(await urlOf(sql), async (held) => {
+      session = held;
+      await held`
+        select from artifacts.standing_grants where standing_id = ${standing_id} for update`;
+    });
+    const ending = {
+      ...removing,
+      async commit() {
+        await session`select artifacts.end_standing(array[${standing_id}], ${OPERATOR}, null)`;
+        await removing.commit();
+      },
+    };
+    assert.equal((await behind(sql, ending, commit)).state, "committed");
     assert.deepEqual(await grantedTo(sql), []);
   });
 });
