@@ -74,9 +74,13 @@ export class KilledWorker implements AsyncDisposable {
         ? program("worker.ts")
         : [...deno, settings("packages/cli"), join(PROJECT, "packages/cli/main.ts"), ...work],
       env: {
-        ...{ AGENT_URL: this.proxy.url, AGENT_KEY: agent.key, AGENT_ID: agent.id },
-        ...{ ROLE: name, ROUTES: JSON.stringify(routes) },
-        ...{ TMPDIR: folder, XDG_CONFIG_HOME: folder },
+        AGENT_URL: this.proxy.url,
+        AGENT_KEY: agent.key,
+        AGENT_ID: agent.id,
+        ROLE: name,
+        ROUTES: JSON.stringify(routes),
+        TMPDIR: folder,
+        XDG_CONFIG_HOME: folder,
       },
       cwd: folder,
       stdin: "null",
