@@ -3,7 +3,7 @@ import { bundleCommandLine } from "../../dev/clients/bundle.ts";
 import { copySources } from "../../dev/clients/client_sources.ts";
 import { type Agent, createAgent, succeed } from "../conformance/client.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
-import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
+import { HostAgent } from "../mesh_up/hosts/host_agent.ts";
 import { eventually, run } from "../wireguard/hosts/run_program.ts";
 import { type Host, untilListening } from "../wireguard/hosts/host.ts";
 import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
@@ -72,7 +72,7 @@ tunnelTest(
     const agent = await createAgent("sandbox");
     await allow({ from: { agent }, to: builder, port: 8080 });
     await serveHttp(builder.host, { port: 8080, text: "from the builder\n" });
-    await ReferenceAgent.start(builder, { mesh });
+    await HostAgent.start(builder, { mesh });
 
     const user = await userOn(host, { agent, folder: command.folder });
     const [name] = await peerNames(builder.agent);
