@@ -23,7 +23,8 @@ tunnelTest(
     const [left, right] = members as [typeof members[0], typeof members[0]];
     await putRule({ from: left, to: right, ...TCP_443 });
     const args = ["--stun-server", `stun:${relay.host.address}:3478`];
-    const children = [await startUp(left, { args }), await startUp(right, { args })];
+    const options = { args, seeksPaths: true };
+    const children = [await startUp(left, options), await startUp(right, options)];
     await untilPingAnswered(left.host, { address: right.ipv4 });
     await listen(right.host, TCP_443);
     await eventually("TCP passes", {
