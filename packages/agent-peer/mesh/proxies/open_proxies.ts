@@ -31,7 +31,8 @@ export async function openProxies(
 ): Promise<OpenProxies> {
   const token = newToken();
   const connections = new OpenConnections();
-  const dial: Dial = async (to) => connections.add(await mesh.connectDuplex(to));
+  const dial: Dial = async (to) =>
+    connections.add(await mesh.connectNet(to, { allowHalfOpen: true }));
   const opened: (Server | MeshListener)[] = [];
   const close = () => {
     for (const one of opened) one.close();

@@ -10,7 +10,7 @@ import { TcpError } from "../../ip/tcp_error.ts";
 import type { ByteStream } from "../../mesh/byte_stream.ts";
 import type { Mesh } from "../../mesh/mesh.ts";
 import { openProxies } from "../../mesh/proxies/open_proxies.ts";
-import { toDuplex } from "../../mesh/sockets/duplex.ts";
+import { MeshNetSocket } from "../../mesh/sockets/net_socket.ts";
 
 const BODY = Buffer.alloc(12_000, 1);
 const SWITCHED =
@@ -121,13 +121,19 @@ function head(line: string, token: string, more = ""): Uint8Array {
   );
 }
 
+function socketOf(stream: ByteStream): MeshNetSocket {
+  const local = { address: "10.213.0.1", port: 0 };
+  const remote = { address: "10.213.0.2", port: 80, agentId: "builder", name: "builder" };
+  return new MeshNetSocket(null, { allowHalfOpen: true }).open({ stream, local, remote });
+}
+
 /** Opens the proxies over a pretended mesh, and one connection through one of them. */
 async function withConnection(way: Way, use: (ends: Ends) => Promise<void>): Promise<void> {
   const peer = new PeerEnd();
-  let accept: ((duplex: unknown) => void) | null = null;
+  let accept: ((socket: unknown) => void) | null = null;
   const mesh = {
-    connectDuplex: () => toDuplex(peer),
-    listenDuplex: (_port: number, handle: (duplex: unknown) => void) => {
+    connectNet: () => Promise.resolve(socketOf(peer)),
+    listenNet: (_port: number, handle: (socket: unknown) => void) => {
       accept = handle;
       return Promise.resolve({ close: () => {} });
     },
@@ -145,7 +151,7 @@ async function withConnection(way: Way, use: (ends: Ends) => Promise<void>): Pro
   let program: ProgramEnd;
   if (way === "expose") {
     const connected = once(service, "connection");
-    accept!(await toDuplex(peer));
+    accept!(socketOf(peer));
     program = new ProgramEnd((await connected)[0] as Socket);
   } else {
     const url = new URL(way === "socks" ? proxies.socks! : proxies.httpProxy!);
