@@ -39,7 +39,11 @@ interface Schema {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  ...{ string: "str", integer: "int", number: "float", boolean: "bool", null: "None" },
+  string: "str",
+  integer: "int",
+  number: "float",
+  boolean: "bool",
+  null: "None",
 };
 
 /** The Python source of the answers of a function. */

@@ -75,7 +75,10 @@ function describe({ alias, rule, valid, invalid }: FieldWords, schema: FieldSche
 function filled(rule: string, schema: FieldSchema): string {
   const { minimum, maximum, minItems, enum: choices = [], items } = schema;
   const figures: Readonly<Record<string, unknown>> = {
-    ...{ minimum, maximum, minItems, default: schema.default },
+    minimum,
+    maximum,
+    minItems,
+    default: schema.default,
     choices: choices.map((choice) => `\`${choice}\``).join(" or "),
     items: codes(items?.enum ?? []),
   };

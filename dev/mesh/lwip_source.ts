@@ -22,10 +22,25 @@ const OWN = join(PROJECT, "dev/mesh/lwip");
 
 /** The parts of lwIP to compile: IPv4, IPv6 and TCP, for one interface. */
 export const SOURCES: readonly string[] = [
-  ...["def", "inet_chksum", "init", "ip", "mem", "memp", "netif", "pbuf"],
-  ...["tcp", "tcp_in", "tcp_out", "timeouts"],
-  ...["ipv4/icmp", "ipv4/ip4", "ipv4/ip4_addr"],
-  ...["ipv6/icmp6", "ipv6/ip6", "ipv6/ip6_addr", "ipv6/nd6"],
+  "def",
+  "inet_chksum",
+  "init",
+  "ip",
+  "mem",
+  "memp",
+  "netif",
+  "pbuf",
+  "tcp",
+  "tcp_in",
+  "tcp_out",
+  "timeouts",
+  "ipv4/icmp",
+  "ipv4/ip4",
+  "ipv4/ip4_addr",
+  "ipv6/icmp6",
+  "ipv6/ip6",
+  "ipv6/ip6_addr",
+  "ipv6/nd6",
 ].map((name) => `src/core/${name}.c`);
 
 export const OWN_SOURCES: readonly string[] = ["glue", "outbox", "congestion"]

@@ -36,9 +36,12 @@ export async function packOperatorProgram(
 ): Promise<void> {
   const { version, engines } = await readManifest();
   const manifest = {
-    ...{ name: "agentops", version },
+    name: "agentops",
+    version,
     description: "The operator's program for agent artifacts and the agent mesh.",
-    ...{ type: "module", engines, bin: { agentops: `./${OPERATOR_PROGRAM}` } },
+    type: "module",
+    engines,
+    bin: { agentops: `./${OPERATOR_PROGRAM}` },
   };
   await pack({ ...manifest, ...publishedFields(options, "packages/operator") }, options, [
     [program, OPERATOR_PROGRAM],

@@ -95,7 +95,11 @@ export function defineGroup<Context>(
 ): Command<Context> {
   const run = () => Promise.reject(new Error("A group is not run: its part is."));
   return {
-    ...{ summary, example, parts, options: {}, run },
+    summary,
+    example,
+    parts,
+    options: {},
+    run,
     ...(defaultPart === undefined ? {} : { defaultPart }),
   };
 }

@@ -29,7 +29,9 @@ Deno.test("the packed files alone, under the Deno that hosted projects run, afte
         SUPABASE_URL: stack.url,
         SUPABASE_SECRET_KEY: stack.secretKey,
         // Removes the keys that a reader's environment does not have.
-        ...{ SUPABASE_PUBLISHABLE_KEY: "", SUPABASE_SERVICE_ROLE_KEY: "", SUPABASE_ANON_KEY: "" },
+        SUPABASE_PUBLISHABLE_KEY: "",
+        SUPABASE_SERVICE_ROLE_KEY: "",
+        SUPABASE_ANON_KEY: "",
       },
     });
     const printed = await terminal.paste(await documentedBlock("docs/deployment.md, Check it, 2"));

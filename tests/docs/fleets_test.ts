@@ -39,9 +39,14 @@ const POD = {
 const GITHUB: Platform = {
   claims: {
     sub: "repo:octo-org/octo-repo:ref:refs/heads/main",
-    ...{ repository: "octo-org/octo-repo", repository_id: "123456789" },
-    ...{ repository_owner: "octo-org", repository_owner_id: "65" },
-    ...{ ref: "refs/heads/main", ref_type: "branch", run_id: "9876543210", run_attempt: "1" },
+    repository: "octo-org/octo-repo",
+    repository_id: "123456789",
+    repository_owner: "octo-org",
+    repository_owner_id: "65",
+    ref: "refs/heads/main",
+    ref_type: "branch",
+    run_id: "9876543210",
+    run_attempt: "1",
   },
   agent: "ci-123456789-9876543210",
   others: [
@@ -55,8 +60,14 @@ const GITHUB: Platform = {
 const GITLAB: Platform = {
   claims: {
     sub: "project_path:group/project:ref_type:branch:ref:main",
-    ...{ project_id: "12345678", project_path: "group/project", namespace_id: "72" },
-    ...{ ref: "main", ref_type: "branch", ref_protected: "true", job_id: "302", pipeline_id: "9" },
+    project_id: "12345678",
+    project_path: "group/project",
+    namespace_id: "72",
+    ref: "main",
+    ref_type: "branch",
+    ref_protected: "true",
+    job_id: "302",
+    pipeline_id: "9",
   },
   agent: "gitlab-12345678-302",
   others: [{ project_id: "1234567" }, { ref_protected: "false" }, { ref_protected: undefined }],
@@ -144,8 +155,12 @@ Deno.test("docs/fleets.md, Changing an enrolment → tokens of the new keys are 
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const next = await Issuer.create(issuer.url);
   const { enrolment_id } = await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: SUPABASE_URL, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "ref", equals: "main" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: SUPABASE_URL,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "ref", equals: "main" }],
+    agent_template: "{sub}",
   });
   const sub = newName("pod");
   const claims = { aud: SUPABASE_URL, sub, ref: "main" };
@@ -180,8 +195,12 @@ Deno.test("docs/fleets.md, How many agents → the enrolment has both limits, an
 Deno.test("docs/fleets.md, OAuth tools → an access token that is an agent key", async () => {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: SUPABASE_URL, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "ref", equals: "main" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: SUPABASE_URL,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "ref", equals: "main" }],
+    agent_template: "{sub}",
   });
   const sub = newName("run");
   await using terminal = await Terminal.open();
@@ -196,8 +215,12 @@ Deno.test("docs/fleets.md, OAuth tools → an access token that is an agent key"
 Deno.test("docs/fleets.md, Why a token is refused → the reason, in the events and by enrolment test", async () => {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const made = await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: SUPABASE_URL, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "ref", equals: "main" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: SUPABASE_URL,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "ref", equals: "main" }],
+    agent_template: "{sub}",
   });
   const token = await issuer.sign({ aud: SUPABASE_URL, sub: "run", ref: "other" });
   assert.equal((await tryEnrol({ token })).status, 401);

@@ -10,7 +10,11 @@ import { startProxy } from "../own_function/proxy.ts";
 const REPEATABLE: Record<string, [call: string, bodyOf: (cast: Cast) => Promise<object>]> = {
   "/register": ["/object/upload/sign/", ({ planner }) =>
     Promise.resolve({
-      ...{ agent_id: planner.id, key: "k", mime: "text/plain", size: 5, ttl_days: 1 },
+      agent_id: planner.id,
+      key: "k",
+      mime: "text/plain",
+      size: 5,
+      ttl_days: 1,
     })],
   "/open": ["/object/sign/", async ({ planner }) => {
     const { artifact_id } = await publish(planner);

@@ -18,7 +18,11 @@ const MOST_IN_AN_HOUR = 60;
 async function follow(signal: AbortSignal, onRequest: () => void): Promise<Promise<void>[]> {
   const { id, key } = await createAgent("idle");
   const connection = {
-    ...{ url: SUPABASE_URL, key, agentId: id, signal, waitSeconds: WAIT_SECONDS },
+    url: SUPABASE_URL,
+    key,
+    agentId: id,
+    signal,
+    waitSeconds: WAIT_SECONDS,
     fetch: (input: RequestInfo | URL, init?: RequestInit) => {
       onRequest();
       return fetch(input, init);

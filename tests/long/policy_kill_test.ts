@@ -74,8 +74,13 @@ Deno.test("PostgreSQL killed inside each step of policy apply → no step is hal
         await held`select pg_advisory_xact_lock(mesh.policy_lock())`;
         applying = new Deno.Command(Deno.execPath(), {
           args: [
-            ...["run", "--allow-all", ...programOf("agentops policy apply")],
-            ...[file, "--expect", fingerprint, "--yes"],
+            "run",
+            "--allow-all",
+            ...programOf("agentops policy apply"),
+            file,
+            "--expect",
+            fingerprint,
+            "--yes",
           ],
           cwd: PROJECT,
           env: environment,

@@ -30,7 +30,9 @@ Deno.test("deno task release in a clean clone, by a user without root who has do
     await copyFile(Deno.execPath(), deno);
     await succeed("chown", ["-R", "nobody", home, clone.path]);
     const env = {
-      ...{ HOME: home, DENO_DIR: join(home, "deno-dir"), npm_config_cache: join(home, "npm") },
+      HOME: home,
+      DENO_DIR: join(home, "deno-dir"),
+      npm_config_cache: join(home, "npm"),
       TMPDIR: home,
     };
     const user = ["--reuid=nobody", "--regid=nogroup", "--clear-groups"];

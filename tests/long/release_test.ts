@@ -68,8 +68,11 @@ Deno.test("deno task release in a clean clone → agents on machines with only N
       await succeed("sh", ["-euc", block.replace("--to builder", `--to ${builder.id}`)], {
         cwd: folder.path,
         env: {
-          ...{ AGENT_URL: SUPABASE_URL, PLANNER: planner.key, BUILDER: builder.key },
-          ...{ PATH: folder.programs, HOME: folder.path },
+          AGENT_URL: SUPABASE_URL,
+          PLANNER: planner.key,
+          BUILDER: builder.key,
+          PATH: folder.programs,
+          HOME: folder.path,
         },
       });
       await assertReceived(folder.path);

@@ -101,7 +101,10 @@ async function putListAndGet({ user, size }: { user: SignedIn; size: number }) {
   const bytes = new Uint8Array(size).map((_, index) => index * 31 + (index >> 8));
   const digest = await sha256(bytes);
   const { artifact_id, upload } = await invoke("register", {
-    ...{ key: "scans/large.bin", mime: "application/octet-stream", size, ttl_days: 1 },
+    key: "scans/large.bin",
+    mime: "application/octet-stream",
+    size,
+    ttl_days: 1,
   });
   const uploaded = await client.storage.from(upload.bucket)
     .uploadToSignedUrl(upload.path, upload.token, new Blob([bytes]));

@@ -192,7 +192,9 @@ referenceTest(
     await using disk = await Disk.mountAt(runDirectoryOf(bob.host), "4m");
     const before = [
       ...withoutMemory(bob.host.directory),
-      ...["setpriv", "--inh-caps=-sys_admin", "--bounding-set=-sys_admin"],
+      "setpriv",
+      "--inh-caps=-sys_admin",
+      "--bounding-set=-sys_admin",
     ];
     const meshAgent = await ReferenceAgent.start(bob, { mesh, before });
     await serve(bob);

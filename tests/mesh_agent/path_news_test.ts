@@ -34,10 +34,22 @@ async function newsOf(
       await write("dump", `own\n${peer.join("\t")}\n`);
       const { code, errors } = await runProgram("awk", {
         args: [
-          ...["-v", `now=${now}`, "-v", `folder=${folder}`, "-v", "has_endpoint="],
-          ...["-f", join(PROJECT, "examples/mesh-agent/host/paths.awk")],
-          ...["part=state", "paths", "part=forwarded", "forwarded"],
-          ...["part=registered", "configuration", "part=dump", "dump"],
+          "-v",
+          `now=${now}`,
+          "-v",
+          `folder=${folder}`,
+          "-v",
+          "has_endpoint=",
+          "-f",
+          join(PROJECT, "examples/mesh-agent/host/paths.awk"),
+          "part=state",
+          "paths",
+          "part=forwarded",
+          "forwarded",
+          "part=registered",
+          "configuration",
+          "part=dump",
+          "dump",
         ],
         cwd: folder,
       });

@@ -48,10 +48,24 @@ class Reporter implements AsyncDisposable {
     await Deno.writeTextFile(join(this.folder, "dump"), dump);
     const { code, errors } = await runProgram("awk", {
       args: [
-        ...["-v", `now=${this.#now}`, "-v", `folder=${this.folder}`, "-v", "has_endpoint="],
-        ...["-v", `told_at=${this.#toldAt}`, "-v", `next_path=${this.#next}`],
-        ...["-f", join(PROJECT, "examples/mesh-agent/host/paths.awk")],
-        ...["part=state", "paths", "part=registered", "configuration", "part=dump", "dump"],
+        "-v",
+        `now=${this.#now}`,
+        "-v",
+        `folder=${this.folder}`,
+        "-v",
+        "has_endpoint=",
+        "-v",
+        `told_at=${this.#toldAt}`,
+        "-v",
+        `next_path=${this.#next}`,
+        "-f",
+        join(PROJECT, "examples/mesh-agent/host/paths.awk"),
+        "part=state",
+        "paths",
+        "part=registered",
+        "configuration",
+        "part=dump",
+        "dump",
       ],
       cwd: this.folder,
     });

@@ -31,7 +31,10 @@ tunnelTest(
     for (const port of [80, 443, 8443]) await listen(bob.host, { proto: "tcp", port });
     const open = (port: number) =>
       project.ask(`${MESH}/acl/put`, {
-        ...{ from_agent: alice.agent.id, to_agent: bob.agent.id, proto: "tcp", port },
+        from_agent: alice.agent.id,
+        to_agent: bob.agent.id,
+        proto: "tcp",
+        port,
       });
     const reachable = async (): Promise<number[]> => {
       const target = { proto: "tcp", address: bob.ipv4 } as const;

@@ -102,16 +102,17 @@ tunnelTest(
     const other = new Deno.Command("sleep", { args: ["60"] }).spawn();
     try {
       await run([
-        ...[
-          "env",
-          "INTERFACE=none",
-          "CONFIG_DIR=/nowhere",
-          "RUN_DIR=/nowhere",
-          "bash",
-          "-euo",
-          "pipefail",
-        ],
-        ...["-c", check, `${EXAMPLES}/mesh-agent/host`, `${other.pid}`],
+        "env",
+        "INTERFACE=none",
+        "CONFIG_DIR=/nowhere",
+        "RUN_DIR=/nowhere",
+        "bash",
+        "-euo",
+        "pipefail",
+        "-c",
+        check,
+        `${EXAMPLES}/mesh-agent/host`,
+        `${other.pid}`,
       ]);
     } finally {
       other.kill("SIGKILL");

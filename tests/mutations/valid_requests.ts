@@ -65,8 +65,12 @@ let trusted: Promise<Issuer> | undefined;
 async function trustIssuer(): Promise<Issuer> {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "new-run" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "sub", prefix: "new-run" }],
+    agent_template: "{sub}",
   });
   return issuer;
 }

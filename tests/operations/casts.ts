@@ -46,7 +46,14 @@ export async function arrangeArtifacts(agent: Agent, reader: Agent): Promise<Art
   const stranger = await createAgent("stranger");
   return {
     functionName: "agent-artifacts",
-    ...{ agent, reader, stranger, committed, uploaded, doomed, token, grant_id },
+    agent,
+    reader,
+    stranger,
+    committed,
+    uploaded,
+    doomed,
+    token,
+    grant_id,
   };
 }
 

@@ -36,8 +36,13 @@ async function userOn(host: Host, { agent, folder }: { agent: Agent; folder: str
   };
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const command = (script: string) => [
-    ...["env", "-i", ...settings, ...UNPRIVILEGED],
-    ...["bash", "-c", `cd "$HOME"; ${script}`],
+    "env",
+    "-i",
+    ...settings,
+    ...UNPRIVILEGED,
+    "bash",
+    "-c",
+    `cd "$HOME"; ${script}`,
   ];
   return {
     start: (script: string, logName: string) => host.start(command(script), { logName }),

@@ -22,7 +22,9 @@ tunnelTest(
       await from.sends({ host: to.name, port: 443 }, 500_000);
       const url = `http://${to.name}:8080/tasks?state=open`;
       const answer = await from.tell<{ status: number; body: string; url: string }>({
-        ...{ do: "fetch", url, body: "hello" },
+        do: "fetch",
+        url,
+        body: "hello",
       });
       assert.deepEqual([answer.status, answer.url], [200, url]);
       assert.deepEqual(JSON.parse(answer.body), {

@@ -50,8 +50,14 @@ async function use(
 ): Promise<RelaySight> {
   const output = await outside.run(
     [
-      ...["env", `DENO_CERT=${authority}`, "DENO_NO_UPDATE_CHECK=1"],
-      ...[Deno.execPath(), "run", "--allow-all", `--config=${CONFIG}`, PROGRAM],
+      "env",
+      `DENO_CERT=${authority}`,
+      "DENO_NO_UPDATE_CHECK=1",
+      Deno.execPath(),
+      "run",
+      "--allow-all",
+      `--config=${CONFIG}`,
+      PROGRAM,
     ],
     { input: JSON.stringify(task) },
   );

@@ -39,10 +39,16 @@ const FORMS: readonly (readonly [what: string, given: object, meant: object])[] 
   }],
   ["JSON of null", { number: "null", nullable: "null" }, {}],
   ["JSON where a text is", { text: "5", any_text: "null", choice: '"a"', text_or_number: "5" }, {
-    ...{ text: "5", any_text: "null", choice: '"a"', text_or_number: "5" },
+    text: "5",
+    any_text: "null",
+    choice: '"a"',
+    text_or_number: "5",
   }],
   ["texts that are no JSON", { number: "five", list: "a", flag: "yes", rows: "{" }, {
-    ...{ number: "five", list: "a", flag: "yes", rows: "{" },
+    number: "five",
+    list: "a",
+    flag: "yes",
+    rows: "{",
   }],
   ["JSON of a text", { number: '"5"', list: '"a"' }, { number: '"5"', list: '"a"' }],
   ["nested objects", { rows: '[{"key": "5", "age": "7", "note": ""}, {"key": "", "age": null}]' }, {
@@ -53,10 +59,13 @@ const FORMS: readonly (readonly [what: string, given: object, meant: object])[] 
     rows: [{ key: "a", age: 1 }],
   }],
   ["unknown fields", { other: null, more: "", ["__proto__x"]: "5" }, {
-    ...{ other: null, more: "", ["__proto__x"]: "5" },
+    other: null,
+    more: "",
+    ["__proto__x"]: "5",
   }],
   ["fields that every object inherits", { constructor: "5", toString: null }, {
-    ...{ constructor: "5", toString: null },
+    constructor: "5",
+    toString: null,
   }],
 ];
 

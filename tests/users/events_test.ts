@@ -14,13 +14,24 @@ artifactTest(
     const { grant_id, expires_at } = await grant(user, artifact, { to: builder });
     const by = { actor_kind: "user", actor: planner.id };
     const committed = {
-      ...{ type: "artifact.committed", ...by, user_id: user.sub, agent_id: planner.id },
-      ...{ artifact_id: artifact.artifact_id, key: artifact.key, sha256: artifact.sha256 },
+      type: "artifact.committed",
+      ...by,
+      user_id: user.sub,
+      agent_id: planner.id,
+      artifact_id: artifact.artifact_id,
+      key: artifact.key,
+      sha256: artifact.sha256,
       version: 1,
     };
     const granted = {
-      ...{ type: "grant.created", ...by, agent_id: builder.id, grant_id, expires_at },
-      ...{ artifact_id: artifact.artifact_id, from_agent: planner.id, to_agent: builder.id },
+      type: "grant.created",
+      ...by,
+      agent_id: builder.id,
+      grant_id,
+      expires_at,
+      artifact_id: artifact.artifact_id,
+      from_agent: planner.id,
+      to_agent: builder.id,
     };
     const types = ["artifact.committed", "grant.created"];
     const question = { after: latest, count: 2, types };

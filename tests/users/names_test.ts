@@ -34,7 +34,8 @@ for (let first = 0; first < HOW_MANY_WAYS; first++) {
       // An agent has one enrolment at a time.
       if (first === 2 && other.what.startsWith("an enrolment key")) continue;
       const { status } = await operatorRpc("share_agent", {
-        ...{ agent_id: name, way: await other.wayOf(name) },
+        agent_id: name,
+        way: await other.wayOf(name),
       });
       assert.equal(status, 200);
       assert.equal((await other.enter(name)).status, 200, `${owner.what}, ${other.what}`);

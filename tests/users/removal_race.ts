@@ -114,8 +114,14 @@ async function race(
 }
 
 const NOTHING_LEFT = {
-  ...{ keys: 0, artifacts: 0, leases: 0, grants: 0, blocked: 0 },
-  ...{ peers: 0, rules: 0, pairs: 0 },
+  keys: 0,
+  artifacts: 0,
+  leases: 0,
+  grants: 0,
+  blocked: 0,
+  peers: 0,
+  rules: 0,
+  pairs: 0,
 };
 
 async function leftOf(sql: postgres.Sql, { id }: Agent): Promise<Record<string, number>> {

@@ -35,7 +35,8 @@ async function takeOver(agent_id: string): Promise<void> {
   let remaining = true;
   while (remaining) {
     const { status, body } = await operatorRpc<{ remaining: boolean }>("take_over_agent", {
-      ...{ agent_id, max_entries: 2 },
+      agent_id,
+      max_entries: 2,
     });
     assert.equal(status, 200, JSON.stringify(body));
     ({ remaining } = body);
@@ -76,7 +77,8 @@ Deno.test("take_over_agent of a stranger's finance, in steps of two → its key,
 
   // A take-over that stops after its first call leaves nobody in.
   const { body: step } = await operatorRpc<{ remaining: boolean }>("take_over_agent", {
-    ...{ agent_id: agent_name, max_entries: 2 },
+    agent_id: agent_name,
+    max_entries: 2,
   });
   assert.equal(step.remaining, true);
   assertUnauthenticated(await whoami(stranger));
@@ -155,7 +157,8 @@ Deno.test("take_over_agent of a name with more counted reads than one call write
   assert.equal(await countedReads(), 3);
 
   const { body: step } = await operatorRpc<{ remaining: boolean }>("take_over_agent", {
-    ...{ agent_id: agent_name, max_entries: 2 },
+    agent_id: agent_name,
+    max_entries: 2,
   });
   assert.equal(step.remaining, true);
   await takeOver(agent_name);

@@ -29,8 +29,12 @@ export interface Way {
 async function trustOf(template = "{sub}") {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const { enrolment_id } = await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "env", equals: "main" }], agent_template: template },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "env", equals: "main" }],
+    agent_template: template,
   });
   return {
     enrolment_id,

@@ -85,7 +85,11 @@ tunnelTest(
     );
     const programs = await linkProgramsBut("nft", bob.host.directory);
     const { success, errors } = await bob.host.runAnyhow([
-      ...["env", `PATH=${programs}`, "wg-quick", "up", path],
+      "env",
+      `PATH=${programs}`,
+      "wg-quick",
+      "up",
+      path,
     ]);
     assert.equal(success, true, errors);
     assert.match(errors, /: nft has not loaded the guard against loops\n/);

@@ -23,22 +23,22 @@ _TAG_RULE = "Must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or d
 def check_names(key: str, to: Sequence[str], to_tags: Sequence[str]) -> None:
     """Checks before anything is sent: a file that nobody can get would count against limits."""
     rule = _broken_key_rule(key)
-    issues = [] if rule is None else [{"path": "key", "message": rule}]
+    issues = [] if rule is None else [("key", rule)]
     for field, names, form, rule in (
         ("to", to, _AGENT_ID, _AGENT_ID_RULE),
         ("to_tags", to_tags, _TAG, _TAG_RULE),
     ):
         if isinstance(names, str):
             what = "agents" if field == "to" else "tags"
-            issues.append({"path": field, "message": f"Must be a list of {what}."})
+            issues.append((field, f"Must be a list of {what}."))
         else:
             issues += [
-                {"path": f"{field}.{index}", "message": rule}
+                (f"{field}.{index}", rule)
                 for index, name in enumerate(names)
                 if not form.fullmatch(name)
             ]
     if issues:
-        raise _invalid(issues)
+        raise invalid_request(issues)
 
 
 def _broken_key_rule(key: str) -> str | None:
@@ -62,18 +62,20 @@ def check_terms(
     to_tags: Sequence[str],
 ) -> None:
     """Checks what `put` says about its grants, before anything is sent."""
-    issues: list[dict[str, str]] = []
+    issues: list[tuple[str, str]] = []
     if deliver == "one" and not to_tags:
-        issues.append({"path": "deliver", "message": "Needs a tag in to_tags, unless it is each."})
+        issues.append(("deliver", "Needs a tag in to_tags, unless it is each."))
     if idempotency_key is not None and len(to) + len(to_tags) != 1:
-        issues.append({"path": "idempotency_key", "message": "Needs exactly one agent or tag."})
+        issues.append(("idempotency_key", "Needs exactly one agent or tag."))
     if not to and not to_tags and any(value is not None for value in terms.values()):
-        said = "Required for a note, reply_to or max_attempts."
-        issues.append({"path": "to", "message": said})
+        issues.append(("to", "Required for a note, reply_to or max_attempts."))
     if issues:
-        raise _invalid(issues)
+        raise invalid_request(issues)
 
 
-def _invalid(issues: list[dict[str, str]]) -> AgentError:
-    said = " ".join(f"{issue['path']}: {issue['message']}" for issue in issues)
-    return AgentError("invalid_request", said, details={"issues": issues})
+def invalid_request(issues: Sequence[tuple[str, str]]) -> AgentError:
+    """The error of wrong arguments, which the service would answer, too: the `path` of each and the
+    rule that it breaks."""
+    said = " ".join(f"{path}: {message}" for path, message in issues)
+    details = {"issues": [{"path": path, "message": message} for path, message in issues]}
+    return AgentError("invalid_request", said, details=details)

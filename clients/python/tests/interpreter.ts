@@ -42,8 +42,15 @@ async function make(base: string): Promise<string> {
   // Without pip: Debian's Python has none for environments.
   await succeed(base, ["-m", "venv", "--without-pip", temporary]);
   await succeed(base, [
-    ...["-m", "pip", "--python", join(temporary, "bin/python"), "--disable-pip-version-check"],
-    ...["install", "--quiet", "--requirement", REQUIREMENTS],
+    "-m",
+    "pip",
+    "--python",
+    join(temporary, "bin/python"),
+    "--disable-pip-version-check",
+    "install",
+    "--quiet",
+    "--requirement",
+    REQUIREMENTS,
   ]);
   await rename(temporary, folder).catch(async (error) => {
     await rm(temporary, { recursive: true });

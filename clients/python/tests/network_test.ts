@@ -173,8 +173,21 @@ async function makeCertificate(folder: string): Promise<{ key: string; cert: str
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const { code, errors } = await runProgram("openssl", {
     args: [
-      ...["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=files.test"],
-      ...["-addext", "subjectAltName=DNS:files.test", "-keyout", key, "-out", cert],
+      "req",
+      "-x509",
+      "-newkey",
+      "rsa:2048",
+      "-nodes",
+      "-days",
+      "2",
+      "-subj",
+      "/CN=files.test",
+      "-addext",
+      "subjectAltName=DNS:files.test",
+      "-keyout",
+      key,
+      "-out",
+      cert,
     ],
   });
   assert.equal(code, 0, errors);

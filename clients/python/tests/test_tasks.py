@@ -107,8 +107,9 @@ async def test_a_note_without_a_reply_is_refused(planner: Agent, builder: Agent)
     async with planner.async_files() as giver, builder.async_files() as files:
         await giver.put("plan", text="1", to=[builder.id])
         async for task in files.tasks(timeout=30):
-            with pytest.raises(TypeError):
+            with pytest.raises(AgentError) as refused:
                 await task.done(note="Nothing")
+            assert [issue["path"] for issue in refused.value.issues] == ["note"]
             assert task.is_held
             await task.done()
             break
@@ -274,5 +275,6 @@ async def test_a_task_of_somebody_else_cannot_be_finished(planner: Agent, builde
 
 
 async def test_no_concurrency_is_refused(builder: Agent) -> None:
-    with pytest.raises(ValueError, match="concurrency"):
+    with pytest.raises(AgentError, match="concurrency") as refused:
         builder.async_files().tasks(concurrency=0)
+    assert refused.value.code == "invalid_request"

@@ -14,6 +14,8 @@ import {
 export interface InboxOptions extends FollowOptions {
   /** Only grants from this agent. */
   readonly fromAgent?: string;
+  /** Only tasks in these states. Default: waiting, and what the agent has taken. */
+  readonly states?: NonNullable<Request["states"]>;
   /** Only newer grants: a position from `onPosition`. */
   readonly after?: string;
   /** Called with a position after all grants before it were yielded. */
@@ -35,6 +37,7 @@ export async function* followInbox(
   const request: Request = {
     ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
     ...(options.fromAgent !== undefined && { from_agent: options.fromAgent }),
+    ...(options.states !== undefined && { states: options.states }),
   };
   const shown = new Set<string>();
   let after = options.after;
@@ -46,9 +49,9 @@ export async function* followInbox(
     let position: string | undefined;
     const seen = new Set<string>();
     try {
-      // Only /inbox can wait for grants from one agent.
+      // Only /inbox can wait for grants from one agent, or in some states.
       const isTold = !isFirst && after !== undefined &&
-        options.fromAgent === undefined &&
+        options.fromAgent === undefined && options.states === undefined &&
         await waitForNews(connection, "inbox_after", after, options);
       isWaiting = !isFirst && after !== undefined && !isTold;
       for await (

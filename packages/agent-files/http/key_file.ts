@@ -32,7 +32,14 @@ interface Sharing {
 
 /** Claims that differ between two tokens of the same subject. */
 const OF_ONE_TOKEN: ReadonlySet<string> = new Set([
-  ...["exp", "iat", "nbf", "jti", "auth_time", "nonce", "at_hash", "warnafter"],
+  "exp",
+  "iat",
+  "nbf",
+  "jti",
+  "auth_time",
+  "nonce",
+  "at_hash",
+  "warnafter",
 ]);
 
 /**

@@ -163,7 +163,9 @@ Deno.test("createStanding(), standing(), endStanding() → what is put under the
   const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
   await planner.files.put("reports/1", "1");
   const { standing_id, granted } = await planner.files.createStanding({
-    ...{ prefix: "reports/", to_agent: builder.agent.id, existing: true },
+    prefix: "reports/",
+    to_agent: builder.agent.id,
+    existing: true,
     expires_at: new Date(Date.now() + 600_000).toISOString(),
   });
   assert.equal(granted, 1);
@@ -181,7 +183,9 @@ Deno.test("recipients() → whom the agent has handed to, and who has handed to 
   const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
   assert.deepEqual(await collect(planner.files.recipients()), []);
   const { grants: [given] } = await planner.files.put("plan", "1", {
-    ...{ to: [builder.agent.id], toTags: ["tag:nobody-has-it"], knownOnly: true },
+    to: [builder.agent.id],
+    toTags: ["tag:nobody-has-it"],
+    knownOnly: true,
   });
   const until = given!.expires_at;
   assert.deepEqual(await collect(planner.files.recipients()), [

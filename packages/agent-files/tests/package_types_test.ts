@@ -15,7 +15,10 @@ Deno.test("agent-files, agent-files/proxy with skipLibCheck: false and types: []
     const program = ts.createProgram(
       ["index.d.ts", "proxy/index.d.ts"].map((file) => join(DIST, file)),
       {
-        ...{ skipLibCheck: false, types: [], strict: true, noEmit: true },
+        skipLibCheck: false,
+        types: [],
+        strict: true,
+        noEmit: true,
         exactOptionalPropertyTypes: true,
         lib: ["lib.es2022.d.ts", "lib.dom.d.ts"],
         target: ts.ScriptTarget.ES2022,
@@ -51,7 +54,10 @@ for (const name of ["agent-files", "agent-peer", "cli", "command", "operator"]) 
       target: ts.ScriptTarget.ES2022,
       module: ts.ModuleKind.ESNext,
       moduleResolution: ts.ModuleResolutionKind.Bundler,
-      ...{ types: [], strict: true, noEmit: true, allowImportingTsExtensions: true },
+      types: [],
+      strict: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
     });
     const newer = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(source))
       .flatMap((file) => program.getSemanticDiagnostics(file))

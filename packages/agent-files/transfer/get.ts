@@ -18,10 +18,7 @@ export interface GetOptions extends CallOptions {
 }
 
 /** What the service tells someone who downloads an artifact. */
-export type GotArtifact = Pick<
-  Download,
-  "artifact_id" | "key" | "mime" | "size" | "sha256"
->;
+export type GotArtifact = Omit<Download, "url" | "expires_at">;
 
 export interface Got {
   /** The bytes. The stream ends with an error if they do not have the digest `artifact.sha256`. */
@@ -35,7 +32,8 @@ export async function get(
   options: GetOptions = {},
 ): Promise<Got> {
   const opened = await openTarget(connection, target, options);
-  const { key, mime, size, sha256 } = opened;
+  // The URL is a credential.
+  const { url: _, expires_at: _end, ...artifact } = opened;
   const artifact_id = parseArtifactId(opened.artifact_id);
   const { onProgress } = options;
   // Open it again by its id, because the key may name a newer artifact by then.
@@ -48,11 +46,11 @@ export async function get(
       retrySeconds: options.retrySeconds ?? connection.retrySeconds,
       onRetry: connection.onRetry,
       onBytes: onProgress &&
-        ((bytes) => onProgress({ phase: "download", bytes, size })),
+        ((bytes) => onProgress({ phase: "download", bytes, size: opened.size })),
       signal: connection.signalOf(options),
     },
   );
-  return { body, artifact: { artifact_id, key, mime, size, sha256 } };
+  return { body, artifact };
 }
 
 /** A download URL for a target. */

@@ -86,7 +86,9 @@ async function idOfVersion(
 ): Promise<string> {
   const pages = everyPage((cursor) =>
     connection.post<ArtifactsAnswer<"/versions">>("/versions", {
-      ...{ key, limit: 1000, ...cursor },
+      key,
+      limit: 1000,
+      ...cursor,
       ...(agentId !== undefined && { agent_id: agentId }),
     }, options)
   );

@@ -17,7 +17,10 @@ export const ls: Verb = defineVerb({
     const files = await context.files();
     await context.output.rows(files.list({ prefix: positionals[0] ?? "" }), {
       heads: [
-        ...["KEY", "SIZE", "COMMITTED", "EXPIRES"],
+        "KEY",
+        "SIZE",
+        "COMMITTED",
+        "EXPIRES",
         ...(long ? ["VERSION", "METADATA"] : []),
         "ARTIFACT",
       ],

@@ -101,7 +101,9 @@ function createServer(served: Pick<ToolCall, "files" | "mesh" | "root" | "tasks"
   });
   server.setRequestHandler("tools/list", () => ({
     tools: TOOLS.map(({ name, description, annotations, input }) => ({
-      ...{ name, description, annotations },
+      name,
+      description,
+      annotations,
       inputSchema: inputSchemaOf(input),
     })),
   }));

@@ -95,7 +95,9 @@ export function handOverOf(values: {
     throw new UsageError("--deliver takes each or one.");
   }
   const maxAttempts = numberOf(values["max-attempts"], {
-    ...{ option: "--max-attempts", least: 1, most: 100 },
+    option: "--max-attempts",
+    least: 1,
+    most: 100,
   });
   return {
     ...(note !== undefined && { note }),

@@ -87,11 +87,14 @@ export const fail: Verb = defineVerb({
     const { reason, final } = values;
     if (!reason) throw new UsageError("Say why, with --reason.");
     const pause = numberOf(values["retry-after"], {
-      ...{ option: "--retry-after", least: 0, most: 86_400 },
+      option: "--retry-after",
+      least: 0,
+      most: 86_400,
     });
     const files = await context.files();
     const failed = await files.fail({
-      ...{ take_id, reason },
+      take_id,
+      reason,
       ...(pause !== undefined && { retry_after_seconds: pause }),
       ...(final && { final }),
     });

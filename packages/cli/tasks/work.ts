@@ -42,10 +42,14 @@ export const work: Verb = defineVerb({
     if (values.exec === undefined) throw new UsageError("Give the program with --exec.");
     const [name, ...args] = wordsOf(values.exec, "--exec");
     const maxSeconds = numberOf(values["max-runtime"], {
-      ...{ option: "--max-runtime", least: 1, most: 999_999 },
+      option: "--max-runtime",
+      least: 1,
+      most: 999_999,
     });
     const concurrency = numberOf(values.concurrency, {
-      ...{ option: "--concurrency", least: 1, most: 100 },
+      option: "--concurrency",
+      least: 1,
+      most: 100,
     }) ?? 1;
     assertInside(values.reply);
     const program = await findProgram(name);
@@ -59,7 +63,9 @@ export const work: Verb = defineVerb({
     // If one cannot record its outcome, none can.
     const failed = new AbortController();
     const tasks = files.tasks({
-      ...{ concurrency, signal: failed.signal, wait: values["no-wait"] !== true },
+      concurrency,
+      signal: failed.signal,
+      wait: values["no-wait"] !== true,
       ...choiceOf(values),
     });
     const running = new Set<Promise<void>>();

@@ -32,7 +32,8 @@ export async function workOn(task: Task, work: Work): Promise<void> {
   const facts = { grant_id: id, key, from_agent: from, attempt, ...report };
   await work.output.value(facts, ({ state, reason }) =>
     [
-      ...[state === "done" ? "done" : state === "lost" ? "lost" : "failed", plain(key)],
+      state === "done" ? "done" : state === "lost" ? "lost" : "failed",
+      plain(key),
       `from ${plain(from)}`,
       ...(reason === null ? [] : [`${plain(reason)}${state === "parked" ? " (parked)" : ""}`]),
     ].join("  "));

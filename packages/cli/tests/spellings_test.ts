@@ -25,7 +25,9 @@ Deno.test("a file from a Mac, got by its typed name → the file, from every cli
 
   await using host = await AgentHost.for(builder.agent);
   const saved = await host.client.succeed("get_file", {
-    ...{ key: TYPED, from_agent: planner.agent.id, path: "received" },
+    key: TYPED,
+    from_agent: planner.agent.id,
+    path: "received",
   });
   assert.equal(saved["key"], OF_A_MAC);
   await using hosted = await connect("agent-artifacts", builder.agent);

@@ -56,7 +56,10 @@ Deno.test("agentfiles put, share and unshare with --to-tag → the agents with t
   assert.match(put.output, new RegExp(`for ${tag}\n$`));
   assert.equal((await builder.run(["inbox", "--download", "received"])).code, 0);
   const [ended] = await planner.json<{ to_tag: string; revoked: number }>(
-    ...["unshare", "plan.txt", "--to-tag", tag],
+    "unshare",
+    "plan.txt",
+    "--to-tag",
+    tag,
   );
   assert.deepEqual([ended!.to_tag, ended!.revoked], [tag, 1]);
   const shared = await planner.run(["share", "plan.txt", "--to-tag", tag]);
@@ -95,7 +98,13 @@ print(json.dumps({"put": [g["to_tag"] for g in made["grants"]], "got": buffer.ge
     { TAG: tag },
   );
   assert.deepEqual(answer, {
-    ...{ put: [tag], got: "how", given: [tag], revoked: 1, lost: "artifact_not_found" },
-    ...{ again: tag, wrong: ["invalid_request", "invalid_request"], keys: ["plan"] },
+    put: [tag],
+    got: "how",
+    given: [tag],
+    revoked: 1,
+    lost: "artifact_not_found",
+    again: tag,
+    wrong: ["invalid_request", "invalid_request"],
+    keys: ["plan"],
   });
 });

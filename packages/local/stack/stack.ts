@@ -142,7 +142,9 @@ export async function startStack(request: StackRequest): Promise<Stack> {
     const sweepTimer = startSweepTimer(options, { url, secretKey: keys.secretKey });
     stops.push(sweepTimer.stop);
     const webhookKicks = startWebhookKicks(options, {
-      ...{ url, secretKey: keys.secretKey, databaseUrl: database.url("postgres") },
+      url,
+      secretKey: keys.secretKey,
+      databaseUrl: database.url("postgres"),
     });
     stops.push(webhookKicks.stop);
 

@@ -42,8 +42,11 @@ async function findDoomed(target: string): Promise<Doomed> {
   if (agent === null || state === "revoked") throw new CommandError(NO_KEY);
   const live = state === "live" ? 1 : 0;
   return {
-    ...{ agent_id: agent.agent_id, key_id, others: agent.live_keys - live },
-    ...{ live_agent_keys: live, expired_agent_keys: 1 - live },
+    agent_id: agent.agent_id,
+    key_id,
+    others: agent.live_keys - live,
+    live_agent_keys: live,
+    expired_agent_keys: 1 - live,
   };
 }
 

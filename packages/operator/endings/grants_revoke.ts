@@ -45,7 +45,9 @@ export const grantsRevoke: Operation = defineOperation({
     let revoked = 0;
     for (const { grant_id } of grants) {
       const answer = await callAsOperator("revoke_grants", {
-        ...{ caller: OPERATOR, artifact_id: null, to_agent: null },
+        caller: OPERATOR,
+        artifact_id: null,
+        to_agent: null,
         grant_id,
       }) as { revoked: number };
       revoked += answer.revoked;

@@ -46,7 +46,8 @@ export const enrolmentKeys: Operation = defineOperation({
     }
     if (lost > 0) await confirm(`This ends ${what}.`, values);
     const changed = await callFunctionAsOperator("/agent-artifacts/enrolment/put", {
-      ...{ kind: "trust", enrolment_id },
+      kind: "trust",
+      enrolment_id,
       jwks,
     }) as Enrolment;
     await output.value(changed, () => changed.enrolment_id);

@@ -27,7 +27,10 @@ const revokeGrant: Replay = async (event) => {
   const grant_id = named(event, "grant_id");
   const ended = await unlessRefused<{ readonly revoked: number }>(
     callAsOperator("revoke_grants", {
-      ...{ caller: OPERATOR, artifact_id: null, to_agent: null, grant_id },
+      caller: OPERATOR,
+      artifact_id: null,
+      to_agent: null,
+      grant_id,
     }),
     ["grant_not_found"],
   );

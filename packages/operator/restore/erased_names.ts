@@ -10,7 +10,9 @@ interface NamesPage {
 export async function firstNameOf(name_hash: string): Promise<string | null> {
   for (let after: string | null = ""; after !== null;) {
     const page = await callAsOperator("find_hashed_names", {
-      ...{ name_hash, after, max_entries: 1000 },
+      name_hash,
+      after,
+      max_entries: 1000,
     }) as NamesPage;
     if (page.found.length > 0) return page.found[0]!;
     after = page.next;

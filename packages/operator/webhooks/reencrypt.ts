@@ -57,7 +57,9 @@ function reencrypted(webhook: EncryptedWebhook, encryptionKeys: EncryptionKeys) 
     return encryptSecret(decryptSecret(encrypted, bound), bound);
   };
   return {
-    ...{ webhook_id, encrypted_secret, reencrypted_secret: one(encrypted_secret) },
+    webhook_id,
+    encrypted_secret,
+    reencrypted_secret: one(encrypted_secret),
     previous_reencrypted_secret: previous_encrypted_secret === null
       ? null
       : orNull(() => one(previous_encrypted_secret)),

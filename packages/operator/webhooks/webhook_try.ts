@@ -13,7 +13,8 @@ const NEWEST = 100;
 
 async function deliveryOf(webhook_id: string, event_id: string): Promise<DeliveryRow | undefined> {
   const { found } = await callAsOperator("list_deliveries", {
-    ...{ webhook_id, max_entries: NEWEST },
+    webhook_id,
+    max_entries: NEWEST,
   }) as Page<DeliveryRow>;
   return found.find((one) => one.event_id === event_id);
 }

@@ -46,8 +46,11 @@ export async function measureWebhooks({ events }: { events: number }): Promise<W
       }
       const sorted = delays.toSorted((one, other) => one - other);
       times.push({
-        ...{ what, told: sorted.length, max: sorted.at(-1)! },
-        ...{ p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) },
+        what,
+        told: sorted.length,
+        max: sorted.at(-1)!,
+        p50: quantile(sorted, 0.5),
+        p99: quantile(sorted, 0.99),
       });
     };
     await measure(`${RECEIVERS} receivers`);

@@ -75,8 +75,15 @@ export async function benchSandbox(
 
 function streamsTable(figures: readonly StreamFigure[]): string {
   const head = [
-    ...["round trip", "loss", "direction", "runtime"],
-    ...["sandbox", "kernel", "ratio", "floor", ""],
+    "round trip",
+    "loss",
+    "direction",
+    "runtime",
+    "sandbox",
+    "kernel",
+    "ratio",
+    "floor",
+    "",
   ];
   const rows = figures.map(({ path, direction, runtime, sandbox, kernel, ratio }) => {
     const floor = runtime === "node" ? floorOf(path, direction) : null;

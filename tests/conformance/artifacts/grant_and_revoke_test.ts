@@ -46,7 +46,9 @@ artifactTest(
     assert.match(grant_id, /^grant_/);
     assert.match(token, /^g_/);
     assert.deepEqual(rest, {
-      ...{ artifact_id: artifact.artifact_id, to_agent: nobody.id, expires_at },
+      artifact_id: artifact.artifact_id,
+      to_agent: nobody.id,
+      expires_at,
       unknown_recipient: true,
     });
     const known = await grant(planner, artifact, { to: builder, expires_at });

@@ -39,12 +39,17 @@ const AUDIENCE = "https://agents.example.com";
 async function trusted(fields: JsonObject = {}) {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const { enrolment_id } = await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "env", equals: "main" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "env", equals: "main" }],
+    agent_template: "{sub}",
     ...fields,
   });
   return {
-    ...{ issuer, enrolment_id },
+    issuer,
+    enrolment_id,
     tokenOf: (sub: string, by = issuer) => by.sign({ aud: AUDIENCE, env: "main", sub }),
   };
 }
@@ -93,8 +98,11 @@ Deno.test("/enrolment/put with the enrolment_id of a trust → its keys are repl
 Deno.test("/enrolment/put with an enrolment_id and anything but public keys → 422 or 403, and the enrolment is what it was", async () => {
   const { issuer, enrolment_id, tokenOf } = await trusted();
   const fetched = await put({
-    ...{ kind: "trust", issuer: "https://issuer.example.com", audience: AUDIENCE },
-    ...{ conditions: [{ claim: "sub", equals: "a" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: "https://issuer.example.com",
+    audience: AUDIENCE,
+    conditions: [{ claim: "sub", equals: "a" }],
+    agent_template: "{sub}",
   });
   const byKey = await put();
   const ended = await trusted();
@@ -140,8 +148,11 @@ Deno.test("a token that two live trusts take → refused, and the agent works on
     body: { key: "kept", mime: "text/plain", size: 1, ttl_days: 1 },
   });
   const second = await put({
-    ...{ kind: "trust", issuer: first.issuer.url, audience: AUDIENCE },
-    ...{ jwks: first.issuer.jwks as never, agent_template: "{sub}" },
+    kind: "trust",
+    issuer: first.issuer.url,
+    audience: AUDIENCE,
+    jwks: first.issuer.jwks as never,
+    agent_template: "{sub}",
     conditions: [{ claim: "sub", prefix: "new-run-" }],
   });
   const token = await first.tokenOf(sub);
@@ -182,7 +193,8 @@ const HOLDERS: readonly {
     async make(agent) {
       await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
       const { body } = await operatorRpc<{ key: string }>("create_agent_key", {
-        ...{ agent_id: agent.id, expires_at: new Date(Date.now() + 4_000).toISOString() },
+        agent_id: agent.id,
+        expires_at: new Date(Date.now() + 4_000).toISOString(),
       });
       while ((await whoami({ ...agent, key: body.key })).status === 200);
     },

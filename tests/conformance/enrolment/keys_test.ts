@@ -52,7 +52,9 @@ Deno.test("/enrolment/put of kind key → its key once, one use, one hour; /enro
 
 Deno.test("/enroll with an enrolment key → an agent with a key, its tags, and an end", async () => {
   const { enrolment_key, enrolment_id } = await put({
-    ...{ tags: ["tag:vm", "tag:eu"], session_seconds: 120, ephemeral_seconds: 600 },
+    tags: ["tag:vm", "tag:eu"],
+    session_seconds: 120,
+    ephemeral_seconds: 600,
   });
   const agent_name = newName("vm");
   const enrolled = await enrol({ enrolment_key, agent_name }, { by: "agent-mesh" });
@@ -250,6 +252,10 @@ Deno.test("/enrolment/revoke → new enrolments and every key end, with the firs
     "enrolment_refused",
   );
   assert.deepEqual(await revokeAll(enrolment_id), {
-    ...{ agents: 0, keys: 0, peers: 0, grants: 0, remaining: 0 },
+    agents: 0,
+    keys: 0,
+    peers: 0,
+    grants: 0,
+    remaining: 0,
   });
 });

@@ -15,8 +15,12 @@ const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
 async function trusted(fields: JsonObject = {}) {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const { enrolment_id } = await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "new-run-" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "sub", prefix: "new-run-" }],
+    agent_template: "{sub}",
     session_seconds: 600,
     ...fields,
   });
@@ -71,7 +75,9 @@ Deno.test("/token with nothing right in it → 400 with the codes of RFC 6749, a
   const assertion = await token();
   const good = { grant_type: JWT_BEARER, assertion };
   const exchange = {
-    ...{ grant_type: TOKEN_EXCHANGE, subject_token: assertion, subject_token_type: JWT },
+    grant_type: TOKEN_EXCHANGE,
+    subject_token: assertion,
+    subject_token_type: JWT,
   };
   const wrong: readonly (readonly [Parameters<typeof ask>[0], string])[] = [
     [{}, "invalid_request"],

@@ -22,9 +22,13 @@ const AUDIENCE = "https://agents.example.com";
 /** A trust with the issuer's keys in it, so that the deployment need not reach the issuer. */
 function putTrust(issuer: Issuer, fields: JsonObject = {}) {
   return put({
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE },
-    ...{ jwks: issuer.jwks as never, conditions: [{ claim: "owner_id", equals: "9919" }] },
-    ...{ agent_template: "ci-{run_id}", ...fields },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "owner_id", equals: "9919" }],
+    agent_template: "ci-{run_id}",
+    ...fields,
   });
 }
 
@@ -116,7 +120,8 @@ Deno.test("the conditions of another trust → no use; two trusts that match →
   const issuer = await newIssuer();
   const main = await putTrust(issuer, { conditions: [{ claim: "ref", equals: "main" }] });
   const tags = await putTrust(issuer, {
-    ...{ conditions: [{ claim: "ref", prefix: "m" }], agent_template: "tag-{run_id}" },
+    conditions: [{ claim: "ref", prefix: "m" }],
+    agent_template: "tag-{run_id}",
   });
   const claims = { aud: AUDIENCE, ref: "main", run_id: newName("run") };
   assertError(await tryEnrol({ token: await issuer.sign(claims) }), 401, "enrolment_refused");
@@ -186,8 +191,11 @@ Deno.test("/enrolment/test with claims → which enrolments they meet", async ()
 Deno.test("/enrolment/put of a trust that others could use → 422 that says which", async () => {
   const issuer = await newIssuer();
   const trust = {
-    ...{ kind: "trust", issuer: "https://issuer.example.com", audience: AUDIENCE },
-    ...{ conditions: [{ claim: "sub", equals: "a" }], agent_id: "a" },
+    kind: "trust",
+    issuer: "https://issuer.example.com",
+    audience: AUDIENCE,
+    conditions: [{ claim: "sub", equals: "a" }],
+    agent_id: "a",
   };
   const { jwk, privateKey } = issuer.keys.ES256;
   const secret = await exportJWK(privateKey) as JsonObject;

@@ -23,16 +23,23 @@ async function refusalOf(path: string, type: string, body: string): Promise<stri
 Deno.test("every wrong token → refused by the same bytes, its reason in the event and in /enrolment/test, and nobody enrols", async () => {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const { enrolment_id } = await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    jwks: issuer.jwks as never,
     conditions: [
       { claim: "owner_id", equals: "9919" },
       { claim: "ref", prefix: "refs/heads/release/" },
       { claim: "/place/name.space", equals: "eu" },
     ],
-    ...{ agent_template: "ci-{run_id}", max_token_age_seconds: 600 },
+    agent_template: "ci-{run_id}",
+    max_token_age_seconds: 600,
   });
   const right = {
-    ...{ aud: AUDIENCE, owner_id: "9919", ref: "refs/heads/release/1", run_id: newName("run") },
+    aud: AUDIENCE,
+    owner_id: "9919",
+    ref: "refs/heads/release/1",
+    run_id: newName("run"),
     place: { "name.space": "eu" },
   };
   const wrong = await makeWrongTokens(issuer, right);
@@ -63,8 +70,9 @@ Deno.test("every wrong token → refused by the same bytes, its reason in the ev
     // /token trims the form's value, so a token with spaces around it would be valid there.
     if (token !== token.trim()) continue;
     const assertion = new URLSearchParams({
-      ...{ grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer" },
-      ...{ assertion: token, enrolment_id },
+      grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+      assertion: token,
+      enrolment_id,
     });
     refusals.token.add(
       await refusalOf("/agent-mesh/token", "application/x-www-form-urlencoded", String(assertion)),

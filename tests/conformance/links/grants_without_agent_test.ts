@@ -38,7 +38,10 @@ artifactTest(
       max_downloads: null,
       downloads: 0,
       // It is no task: nobody has it in an inbox.
-      ...{ ...UNTOUCHED, deliver: null, state: null, attempt: null },
+      ...UNTOUCHED,
+      deliver: null,
+      state: null,
+      attempt: null,
     });
     for (const agent of [planner, builder, stranger]) assert.deepEqual(await inbox(agent), []);
     assertError(await open(builder, artifact), 404, "artifact_not_found");
@@ -129,8 +132,12 @@ artifactTest(
     assert.deepEqual(known(events), [
       { type: "grant.created", ...byPlanner, ...ofGrant, key, expires_at, max_downloads: 5 },
       {
-        ...{ type: "artifact.fetched", actor_kind: "grant_token", actor: null },
-        ...{ ...ofGrant, key, reads: 1 },
+        type: "artifact.fetched",
+        actor_kind: "grant_token",
+        actor: null,
+        ...ofGrant,
+        key,
+        reads: 1,
       },
       { type: "grant.revoked", ...byPlanner, ...ofGrant, key },
     ]);

@@ -77,10 +77,14 @@ artifactTest(
     const artifact = await publish(planner);
     const [later, sooner] = [
       await grant(planner, artifact, {
-        ...{ to: builder, max_downloads: 1, expires_at: secondsFromNow(900) },
+        to: builder,
+        max_downloads: 1,
+        expires_at: secondsFromNow(900),
       }),
       await grant(planner, artifact, {
-        ...{ to: builder, max_downloads: 1, expires_at: secondsFromNow(300) },
+        to: builder,
+        max_downloads: 1,
+        expires_at: secondsFromNow(300),
       }),
     ];
     const unlimited = await grant(planner, artifact, { to: builder });

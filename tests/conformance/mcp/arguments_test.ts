@@ -111,12 +111,23 @@ artifactTest(
   async ({ planner, builder }) => {
     await using client = await connect("agent-artifacts", planner);
     const { artifact_id } = await client.succeed<Artifact>("put", {
-      ...{ key: "k", text: "hello", mime: null, size: null, ttl_days: null, to: null, file: "" },
+      key: "k",
+      text: "hello",
+      mime: null,
+      size: null,
+      ttl_days: null,
+      to: null,
+      file: "",
       agent_id: null,
     });
     await client.succeed("grant", {
-      ...{ artifact_id, to_agent: builder.id, to_tag: null, max_downloads: null },
-      ...{ expires_at: "", expires_in_days: 1, show_token: null },
+      artifact_id,
+      to_agent: builder.id,
+      to_tag: null,
+      max_downloads: null,
+      expires_at: "",
+      expires_in_days: 1,
+      show_token: null,
     });
     for (const unset of [null, ""]) {
       const page = { limit: unset, cursor: unset };
@@ -130,7 +141,11 @@ artifactTest(
       await client.succeed("events", { after: unset, limit: unset, types: unset });
       await using grantee = await connect("agent-artifacts", builder);
       const received = await grantee.succeed<{ grants: object[] }>("inbox", {
-        ...{ ...page, from_agent: unset, after: unset, wait_seconds: unset, agent_id: unset },
+        ...page,
+        from_agent: unset,
+        after: unset,
+        wait_seconds: unset,
+        agent_id: unset,
       });
       assert.equal(received.grants.length, 1);
       const options = { max_size: unset, file: unset, inline: true };
@@ -214,7 +229,10 @@ meshTest(
     });
     const age = { agent_id: bob.id, handshake_age_seconds: null, endpoint: null, via: "none" };
     await client.succeed("peer_heartbeat", {
-      ...{ paths: JSON.stringify([age]), config_version: "", wait_seconds: "0", agent_id: "" },
+      paths: JSON.stringify([age]),
+      config_version: "",
+      wait_seconds: "0",
+      agent_id: "",
     });
     const rule = { from_agent: alice.id, to_agent: carol.id, port: "22", proto: "tcp" };
     assert.equal((await client.succeed("acl_put", rule))["port"], 22);

@@ -23,7 +23,8 @@ async function send(
     method: "POST",
     headers: {
       ...headersOf(agent),
-      ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
       ...headers,
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }),

@@ -78,7 +78,11 @@ artifactTest(
     for (const agent of [builder, stranger]) await setTags(agent, tag);
     await publish(planner, { key: "first" });
     const made = await createStanding(planner, {
-      ...{ prefix: "", to_tag: tag, existing: true, note: "Build it, please.", deliver: "one" },
+      prefix: "",
+      to_tag: tag,
+      existing: true,
+      note: "Build it, please.",
+      deliver: "one",
     });
     assert.deepEqual([made.note, made.deliver], ["Build it, please.", "one"]);
     await publish(planner, { key: "second" });
@@ -109,7 +113,10 @@ artifactTest(
         { as: agent, body },
       );
       return answer.events.map(({ type, standing_id, from_agent, to_agent }) => ({
-        ...{ type, standing_id, from_agent, to_agent },
+        type,
+        standing_id,
+        from_agent,
+        to_agent,
       }));
     };
     await succeed("/agent-artifacts/inbox/block", {

@@ -175,8 +175,13 @@ artifactTest(
     const { events } = await nextEvents("agent-artifacts", planner, { after, count: 3 });
     assert.deepEqual(
       events.map(({ type, actor, agent_id, key, to_tag, to_agent, grant_id }) => [
-        ...[type, actor, agent_id, key],
-        ...[to_tag, to_agent, grant_id],
+        type,
+        actor,
+        agent_id,
+        key,
+        to_tag,
+        to_agent,
+        grant_id,
       ]),
       [
         ["grant.created", planner.id, null, artifact.key, tag, undefined, grant_id],

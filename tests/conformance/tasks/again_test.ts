@@ -19,7 +19,8 @@ function idsIn({ grants }: InboxPage): string[] {
 /** What /wait says of the inbox. */
 async function newsOf(agent: Agent, inbox_after: string, body: object = {}): Promise<boolean> {
   const answer = await succeed<{ inbox: { changed: boolean } }>("/agent-artifacts/wait", {
-    ...{ as: agent, body: { inbox_after, ...body } },
+    as: agent,
+    body: { inbox_after, ...body },
   });
   return answer.inbox.changed;
 }

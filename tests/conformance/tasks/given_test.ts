@@ -36,13 +36,20 @@ artifactTest(
     const { shown_at: _, ...untouched } = { ...UNTOUCHED, note: "Build it." };
     assert.deepEqual(taken, {
       ...untouched,
-      ...{ state: "taken", attempt: 1, taken_by: builder.id, taken_until: first!.taken_until },
+      state: "taken",
+      attempt: 1,
+      taken_by: builder.id,
+      taken_until: first!.taken_until,
     });
 
     const failed = { take_id: first!.take_id, reason: "No roof.", retry_after_seconds: 0 };
     await tell(builder, "fail", failed);
     assert.deepEqual(await workOf(planner), {
-      ...{ ...untouched, state: "waiting", attempt: 1, reason: "No roof.", shown_at },
+      ...untouched,
+      state: "waiting",
+      attempt: 1,
+      reason: "No roof.",
+      shown_at,
     });
 
     const [second] = await take(builder);
@@ -52,7 +59,11 @@ artifactTest(
     assertInstant(done_at);
     const { done_at: __, ...rest } = untouched;
     assert.deepEqual(last, {
-      ...{ ...rest, state: "done", attempt: 2, taken_by: builder.id, shown_at },
+      ...rest,
+      state: "done",
+      attempt: 2,
+      taken_by: builder.id,
+      shown_at,
       reply_grant_id: (done.body["reply"] as { grant_id: string }).grant_id,
     });
   },
@@ -171,7 +182,9 @@ artifactTest(
     const [task] = await take(builder);
     const { state, taken_by, taken_until, tasks } = await workOf(planner);
     assert.deepEqual([state, taken_by, taken_until, tasks], [
-      ...["taken", builder.id, task!.taken_until],
+      "taken",
+      builder.id,
+      task!.taken_until,
       null,
     ]);
   },

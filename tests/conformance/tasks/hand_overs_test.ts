@@ -37,7 +37,11 @@ artifactTest(
         reply_to: null,
         deliver: "each",
         superseded: false,
-        ...{ metadata: {}, version: 1, state: "waiting", attempt: 0, next_at: null },
+        metadata: {},
+        version: 1,
+        state: "waiting",
+        attempt: 0,
+        next_at: null,
       },
     );
 
@@ -82,9 +86,15 @@ artifactTest(
       assertInvalid(
         await tryGrant(planner, artifact, {
           to: builder,
-          ...{ note: "a\u0007b", deliver: "all", max_attempts: 0, idempotency_key: "two words" },
+          note: "a\u0007b",
+          deliver: "all",
+          max_attempts: 0,
+          idempotency_key: "two words",
         }),
-        ...["note", "deliver", "max_attempts", "idempotency_key"],
+        "note",
+        "deliver",
+        "max_attempts",
+        "idempotency_key",
       );
       const tooMuch = {
         note: "n".repeat(2001),

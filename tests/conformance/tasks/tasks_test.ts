@@ -128,7 +128,8 @@ artifactTest(
   "a poison task → parked after its attempts; /inbox/requeue by its giver alone → it begins again",
   async ({ planner, builder }) => {
     const { grant_id } = await grant(planner, await publish(planner), {
-      ...{ to: builder, max_attempts: 2 },
+      to: builder,
+      max_attempts: 2,
     });
     for (const state of ["waiting", "parked"]) {
       const [task] = await take(builder);
@@ -148,7 +149,9 @@ artifactTest(
     // A final failure parks at once.
     const body = { take_id: task!.take_id, reason: "Never.", final: true };
     assert.deepEqual((await tell(builder, "fail", body)).body, {
-      ...{ grant_id, state: "parked", next_at: null },
+      grant_id,
+      state: "parked",
+      next_at: null,
     });
     await tell("operator", "requeue", { grant_id });
     assert.deepEqual(await statesOf(builder), ["waiting 0"]);
@@ -221,7 +224,9 @@ artifactTest("bad fields → 422 names each, nothing is taken", async ({ planner
   const failed = { take_id: NO_TAKE, reason: "", retry_after_seconds: 86_401, final: 1 };
   assertInvalid(
     await tell(builder, "fail", failed),
-    ...["reason", "retry_after_seconds", "final"],
+    "reason",
+    "retry_after_seconds",
+    "final",
   );
   assert.deepEqual(await statesOf(builder), ["waiting 0"]);
 });

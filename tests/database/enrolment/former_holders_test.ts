@@ -79,8 +79,11 @@ Deno.test("end_enrolled_agent with few entries â†’ ends the former holder's gran
   const counts: number[] = [];
   for (let calls = 0; calls < 3; calls++) {
     const { body } = await operatorRpc<{ grants: number }>("end_enrolled_agent", {
-      ...{ caller: { kind: "operator" }, enrolment_id, agent_id: name },
-      ...{ undo_grants: true, max_entries: 2 },
+      caller: { kind: "operator" },
+      enrolment_id,
+      agent_id: name,
+      undo_grants: true,
+      max_entries: 2,
     });
     counts.push(body.grants);
   }
@@ -96,7 +99,9 @@ Deno.test("an enrolment that has its agent again, and one that is not revoked â†
   const second = agentOf(await enrol({ enrolment_key }));
   const { token } = await grant(second, await publish(second), {});
   const { body } = await operatorRpc("end_enrolled_agent", {
-    ...{ caller: { kind: "operator" }, enrolment_id: first.enrolment_id, agent_id: name },
+    caller: { kind: "operator" },
+    enrolment_id: first.enrolment_id,
+    agent_id: name,
     undo_grants: true,
   });
   assert.deepEqual(body, { peer: false, grants: 0 });

@@ -64,7 +64,11 @@ Deno.test("three instances of one agent → each renews its own agent key, and n
   const third = await agent.enrol();
   assert.equal(third.generation, 2);
   assert.deepEqual(await statuses(third, second, ...first), [
-    ...[200, 200, 200, "superseded", "superseded"],
+    200,
+    200,
+    200,
+    "superseded",
+    "superseded",
   ]);
 });
 
@@ -110,9 +114,14 @@ Deno.test("an answer of one instance is lost → its unused key is replaced, and
 Deno.test("a single-use token, sent again by another instance → token_replayed, and one key works", async () => {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: "us", jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "new-run-" }], agent_template: "{sub}" },
-    ...{ single_use_tokens: true, max_instances: 2 },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: "us",
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "sub", prefix: "new-run-" }],
+    agent_template: "{sub}",
+    single_use_tokens: true,
+    max_instances: 2,
   });
   const token = await issuer.sign({ aud: "us", sub: newName("run") });
   const one = await enrol({ token, instance: "a" });

@@ -34,7 +34,8 @@ async function countOf(enrolment_id: string) {
 
 Deno.test("/enroll of 40 names at once, on both functions, by an enrolment of at most 5 agents → exactly 5 agents, the others limit_exceeded", async () => {
   const { enrolment_key, enrolment_id, max_agents } = await put({
-    ...{ uses_left: null, max_agents: 5 },
+    uses_left: null,
+    max_agents: 5,
   });
   assert.equal(max_agents, 5);
   const answers = await Promise.all(
@@ -83,7 +84,9 @@ Deno.test("max_agents that is left out → a thousand; of an agent that is named
   assert.equal((await put())["max_agents"], 1000);
   const planner = await createAgent("planner");
   const { enrolment_key, enrolment_id } = await put({
-    ...{ agent_id: planner.id, max_agents: 1, uses_left: 3 },
+    agent_id: planner.id,
+    max_agents: 1,
+    uses_left: 3,
   });
   await use(await enrol({ enrolment_key }));
   await use(await enrol({ enrolment_key }));

@@ -111,14 +111,19 @@ Deno.test("an enrolment key for one named agent, which another enrolment holds â
 async function proofsOfOneUse() {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: "us", jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "new-run-" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: "us",
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "sub", prefix: "new-run-" }],
+    agent_template: "{sub}",
     single_use_tokens: true,
   });
   return {
     token: async () => ({ token: await issuer.sign({ aud: "us", sub: newName("run") }) }),
     "enrolment key": async () => ({
-      ...{ enrolment_key: (await put()).enrolment_key, agent_name: newName("vm") },
+      enrolment_key: (await put()).enrolment_key,
+      agent_name: newName("vm"),
     }),
   };
 }

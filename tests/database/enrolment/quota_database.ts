@@ -24,7 +24,9 @@ export async function makeEnrolment(
   return await callAsService<MadeEnrolment & Record<string, unknown>>(sql, "put_enrolment", {
     caller: OPERATOR,
     enrolment: {
-      ...{ kind: "key", uses_left: null, session_seconds: 3600 },
+      kind: "key",
+      uses_left: null,
+      session_seconds: 3600,
       ...("agent_id" in fields ? {} : { agent_prefix: "vm-" }),
       ...fields,
     },
@@ -57,8 +59,15 @@ export async function registerFor(
 ): Promise<string> {
   const artifact_id = `art_${crypto.randomUUID().replaceAll("-", "")}`;
   await callAsService(sql, "register_artifact", {
-    ...{ caller, agent_id, artifact_id, key: "k", mime: "text/plain", size, ttl_days: 1 },
-    ...{ quota_bytes, max_pending: 1000 },
+    caller,
+    agent_id,
+    artifact_id,
+    key: "k",
+    mime: "text/plain",
+    size,
+    ttl_days: 1,
+    quota_bytes,
+    max_pending: 1000,
   });
   return artifact_id;
 }

@@ -35,7 +35,9 @@ Deno.test("register_artifact beyond the enrolment's quota, by another of its age
     for (let time = 0; time < 2; time++) {
       const before = await rowsOf(sql);
       assert.deepEqual(await refusalOf(registerFor(sql, second, 41 - 10 * time)), {
-        ...{ limit: "bytes_of_enrolment", quota_bytes: 100, held_bytes: 60 + 10 * time },
+        limit: "bytes_of_enrolment",
+        quota_bytes: 100,
+        held_bytes: 60 + 10 * time,
       });
       // The operator acts for the agent: its bytes count, too.
       await refusalOf(registerFor(sql, { agent_id: second.agent_id }, 41));
@@ -78,7 +80,9 @@ Deno.test("an enrolment without a quota of its own → ten times the project's; 
     }
     const last = await enrolAs(sql, usual, "vm-last");
     assert.deepEqual(await refusalOf(registerFor(sql, last, 1, 50)), {
-      ...{ limit: "bytes_of_enrolment", quota_bytes: 500, held_bytes: 500 },
+      limit: "bytes_of_enrolment",
+      quota_bytes: 500,
+      held_bytes: 500,
     });
     await registerFor(sql, last, 1);
     for (let n = 0; n < 11; n++) {
@@ -94,12 +98,15 @@ Deno.test("an agent with a quota of its own → the enrolment's holds, too, and 
     const { agent_id } = agent;
     await callAsService(sql, "set_agent_quota", { agent_id, quota_bytes: 50 });
     assert.deepEqual(await refusalOf(registerFor(sql, agent, 51)), {
-      ...{ quota_bytes: 50, held_bytes: 0 },
+      quota_bytes: 50,
+      held_bytes: 0,
     });
     // Any number of bytes, as far as the agent's own quota goes.
     await callAsService(sql, "set_agent_quota", { agent_id, quota_bytes: 0 });
     assert.deepEqual(await refusalOf(registerFor(sql, agent, 101, 10)), {
-      ...{ limit: "bytes_of_enrolment", quota_bytes: 100, held_bytes: 0 },
+      limit: "bytes_of_enrolment",
+      quota_bytes: 100,
+      held_bytes: 0,
     });
     await registerFor(sql, agent, 100, 10);
   });
@@ -151,7 +158,8 @@ Deno.test("set_enrolment_limits by an agent, of no enrolment, of a wrong number 
       ] as const
     ) {
       const limiting = callAsService(sql, "set_enrolment_limits", {
-        ...{ caller: OPERATOR, enrolment_id },
+        caller: OPERATOR,
+        enrolment_id,
         ...question,
       });
       await assert.rejects(limiting, refusal);

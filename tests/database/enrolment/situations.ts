@@ -92,8 +92,12 @@ async function trustOf() {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const tags = [`tag:${newName("cluster")}`];
   const { enrolment_id } = await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "env", equals: "main" }], agent_template: "new-k8s-{pod}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "env", equals: "main" }],
+    agent_template: "new-k8s-{pod}",
     tags,
   });
   const proofOf = async (pod: string) => ({
@@ -168,25 +172,20 @@ export const SITUATIONS: Readonly<Record<string, () => Promise<Situation>>> = {
     const { agent, proof, texts } = await leaver();
     await operatorRpc("remove_agent", { agent_id: agent.id });
     const user = await signIn(agent, { shares: false });
-    return {
-      texts,
-      check: () => assertKeptOut(proof, user),
-    };
+    return { texts, check: () => assertKeptOut(proof, user) };
   },
   "an erased agent, its enrolment and its users": async () => {
     const { agent, proof, texts } = await leaver();
     let pseudonym: string | null = null;
     for (let remaining = true; remaining;) {
       const { body }: { body: Erased } = await operatorRpc<Erased>("erase_agent", {
-        ...{ agent_id: agent.id, pseudonym },
+        agent_id: agent.id,
+        pseudonym,
       });
       ({ pseudonym, remaining } = body);
     }
     const user = await signIn(agent, { shares: false });
-    return {
-      texts: [...texts, String(pseudonym)],
-      check: () => assertKeptOut(proof, user),
-    };
+    return { texts: [...texts, String(pseudonym)], check: () => assertKeptOut(proof, user) };
   },
   "a revoked enrolment, and a revoked agent key": async () => {
     const { enrolment_id, proof, texts } = await leaver();

@@ -98,7 +98,10 @@ export async function bringToLife(agent: Agent, builder: Agent): Promise<void> {
   }
   await operatorRpc("set_agent_tags", { agent_id: agent.id, tags: ["tag:builder"] });
   const { enrolment_id } = await putEnrolment({
-    ...{ kind: "key", uses_left: null, agent_id: agent.id, label: `for ${agent.id}` },
+    kind: "key",
+    uses_left: null,
+    agent_id: agent.id,
+    label: `for ${agent.id}`,
   });
   // An ended enrolment of other agents whose fields contain the agent's name.
   const ended = await putTrust(agent.id);

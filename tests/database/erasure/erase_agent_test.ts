@@ -29,28 +29,24 @@ castTest(
     const named = await columnsWith(agent.id);
     for (
       const column of [
-        ...["agents.keys.agent_id", "agents.keys.label", "agents.events.details"],
-        ...[
-          "agents.events.subject_agent_id",
-          "agents.events.other_agent_id",
-          "agents.reads.reader",
-        ],
-        ...["agents.events.request_id", "artifacts.artifacts.key", "artifacts.grants.to_agent"],
-        ...[
-          "artifacts.totals.agent_id",
-          "artifacts.blocked_senders.from_agent",
-          "mesh.rules.from_agent",
-        ],
-        ...[
-          "mesh.address_leases.agent_id",
-          "mesh.declined_requests.from_agent",
-          "agents.usage.agent_id",
-        ],
-        ...[
-          "agents.repeated_changes.actor",
-          "mesh.config_versions.agent_id",
-          "agents.refusals.agent_id",
-        ],
+        "agents.keys.agent_id",
+        "agents.keys.label",
+        "agents.events.details",
+        "agents.events.subject_agent_id",
+        "agents.events.other_agent_id",
+        "agents.reads.reader",
+        "agents.events.request_id",
+        "artifacts.artifacts.key",
+        "artifacts.grants.to_agent",
+        "artifacts.totals.agent_id",
+        "artifacts.blocked_senders.from_agent",
+        "mesh.rules.from_agent",
+        "mesh.address_leases.agent_id",
+        "mesh.declined_requests.from_agent",
+        "agents.usage.agent_id",
+        "agents.repeated_changes.actor",
+        "mesh.config_versions.agent_id",
+        "agents.refusals.agent_id",
         ...["issuer", "audience", "agent_template", "conditions", "jwks", "label", "agent_id"]
           .map((column) => `agents.enrolments.${column}`),
       ]

@@ -9,7 +9,8 @@ castTest(
   async (agent, builder) => {
     const recipients = async () =>
       (await succeed<{ recipients: { agent_id: string }[] }>("/agent-artifacts/recipients", {
-        ...{ as: builder, body: {} },
+        as: builder,
+        body: {},
       })).recipients.map(({ agent_id }) => agent_id);
     await grant(agent, await publish(agent), { to: builder });
     await grant(builder, await publish(builder), { to: agent });

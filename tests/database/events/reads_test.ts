@@ -117,7 +117,9 @@ artifactTest(
       details: { key: artifact.key, reads: 2 },
     });
     const { events } = await nextEvents("agent-artifacts", planner, {
-      ...{ after: latest, count: 2, types: ["artifact.opened"] },
+      after: latest,
+      count: 2,
+      types: ["artifact.opened"],
     });
     assert.deepEqual(
       events.map(({ reads, last_read_at }) => [reads, last_read_at]),

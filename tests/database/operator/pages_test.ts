@@ -240,7 +240,8 @@ Deno.test("read_agent → keys with what became of them, live grants alone; of n
     );
     assert.equal(agent["last_used_at"], used);
     const { found: [listed] } = await callAsService<Page>(sql, "list_agents", {
-      ...{ max_entries: 1, after: GRANTEE.slice(0, -1) },
+      max_entries: 1,
+      after: GRANTEE.slice(0, -1),
     });
     assert.deepEqual(
       [listed!["agent_id"], (listed!["keys"] as { key_id: string }[]).map(({ key_id }) => key_id)],

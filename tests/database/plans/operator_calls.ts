@@ -54,18 +54,23 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   }),
   call("read_project", {}),
   call("list_webhooks", { ...PAGE, after: "" }, {
-    ...{ arranged: HOOK_ARRANGED, bounds: { rows: 4_000, pages: 6_000 } },
+    arranged: HOOK_ARRANGED,
+    bounds: { rows: 4_000, pages: 6_000 },
   }),
   call("list_deliveries", { ...PAGE, webhook_id: HOOK }, { bounds: A_FEW_EACH }),
   call("list_deliveries", { ...PAGE, webhook_id: HOOK, state: "waiting" }, {
-    ...{ circumstances: "that wait", bounds: A_FEW_EACH },
+    circumstances: "that wait",
+    bounds: A_FEW_EACH,
   }),
   call("list_deliveries", { ...PAGE, webhook_id: HOOK, state: "parked" }, {
-    ...{ circumstances: "that are parked", bounds: A_FEW_EACH },
+    circumstances: "that are parked",
+    bounds: A_FEW_EACH,
   }),
   call("requeue_deliveries", { webhook_id: HOOK, event_id: 1 }, { arranged: HOOK_ARRANGED }),
   call("requeue_deliveries", { webhook_id: HOOK, event_id: null, max_entries: 100 }, {
-    ...{ arranged: HOOK_ARRANGED, circumstances: "many", bounds: A_FEW_EACH },
+    arranged: HOOK_ARRANGED,
+    circumstances: "many",
+    bounds: A_FEW_EACH,
   }),
   call("test_webhook", { webhook_id: HOOK }, { arranged: HOOK_ARRANGED }),
   call("delete_webhook", { webhook_id: HOOK }, { arranged: HOOK_ARRANGED }),

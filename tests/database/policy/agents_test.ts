@@ -145,8 +145,10 @@ Deno.test("a name that the policy has → no enrolment key may take it", async (
   const { enrolment_key } = await mesh.call<{ enrolment_key: string }>("put_enrolment", {
     caller: OPERATOR,
     enrolment: {
-      ...{ kind: "key", agent_template: "{agent_name}" },
-      ...{ uses_left: null, session_seconds: 60 },
+      kind: "key",
+      agent_template: "{agent_name}",
+      uses_left: null,
+      session_seconds: 60,
     },
   });
   const before = await stateOf(mesh);

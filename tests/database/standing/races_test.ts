@@ -115,7 +115,9 @@ Deno.test("a commit begins between a removal's lock and the end that it writes â
     const ending = {
       ...removing,
       async commit() {
-        await session`select artifacts.end_standing(array[${standing_id}], ${OPERATOR}, null)`;
+        await session`select artifacts.end_standing(array[${standing_id}], ${
+          session.json(OPERATOR)
+        }, null)`;
         await removing.commit();
       },
     };

@@ -15,9 +15,16 @@ export function newStandingId(): string {
 /** The parameters of create_standing_grant: of everything that the owner commits, by default. */
 export function creation(fields: object = {}) {
   return {
-    ...{ caller: OPERATOR, standing_id: newStandingId(), agent_id: OWNER, name: "" },
-    ...{ is_prefix: true, to_agent: READER, to_tag: null, expires_at: IN_AN_HOUR() },
-    ...{ grant_days: null, existing: false },
+    caller: OPERATOR,
+    standing_id: newStandingId(),
+    agent_id: OWNER,
+    name: "",
+    is_prefix: true,
+    to_agent: READER,
+    to_tag: null,
+    expires_at: IN_AN_HOUR(),
+    grant_days: null,
+    existing: false,
     ...fields,
   };
 }

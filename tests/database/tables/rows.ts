@@ -11,8 +11,11 @@ export type Marks = Readonly<Record<"name" | "other" | "later" | "hex" | "hash",
 export function newMarks(): Marks {
   const id = crypto.randomUUID().slice(0, 13);
   return {
-    ...{ name: `named-${id}`, other: `a-other-${id}`, later: `z-later-${id}` },
-    ...{ hex: randomHex(), hash: randomHex() + randomHex() },
+    name: `named-${id}`,
+    other: `a-other-${id}`,
+    later: `z-later-${id}`,
+    hex: randomHex(),
+    hash: randomHex() + randomHex(),
   };
 }
 
@@ -34,7 +37,9 @@ export async function insertRow(
   );
   for (const [needed, needs_] of Object.entries(needs)) {
     await insertRow(sql, {
-      ...{ table: needed, values: needs_, catalog },
+      table: needed,
+      values: needs_,
+      catalog,
       marks: { ...texts, ...marks },
     });
   }

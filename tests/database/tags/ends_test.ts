@@ -37,7 +37,7 @@ async function shared(owner?: Agent) {
   const artifact = await publish(from, { key: "shared", content: "for all" });
   const given = await grant(from, artifact, { to_tag, max_downloads: 10 });
   await open(leaver, artifact);
-  return { ...{ from, to_tag, leaver, stayer, artifact }, ...given };
+  return { from, to_tag, leaver, stayer, artifact, ...given };
 }
 
 type Shared = Awaited<ReturnType<typeof shared>>;

@@ -37,7 +37,9 @@ async function pool(terms: object = {}) {
   const leaver = agentOf(enrolled);
   await setTags(stayer, tag);
   const { grant_id } = await grant(giver, await publish(giver), {
-    ...{ to_tag: tag, deliver: "one", ...terms },
+    to_tag: tag,
+    deliver: "one",
+    ...terms,
   });
   const [task] = await take(leaver, { seconds: 3600 });
   assert.equal(task!.grant_id, grant_id);
@@ -110,7 +112,8 @@ Deno.test("an agent with more tasks of its tags than one call ends → remove_ag
   const left: number[] = [];
   for (let call = 0; call < 3; call++) {
     const { body } = await operatorRpc<{ remaining: boolean }>("remove_agent", {
-      ...{ agent_id: worker.id, max_entries: 2 },
+      agent_id: worker.id,
+      max_entries: 2,
     });
     remaining.push(body.remaining);
     left.push(await tagTasksOf(worker));

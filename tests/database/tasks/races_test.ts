@@ -29,10 +29,14 @@ async function call(name: string, parameters: any): Promise<any> {
 async function giveTasks(artifact_id: string, grantee: object): Promise<void> {
   for (let given = 0; given < TASKS; given++) {
     await call("grant_artifact", {
-      ...{ artifact_id, to_agent: null, expires_at: secondsFromNow(600), ...grantee },
+      artifact_id,
+      to_agent: null,
+      expires_at: secondsFromNow(600),
+      ...grantee,
       grant_id: `grant_${crypto.randomUUID().replaceAll("-", "")}`,
       token_hash: `${crypto.randomUUID()}${crypto.randomUUID()}`.replaceAll("-", ""),
-      ...{ max_live_grants: 1000, max_attempts: 100 },
+      max_live_grants: 1000,
+      max_attempts: 100,
     });
   }
 }
@@ -44,7 +48,8 @@ async function work(worker: Agent, held: Set<string>, done: Map<string, number>,
     // Of every ten takes, one lapses at once: its taker died.
     const dies = random.isOneIn(10);
     const { tasks } = await call("take_tasks", {
-      ...{ agent_id: worker.id, max_entries: 1 + random.below(3) },
+      agent_id: worker.id,
+      max_entries: 1 + random.below(3),
       seconds: dies ? 0 : 300,
     }) as { tasks: Taken[] };
     if (dies) continue;

@@ -27,7 +27,8 @@ async function lapse({ take_id }: Task): Promise<void> {
 async function settle(): Promise<void> {
   for (;;) {
     const { status, body } = await operatorRpc<{ remaining: number }>("settle_tasks", {
-      ...{ caller: OPERATOR, max_entries: 1000 },
+      caller: OPERATOR,
+      max_entries: 1000,
     });
     assert.equal(status, 200, JSON.stringify(body));
     if (body.remaining === 0) return;

@@ -28,8 +28,16 @@ export async function verdictOf(
   const artifact_id = `art_${crypto.randomUUID().replaceAll("-", "")}`;
   const lease_token = crypto.randomUUID();
   await callAsService(sql, "register_artifact", {
-    ...{ caller: OPERATOR, artifact_id, agent_id: agent, key, mime: "text/plain", size: 5 },
-    ...{ ttl_days: 30, quota_bytes: 0, max_pending: 100, max_artifacts: 1000 },
+    caller: OPERATOR,
+    artifact_id,
+    agent_id: agent,
+    key,
+    mime: "text/plain",
+    size: 5,
+    ttl_days: 30,
+    quota_bytes: 0,
+    max_pending: 100,
+    max_artifacts: 1000,
     ...further,
   });
   await sql`update artifacts.artifacts set commit_attempts = 1 where artifact_id = ${artifact_id}`;
@@ -37,8 +45,12 @@ export async function verdictOf(
     insert into artifacts.verifications (artifact_id, attempt, lease_token, lease_expires_at)
     values (${artifact_id}, 1, ${lease_token}, now() + interval '1 minute')`;
   return {
-    ...{ caller: OPERATOR, artifact_id, lease_token, observed_size: 5 },
-    ...{ expected_sha256: DIGEST, observed_sha256: DIGEST },
+    caller: OPERATOR,
+    artifact_id,
+    lease_token,
+    observed_size: 5,
+    expected_sha256: DIGEST,
+    observed_sha256: DIGEST,
   };
 }
 

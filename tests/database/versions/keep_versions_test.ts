@@ -10,7 +10,10 @@ const READER = "builder";
 
 function grantOf({ artifact_id }: Pick<Committed, "artifact_id">) {
   return {
-    ...{ caller: OPERATOR, artifact_id, to_agent: READER, max_live_grants: 1000 },
+    caller: OPERATOR,
+    artifact_id,
+    to_agent: READER,
+    max_live_grants: 1000,
     expires_at: new Date(Date.now() + 3_600_000).toISOString(),
     grant_id: `grant_${crypto.randomUUID().replaceAll("-", "")}`,
     token_hash: `${crypto.randomUUID()}${crypto.randomUUID()}`.replaceAll("-", ""),
@@ -90,7 +93,10 @@ Deno.test("a commit with keep_versions and end_grants → ends a version whose t
     const taken = await commitFile(sql, "plan");
     await callAsService(sql, "grant_artifact", grantOf(taken));
     const { tasks } = await callAsService<{ tasks: { take_id: string }[] }>(sql, "take_tasks", {
-      ...{ caller: OPERATOR, agent_id: READER, max_entries: 1, seconds: 300 },
+      caller: OPERATOR,
+      agent_id: READER,
+      max_entries: 1,
+      seconds: 300,
     });
     assert.equal(tasks.length, 1);
     const waiting = await commitFile(sql, "plan");

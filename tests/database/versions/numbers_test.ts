@@ -10,7 +10,10 @@ const BEYOND = Date.parse("2026-01-01");
 
 function versionsOf(sql: postgres.Sql, key: string) {
   return callAsService<{ versions: { version: number }[] }>(sql, "list_versions", {
-    ...{ caller: OPERATOR, agent_id: "planner", key, max_entries: 100 },
+    caller: OPERATOR,
+    agent_id: "planner",
+    key,
+    max_entries: 100,
   }).then(({ versions }) => versions.map(({ version }) => version));
 }
 
@@ -60,8 +63,12 @@ Deno.test("another holder takes the name over → versions beyond the former one
       assert.equal((await commitFile(sql, key)).version, version + 1);
     }
     const opened = callAsService(sql, "open_artifact", {
-      ...{ caller: OPERATOR, artifact_id: null, window_seconds: 60 },
-      ...{ agent_id: "planner", key: "plan", version: 1 },
+      caller: OPERATOR,
+      artifact_id: null,
+      window_seconds: 60,
+      agent_id: "planner",
+      key: "plan",
+      version: 1,
     });
     await assert.rejects(opened, /artifact_not_found/);
   });

@@ -3,7 +3,11 @@ import { createHash } from "node:crypto";
 import { startReceiver, until, verify, withWebhooks } from "./receiver.ts";
 
 const register = (key: string) => ({
-  ...{ agent_id: "planner", key, mime: "text/plain", size: 1, ttl_days: 1 },
+  agent_id: "planner",
+  key,
+  mime: "text/plain",
+  size: 1,
+  ttl_days: 1,
 });
 
 Deno.test("an event → its webhook gets it, signed as Standard Webhooks say, with ids alone", async () => {
@@ -18,7 +22,9 @@ Deno.test("an event → its webhook gets it, signed as Standard Webhooks say, wi
     const sha256 = createHash("sha256").update("x").digest("hex");
     await ask("/commit", { artifact_id, sha256 });
     const { grant_id, token } = await ask<{ grant_id: string; token: string }>("/grant", {
-      ...{ artifact_id, to_agent: "builder", note: "a note" },
+      artifact_id,
+      to_agent: "builder",
+      note: "a note",
       expires_at: new Date(Date.now() + 3_600_000).toISOString(),
     });
     // The stack's own listener was told.

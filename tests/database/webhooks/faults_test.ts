@@ -91,14 +91,21 @@ Deno.test("a redirect → not followed; a URL that is not allowed any more, an u
     assert.equal(inside.received.length, 0);
     for (
       const url of [
-        ...["http://127.0.0.2:80/", "http://[::1]/", "http://[::ffff:127.0.0.1]/"],
-        ...["https://127.0.0.1/", "http://10.0.0.1/", "http://localhost/", "https://a.internal/"],
+        "http://127.0.0.2:80/",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "https://127.0.0.1/",
+        "http://10.0.0.1/",
+        "http://localhost/",
+        "https://a.internal/",
       ]
     ) {
       assert.deepEqual(await retryAs(url), ["waiting", null, "address_refused"], url);
     }
     assert.deepEqual(await retryAs(`http://127.0.0.1:${await freePort()}/`), [
-      ...["waiting", null, "unreachable"],
+      "waiting",
+      null,
+      "unreachable",
     ]);
     await sql`update agents.webhooks set encrypted_secret = 'v1.0123456789abcdef.AAAA' where true`;
     const sent = receiver.received.length;

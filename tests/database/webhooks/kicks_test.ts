@@ -115,16 +115,22 @@ Deno.test("a webhook of an erased agent, by its filter, its URL or its label →
       select url, label, agent_id, end_reason from agents.webhooks order by webhook_id`;
     assert.deepEqual([...rows], [
       {
-        ...{ url: "https://hooks.example.com/", label: null },
-        ...{ agent_id: pseudonym, end_reason: "erased" },
+        url: "https://hooks.example.com/",
+        label: null,
+        agent_id: pseudonym,
+        end_reason: "erased",
       },
       {
-        ...{ url: `https://h.example.com/of/${pseudonym}`, label: null },
-        ...{ agent_id: null, end_reason: "erased" },
+        url: `https://h.example.com/of/${pseudonym}`,
+        label: null,
+        agent_id: null,
+        end_reason: "erased",
       },
       {
-        ...{ url: "https://h.example.com/planners", label: `for ${pseudonym}` },
-        ...{ agent_id: null, end_reason: null },
+        url: "https://h.example.com/planners",
+        label: `for ${pseudonym}`,
+        agent_id: null,
+        end_reason: null,
       },
     ]);
   });

@@ -51,7 +51,12 @@ export class Terminal implements AsyncDisposable {
       // A separate process group, so that Ctrl-C reaches only the shell and its children.
       "setsid",
       ...(options.through ?? []),
-      ...["bash", "--noprofile", "--norc", "-e", "-o", "pipefail"],
+      "bash",
+      "--noprofile",
+      "--norc",
+      "-e",
+      "-o",
+      "pipefail",
     ];
     this.#shell = new Deno.Command(program!, {
       args,

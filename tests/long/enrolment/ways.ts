@@ -29,12 +29,15 @@ export interface Way {
 
 async function byKey(service: Service, by: string): Promise<Proof> {
   const { enrolment_id, enrolment_key } = await putEnrolment(service, {
-    ...{ kind: "key", uses_left: 2, agent_prefix: "new-" },
+    kind: "key",
+    uses_left: 2,
+    agent_prefix: "new-",
   });
   const agent_name = newName("vm");
   const body = JSON.stringify({ enrolment_key, agent_name });
   return {
-    ...{ agent_id: agent_name, enrolment_id },
+    agent_id: agent_name,
+    enrolment_id,
     usesLeftAfter: (enrolments) => 2 - enrolments,
     renew: () => Promise.resolve(),
     async enrol() {
@@ -51,14 +54,19 @@ async function byToken(
 ): Promise<Proof> {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const { enrolment_id } = await putEnrolment(service, {
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks },
-    ...{ conditions: [{ claim: "sub", prefix: "new-run" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    jwks: issuer.jwks,
+    conditions: [{ claim: "sub", prefix: "new-run" }],
+    agent_template: "{sub}",
     single_use_tokens: true,
   });
   const sub = newName("run");
   let token = "";
   return {
-    ...{ agent_id: sub, enrolment_id },
+    agent_id: sub,
+    enrolment_id,
     usesLeftAfter: () => null,
     async renew() {
       token = await issuer.sign({ aud: AUDIENCE, sub });

@@ -45,7 +45,9 @@ Deno.test("docs/backup.md, From a dump → every row, and the privileges of the 
     const name = `restored_${crypto.randomUUID().replaceAll("-", "_")}`;
     const owned = new URL(
       await createProjectDatabase({
-        ...{ superuserUrl: SUPERUSER_URL, name, defaultPrivileges: "older" },
+        superuserUrl: SUPERUSER_URL,
+        name,
+        defaultPrivileges: "older",
       }),
     );
     const target = postgres(databaseUrl(name), { max: 1, onnotice: () => {} });

@@ -39,7 +39,10 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
     (await exercise.post(`${FILES}/list`, {}, key)).status === 200;
   for (const agent_id of ["hub", "spoke", "web"]) await registerPeer(exercise, agent_id);
   const rule = (from_agent: string, port: number) => ({
-    ...{ from_agent, to_agent: "hub", proto: "tcp", port },
+    from_agent,
+    to_agent: "hub",
+    proto: "tcp",
+    port,
   });
   const hubHas = async (text: string) => (await configOf(exercise, "hub")).includes(text);
 
@@ -51,7 +54,10 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
     await exercise.ask(`${MESH}/peer/register`, { agent_id, pubkey });
     await exercise.ask(`${MESH}/acl/put`, rule(agent_id, 22));
     return {
-      ...{ key, key_id, ...link, pubkey },
+      key,
+      key_id,
+      ...link,
+      pubkey,
       async isGone(): Promise<boolean> {
         const { acls } = await exercise.ask(`${MESH}/netmap`, { agent_id: "hub" });
         const isIn = acls.some(({ from_agent }: { from_agent: string }) => from_agent === agent_id);
@@ -80,7 +86,9 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
   ];
 
   const enrolment = await exercise.ask(`${FILES}/enrolment/put`, {
-    ...{ kind: "key", uses_left: 1, quota_bytes: 5_000 },
+    kind: "key",
+    uses_left: 1,
+    quota_bytes: 5_000,
   });
   const enrolled = await exercise.ask(
     `${FILES}/enroll`,
@@ -115,7 +123,10 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
   const replacing = newPubkey();
   const endpoints = ["198.51.100.7:51820", "[2001:db8::7]:51820"];
   await exercise.ask(`${MESH}/peer/register`, {
-    ...{ agent_id: "rekeyed", pubkey: newPubkey(), endpoints, listen_port: 4500 },
+    agent_id: "rekeyed",
+    pubkey: newPubkey(),
+    endpoints,
+    listen_port: 4500,
   });
   await exercise.ask(`${MESH}/acl/put`, rule("rekeyed", 22));
 
@@ -209,7 +220,10 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
     {
       name: "/peer/register with another public key",
       make: ask(`${MESH}/peer/register`, {
-        ...{ agent_id: "rekeyed", pubkey: replacing, endpoints, listen_port: 4500 },
+        agent_id: "rekeyed",
+        pubkey: replacing,
+        endpoints,
+        listen_port: 4500,
       }),
       async hasEnded() {
         const { peers } = await exercise.ask(`${MESH}/netmap`, { agent_id: "rekeyed" });
@@ -239,7 +253,8 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
       async make() {
         for (const limits of [{ max_agents: 7 }, { max_agents: 5, quota_bytes: 3_000 }]) {
           await rpc(exercise, "set_enrolment_limits", {
-            ...{ caller: { kind: "operator" }, enrolment_id: leaving.enrolment_id },
+            caller: { kind: "operator" },
+            enrolment_id: leaving.enrolment_id,
             limits,
           });
         }
@@ -249,7 +264,8 @@ export async function arrangeEndings(exercise: RestorableStack): Promise<readonl
     {
       name: "set_enrolment_limits back to the default quota",
       make: call("set_enrolment_limits", {
-        ...{ caller: { kind: "operator" }, enrolment_id: enrolment.enrolment_id },
+        caller: { kind: "operator" },
+        enrolment_id: enrolment.enrolment_id,
         limits: { quota_bytes: null },
       }),
       hasEnded: async () => (await limitsOf(enrolment))[1] === null,

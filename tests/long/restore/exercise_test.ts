@@ -30,7 +30,10 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
     files(planner.key).put(name, bytes, { to: ["builder"] });
   const ruleAt = (port: number) =>
     exercise.ask(`${MESH}/acl/put`, {
-      ...{ from_agent: "beta", to_agent: "alpha", proto: "tcp", port },
+      from_agent: "beta",
+      to_agent: "alpha",
+      proto: "tcp",
+      port,
     });
   const configurationOfAlpha = async (): Promise<{ config_version: number; config: string }> =>
     await exercise.ask(`${MESH}/wg_config`, { agent_id: "alpha" });
@@ -40,7 +43,9 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   for (const agent_id of ["alpha", "beta"]) await registerPeer(exercise, agent_id);
   await ruleAt(22);
   const withdrawn = await exercise.ask(`${FILES}/enrolment/put`, {
-    ...{ kind: "key", uses_left: null, agent_prefix: "un" },
+    kind: "key",
+    uses_left: null,
+    agent_prefix: "un",
   });
   const enrol = (agent_name: string) =>
     exercise.post(`${FILES}/enroll`, { enrolment_key: withdrawn.enrolment_key, agent_name });

@@ -92,9 +92,15 @@ export function followByCommandLine(
 ): FollowingProcess {
   return followByProcess(Deno.execPath(), {
     args: [
-      ...["run", "--allow-all", `--config=${join(PROJECT, "tests/deno.json")}`],
+      "run",
+      "--allow-all",
+      `--config=${join(PROJECT, "tests/deno.json")}`,
       join(PROJECT, "packages/cli/main.ts"),
-      ...["inbox", "--follow", "--download", folder, "--json"],
+      "inbox",
+      "--follow",
+      "--download",
+      folder,
+      "--json",
     ],
     env: { AGENT_URL: url, AGENT_KEY: key },
     stderr: "null",

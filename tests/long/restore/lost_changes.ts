@@ -27,7 +27,8 @@ export async function arrangeLostChanges(
   const on: Restorable = {
     ask: (path, body, key) => exercise.ask(`/functions/v1${path}`, body, key),
     post: (path, body, key) => exercise.post(`/functions/v1${path}`, body, key),
-    ...{ planner, reader },
+    planner,
+    reader,
     files: new AgentFiles({ url: exercise.stack.url, key: planner }),
   };
   const changes: LostChange[] = [];

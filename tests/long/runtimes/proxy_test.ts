@@ -45,7 +45,11 @@ async function inPlace(test: (place: Place) => Promise<void>): Promise<void> {
       await writeFile(certificateFile, certificate.authority);
       const target = Number(new URL(stack.url).port);
       await using proxy = await startForwardProxy({
-        ...{ folder, name: NAME, tlsPort, target, password: PASSWORD },
+        folder,
+        name: NAME,
+        tlsPort,
+        target,
+        password: PASSWORD,
         ...certificate,
       });
       const key = await createKey(stack);
@@ -94,7 +98,10 @@ function runAgent(
     cwd: folder,
     env: {
       ...Object.fromEntries(none.map((name) => [name, ""])),
-      ...{ SSL_CERT_FILE: "", NODE_EXTRA_CA_CERTS: "", AGENT_URL: url, AGENT_KEY: key },
+      SSL_CERT_FILE: "",
+      NODE_EXTRA_CA_CERTS: "",
+      AGENT_URL: url,
+      AGENT_KEY: key,
       ...variables,
     },
   });

@@ -153,7 +153,14 @@ for (const more of [[], ["--preload"]]) {
     const port = await freePort();
     const bind = `127.0.0.1:${port}`;
     start(host, [
-      ...["-m", "gunicorn", "-w", String(WORKERS), "-b", bind, ...more, "gunicorn_app:app"],
+      "-m",
+      "gunicorn",
+      "-w",
+      String(WORKERS),
+      "-b",
+      bind,
+      ...more,
+      "gunicorn_app:app",
     ], ends);
     const ask = async (path: string): Promise<Said | null> => {
       const answer = await fetch(`http://${bind}/${path}`).catch(() => null);
@@ -175,8 +182,17 @@ Deno.test(`celery with ${WORKERS} prefork workers, whose agent key is renewed ${
   const host = await newHost(ends);
   await writeFile(join(host.folder, "caller.py"), CELERY_CALLER);
   start(host, [
-    ...["-m", "celery", "-A", "celery_app:celery", "worker", "--pool", "prefork"],
-    ...["--concurrency", String(WORKERS), "--without-mingle", "--without-gossip"],
+    "-m",
+    "celery",
+    "-A",
+    "celery_app:celery",
+    "worker",
+    "--pool",
+    "prefork",
+    "--concurrency",
+    String(WORKERS),
+    "--without-mingle",
+    "--without-gossip",
   ], ends);
   await renewAgainAndAgain(host, async (path) => {
     const { success, stdout, stderr } = await host.command(["caller.py", path]).output();

@@ -79,7 +79,10 @@ for (const { who, becoming, owner, lacksKernel, variables = {}, says } of STARTS
         ? commandLine(environment)
         : { command: [`${scripts}/mesh-agent.sh`], env: environment };
       const { code, errors } = await host.runAnyhow([
-        ...["timeout", "30", ...becoming, "env"],
+        "timeout",
+        "30",
+        ...becoming,
+        "env",
         ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
         ...command,
       ]);

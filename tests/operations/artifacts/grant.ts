@@ -17,15 +17,21 @@ export const grant: ArtifactsCard = {
     {
       as: agent,
       body: {
-        ...{ artifact_id, to_agent: reader.id, expires_at: secondsFromNow(600) },
+        artifact_id,
+        to_agent: reader.id,
+        expires_at: secondsFromNow(600),
         known_only: true,
       },
     },
     {
       as: agent,
       body: {
-        ...{ artifact_id, to_tag: "tag:nobody-has-it", expires_at: secondsFromNow(600) },
-        ...{ note: "Build it.", deliver: "one", max_attempts: 2 },
+        artifact_id,
+        to_tag: "tag:nobody-has-it",
+        expires_at: secondsFromNow(600),
+        note: "Build it.",
+        deliver: "one",
+        max_attempts: 2,
       },
     },
   ],
@@ -53,8 +59,11 @@ export const grant: ArtifactsCard = {
         const [owner, reader] = await castOfTwo();
         const { artifact_id } = await publish(owner);
         const body = {
-          ...{ artifact_id, to_agent: reader.id, expires_at: secondsFromNow(600) },
-          ...{ note: "Build it.", idempotency_key: "plan-17" },
+          artifact_id,
+          to_agent: reader.id,
+          expires_at: secondsFromNow(600),
+          note: "Build it.",
+          idempotency_key: "plan-17",
         };
         const holds = async () => assert.equal((await inbox(reader)).length, 1);
         return { request: { as: owner, body }, holds };

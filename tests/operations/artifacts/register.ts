@@ -14,7 +14,11 @@ export const register: ArtifactsCard = {
     {
       as: agent,
       body: {
-        ...{ agent_id: agent.id, key: "a/c.txt", mime: "text/plain", size: 5, ttl_days: 7 },
+        agent_id: agent.id,
+        key: "a/c.txt",
+        mime: "text/plain",
+        size: 5,
+        ttl_days: 7,
         metadata: { ticket: "PLAN-17" },
         keep_versions: 3,
         end_grants: true,

@@ -61,7 +61,9 @@ artifactTest(
     assert.equal((await register(first, 60)).status, 200);
     const refused = await register(second, 60);
     assert.deepEqual(assertError(refused, 409, "quota_exceeded"), {
-      ...{ limit: "bytes_of_enrolment", quota_bytes: 100, held_bytes: 60 },
+      limit: "bytes_of_enrolment",
+      quota_bytes: 100,
+      held_bytes: 60,
     });
     assert.match(
       (refused.body as unknown as { error: { message: string } }).error.message,

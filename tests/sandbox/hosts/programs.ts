@@ -19,8 +19,12 @@ export async function programCommand(runtime: Runtime): Promise<string[]> {
 /** Runs a command as a user that is not root and has no capabilities. */
 export const UNPRIVILEGED: readonly string[] = [
   "setpriv",
-  ...["--reuid=65534", "--regid=65534", "--clear-groups"],
-  ...["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"],
+  "--reuid=65534",
+  "--regid=65534",
+  "--clear-groups",
+  "--bounding-set=-all",
+  "--inh-caps=-all",
+  "--no-new-privs",
 ];
 
 /**

@@ -14,7 +14,8 @@ interface AnsweredTask {
 function taken({ operation, status, answer, agent }: Heard): readonly AnsweredTask[] {
   if (operation !== "/agent-artifacts/inbox/take" || status !== 200) return [];
   return (answer!["tasks"] as Record<string, string>[]).map(({ take_id, grant_id, deliver }) => ({
-    ...{ take_id: take_id!, grant_id: grant_id! },
+    take_id: take_id!,
+    grant_id: grant_id!,
     task: taskOf(grant_id!, agent, deliver),
   }));
 }

@@ -109,9 +109,18 @@ function startShare(
 ): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--quiet", "--allow-all", MAIN],
-      ...["--seeds", `${first}..${last}`, "--steps", `${steps}`],
-      ...["--processes", `${processes}`, "--worker", `${index}`],
+      "run",
+      "--quiet",
+      "--allow-all",
+      MAIN,
+      "--seeds",
+      `${first}..${last}`,
+      "--steps",
+      `${steps}`,
+      "--processes",
+      `${processes}`,
+      "--worker",
+      `${index}`,
       ...(breakName === null ? [] : ["--break", breakName]),
     ],
     stdout: "piped",

@@ -5,8 +5,13 @@ const CONFIG = fileURLToPath(new URL("../../deno.json", import.meta.url));
 
 /** Runs a command as a user without any privilege. */
 const UNPRIVILEGED = [
-  ...["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"],
-  ...["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"],
+  "setpriv",
+  "--reuid=65534",
+  "--regid=65534",
+  "--clear-groups",
+  "--bounding-set=-all",
+  "--inh-caps=-all",
+  "--no-new-privs",
 ];
 
 export type Runtime = "deno" | "node";

@@ -22,8 +22,16 @@ export async function makeCertificate(directory: string, name: string): Promise<
   await Deno.writeTextFile(`${folder}/names`, `subjectAltName=${kind}:${name}\n`);
   const signed = ["-CA", authority, "-CAkey", signing, "-CAcreateserial"];
   await run([
-    ...["openssl", "x509", "-req", "-in", `${folder}/request`, ...signed],
-    ...["-extfile", `${folder}/names`, "-out", certificate],
+    "openssl",
+    "x509",
+    "-req",
+    "-in",
+    `${folder}/request`,
+    ...signed,
+    "-extfile",
+    `${folder}/names`,
+    "-out",
+    certificate,
   ]);
   return { authority, certificate, key };
 }

@@ -76,10 +76,17 @@ export class DocumentedServer implements AsyncDisposable {
     if (protection === "firewall") await server.run(["nft", "-f", "-"], { input: FIREWALL });
     const capability = "-all,+net_bind_service";
     server.start([
-      ...["setpriv", "--reuid=turnserver", "--regid=turnserver", "--init-groups"],
-      ...[`--bounding-set=${capability}`, `--inh-caps=${capability}`],
-      ...[`--ambient-caps=${capability}`],
-      ...["turnserver", "-c", `${directory}/turnserver.conf`, "--pidfile="],
+      "setpriv",
+      "--reuid=turnserver",
+      "--regid=turnserver",
+      "--init-groups",
+      `--bounding-set=${capability}`,
+      `--inh-caps=${capability}`,
+      `--ambient-caps=${capability}`,
+      "turnserver",
+      "-c",
+      `${directory}/turnserver.conf`,
+      "--pidfile=",
     ], { logName: "coturn" });
     await eventually("coturn listens", {
       condition: async () => {

@@ -68,7 +68,11 @@ async function allocate({ username, credential }: IceServer): Promise<Relayed> {
     onClose: () => {},
   });
   const allocation = new Allocation({
-    ...{ transport, username, credential, surroundings, via: "relay" },
+    transport,
+    username,
+    credential,
+    surroundings,
+    via: "relay",
     onDatagram: (datagram) => relayed.heard.push(new TextDecoder().decode(datagram)),
   });
   receive = (message) => allocation.receive(message);

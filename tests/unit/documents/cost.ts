@@ -68,8 +68,16 @@ export function costOf(agents: number, requestsPerHour: number = REQUESTS_PER_HO
   const entries = invocations * LOG_ENTRIES_OF_WAIT + polls;
   const logGigabytes = entries * BYTES_OF_LOG_ENTRY / 1e9;
   return {
-    ...{ agents, invocations, invocationDollars, compute, computeDollars },
-    ...{ diskGigabytes, diskDollars, egressGigabytes, egressDollars, logGigabytes },
+    agents,
+    invocations,
+    invocationDollars,
+    compute,
+    computeDollars,
+    diskGigabytes,
+    diskDollars,
+    egressGigabytes,
+    egressDollars,
+    logGigabytes,
     dollars: invocationDollars + computeDollars + diskDollars + egressDollars,
     logDollars: Math.max(0, logGigabytes - PRICES.includedLogs) * PRICES.gigabyteOfLogs,
   };

@@ -44,7 +44,10 @@ Deno.test("the page of an error → the style and the landmark of a file's page,
   const response = await render("grant_expired");
   const text = await response.text();
   const file = {
-    ...{ key: "plan.txt", size: 1, from_agent: "planner", downloads_left: null },
+    key: "plan.txt",
+    size: 1,
+    from_agent: "planner",
+    downloads_left: null,
     expires_at: "2026-12-31T18:00:00.000Z",
   };
   const request = new Request("http://127.0.0.1/d/g_secret");

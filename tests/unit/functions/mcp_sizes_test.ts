@@ -15,15 +15,23 @@ const key = () => randomBytes(32).toString("base64");
 const agents = Array.from({ length: PEERS }, (_, index) => `build-worker-eu-west-${index}`);
 
 const report = {
-  ...{ works: true, via: "direct", since: "2026-01-31T09:30:00.000Z", handshake_age_seconds: 42 },
-  ...{ endpoint: "203.0.113.7:51820", reported_at: "2026-01-31T09:30:00.000Z" },
+  works: true,
+  via: "direct",
+  since: "2026-01-31T09:30:00.000Z",
+  handshake_age_seconds: 42,
+  endpoint: "203.0.113.7:51820",
+  reported_at: "2026-01-31T09:30:00.000Z",
 };
 
 const netmap = {
   agent_id: "planner",
   config_version: 300,
   peers: ["planner", ...agents].map((agent_id, index) => ({
-    ...{ agent_id, name: agent_id, self: index === 0, online: true, pubkey: key() },
+    agent_id,
+    name: agent_id,
+    self: index === 0,
+    online: true,
+    pubkey: key(),
     endpoint: "203.0.113.7:51820",
     endpoints: ["203.0.113.7:51820"],
     addresses: [`10.213.0.${index}`, `fd5e:8a1b:6c2d::${index.toString(16)}`],
@@ -35,7 +43,11 @@ const netmap = {
     { from_agent: agent, to_agent: "planner", port: 5432, proto: "tcp" },
   ]),
   acl_requests: agents.map((agent) => ({
-    ...{ from_agent: agent, to_agent: "planner", port: 22, proto: "tcp", waiting_for: "planner" },
+    from_agent: agent,
+    to_agent: "planner",
+    port: 22,
+    proto: "tcp",
+    waiting_for: "planner",
   })),
 };
 
@@ -50,10 +62,16 @@ const config = [
 ].join("\n");
 
 const artifacts = Array.from({ length: 100 }, (_, index) => ({
-  ...{ artifact_id: `art_${randomBytes(16).toString("hex")}`, agent_id: "planner" },
-  ...{ key: `reports/2026/europe-west/summary-of-run-${index}.pdf`, mime: "application/pdf" },
-  ...{ size: 48_213, ttl_days: 7, sha256: randomBytes(32).toString("hex"), state: "committed" },
-  ...{ created_at: "2026-01-31T09:30:00.000Z", committed_at: "2026-01-31T09:30:00.000Z" },
+  artifact_id: `art_${randomBytes(16).toString("hex")}`,
+  agent_id: "planner",
+  key: `reports/2026/europe-west/summary-of-run-${index}.pdf`,
+  mime: "application/pdf",
+  size: 48_213,
+  ttl_days: 7,
+  sha256: randomBytes(32).toString("hex"),
+  state: "committed",
+  created_at: "2026-01-31T09:30:00.000Z",
+  committed_at: "2026-01-31T09:30:00.000Z",
   expires_at: "2026-02-07T09:30:00.000Z",
 }));
 

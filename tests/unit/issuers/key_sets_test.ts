@@ -40,8 +40,14 @@ async function verify(
   issuer = ISSUER,
 ): Promise<string> {
   const trust: Trust = {
-    ...{ enrolment_id: "enr_1", issuer, audience: AUDIENCE, jwks: { keys } },
-    ...{ conditions: [], agent_id: "a", agent_template: null, max_token_age_seconds: null },
+    enrolment_id: "enr_1",
+    issuer,
+    audience: AUDIENCE,
+    jwks: { keys },
+    conditions: [],
+    agent_id: "a",
+    agent_template: null,
+    max_token_age_seconds: null,
   };
   const verification = await verifyToken(token, {
     trustsOf: (named) => Promise.resolve(named === issuer ? [trust] : []),
@@ -113,9 +119,18 @@ Deno.test("a JWT-SVID without iss → its trust domain is the issuer; keys with 
 
 Deno.test("no iss, and a sub that is no workload of a trust domain → claim_missing", async () => {
   const subjects = [
-    ...["spiffe://example.org", "spiffe://example.org/", "spiffe:///ns", "spiffe://EXAMPLE.org/a"],
-    ...["spiffe://a@example.org/a", "spiffe://example.org:1/a", "https://example.org/a", "a", 7],
-    ...["spiffe://example.org/a//b", "spiffe://example.org/../a", "spiffe://example.org/a?b"],
+    "spiffe://example.org",
+    "spiffe://example.org/",
+    "spiffe:///ns",
+    "spiffe://EXAMPLE.org/a",
+    "spiffe://a@example.org/a",
+    "spiffe://example.org:1/a",
+    "https://example.org/a",
+    "a",
+    7,
+    "spiffe://example.org/a//b",
+    "spiffe://example.org/../a",
+    "spiffe://example.org/a?b",
     undefined,
   ];
   for (const sub of subjects) {
@@ -131,8 +146,12 @@ Deno.test("no iss, and a sub that is no workload of a trust domain → claim_mis
 /** What checkTrust says of a set of keys; null: nothing. */
 function complaintOf(keys: readonly PublicKey[]): string | null {
   const [issue, ...more] = checkTrust({
-    ...{ issuer: ISSUER, audience: AUDIENCE, jwks: { keys } },
-    ...{ conditions: [{ claim: "sub", equals: "a" }], agent_id: "a", agent_template: null },
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    jwks: { keys },
+    conditions: [{ claim: "sub", equals: "a" }],
+    agent_id: "a",
+    agent_template: null,
   }, { allowLoopback: false });
   assert.deepEqual(more, []);
   return issue === undefined ? null : issue.message;
@@ -151,7 +170,11 @@ Deno.test("a pasted set of as many keys as a fetched one may have, 100 → accep
     const keys = Array.from({ length: count }, (_, n) => ({ ...rsa.jwk, kid: `key-${n}` }));
     assert.equal(complaintOf(keys), null);
     const enrolment = {
-      ...{ kind: "trust", issuer: ISSUER, audience: AUDIENCE, jwks: { keys }, agent_id: "a" },
+      kind: "trust",
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      jwks: { keys },
+      agent_id: "a",
       conditions: [{ claim: "sub", equals: "a" }],
     };
     // The body of a request has at most 64 KiB.
@@ -180,8 +203,12 @@ Deno.test("a pasted set without a key to use, with a private key, a weak one, or
 Deno.test("a claim's name with a slash → refused with the path that names it", () => {
   const issuesOf = (claim: string, agent_template: string) =>
     checkTrust({
-      ...{ issuer: ISSUER, audience: AUDIENCE, jwks: { keys: [rsa.jwk] } },
-      ...{ conditions: [{ claim, equals: "a" }], agent_id: null, agent_template },
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      jwks: { keys: [rsa.jwk] },
+      conditions: [{ claim, equals: "a" }],
+      agent_id: null,
+      agent_template,
     }, { allowLoopback: false }).map(({ message }) => message);
   const [ofCondition, ofTemplate] = issuesOf("https://example.com/ro~le", "{https://a.b/c}");
   assert.match(ofCondition ?? "", / \/https:~1~1example\.com~1ro~0le\b/);
@@ -194,8 +221,14 @@ Deno.test("a key that is not found → the operator is told which keys the issue
   const hostile = [{ ...rsa.jwk, kid: `\0\u202e\ud83d${"x".repeat(9_000)}` }, { kty: {}, kid: 7 }];
   for (const keys of [many, hostile, [], [rsa.jwk, ec.jwk]] as unknown as PublicKey[][]) {
     const trust: Trust = {
-      ...{ enrolment_id: "enr_1", issuer: ISSUER, audience: AUDIENCE, jwks: { keys } },
-      ...{ conditions: [], agent_id: "a", agent_template: null, max_token_age_seconds: null },
+      enrolment_id: "enr_1",
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      jwks: { keys },
+      conditions: [],
+      agent_id: "a",
+      agent_template: null,
+      max_token_age_seconds: null,
     };
     const verification = await verifyToken(await sign("RS256", { kid: "another" }), {
       trustsOf: () => Promise.resolve([trust]),

@@ -15,8 +15,14 @@ const ISSUER = "https://issuer.example.com";
 
 function trustIn(keys: readonly PublicKey[], fields: Partial<Trust> = {}): Trust {
   return {
-    ...{ enrolment_id: "enr_1", issuer: ISSUER, audience: AUDIENCE, jwks: { keys } },
-    ...{ conditions: [], agent_id: "a", agent_template: null, max_token_age_seconds: null },
+    enrolment_id: "enr_1",
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    jwks: { keys },
+    conditions: [],
+    agent_id: "a",
+    agent_template: null,
+    max_token_age_seconds: null,
     ...fields,
   };
 }
@@ -133,7 +139,9 @@ Deno.test("claims or a header of thousands of nested lists → read like any oth
   assert.deepEqual(await verify(deepHeader, trust), { reason: "signature" });
   const lists = await issuer.sign({ aud: AUDIENCE, deep: [["a"]] });
   assert.deepEqual(await verify(lists, trust), {
-    ...{ enrolment_id: "enr_1", reason: "claim_missing", claim: "/deep/0/0" },
+    enrolment_id: "enr_1",
+    reason: "claim_missing",
+    claim: "/deep/0/0",
   });
 });
 
@@ -156,7 +164,9 @@ Deno.test("claims with the names of members of every object's prototype → no c
   ) {
     const trust = trustIn(issuer.jwks.keys, { conditions: [{ claim, equals: "us" }] });
     assert.deepEqual(await verify(await withOwner(owner), trust), {
-      ...{ enrolment_id: "enr_1", reason: "claim_missing", claim },
+      enrolment_id: "enr_1",
+      reason: "claim_missing",
+      claim,
     });
   }
   assert.equal(({} as Record<string, unknown>)["owner"], undefined);

@@ -189,7 +189,9 @@ Deno.test("many agents of one enrolment → together within its limits; others, 
   const agent = (keyHash: string): Caller => ({ kind: "agent", keyHash });
   const clock = new Clock();
   const rateLimits = limits({
-    ...{ perMinute: 4, atOnce: 2, clock },
+    perMinute: 4,
+    atOnce: 2,
+    clock,
     ofEnrolment: { perMinute: 10, atOnce: 3 },
   });
   const slots = ["a", "b", "c"].map((name) => rateLimits.enter(agent(`enr_1 ${name}`)));

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from .._names import invalid_request
 from .._runtime.asynchronous import Limit, OverError
 from ..errors import AgentError
 from .follow import rest
@@ -111,8 +112,9 @@ class AsyncTask:
         """
         request: Json = {"take_id": self.take_id}
         if reply is None:
-            if any(one is not None for one in (note, key, expires_at)):
-                raise TypeError("`note`, `key` and `expires_at` are of the `reply`.")
+            unused = given({"note": note, "key": key, "expires_at": expires_at})
+            if unused:
+                raise invalid_request([(name, "Needs a reply.") for name in unused])
             return cast("models.InboxDoneAnswer", await self._end("done", request))
         uploaded: PutArtifact | None = None
         if isinstance(reply, Mapping):
@@ -217,7 +219,7 @@ class AsyncTasks:
         limit: Limit,
     ) -> None:
         if concurrency < 1:
-            raise ValueError("`concurrency` must be at least 1.")
+            raise invalid_request([("concurrency", "Must be a whole number from 1.")])
         self._files = files
         self._connection = connection
         self._concurrency = concurrency

@@ -160,3 +160,53 @@ class Grants(Operations):
         """Deletes an artifact and ends its grants."""
         answer = self.call("delete", {"artifact_id": self.id_of(target)})
         return cast("models.DeletedArtifact", answer)
+
+    def create_standing(
+        self,
+        *,
+        expires_at: str,
+        key: str | None = None,
+        prefix: str | None = None,
+        to_agent: str | None = None,
+        to_tag: str | None = None,
+        grant_days: int | None = None,
+        deliver: str | None = None,
+        note: str | None = None,
+        existing: bool = False,
+    ) -> models.CreatedStandingGrant:
+        """Grants every file that the agent will commit under a name (`key`) or a `prefix`, until
+        `expires_at`. With `existing`, also what is there now.
+
+            files.create_standing(
+                prefix="reports/", to_agent="builder", expires_at="2026-12-31T18:00:00Z"
+            )
+        """
+        request = {
+            "expires_at": expires_at,
+            "key": key,
+            "prefix": prefix,
+            "to_agent": to_agent,
+            "to_tag": to_tag,
+            "grant_days": grant_days,
+            "deliver": deliver,
+            "note": note,
+            "existing": existing or None,
+        }
+        answer = self.call("standing/create", {**self._own, **given(request)})
+        return cast("models.CreatedStandingGrant", answer)
+
+    def standing(self) -> Generator[models.StandingGrant, None, None]:
+        """Yields the agent's live standing grants, those that end first."""
+        for page in self._connection.pages("standing/list", self._own):
+            for grant in cast("list[models.StandingGrant]", page["standing_grants"]):
+                yield grant
+
+    def end_standing(self, standing_id: str, *, end_grants: bool = True) -> int:
+        """Ends a standing grant and, unless `end_grants` is False, the grants that it made: repeats
+        the request until none is left. Returns how many grants it ended."""
+        request = {"standing_id": standing_id, "end_grants": end_grants}
+        revoked, remaining = 0, True
+        while remaining:
+            ended = cast("models.EndedStandingGrant", self.call("standing/end", request))
+            revoked, remaining = revoked + ended["revoked"], ended["remaining"]
+        return revoked

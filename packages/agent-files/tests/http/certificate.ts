@@ -18,10 +18,21 @@ export async function makeCertificate(name = "localhost"): Promise<Certificate> 
     const authority = ["-keyout", file("ca.key"), "-out", file("ca.pem"), "-subj", "/CN=Nobody"];
     await openssl([...request, ...authority]);
     await openssl([
-      ...[...request, "-keyout", file("key"), "-out", file("cert"), "-subj", `/CN=${name}`],
-      ...["-CA", file("ca.pem"), "-CAkey", file("ca.key")],
-      ...["-addext", "basicConstraints=critical,CA:FALSE"],
-      ...["-addext", `subjectAltName=DNS:${name},IP:127.0.0.1`],
+      ...request,
+      "-keyout",
+      file("key"),
+      "-out",
+      file("cert"),
+      "-subj",
+      `/CN=${name}`,
+      "-CA",
+      file("ca.pem"),
+      "-CAkey",
+      file("ca.key"),
+      "-addext",
+      "basicConstraints=critical,CA:FALSE",
+      "-addext",
+      `subjectAltName=DNS:${name},IP:127.0.0.1`,
     ]);
     const [key, cert, ca] = await Promise.all(
       ["key", "cert", "ca.pem"].map((what) => Deno.readTextFile(file(what))),

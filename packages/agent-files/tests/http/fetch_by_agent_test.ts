@@ -21,7 +21,10 @@ async function withServer(
   );
   try {
     const route = routes({
-      ...{ httpProxy: undefined, httpsProxy: undefined, noProxy: "", ca: undefined },
+      httpProxy: undefined,
+      httpsProxy: undefined,
+      noProxy: "",
+      ca: undefined,
     });
     await test(fetchByAgent(route), `http://127.0.0.1:${server.addr.port}`);
   } finally {

@@ -12,13 +12,19 @@ Deno.test("tasks() of a file with a note and metadata → what the giver said, a
   const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
   const metadata = { plan: "house" };
   await planner.files.put("plans/house.json", '{"rooms": 3}', {
-    ...{ to: [builder.agent.id], metadata, note: "Build it.\nSoon.", mime: "application/json" },
+    to: [builder.agent.id],
+    metadata,
+    note: "Build it.\nSoon.",
+    mime: "application/json",
   });
   for await (const task of builder.files.tasks(once)) {
     const { id, key, note, from, attempt } = task;
     assert.match(id, /^grant_/);
     assert.deepEqual({ key, note, from, attempt, metadata: task.metadata }, {
-      ...{ key: "plans/house.json", note: "Build it.\nSoon.", from: planner.agent.id, attempt: 1 },
+      key: "plans/house.json",
+      note: "Build it.\nSoon.",
+      from: planner.agent.id,
+      attempt: 1,
       metadata,
     });
     const { body, artifact } = await task.file();

@@ -15,12 +15,16 @@ Deno.test("done() with a text and a note → one file of the worker, in the give
   }
   const [file, ...others] = await collect(builder.files.list());
   assert.deepEqual([file!.key, file!.mime, file!.ttl_days, others], [
-    ...["replies/plans/house", "text/plain", 2],
+    "replies/plans/house",
+    "text/plain",
+    2,
     [],
   ]);
   const [answer, ...more] = await collect(planner.files.inbox());
   assert.deepEqual([answer!.artifact_id, answer!.reply_to, answer!.note, more], [
-    ...[file!.artifact_id, id, "Built."],
+    file!.artifact_id,
+    id,
+    "Built.",
     [],
   ]);
   const { body } = await planner.files.get(answer!.artifact_id);
@@ -112,10 +116,14 @@ Deno.test("put() and share() to a tag's agents with deliver, note, maxAttempts, 
   const words = { note: "Better so?", replyTo: question!.grant_id };
   const put = await builder.files.put("question", "1", { ...words, to, idempotencyKey: "q-1" });
   const shared = await builder.files.share("question", planner.agent.id, {
-    ...{ ...words, maxAttempts: 1, idempotencyKey: "q-2" },
+    ...words,
+    maxAttempts: 1,
+    idempotencyKey: "q-2",
   });
   const again = await builder.files.share("question", planner.agent.id, {
-    ...{ ...words, maxAttempts: 1, idempotencyKey: "q-2" },
+    ...words,
+    maxAttempts: 1,
+    idempotencyKey: "q-2",
   });
   assert.deepEqual([again.grant_id, again.token], [shared.grant_id, null]);
   const entries = await collect(planner.files.inbox());

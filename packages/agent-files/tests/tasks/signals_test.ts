@@ -28,8 +28,13 @@ const RUNTIMES: Record<string, (script: string) => [command: string, args: strin
   "Deno without the permission to send signals": (script) => [
     Deno.execPath(),
     [
-      ...["run", "--allow-env", "--allow-net", "--allow-read", "--no-prompt"],
-      ...[`--config=${join(PROJECT, "tests/deno.json")}`, script],
+      "run",
+      "--allow-env",
+      "--allow-net",
+      "--allow-read",
+      "--no-prompt",
+      `--config=${join(PROJECT, "tests/deno.json")}`,
+      script,
     ],
   ],
   Node: (script) => ["node", [script]],

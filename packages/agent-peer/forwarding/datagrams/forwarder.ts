@@ -15,20 +15,18 @@ import { Initiations } from "./initiations.ts";
 import { headerOf } from "./messages.ts";
 import type { ForwarderOptions } from "./options.ts";
 import { LOOPBACK, Ports } from "./ports.ts";
+import { DISCARD, PUNCH } from "./punches.ts";
 import { IndexTable, newSession, type Port, type Session } from "./sessions.ts";
 import { COPIES, isOpen, isStrangers, nextCopy, noteAnswer, withoutStranger } from "./stranger.ts";
-
-/** A datagram that opens a router for the peer's datagrams. WireGuard drops it as too short. */
-const PUNCH = new Uint8Array(1);
 
 /** Milliseconds between two punches to a peer that is not sought. */
 const PUNCH_INTERVAL = 2000;
 
-/** The discard port (RFC 863). No rule lets packets in there. */
-const DISCARD = 9;
-
 /** The most responses per initiation. Only one is genuine, but anyone who sees it can respond. */
 const MOST_ANSWERS = 8;
+
+/** The kernel sees whether a peer answers, and starts another handshake by itself. */
+const UNSEEN = { unansweredFor: null, silentFor: null };
 
 export class Forwarder implements PathTunnel {
   /** Changes if the kernel's interface gets another key. */
@@ -161,8 +159,7 @@ export class Forwarder implements PathTunnel {
       publicKey,
       endpoint: port.way && withoutStranger(port.way),
       handshakeAt: port.handshakeAt,
-      // Only the kernel knows whether the peer answers, and it starts another handshake by itself.
-      ...{ unansweredFor: null, silentFor: null },
+      ...UNSEEN,
       receivedBytes: port.receivedBytes,
       sentBytes: port.sentBytes,
     }));

@@ -193,8 +193,8 @@ Deno.test("a whole answer, whose connection breaks while the body of the request
   const response = await meshFetch(() => Promise.resolve(connection), "http://builder/", {
     method: "POST",
     body: new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(3)) }),
-    ...{ duplex: "half" },
-  });
+    duplex: "half",
+  } as RequestInit);
   assert.equal(response.status, 413);
   connection.destroy(new Error("The connection was reset."));
   await new Promise((resolve) => setTimeout(resolve, 50));

@@ -20,8 +20,19 @@ Deno.test("parsePlace() → ports of this machine and paths; null for other mach
   }
   for (
     const text of [
-      ...["", "0.0.0.0:1080", "[::]:1080", "10.0.0.1:1080", "builder:1080", "65536", "-1", "1 080"],
-      ...["128.0.0.1:1", ":1080", "127.0.0.1", "mesh.sock", "[::1]1080"],
+      "",
+      "0.0.0.0:1080",
+      "[::]:1080",
+      "10.0.0.1:1080",
+      "builder:1080",
+      "65536",
+      "-1",
+      "1 080",
+      "128.0.0.1:1",
+      ":1080",
+      "127.0.0.1",
+      "mesh.sock",
+      "[::1]1080",
     ]
   ) assert.equal(parsePlace(text), null, text);
 });

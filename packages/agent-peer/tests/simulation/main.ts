@@ -37,7 +37,10 @@ await runTask({
     if (values["start-over"] === true) await rm(file, { force: true });
     const began = performance.now();
     const failures = await runMany({
-      ...{ from, count, processes, file },
+      from,
+      count,
+      processes,
+      file,
       onShare: (done) => console.log(`${done} of ${count} seeds`),
     });
     await rm(file, { force: true });

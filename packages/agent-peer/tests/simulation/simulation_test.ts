@@ -25,7 +25,10 @@ Deno.test("a run of many seeds that was interrupted → goes on with those that 
   await Deno.writeTextFile(file, JSON.stringify({ done: [1], failures: [failure] }));
   const shares: number[] = [];
   const failures = await runMany({
-    ...{ from: 1, count: 51, processes: 2, file },
+    from: 1,
+    count: 51,
+    processes: 2,
+    file,
     onShare: (done) => void shares.push(done),
   });
   assert.deepEqual([shares, failures], [[51], [failure]]);

@@ -106,7 +106,11 @@ function open(site: Site, from: string, fromPort: number): number {
   // With window scaling (RFC 7323), so that the window is large.
   const options = [1, 3, 3, 7];
   site.input(tcpPacket({ from, to: SERVER }, {
-    ...{ fromPort, toPort: 80, flags: SYN, sequence: 1000, options },
+    fromPort,
+    toPort: 80,
+    flags: SYN,
+    sequence: 1000,
+    options,
   }));
   return fromPort;
 }
@@ -127,7 +131,11 @@ async function establish(
     const fromPort = view.getUint16(22);
     acknowledgements.set(fromPort, acknowledged);
     site.input(tcpPacket({ from, to: SERVER }, {
-      ...{ fromPort, toPort: 80, flags: ACK, sequence: 1001, acknowledged },
+      fromPort,
+      toPort: 80,
+      flags: ACK,
+      sequence: 1001,
+      acknowledged,
     }));
   }
   site.answers.delete(from);
@@ -143,7 +151,10 @@ async function sendFrom(site: Site, from: string, late: number): Promise<void> {
   for (let packets = 0; packets < 1600; packets++) {
     for (const fromPort of ports) {
       site.input(tcpPacket({ from, to: SERVER }, {
-        ...{ fromPort, toPort: 80, flags: ACK | PSH, payload: 1200 },
+        fromPort,
+        toPort: 80,
+        flags: ACK | PSH,
+        payload: 1200,
         acknowledged: acknowledgements.get(fromPort)!,
         sequence: 1001 + late + packets * 1200,
       }));

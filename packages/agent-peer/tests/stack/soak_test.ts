@@ -28,7 +28,10 @@ Deno.test({
       assert.deepEqual(ends.map(({ runtime }) => runtime).toSorted(), ["deno", "node"]);
       for (const { isWhole, isFlat, right, wrong, failed } of ends) {
         assert.deepEqual({ isWhole, isFlat, wrong, failed }, {
-          ...{ isWhole: true, isFlat: null, wrong: 0, failed: 0 },
+          isWhole: true,
+          isFlat: null,
+          wrong: 0,
+          failed: 0,
         });
         assert.ok(right >= 4, said);
       }

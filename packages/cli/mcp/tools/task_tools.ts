@@ -80,8 +80,10 @@ const take = defineTool({
     // Found first: with a folder that is refused, nothing is taken.
     await using target = await call.root.openTarget(join(folder, "file"));
     const choice = {
-      ...{ prefix, fromAgent: from_agent },
-      ...{ takeSeconds: seconds, waitSeconds: wait_seconds },
+      prefix,
+      fromAgent: from_agent,
+      takeSeconds: seconds,
+      waitSeconds: wait_seconds,
     };
     const task = await call.tasks.take(choice, call.signal);
     if (task === null) return { task: null };
@@ -105,7 +107,14 @@ function shown(entry: TaskEntry): object {
   const { take_id, grant_id, artifact_id, from_agent, key, mime, size, attempt } = entry;
   const { note, reply_to, metadata = {} } = entry;
   return {
-    ...{ take_id, grant_id, artifact_id, from_agent, key, mime, size, attempt },
+    take_id,
+    grant_id,
+    artifact_id,
+    from_agent,
+    key,
+    mime,
+    size,
+    attempt,
     ...(note && { note }),
     ...(reply_to && { reply_to }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
@@ -156,7 +165,10 @@ async function withReply(
     const source = await sourceOf(file);
     return await tasks.settle(takeId, (task) =>
       task.done({
-        ...{ reply: source, key, signal, onProgress },
+        reply: source,
+        key,
+        signal,
+        onProgress,
         mime: mime ?? lookup(key) ?? lookup(reply) ?? "application/octet-stream",
         ...(note !== undefined && { note }),
         ...(ttl_days !== undefined && { ttlDays: ttl_days }),

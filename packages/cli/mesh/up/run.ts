@@ -26,7 +26,10 @@ export async function runAgent(settings: Settings, context: Context): Promise<vo
   let isDown = () => {};
   const down = new Promise<void>((resolve) => isDown = resolve);
   const agent = new Agent({
-    ...{ host, requests, agentId, log },
+    host,
+    requests,
+    agentId,
+    log,
     pollSeconds: settings.pollSeconds,
     signal: AbortSignal.any([context.signal, ended.signal]),
   });
@@ -76,7 +79,11 @@ export async function rotateKey(settings: Settings, context: Context): Promise<s
   if (!isRunning) {
     await host.look();
     await new Agent({
-      ...{ host, requests, agentId, log, pollSeconds: null },
+      host,
+      requests,
+      agentId,
+      log,
+      pollSeconds: null,
       signal: context.signal,
     }).registerOnce();
     return await host.keys.publicKey();

@@ -73,7 +73,10 @@ Deno.test("agentfiles unlink of a link of another agent, of a grant to an agent,
   await using builder = await Desk.of("builder");
   await writeFile(planner.path("plan.txt"), "how");
   const [put] = await planner.json<{ grants: { grant_id: string }[] }>(
-    ...["put", "plan.txt", "--to", builder.agent.id],
+    "put",
+    "plan.txt",
+    "--to",
+    builder.agent.id,
   );
   const link = await makeLink(planner, "plan.txt");
   const grantId = put!.grants[0]!.grant_id;

@@ -87,8 +87,16 @@ Deno.test("agentfiles ls, --help on a terminal of 40 columns → records; lines 
   }
   const records = linesIn(await onTerminal(planner, 40, ["ls"]));
   assert.deepEqual(records.map((line) => line.split(/ +/, 1)[0]), [
-    ...["KEY", "SIZE", "COMMITTED", "EXPIRES", "ARTIFACT"],
-    ...["KEY", "SIZE", "COMMITTED", "EXPIRES", "ARTIFACT"],
+    "KEY",
+    "SIZE",
+    "COMMITTED",
+    "EXPIRES",
+    "ARTIFACT",
+    "KEY",
+    "SIZE",
+    "COMMITTED",
+    "EXPIRES",
+    "ARTIFACT",
   ]);
   assert.equal(records[0], "KEY        one.txt");
   const table = linesIn(await onTerminal(planner, 200, ["ls"]));

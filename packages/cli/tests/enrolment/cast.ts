@@ -19,8 +19,12 @@ export interface Trusted {
 export async function trust(): Promise<Trusted> {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const enrolment = await putEnrolment({
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "new-run-" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "sub", prefix: "new-run-" }],
+    agent_template: "{sub}",
     single_use_tokens: true,
   });
   return { enrolment, token: (claims) => issuer.sign({ aud: AUDIENCE, ...claims }) };

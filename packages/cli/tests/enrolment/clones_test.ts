@@ -22,7 +22,10 @@ async function clones(ends: AsyncDisposableStack) {
   const logIn = async (desk: Desk) => {
     await writeFile(desk.path("enrolment.key"), enrolment_key);
     const { code, errors } = await login(desk, [
-      ...["--enrolment-key-file", "enrolment.key", "--agent", name],
+      "--enrolment-key-file",
+      "enrolment.key",
+      "--agent",
+      name,
     ]);
     assert.equal(code, 0, errors);
     assert.equal(await whoami(desk), name);

@@ -19,7 +19,10 @@ Deno.test("login --enrolment-key-file → the agent's key is stored, not the enr
   await writeFile(desk.path("enrolment.key"), `${enrolment_key}\n`);
   const name = newName("vm");
   const { code, output, errors } = await login(desk, [
-    ...["--enrolment-key-file", "enrolment.key", "--agent", name],
+    "--enrolment-key-file",
+    "enrolment.key",
+    "--agent",
+    name,
   ]);
   assert.deepEqual([code, output], [0, `Logged in at ${SUPABASE_URL} as ${name}.\n`], errors);
   assert.equal((await stat(desk.path(LOGIN))).mode & 0o777, 0o600);

@@ -99,8 +99,12 @@ Deno.test("a Python and a TypeScript program with the same proof → one enrolme
   const { enrolment_key } = await put({ uses_left: null });
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const { enrolment_id } = await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: "us", jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "new-run-" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: "us",
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "sub", prefix: "new-run-" }],
+    agent_template: "{sub}",
   });
   const [vm, sub] = [newName("vm"), newName("run")];
   const claims = {
@@ -155,7 +159,8 @@ Deno.test("a default folder that others can write to, or that cannot be made →
   for (const XDG_RUNTIME_DIR of [host.folder, "/proc/none"]) {
     const agentName = newName("vm");
     const { code, output } = await host.typescript(CLUSTER_WORKER, {
-      ...{ XDG_RUNTIME_DIR, ENROL: JSON.stringify({ enrolmentKey, agentName }) },
+      XDG_RUNTIME_DIR,
+      ENROL: JSON.stringify({ enrolmentKey, agentName }),
     });
     assert.deepEqual([code, output.trim().split("\n").at(-1)], [0, agentName]);
   }

@@ -135,7 +135,8 @@ Deno.test("after 80 % of a key's life → another one before the request; while 
   try {
     const service = briefService();
     const files = new AgentFiles({
-      ...{ url: "https://brief.example", fetch: service.fetch },
+      url: "https://brief.example",
+      fetch: service.fetch,
       enrol: { enrolmentKey: () => "ek_1", keyFile: null },
     });
     const askedAfter = async (milliseconds: number) => {
@@ -165,7 +166,8 @@ Deno.test("a key function that tells when the key ends → asked again before; a
       ahead = 0;
       let asked = 0;
       const files = new AgentFiles({
-        ...{ url: "https://brief.example", fetch: briefService().fetch },
+        url: "https://brief.example",
+        fetch: briefService().fetch,
         key: () => ({
           key: `ak_${++asked}`,
           expiresAt: Number.isNaN(life) ? "soon" : new Date(Date.now() + life),

@@ -5,8 +5,11 @@ import { Desk } from "../desk.ts";
 
 /** Environment variables that give a command no credential. */
 export const STRANGER = {
-  ...{ AGENT_URL: "", AGENT_KEY: "", AGENT_ID: "" },
-  ...{ ACTIONS_ID_TOKEN_REQUEST_URL: "", ACTIONS_ID_TOKEN_REQUEST_TOKEN: "" },
+  AGENT_URL: "",
+  AGENT_KEY: "",
+  AGENT_ID: "",
+  ACTIONS_ID_TOKEN_REQUEST_URL: "",
+  ACTIONS_ID_TOKEN_REQUEST_TOKEN: "",
 };
 /** The file of the stored login. */
 export const LOGIN = "settings/agentfiles/login.json";

@@ -108,8 +108,12 @@ Deno.test("processes with tokens of one subject → they share the key; with tho
   const host = await newHost(ends);
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: "us", jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "new-run-" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: "us",
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "sub", prefix: "new-run-" }],
+    agent_template: "{sub}",
   });
   const [one, other] = [newName("run"), newName("run")];
   for (const [sub, jti] of [[one, "1"], [one, "2"], [other, "3"]] as const) {

@@ -22,7 +22,11 @@ const WITHOUT_PROXY = Object.fromEntries(
 
 /** Together they call the database, the functions and Storage in every way that a task does. */
 const TASKS = [
-  ...["agent list", "enrolment list", "mesh", "fsck", "doctor"],
+  "agent list",
+  "enrolment list",
+  "mesh",
+  "fsck",
+  "doctor",
 ].map((words) => `agentops ${words}`);
 
 /** Asserts what a client does with each form: whether it connects directly. */
@@ -79,7 +83,11 @@ Deno.test("NO_PROXY in every form → Deno and a relay's connection decide as th
 
 Deno.test("NO_PROXY in every form → Node decides as the table says", async () => {
   const { outputFiles } = await esbuild.build({
-    ...{ entryPoints: [NO_PROXY], bundle: true, format: "esm", platform: "node", write: false },
+    entryPoints: [NO_PROXY],
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    write: false,
   });
   await esbuild.stop();
   const source = `${outputFiles[0]!.text}
@@ -126,7 +134,9 @@ for (const noProxy of ["127.0.0.0/8", "10.0.0.0/8 127.0.0.1", "*"]) {
     await using planner = await Desk.of("planner");
     const place = `http://127.0.0.1:${proxy.port}`;
     const variables = {
-      ...{ ...WITHOUT_PROXY, HTTP_PROXY: place, HTTPS_PROXY: place },
+      ...WITHOUT_PROXY,
+      HTTP_PROXY: place,
+      HTTPS_PROXY: place,
       // Deno's own look for a newer version would pass the proxy.
       DENO_NO_UPDATE_CHECK: "1",
     };
@@ -160,7 +170,9 @@ for (const noProxy of ["127.0.0.0/8", "10.0.0.0/8 127.0.0.1", "*"]) {
     assert.equal((await planner.run(["put", "plan"])).code, 0);
     const place = `http://127.0.0.1:${proxy.port}`;
     const variables = {
-      ...{ ...WITHOUT_PROXY, HTTP_PROXY: place, HTTPS_PROXY: place },
+      ...WITHOUT_PROXY,
+      HTTP_PROXY: place,
+      HTTPS_PROXY: place,
       DENO_NO_UPDATE_CHECK: "1",
     };
     for (const program of TASKS) {

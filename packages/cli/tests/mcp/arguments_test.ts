@@ -57,8 +57,14 @@ Deno.test("agentfiles mcp: null, empty texts and JSON texts → as they are mean
   const builder = await createAgent("builder");
   await writeFile(planner.path("plan.txt"), "1");
   await planner.client.succeed("put_file", {
-    ...{ path: "plan.txt", key: "null", to: JSON.stringify([builder.id]) },
-    ...{ to_tags: null, mime: "", ttl_days: "3", exclude: [], gitignore: false },
+    path: "plan.txt",
+    key: "null",
+    to: JSON.stringify([builder.id]),
+    to_tags: null,
+    mime: "",
+    ttl_days: "3",
+    exclude: [],
+    gitignore: false,
   });
   const [artifact] = await listed(planner.agent as never);
   assert.deepEqual([artifact?.key, artifact?.ttl_days], ["null", 3]);
@@ -70,7 +76,11 @@ Deno.test("agentfiles mcp: null, empty texts and JSON texts → as they are mean
   );
   await planner.client.succeed("inbox", { from_agent: "", after: "", limit: null });
   await planner.client.succeed("get_file", {
-    ...{ artifact_id: null, key: "null", from_agent: null, path: "got", overwrite: "false" },
+    artifact_id: null,
+    key: "null",
+    from_agent: null,
+    path: "got",
+    overwrite: "false",
     extract: null,
   });
   assert.equal(await readFile(planner.path("got"), "utf8"), "1");
@@ -92,7 +102,8 @@ Deno.test("agentfiles mcp: arguments, params and cursor of null, and arguments a
   }
   try {
     await ask(1, "initialize", {
-      ...{ protocolVersion: "2025-11-25", capabilities: {} },
+      protocolVersion: "2025-11-25",
+      capabilities: {},
       clientInfo: { name: "a-host", version: "1" },
     });
     const list = await ask(2, "tools/list", { cursor: null });

@@ -123,8 +123,11 @@ Deno.test("a host that only closes standard input → the task is given back, an
   await handOver(planner, builder);
   const { command, args, env } = serverOf(builder.agent, SUPABASE_URL);
   const server = new Deno.Command(command, {
-    ...{ args, env, cwd: builder.folder },
-    ...{ stdin: "piped", stdout: "piped" },
+    args,
+    env,
+    cwd: builder.folder,
+    stdin: "piped",
+    stdout: "piped",
   }).spawn();
   const input = server.stdin.getWriter();
   const send = (message: object) =>

@@ -26,7 +26,9 @@ export async function desks(
   }
   const client = { agent: builder.agent, files: filesOf(builder.agent) };
   return {
-    ...{ planner, builder, files },
+    planner,
+    builder,
+    files,
     tasks: () => tasksOf(client),
     async [Symbol.asyncDispose]() {
       await planner[Symbol.asyncDispose]();

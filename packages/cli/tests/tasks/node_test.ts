@@ -37,8 +37,10 @@ Deno.test("agentfiles work in Node → replies, a failure with its reason; SIGTE
   await files.put("d", "4", { to: [builder.agent.id] });
   const slow = ["work", "--exec", "./slow", "--prefix", "d"];
   const child = new Deno.Command("node", {
-    ...{ ...command, args: [MAIN, ...slow] },
-    ...{ stdout: "null", stderr: "null" },
+    ...command,
+    args: [MAIN, ...slow],
+    stdout: "null",
+    stderr: "null",
   }).spawn();
   const pid = await askUntil(
     (text) => text !== "",

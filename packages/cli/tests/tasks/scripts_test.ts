@@ -22,7 +22,10 @@ Deno.test("agentfiles take, done --reply --note → the file, then its answer in
   assert.equal((await builder.run(args)).output, `${task!.grant_id}  done\n`);
   const [answer, ...others] = await collect(files.inbox());
   assert.deepEqual([answer!.key, answer!.reply_to, answer!.note, answer!.mime, others], [
-    ...["replies/house.md", task!.grant_id, "Built.", "text/markdown"],
+    "replies/house.md",
+    task!.grant_id,
+    "Built.",
+    "text/markdown",
     [],
   ]);
   const { body } = await files.get(answer!.artifact_id);

@@ -9,7 +9,16 @@ for (
     [`say "it's" ''`, ["say", "it's", ""]],
     [`a"b c"'d e'f`, ["ab cd ef"]],
     ["echo $HOME * ; rm -rf ~ \\n `id` $(id)", [
-      ...["echo", "$HOME", "*", ";", "rm", "-rf", "~", "\\n", "`id`", "$(id)"],
+      "echo",
+      "$HOME",
+      "*",
+      ";",
+      "rm",
+      "-rf",
+      "~",
+      "\\n",
+      "`id`",
+      "$(id)",
     ]],
   ] as const
 ) {

@@ -45,7 +45,8 @@ echo built; echo well built >&2`,
     await assert.rejects(stat(path), { code: "ENOENT" }, "it is removed");
   }
   assert.deepEqual([answer!.key, answer!.mime, others], [
-    ...["replies/plans/house.txt/house.md", "text/markdown"],
+    "replies/plans/house.txt/house.md",
+    "text/markdown",
     [],
   ]);
   const { body } = await files.get(answer!.artifact_id);

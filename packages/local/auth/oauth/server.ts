@@ -53,7 +53,11 @@ export function addOAuthServer(app: Hono, { sessions, publishableKey }: OAuthOpt
     }
     const scopes = scopesOf(asked);
     const request = {
-      ...{ client_id: client.client_id, redirect_uri, state, scopes, nonce },
+      client_id: client.client_id,
+      redirect_uri,
+      state,
+      scopes,
+      nonce,
       ...challengeOf(asked),
     };
     const problem = problemOf(asked, scopes);

@@ -106,8 +106,13 @@ function idTokenOf(
 }
 
 const FIELDS = [
-  ...["grant_type", "code", "code_verifier", "redirect_uri", "refresh_token"],
-  ...["client_id", "client_secret"],
+  "grant_type",
+  "code",
+  "code_verifier",
+  "redirect_uri",
+  "refresh_token",
+  "client_id",
+  "client_secret",
 ];
 
 /** JSON or form-encoded, as the client says. Other fields do not count. Throws as Auth does. */

@@ -29,8 +29,10 @@ async function serve(ends: AsyncDisposableStack): Promise<Served> {
   ends.defer(() => server.shutdown());
   const host = `127.0.0.1:${server.addr.port}`;
   const served: Served = {
-    ...{ issuer: await Issuer.create(`http://${host}`), host },
-    ...{ answer: () => keys(served), asked: 0 },
+    issuer: await Issuer.create(`http://${host}`),
+    host,
+    answer: () => keys(served),
+    asked: 0,
   };
   return served;
 }
@@ -49,7 +51,10 @@ interface Refused {
 /** Enrols in every way. Returns the agent's answers, the operator's test result, and the events. */
 async function tryToEnrol({ stack, sql, ask }: OwnStack, { issuer }: Served) {
   const { enrolment_id } = await ask<{ enrolment_id: string }>("/enrolment/put", {
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    agent_template: "{sub}",
     conditions: [{ claim: "sub", prefix: "new-run" }],
   });
   const token = await issuer.sign({ aud: AUDIENCE, sub: newName("run") });
@@ -68,7 +73,8 @@ async function tryToEnrol({ stack, sql, ask }: OwnStack, { issuer }: Served) {
     await send(
       "/agent-artifacts/token",
       new URLSearchParams({
-        ...{ grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion: token },
+        grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+        assertion: token,
       }),
     ),
   ];

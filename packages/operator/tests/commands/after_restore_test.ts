@@ -81,7 +81,9 @@ Deno.test("after_restore --record with lines of every earlier form and lines tha
       lost("agent.limited", { agent_id: "planner", quota_bytes: 7000 }),
       lost("enrolment.limited", { enrolment_id: kept, max_agents: 7, quota_bytes: null }),
       lost("enrolment.limited", {
-        ...{ enrolment_id: `enr_${"0".repeat(32)}`, max_agents: 7, quota_bytes: 7 },
+        enrolment_id: `enr_${"0".repeat(32)}`,
+        max_agents: 7,
+        quota_bytes: 7,
       }),
     ];
     const middle = 4;
@@ -138,15 +140,20 @@ Deno.test("after_restore --record of take-overs → the operator has each name a
   await withOwnStack(async (own) => {
     const { sql } = own;
     const { enrolment_id } = await own.ask<{ enrolment_id: string }>("/enrolment/put", {
-      ...{ kind: "key", agent_prefix: "fin" },
+      kind: "key",
+      agent_prefix: "fin",
     });
     await sql`select agents.claim_name('finance', ${enrolment_id})`;
     const names = ["finance", "fin-free"];
     const at = new Date().toISOString();
     const lines = names.map((agent_id, index) =>
       JSON.stringify({
-        ...{ event_id: `evt_${1_000_000 + index}`, type: "agent.taken_over", at, agent_id },
-        ...{ actor_kind: "operator", ways: [enrolment_id] },
+        event_id: `evt_${1_000_000 + index}`,
+        type: "agent.taken_over",
+        at,
+        agent_id,
+        actor_kind: "operator",
+        ways: [enrolment_id],
       })
     );
     await withFolder(async (folder) => {
@@ -201,7 +208,10 @@ Deno.test("after_restore --record of erasures → each name is erased again, lin
       const unnamed = await afterRestore(own, "--record", record);
       assert.equal(unnamed.code, 1, unnamed.errors);
       assert.deepEqual(unnamed.of("replay").map(({ outcome }) => outcome), [
-        ...["unusable", "unusable", "unusable", "unusable"],
+        "unusable",
+        "unusable",
+        "unusable",
+        "unusable",
       ]);
       assert.equal((await blocked()).length, 0);
 

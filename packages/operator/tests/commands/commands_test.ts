@@ -103,7 +103,10 @@ Deno.test("agent list --limit 2, then --after what it says → the next agents, 
     const [, position] = /^There may be more: --after '([^']+)', or --all\.$/.exec(first.errors)!;
     const second = await rows<{ agent_id: string }>(
       "agent_list",
-      ...["--limit", "1", "--after", position!],
+      "--limit",
+      "1",
+      "--after",
+      position!,
     );
     const names = [...first.output.split("\n").map((line) => JSON.parse(line)), ...second]
       .map(({ agent_id }) => agent_id.slice(0, name.length + 2));
@@ -197,8 +200,13 @@ Deno.test("events --follow → what was there, then what comes, until it is ende
   const watched = await createAgent("watched");
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--allow-all", ...programOf("agentops events")],
-      ...["--agent", watched.id, "--follow", "--json"],
+      "run",
+      "--allow-all",
+      ...programOf("agentops events"),
+      "--agent",
+      watched.id,
+      "--follow",
+      "--json",
     ],
     stdin: "null",
     stdout: "piped",

@@ -3,20 +3,18 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { grant, inbox, publish } from "../../../../tests/conformance/artifacts.ts";
-import { createAgent, endCreatedAgents, post } from "../../../../tests/conformance/client.ts";
+import { createAgent, endCreatedAgents } from "../../../../tests/conformance/client.ts";
 import {
   agentOf,
   endMadeEnrolments,
   enrol,
-  eventsOf,
   newName,
   revokeAll,
   tryEnrol,
   whoami,
 } from "../../../../tests/conformance/enrolment/enrolments.ts";
 import { Issuer } from "../../../../tests/conformance/enrolment/issuer.ts";
-import { runTask } from "../../../local/tests/stack/stack_process.ts";
-import { parseRows } from "./run_report.ts";
+import { create, listed, task } from "./enrolment_tasks.ts";
 
 const AUDIENCE = "https://agents.example.com";
 
@@ -25,20 +23,6 @@ Deno.test.afterEach(async () => {
   await endCreatedAgents();
 });
 
-function task(name: "create" | "keys" | "limit" | "list" | "revoke" | "try", ...args: string[]) {
-  return runTask(`agentops enrolment ${name === "try" ? "test" : name}`, { args });
-}
-
-async function listed(...args: string[]): Promise<{ enrolment_id: string }[]> {
-  return parseRows((await task("list", "--json", ...args)).output);
-}
-
-async function create(...args: string[]) {
-  const { code, output, errors } = await task("create", "--json", ...args);
-  assert.equal(code, 0, errors);
-  return JSON.parse(output);
-}
-
 /** Creates an issuer, and a file of a trust in it. */
 async function trustFile(folder: string, fields: Record<string, unknown> = {}) {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
@@ -46,8 +30,12 @@ async function trustFile(folder: string, fields: Record<string, unknown> = {}) {
   await writeFile(
     file,
     JSON.stringify({
-      ...{ label: "jobs on main", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks },
-      ...{ conditions: [{ claim: "ref", equals: "main" }], agent_template: "{sub}" },
+      label: "jobs on main",
+      issuer: issuer.url,
+      audience: AUDIENCE,
+      jwks: issuer.jwks,
+      conditions: [{ claim: "ref", equals: "main" }],
+      agent_template: "{sub}",
       ...fields,
     }),
   );
@@ -79,10 +67,28 @@ Deno.test("enrolment create → the enrolment key alone on standard output, good
 Deno.test("enrolment create with every option → the enrolment has them all", async () => {
   const expires = new Date(Date.now() + 86_400_000).toISOString();
   const made = await create(
-    ...["--label", "builders in eu", "--agent-id", newName("vm"), "--uses", "any"],
-    ...["--tag", "tag:eu", "--tag", "tag:builder", "--expires-at", expires],
-    ...["--session-seconds", "600", "--ephemeral-seconds", "300"],
-    ...["--max-agents", "20", "--max-instances", "3", "--quota", "5M"],
+    "--label",
+    "builders in eu",
+    "--agent-id",
+    newName("vm"),
+    "--uses",
+    "any",
+    "--tag",
+    "tag:eu",
+    "--tag",
+    "tag:builder",
+    "--expires-at",
+    expires,
+    "--session-seconds",
+    "600",
+    "--ephemeral-seconds",
+    "300",
+    "--max-agents",
+    "20",
+    "--max-instances",
+    "3",
+    "--quota",
+    "5M",
   );
   assert.deepEqual(
     [made.label, made.tags, made.uses_left, made.expires_at, made.session_seconds],
@@ -240,60 +246,3 @@ Deno.test("enrolment keys → tokens of the new keys enrol the same agents, thos
     const second = await enrol({ token: await tokenOf(other) });
     assert.deepEqual([second.agent_id, second.generation], [sub, 2]);
   }));
-
-Deno.test("enrolment list → how many agents and bytes of its limits each enrolment uses; an agent that has left counts no more, its file does", async () => {
-  const { enrolment_id, enrolment_key } = await create(
-    ...["--uses", "any", "--prefix", "new-", "--max-agents", "5", "--quota", "2K"],
-  );
-  const rowOf = async () =>
-    (await task("list")).output.split("\n").find((line) => line.startsWith(enrolment_id));
-  const agent = agentOf(await enrol({ enrolment_key, agent_name: newName("new") }));
-  await enrol({ enrolment_key, agent_name: newName("new") });
-  await publish(agent, { content: "x".repeat(1024) });
-  assert.match((await rowOf())!, /\t2 of 5\t1\.0 KiB of 2\.0 KiB\t/);
-  await post("/agent-mesh/leave", { as: agent });
-  const [one] = (await listed()).filter((each) => each.enrolment_id === enrolment_id);
-  const { agents, held_bytes } = one as unknown as Record<string, number>;
-  assert.deepEqual([agents, held_bytes], [1, 1024]);
-  await task("limit", enrolment_id, "--quota", "0");
-  assert.match((await rowOf())!, /\t1 of 5\t1\.0 KiB\t/);
-  await revokeAll(enrolment_id);
-});
-
-Deno.test("enrolment limit → more agents and bytes, or fewer; what is left out stays; an event; wrong numbers, or an unknown enrolment → refused, and nothing has changed", async () => {
-  const { enrolment_id } = await create("--uses", "any", "--prefix", "new-");
-  const limitsNow = async () => {
-    const [one] = (await listed()).filter((each) => each.enrolment_id === enrolment_id);
-    const { max_agents, quota_bytes } = one as unknown as Record<string, number | null>;
-    return [max_agents, quota_bytes];
-  };
-  assert.deepEqual(await limitsNow(), [1000, null]);
-  assert.equal(
-    (await task("limit", enrolment_id, "--max-agents", "5000")).output,
-    `${enrolment_id} may have 5000 agents, which may hold ten times the project's quota for one agent together.`,
-  );
-  assert.match(
-    (await task("limit", enrolment_id, "--quota", "5G")).output,
-    /5000 agents, which may hold 5\.0 GiB together\.$/,
-  );
-  await task("limit", enrolment_id, "--max-agents", "7");
-  assert.deepEqual(await limitsNow(), [7, 5 * 1024 ** 3]);
-  const told = (await eventsOf("enrolment.limited"))
-    .filter((event) => event["enrolment_id"] === enrolment_id);
-  assert.equal(told.length, 3);
-  for (
-    const [code, ...args] of [
-      [2, enrolment_id],
-      [2, enrolment_id, "--quota", "5X"],
-      [2, enrolment_id, "--max-agents", "0"],
-      [1, enrolment_id, "--max-agents", "100001"],
-      [1, `enr_${"0".repeat(32)}`, "--max-agents", "5"],
-    ] as const
-  ) {
-    assert.equal((await task("limit", ...args)).code, code, args.join(" "));
-  }
-  assert.deepEqual(await limitsNow(), [7, 5 * 1024 ** 3]);
-  await task("limit", enrolment_id, "--quota", "none");
-  assert.deepEqual(await limitsNow(), [7, null]);
-  await revokeAll(enrolment_id);
-});

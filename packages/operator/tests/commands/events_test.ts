@@ -68,7 +68,11 @@ Deno.test("events --type of what lies behind thousands of newer events → it is
   await withBusyAgent(3_000, async ({ id }) => {
     const { code, output, errors } = await run(
       "events",
-      ...["--agent", id, "--type", "key.created", "--json"],
+      "--agent",
+      id,
+      "--type",
+      "key.created",
+      "--json",
     );
     assert.deepEqual([code, errors], [0, ""]);
     assert.deepEqual(
@@ -118,7 +122,15 @@ Deno.test("events --sort by a column → the first of all events, however old, a
     for (const since of [[], ["--since", "1h"]]) {
       const { code, output, errors } = await run(
         "events",
-        ...["--agent", id, "--type", "artifact.opened", "--sort", "what", "--limit", "3", "--json"],
+        "--agent",
+        id,
+        "--type",
+        "artifact.opened",
+        "--sort",
+        "what",
+        "--limit",
+        "3",
+        "--json",
         ...since,
       );
       assert.deepEqual(
@@ -141,7 +153,13 @@ Deno.test("events --sort at → the newest, newest first, and standard error say
     );
     const { code, output, errors } = await run(
       "events",
-      ...["--agent", id, "--sort", "at", "--limit", "2", "--json"],
+      "--agent",
+      id,
+      "--sort",
+      "at",
+      "--limit",
+      "2",
+      "--json",
     );
     assert.deepEqual(
       [code, errors],
@@ -157,7 +175,11 @@ Deno.test("events --type with a type that never happened → no row; standard er
     for (const since of [[], ["--since", "1h"]]) {
       const { code, output, errors } = await run(
         "events",
-        ...["--agent", id, "--type", "psk.rotated", ...since],
+        "--agent",
+        id,
+        "--type",
+        "psk.rotated",
+        ...since,
       );
       assert.deepEqual([code, output], [0, ""]);
       assert.match(errors, /^No such event is on record/);
@@ -214,7 +236,11 @@ Deno.test("events --agent of one that was removed → its events", async () => {
     assert.equal((await operatorRpc("remove_agent", { agent_id: id })).status, 200);
     const { code, output } = await run(
       "events",
-      ...["--agent", id, "--type", "artifact.opened", "--json"],
+      "--agent",
+      id,
+      "--type",
+      "artifact.opened",
+      "--json",
     );
     assert.deepEqual([code, parseRows(output).length], [0, 3]);
   });

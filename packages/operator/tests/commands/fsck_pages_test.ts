@@ -21,7 +21,11 @@ async function check(pages: readonly (readonly Stored[])[], ...args: string[]) {
     list_sealed_artifacts({ after = "" }) {
       const number = after === "" ? 0 : named.findIndex((page) => page.at(-1)!.id === after) + 1;
       const found = named[number]!.map(({ id }) => ({
-        ...{ artifact_id: id, path: `sealed/${id}/1`, size: 1, sha256: "", is_lost: false },
+        artifact_id: id,
+        path: `sealed/${id}/1`,
+        size: 1,
+        sha256: "",
+        is_lost: false,
       }));
       return { found, next: number + 1 < named.length ? found.at(-1)!.artifact_id : null };
     },

@@ -135,8 +135,17 @@ Deno.test("events --follow while a transaction is open, and after it has added i
     await using held = await holdTransaction(SUPERUSER_URL, write);
     const child = new Deno.Command(Deno.execPath(), {
       args: [
-        ...["run", "--allow-all", ...programOf("agentops events"), "--agent", agent.id],
-        ...["--type", "artifact.committed", "--type", "agent.tagged", "--follow", "--json"],
+        "run",
+        "--allow-all",
+        ...programOf("agentops events"),
+        "--agent",
+        agent.id,
+        "--type",
+        "artifact.committed",
+        "--type",
+        "agent.tagged",
+        "--follow",
+        "--json",
       ],
       stdin: "null",
       stdout: "piped",

@@ -7,8 +7,11 @@ Deno.test("after_restore with the same record long after the log has forgotten t
   await withOwnStack(async (own) => {
     const { sql } = own;
     const line = JSON.stringify({
-      ...{ event_id: "evt_1000000", type: "agent.removed", at: new Date().toISOString() },
-      ...{ actor_kind: "operator", agent_id: "planner" },
+      event_id: "evt_1000000",
+      type: "agent.removed",
+      at: new Date().toISOString(),
+      actor_kind: "operator",
+      agent_id: "planner",
     });
     await sql`select public.agent_api_create_agent_key('planner')`;
     const liveKeys = () => sql`select from agents.keys where revoked_at is null`;

@@ -10,7 +10,8 @@ export async function afterRestore({ stack }: OwnStack, ...args: string[]) {
   });
   const steps = output === "" ? [] : output.split("\n").map((line) => JSON.parse(line));
   return {
-    ...{ code, errors },
+    code,
+    errors,
     of: (step: string) => steps.filter((one) => one.step === step),
   };
 }

@@ -43,8 +43,14 @@ artifactTest(
     const reads = await askUntil(({ length }) => length === 2, () =>
       rows<Event>(
         "events",
-        ...["--artifact", artifact.artifact_id, "--since", "1h"],
-        ...["--type", "artifact.opened", "--type", "artifact.fetched"],
+        "--artifact",
+        artifact.artifact_id,
+        "--since",
+        "1h",
+        "--type",
+        "artifact.opened",
+        "--type",
+        "artifact.fetched",
       ));
     assert.deepEqual(
       reads.map(({ type, actor_kind, actor, agent_id }) => [type, actor_kind, actor, agent_id]),
@@ -144,7 +150,11 @@ async function namesOf(agentId: string, ...options: string[]): Promise<string[]>
   // Begin the list right before this name.
   const listed = await rows<{ agent_id: string }>(
     "agent_list",
-    ...["--after", agentId.slice(0, -1), "--limit", "2", ...options],
+    "--after",
+    agentId.slice(0, -1),
+    "--limit",
+    "2",
+    ...options,
   );
   return listed.map(({ agent_id }) => agent_id).filter((name) => name === agentId);
 }

@@ -167,8 +167,14 @@ artifactTest(
     const byId = await run("trace", older.artifact_id);
     for (
       const shown of [
-        ...["superseded", "artifact.registered", "grant.created", "artifact.opened"],
-        ...[`superseded_by=${newer.artifact_id}`, builder.id, `key=${key}`, builder.keyId],
+        "superseded",
+        "artifact.registered",
+        "grant.created",
+        "artifact.opened",
+        `superseded_by=${newer.artifact_id}`,
+        builder.id,
+        `key=${key}`,
+        builder.keyId,
       ]
     ) {
       assert.ok(byId.output.includes(shown), `${shown} in ${byId.output}`);

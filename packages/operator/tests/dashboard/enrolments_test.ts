@@ -17,14 +17,12 @@ Deno.test("an enrolment key that was made on the page → works as it was filled
   await withForms(async (forms) => {
     const token = await forms.tokenOf("enrolment.create", {});
     const { status, location } = await forms.send("enrolment.create", {
-      ...{
-        token,
-        label: "<b>by hand</b>",
-        agent_id: "",
-        prefix: "new-",
-        uses: "2",
-        tags: "tag:eu  tag:builder",
-      },
+      token,
+      label: "<b>by hand</b>",
+      agent_id: "",
+      prefix: "new-",
+      uses: "2",
+      tags: "tag:eu  tag:builder",
     });
     assert.equal(status, 303);
     const result = location!.slice(3);

@@ -55,7 +55,10 @@ Deno.test("an enrolment key from an earlier release, for several uses and any na
 
 Deno.test("an enrolment with nine tenths of its agents, or of its quota → a note that says which, and a command that allows more; with fewer → none", async () => {
   const { enrolment_id, enrolment_key } = await put({
-    ...{ uses_left: null, max_agents: 2, quota_bytes: 100, label: "builders" },
+    uses_left: null,
+    max_agents: 2,
+    quota_bytes: 100,
+    label: "builders",
   });
   const agent = agentOf(await enrol({ enrolment_key, agent_name: newName("vm") }));
   const register = (size: number) =>

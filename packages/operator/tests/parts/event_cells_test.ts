@@ -28,8 +28,11 @@ Deno.test("eventCells() of a download by a token → whose token, and the owner"
 Deno.test("eventCells() of a grant → each agent once", () => {
   const event = {
     ...EVENT,
-    ...{ actor_kind: "agent", actor: "planner", type: "grant.created" },
-    ...{ from_agent: "planner", other_agent_id: "planner" },
+    actor_kind: "agent",
+    actor: "planner",
+    type: "grant.created",
+    from_agent: "planner",
+    other_agent_id: "planner",
   };
   assert.deepEqual(eventCells(event).slice(2), ["planner", "agent_id=builder from_agent=planner"]);
 });

@@ -20,7 +20,9 @@ async function read(...lines: readonly (object | string)[]) {
 }
 
 const event = (number: number, second: number, type = "key.revoked", fields: object = {}) => ({
-  ...{ event_id: `evt_${number}`, type, at: `2026-01-31T09:30:0${second}.000Z` },
+  event_id: `evt_${number}`,
+  type,
+  at: `2026-01-31T09:30:0${second}.000Z`,
   ...fields,
 });
 
@@ -44,7 +46,8 @@ Deno.test("readRecord() of exports that overlap → each event once, as it was e
 
 Deno.test("readRecord() of ids and of events without a place in the log → they are read, before the others", async () => {
   const record = await read(event(1, 0), `  ${KEY}\r`, ENROLMENT, {
-    ...{ type: "key.revoked", key_id: KEY },
+    type: "key.revoked",
+    key_id: KEY,
   });
   assert.deepEqual(record.map(({ number, event }) => [number, event?.type]), [
     [2, "key.revoked"],
@@ -94,18 +97,37 @@ for (const type of ["rule.revoked", "psk.rotated", "sender.blocked", "sender.unb
 
 /** Events after which nobody has less access, and which change no decision of the operator. */
 const WITHOUT_REPLAY: readonly string[] = [
-  ...["agent.enrolled", "enrolment.created", "enrolment.refused", "key.created", "grant.created"],
+  "agent.enrolled",
+  "enrolment.created",
+  "enrolment.refused",
+  "key.created",
+  "grant.created",
   "standing.created",
-  ...["artifact.registered", "artifact.committed", "artifact.opened", "artifact.fetched"],
-  ...["rule.requested", "peer.appeared", "peer.vanished"],
+  "artifact.registered",
+  "artifact.committed",
+  "artifact.opened",
+  "artifact.fetched",
+  "rule.requested",
+  "peer.appeared",
+  "peer.vanished",
   // The sweep, /commit and fsck make these again by themselves.
-  ...["agent.expired", "artifact.expired", "artifact.abandoned", "artifact.superseded"],
-  ...["artifact.lost", "artifact.recovered", "events.forgotten"],
-  ...["epoch.begun", "ending.replayed"],
+  "agent.expired",
+  "artifact.expired",
+  "artifact.abandoned",
+  "artifact.superseded",
+  "artifact.lost",
+  "artifact.recovered",
+  "events.forgotten",
+  "epoch.begun",
+  "ending.replayed",
   // A webhook that is lost is missed, and gives no access.
-  ...["webhook.created", "webhook.tested"],
+  "webhook.created",
+  "webhook.tested",
   // A task whose outcome is lost waits again: it is done at least once.
-  ...["task.taken", "task.done", "task.failed", "task.parked"],
+  "task.taken",
+  "task.done",
+  "task.failed",
+  "task.parked",
 ];
 
 Deno.test("every type of event → is exported for a record, or needs no replay; every exported one can be replayed", () => {

@@ -55,7 +55,8 @@ export function noteIdentity(headers: Headers): void {
   const record = recordOfRequest.getStore();
   if (!record || !agentId || !keyId) return;
   record.identity = {
-    ...{ agentId, keyId },
+    agentId,
+    keyId,
     enrolmentId: cameBy?.startsWith("enr_") ? cameBy : null,
   };
 }

@@ -49,7 +49,13 @@ export const inboxTool = defineTool({
     const shown = grants.map((entry) => {
       const { artifact_id, from_agent, key, mime, size, version, expires_at } = entry;
       return {
-        ...{ artifact_id, from_agent, key, mime, size, version, expires_at },
+        artifact_id,
+        from_agent,
+        key,
+        mime,
+        size,
+        version,
+        expires_at,
         ...tellingOf(entry),
       };
     });
@@ -70,7 +76,14 @@ export const takeTool = defineTool({
     const shown = tasks.map((entry) => {
       const { take_id, taken_until, grant_id, artifact_id, from_agent, key, mime, size } = entry;
       return {
-        ...{ take_id, taken_until, grant_id, artifact_id, from_agent, key, mime, size },
+        take_id,
+        taken_until,
+        grant_id,
+        artifact_id,
+        from_agent,
+        key,
+        mime,
+        size,
         ...(entry.attempt !== undefined && { attempt: entry.attempt }),
         ...tellingOf(entry),
       };

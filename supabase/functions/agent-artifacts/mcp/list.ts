@@ -16,7 +16,11 @@ export const listTool = defineTool({
   async call({ run }, { given }) {
     const { artifacts, next_cursor } = await run<Page>("/list", given);
     const shown = artifacts.map(({ artifact_id, key, mime, size, expires_at }) => ({
-      ...{ artifact_id, key, mime, size, expires_at },
+      artifact_id,
+      key,
+      mime,
+      size,
+      expires_at,
     }));
     return { body: { artifacts: shown, next_cursor } };
   },

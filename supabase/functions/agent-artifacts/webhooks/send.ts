@@ -47,7 +47,11 @@ export async function send(
 ): Promise<Outcome> {
   const { webhook_id, event_id, attempt, event } = delivery;
   const ended = (status: number | null, error: string | null): Outcome => ({
-    ...{ webhook_id, event_id, attempt, status, error },
+    webhook_id,
+    event_id,
+    attempt,
+    status,
+    error,
   });
   if (event === null) return ended(null, "event_forgotten");
   const signal = AbortSignal.timeout(SEND_MILLISECONDS);

@@ -66,7 +66,12 @@ meshTest(
     const json = await jsonOf(alice);
     const text = await configOf(alice);
     assert.deepEqual(Object.keys(json), [
-      ...["agent_id", "config_version", "interface", "peers", "rules", "relay"],
+      "agent_id",
+      "config_version",
+      "interface",
+      "peers",
+      "rules",
+      "relay",
     ]);
     assert.equal(json.agent_id, alice.id);
     assert.equal(json.config_version, text.config_version);
@@ -91,8 +96,14 @@ meshTest(
 
     const ofBob = json.peers.find(({ agent_id }) => agent_id === bob.id)!;
     assert.deepEqual(Object.keys(ofBob), [
-      ...["agent_id", "name", "public_key", "preshared_key", "allowed_ips", "endpoints"],
-      ...["observed_endpoint", "persistent_keepalive"],
+      "agent_id",
+      "name",
+      "public_key",
+      "preshared_key",
+      "allowed_ips",
+      "endpoints",
+      "observed_endpoint",
+      "persistent_keepalive",
     ]);
     assert.equal(ofBob.name, bobs.name);
     assert.deepEqual(ofBob.endpoints, endpoints);
@@ -129,7 +140,10 @@ meshTest(
     for (const agent of [alice, bob, carol]) await join(agent);
     for (
       const [from, to, port] of [
-        ...[[bob, alice, 8080], [bob, alice, 80], [alice, bob, 443], [alice, carol, 22]],
+        [bob, alice, 8080],
+        [bob, alice, 80],
+        [alice, bob, 443],
+        [alice, carol, 22],
         [carol, bob, 7],
       ] as const
     ) await agree(ruleBetween(from, to, { port }));

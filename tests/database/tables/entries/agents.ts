@@ -40,8 +40,12 @@ export const AGENTS = {
     lives: "a revoked agent key; those from enrolments have ended a day before",
     // The sweep keeps the keys that the operator made: a key never works again.
     row: {
-      ...{ key_id: "key_{hex}", agent_id: "{other}", key_hash: "{hash}", generation: "1" },
-      ...{ enrolment_id: "enr_{hex}", expires_at: "now" },
+      key_id: "key_{hex}",
+      agent_id: "{other}",
+      key_hash: "{hash}",
+      generation: "1",
+      enrolment_id: "enr_{hex}",
+      expires_at: "now",
     },
     names: {
       agent_id: NAME,
@@ -66,7 +70,10 @@ export const AGENTS = {
     ends: { by: "sweep" },
     lives: "counts for people",
     row: {
-      ...{ agent_id: "{other}", hour: "2026-01-01T00:00:00Z", kind: "forbidden", count: "1" },
+      agent_id: "{other}",
+      hour: "2026-01-01T00:00:00Z",
+      kind: "forbidden",
+      count: "1",
     },
     names: { agent_id: NAME },
   },
@@ -86,7 +93,8 @@ export const AGENTS = {
     size: { bounded: "one row per index, constraint and trigger" },
     ends: { by: "change", function: "agents.record_structure", why: "the next migration" },
     nameless: {
-      ...{ part: "parts of the schema", relation: "a table" },
+      part: "parts of the schema",
+      relation: "a table",
       statement: "parts of the schema",
     },
   },
@@ -94,7 +102,8 @@ export const AGENTS = {
     size: { bounded: "rows while a migration runs" },
     ends: { by: "change", function: "agents.record_structure", why: "the end of the migration" },
     nameless: {
-      ...{ part: "parts of the schema", object: "a word of the code and numbers" },
+      part: "parts of the schema",
+      object: "a word of the code and numbers",
       statement: "parts of the schema",
     },
   },
@@ -103,8 +112,13 @@ export const AGENTS = {
     ends: { by: "sweep" },
     lives: "counts for people",
     row: {
-      ...{ agent_id: "{other}", day: "today", requests: "1", refusals: "0" },
-      ...{ artifacts: "0", bytes: "0", grants: "0" },
+      agent_id: "{other}",
+      day: "today",
+      requests: "1",
+      refusals: "0",
+      artifacts: "0",
+      bytes: "0",
+      grants: "0",
     },
     names: { agent_id: NAME },
   },

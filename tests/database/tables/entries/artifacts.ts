@@ -15,8 +15,12 @@ export const ARTIFACTS = {
     ends: { by: "sweep" },
     lives: "an agent that left: its file ends by itself, and names nobody afterwards",
     row: {
-      ...{ artifact_id: "art_{hex}", agent_id: "{other}", key: "plan", mime: "text/plain" },
-      ...{ size_bytes: "1", ttl_days: "1" },
+      artifact_id: "art_{hex}",
+      agent_id: "{other}",
+      key: "plan",
+      mime: "text/plain",
+      size_bytes: "1",
+      ttl_days: "1",
     },
     names: {
       agent_id: NAME,
@@ -41,8 +45,11 @@ export const ARTIFACTS = {
     ends: { by: "sweep" },
     lives: "a grant that is used up, one that is revoked",
     row: {
-      ...{ grant_id: "grant_{hex}", artifact_id: "art_{hex}", from_agent: "{other}" },
-      ...{ token_hash: "{hash}", expires_at: "tomorrow" },
+      grant_id: "grant_{hex}",
+      artifact_id: "art_{hex}",
+      from_agent: "{other}",
+      token_hash: "{hash}",
+      expires_at: "tomorrow",
     },
     names: {
       from_agent: NAME,
@@ -109,11 +116,17 @@ export const ARTIFACTS = {
     ends: { by: "sweep" },
     lives: "a standing grant that ended, whose grants are live: ../standing/limits_test.ts",
     row: {
-      ...{ standing_id: "standing_{hex}", from_agent: "{other}", covered_name: "plan" },
-      ...{ is_prefix: "false", to_agent: "{later}", expires_at: "tomorrow" },
+      standing_id: "standing_{hex}",
+      from_agent: "{other}",
+      covered_name: "plan",
+      is_prefix: "false",
+      to_agent: "{later}",
+      expires_at: "tomorrow",
     },
     names: {
-      ...{ from_agent: NAME, to_agent: NAME, covered_name: ownWords("{name}/", "from_agent") },
+      from_agent: NAME,
+      to_agent: NAME,
+      covered_name: ownWords("{name}/", "from_agent"),
       note: ownWords("for {name}", "from_agent"),
     },
     nameless: { to_tag: "names a group of agents; the operator chose the word" },
@@ -136,7 +149,9 @@ export const ARTIFACTS = {
     ends: { by: "parent", table: "artifacts.grants" },
     lives: "it lives as long as its grant",
     row: {
-      ...{ grant_id: "grant_{hex}", agent_id: "{other}", to_tag: "tag:crew" },
+      grant_id: "grant_{hex}",
+      agent_id: "{other}",
+      to_tag: "tag:crew",
       ready_at: "tomorrow",
     },
     names: {

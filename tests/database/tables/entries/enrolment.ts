@@ -3,8 +3,12 @@ import { NAME, OUR_ID, OUR_WORD, type Tables } from "../table.ts";
 
 /** A trust that has ended: an erasure alters what decided who enrols. */
 const ENDED_TRUST = {
-  ...{ kind: "trust", key_hash: "", issuer: "https://example.com", audience: "us" },
-  ...{ conditions: '[{"claim": "sub", "equals": "a"}]', agent_template: "of-{hex}" },
+  kind: "trust",
+  key_hash: "",
+  issuer: "https://example.com",
+  audience: "us",
+  conditions: '[{"claim": "sub", "equals": "a"}]',
+  agent_template: "of-{hex}",
   revoked_at: "now",
 };
 
@@ -14,7 +18,10 @@ export const ENROLMENT = {
     ends: { by: "sweep" },
     lives: "an agent that left; a revoked enrolment",
     row: {
-      ...{ agent_id: "{other}", enrolment_id: "enr_{hex}", generation: "1", enrolled_at: "now" },
+      agent_id: "{other}",
+      enrolment_id: "enr_{hex}",
+      generation: "1",
+      enrolled_at: "now",
       ended_at: "now",
     },
     // The sweep forgets who ended only if the name belongs to the enrolment.
@@ -33,7 +40,10 @@ export const ENROLMENT = {
     ends: { by: "nothing", why: "a revoked one says how its agents came in" },
     lives: "a revoked enrolment; nothing deletes one but an erasure",
     row: {
-      ...{ enrolment_id: "enr_{hex}", kind: "key", key_hash: "{hash}", session_seconds: "3600" },
+      enrolment_id: "enr_{hex}",
+      kind: "key",
+      key_hash: "{hash}",
+      session_seconds: "3600",
     },
     names: {
       agent_id: NAME,
@@ -53,7 +63,8 @@ export const ENROLMENT = {
   "agents.former_holders": {
     size: { bounded: "each row is a decision of the operator" },
     ends: {
-      ...{ by: "change", function: "agents.forget_holder" },
+      by: "change",
+      function: "agents.forget_holder",
       why: "a later revocation ends what the former holder gave",
     },
     row: { agent_id: "{other}", enrolment_id: "enr_{hex}" },
@@ -64,7 +75,9 @@ export const ENROLMENT = {
     ends: { by: "sweep" },
     lives: "a token is refused by its own end before its row is deleted",
     row: {
-      ...{ enrolment_id: "enr_{hex}", token_id: "{hash}", key_id: "key_{hex}" },
+      enrolment_id: "enr_{hex}",
+      token_id: "{hash}",
+      key_id: "key_{hex}",
       expires_at: "now",
     },
     nameless: { enrolment_id: OUR_ID, key_id: OUR_ID },

@@ -12,7 +12,8 @@ export const MESH = {
   "mesh.address_leases": {
     size: "grows",
     ends: {
-      ...{ by: "change", function: "mesh.keep_networks_that_are_in_use" },
+      by: "change",
+      function: "mesh.keep_networks_that_are_in_use",
       why: "another agent gets the addresses that rested longest",
     },
     lives: "a name of one cluster: its addresses",
@@ -41,12 +42,16 @@ export const MESH = {
   "mesh.declined_requests": {
     size: "grows",
     ends: {
-      ...{ by: "change", function: "mesh.decline_request" },
+      by: "change",
+      function: "mesh.decline_request",
       why: "the next one deletes ten old ones",
     },
     lives: "a request is declined for a day, as docs/mesh.md says",
     row: {
-      ...{ from_agent: "{other}", to_agent: "{later}", proto: "tcp", port: "1" },
+      from_agent: "{other}",
+      to_agent: "{later}",
+      proto: "tcp",
+      port: "1",
       declined_by: "{later}",
     },
     names: {
@@ -78,8 +83,12 @@ export const MESH = {
     ends: { by: "sweep" },
     lives: "for people, for two days",
     row: {
-      ...{ agent_id: "{other}", other_agent: "{name}", via: "direct", handshake_at: "now" },
-      ...{ since: "now", confirmed_at: "now" },
+      agent_id: "{other}",
+      other_agent: "{name}",
+      via: "direct",
+      handshake_at: "now",
+      since: "now",
+      confirmed_at: "now",
     },
     needs: { "mesh.pairs": PAIR },
     names: {
@@ -122,7 +131,10 @@ export const MESH = {
     ends: { by: "removal" },
     lives: "a name of a revoked enrolment: its requests",
     row: {
-      ...{ from_agent: "{other}", to_agent: "{later}", proto: "tcp", port: "1" },
+      from_agent: "{other}",
+      to_agent: "{later}",
+      proto: "tcp",
+      port: "1",
       from_agreed_at: "now",
     },
     needs: VERSION,

@@ -9,8 +9,11 @@ export const WEBHOOKS = {
     ends: { by: "sweep" },
     lives: "an event that was sent or given up; the log decides nothing by it",
     row: {
-      ...{ webhook_id: "whk_{hex}", event_id: "1", message_id: "evt_1" },
-      ...{ delivered_at: "now", forget_at: "2026-01-01T00:00:00Z" },
+      webhook_id: "whk_{hex}",
+      event_id: "1",
+      message_id: "evt_1",
+      delivered_at: "now",
+      forget_at: "2026-01-01T00:00:00Z",
     },
   },
   "agents.webhook_kicks": {
@@ -27,8 +30,11 @@ export const WEBHOOKS = {
     ends: { by: "sweep" },
     lives: "where the operator is told of events; it gives no access",
     row: {
-      ...{ webhook_id: "whk_{hex}", url: "https://hooks.example.com/", encrypted_secret: SECRET },
-      ...{ ended_at: "2026-01-01T00:00:00Z", end_reason: "deleted" },
+      webhook_id: "whk_{hex}",
+      url: "https://hooks.example.com/",
+      encrypted_secret: SECRET,
+      ended_at: "2026-01-01T00:00:00Z",
+      end_reason: "deleted",
     },
     names: {
       agent_id: NAME,

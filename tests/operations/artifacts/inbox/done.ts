@@ -34,7 +34,9 @@ export const inboxDone: ArtifactsCard = {
   plans: [
     call("finish_task", {
       caller: as(WORKER),
-      ...{ agent_id: null, take_id: takenIdOf(3), grant_id: null },
+      agent_id: null,
+      take_id: takenIdOf(3),
+      grant_id: null,
     }),
   ],
   lockWaits: [],

@@ -9,22 +9,32 @@ import { standingOf } from "./standing.ts";
 export const standingCreate: ArtifactsCard = {
   document: "described",
   asks: ({ one, other }) => ({
-    ...{ agent_id: one.id, prefix: "", to_agent: other.id, expires_at: secondsFromNow(600) },
+    agent_id: one.id,
+    prefix: "",
+    to_agent: other.id,
+    expires_at: secondsFromNow(600),
   }),
   valid: ({ agent, reader }) => [
     {
       as: agent,
       body: {
-        ...{ agent_id: agent.id, prefix: "reports/", to_agent: reader.id, existing: true },
-        ...{ expires_at: secondsFromNow(600), grant_days: 1 },
+        agent_id: agent.id,
+        prefix: "reports/",
+        to_agent: reader.id,
+        existing: true,
+        expires_at: secondsFromNow(600),
+        grant_days: 1,
       },
     },
     {
       as: agent,
       body: {
-        ...{ agent_id: agent.id, key: "a/b.txt", to_tag: "tag:builder" },
+        agent_id: agent.id,
+        key: "a/b.txt",
+        to_tag: "tag:builder",
         expires_at: secondsFromNow(600),
-        ...{ note: "Build this plan, please.", deliver: "one" },
+        note: "Build this plan, please.",
+        deliver: "one",
       },
     },
   ],
@@ -33,7 +43,9 @@ export const standingCreate: ArtifactsCard = {
     Promise.resolve({
       make: () =>
         ask("/agent-artifacts/standing/create", {
-          ...{ prefix: "lost/", to_agent: "reader", expires_at: secondsFromNow(6_000) },
+          prefix: "lost/",
+          to_agent: "reader",
+          expires_at: secondsFromNow(6_000),
         }, planner),
       told: "/standing/create by planner",
       async isThere() {
@@ -59,9 +71,16 @@ export const standingCreate: ArtifactsCard = {
   ],
   plans: [
     call("create_standing_grant", {
-      ...{ caller: as(OWNER), standing_id: `standing_${"0".repeat(32)}`, agent_id: null },
-      ...{ name: "files/", is_prefix: true, to_agent: "someone", to_tag: null },
-      ...{ expires_at: "2999-01-01T00:00:00Z", grant_days: null, existing: true },
+      caller: as(OWNER),
+      standing_id: `standing_${"0".repeat(32)}`,
+      agent_id: null,
+      name: "files/",
+      is_prefix: true,
+      to_agent: "someone",
+      to_tag: null,
+      expires_at: "2999-01-01T00:00:00Z",
+      grant_days: null,
+      existing: true,
     }, { bounds: { rows: 400, pages: 2_000 } }),
   ],
   lockWaits: [],

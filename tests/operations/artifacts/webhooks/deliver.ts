@@ -15,7 +15,8 @@ export const webhooksDeliver: ArtifactsCard = {
   ],
   plans: [
     call("take_deliveries", { ...TAKE, outcomes: [], max_entries: 256 }, {
-      ...{ arranged: HOOK_ARRANGED, bounds: { rows: 300, pages: 1_000 } },
+      arranged: HOOK_ARRANGED,
+      bounds: { rows: 300, pages: 1_000 },
     }),
     call("take_deliveries", {
       ...TAKE,

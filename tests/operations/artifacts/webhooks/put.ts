@@ -65,12 +65,16 @@ export const webhooksPut: ArtifactsCard = {
     call("create_webhook", {
       caller: OPERATOR,
       webhook: {
-        ...{ webhook_id: `whk_${"1".repeat(32)}`, url: "https://hooks.example.com/" },
+        webhook_id: `whk_${"1".repeat(32)}`,
+        url: "https://hooks.example.com/",
         encrypted_secret: ENCRYPTED,
       },
     }),
     call("rotate_webhook", {
-      ...{ caller: OPERATOR, webhook_id: HOOK, encrypted_secret: ENCRYPTED, overlap_seconds: 60 },
+      caller: OPERATOR,
+      webhook_id: HOOK,
+      encrypted_secret: ENCRYPTED,
+      overlap_seconds: 60,
     }, { arranged: HOOK_ARRANGED }),
   ],
   lockWaits: [],

@@ -21,8 +21,12 @@ export async function assertOneLiveKey(agent_id: string): Promise<void> {
 export async function putTrust(): Promise<{ issuer: Issuer; enrolment_id: string }> {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const { enrolment_id } = await put({
-    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
-    ...{ conditions: [{ claim: "sub", prefix: "new-run" }], agent_template: "{sub}" },
+    kind: "trust",
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    jwks: issuer.jwks as never,
+    conditions: [{ claim: "sub", prefix: "new-run" }],
+    agent_template: "{sub}",
     single_use_tokens: true,
   });
   return { issuer, enrolment_id };

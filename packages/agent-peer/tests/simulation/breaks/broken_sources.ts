@@ -52,8 +52,15 @@ export class BrokenSources implements AsyncDisposable {
     const range = join(this.#folder, "packages/agent-peer/tests/simulation/run/range.ts");
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: [
-        ...["run", "--quiet", "--no-check", "--no-lock", "--allow-all"],
-        ...[range, "1", String(seeds + 1), "first"],
+        "run",
+        "--quiet",
+        "--no-check",
+        "--no-lock",
+        "--allow-all",
+        range,
+        "1",
+        String(seeds + 1),
+        "first",
       ],
       cwd: this.#folder,
     }).output();

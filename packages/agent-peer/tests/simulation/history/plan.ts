@@ -141,7 +141,9 @@ function decide(random: Random, { names, networks, rules, isQuiet }: Known): Dec
   }
   if (kind === 9 || kind === 10) {
     return {
-      ...{ what: "impair", host, for: 1000 + random.below(30_000) },
+      what: "impair",
+      host,
+      for: 1000 + random.below(30_000),
       loss: random.pick([0, 0.01, 0.05, 0.2]),
       reordering: random.pick([0, 0.05, 0.3]),
       duplication: random.pick([0, 0.05, 0.5]),
@@ -187,7 +189,11 @@ function streamOf(random: Random, { from, to, port }: Rule): StreamPlan {
   const size = () => random.pick([0, 1, 1240, 20_000, 100_000, 300_000]);
   const up = size();
   return {
-    ...{ from, to, port, up, down: size() },
+    from,
+    to,
+    port,
+    up,
+    down: size(),
     writePause: random.pick([0, 0, 20, 500]),
     readPause: random.pick([0, 0, 0, 50]),
     abortAt: up > 20_000 && random.isOneIn(5) ? random.below(up) : null,

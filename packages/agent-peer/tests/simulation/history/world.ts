@@ -50,7 +50,9 @@ export class World {
       new PrivateNetwork(
         this.internet,
         new Router({
-          ...{ kind, lifetime, address: this.newAddress() },
+          kind,
+          lifetime,
+          address: this.newAddress(),
           firstPort: 20_000 + random.below(20_000),
           now: () => timeline.now,
         }),
@@ -116,11 +118,17 @@ export class World {
     const { timeline, service, internet, findings } = this;
     const address = this.newAddress();
     const hostile: Hostile = new Hostile({
-      ...{ timeline, service, address, random, complain: findings.complain },
+      timeline,
+      service,
+      address,
+      random,
+      complain: findings.complain,
       leave: (envelope) => access.leave(envelope),
     });
     const access: Access = new Access({
-      ...{ timeline, link: { delayMs: 5 }, seed: random.below(2 ** 31) },
+      timeline,
+      link: { delayMs: 5 },
+      seed: random.below(2 ** 31),
       send: (envelope) => internet.send(envelope),
       receive: (envelope) => hostile.receive(envelope),
     });
@@ -136,7 +144,12 @@ export class World {
       ? this.newAddress()
       : `192.168.${plan.network}.${10 + this.hosts.size}`;
     const host: Host = new Host({
-      ...{ name: plan.name, address, timeline, random, service, ports: PORTS },
+      name: plan.name,
+      address,
+      timeline,
+      random,
+      service,
+      ports: PORTS,
       listenPort: network === null ? 51_820 : 0,
       stunServers: [`stun:${STUN.address}:${STUN.port}`],
       ...findings,

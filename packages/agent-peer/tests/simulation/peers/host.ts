@@ -139,7 +139,9 @@ export class Host {
     const own = port === 0 ? this.#nextPort++ : port;
     this.#sockets.set(own, onDatagram);
     return {
-      ...{ via, port: own, families: ["ipv4" as const] },
+      via,
+      port: own,
+      families: ["ipv4" as const],
       send(datagram: Uint8Array, to: Place) {
         const envelope = { from: { address, port: own }, to, datagram, length: datagram.length };
         if (!to.address.includes(":")) leave(envelope);
@@ -193,6 +195,8 @@ export class Host {
 
 function rulesOf({ rules }: MeshConfiguration): Rule[] {
   return rules.map(({ from_agent, to_agent, port }) => ({
-    ...{ from: from_agent, to: to_agent, port: port! },
+    from: from_agent,
+    to: to_agent,
+    port: port!,
   }));
 }

@@ -67,7 +67,9 @@ export class Hostile {
         send: (datagram, to) =>
           this.#leave({
             from: { address: this.#address, port: OWN_PORT },
-            ...{ to, datagram, length: datagram.length },
+            to,
+            datagram,
+            length: datagram.length,
           }),
         onPacket: (packet) => this.#receive(packet),
       });
@@ -137,7 +139,10 @@ export class Hostile {
     if (!this.#completes || (flags & SYN) === 0 || (flags & RST) !== 0) return;
     const [from, to] = [packet.subarray(16, 20).join("."), packet.subarray(12, 16).join(".")];
     this.#tunnel?.sendPacket(tcpPacket({ from, to }, {
-      ...{ fromPort: ownPort, toPort: OPEN_PORT, flags: ACK, sequence: 1001 },
+      fromPort: ownPort,
+      toPort: OPEN_PORT,
+      flags: ACK,
+      sequence: 1001,
       acknowledged: (view.getUint32(24) + 1) >>> 0,
     }));
   }

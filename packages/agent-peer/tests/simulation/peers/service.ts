@@ -44,8 +44,13 @@ export class Service {
   /** `fetch` is called each time that the member's configuration has changed. */
   add(name: string, fetch: () => void): void {
     this.#members.set(name, {
-      ...{ number: this.#members.size + 1, publicKey: "", endpoints: [], reports: [] },
-      ...{ reportedAt: -Infinity, fetch, told: "" },
+      number: this.#members.size + 1,
+      publicKey: "",
+      endpoints: [],
+      reports: [],
+      reportedAt: -Infinity,
+      fetch,
+      told: "",
     });
   }
 
@@ -93,7 +98,8 @@ export class Service {
       config_version: 0,
       interface: {
         addresses: this.#networksOf(name).map((network) => network.replace(/32$/, "16")),
-        ...{ mtu: 1280, listen_port: null },
+        mtu: 1280,
+        listen_port: null,
       },
       peers: neighbours.map((other) => ({
         agent_id: other,
@@ -106,7 +112,10 @@ export class Service {
         persistent_keepalive: 25,
       })),
       rules: rules.map(({ from, to, port }) => ({
-        ...{ from_agent: from, to_agent: to, port, proto: "tcp" as const },
+        from_agent: from,
+        to_agent: to,
+        port,
+        proto: "tcp" as const,
       })) as MeshConfiguration["rules"],
       relay: false,
     };

@@ -73,7 +73,12 @@ export class Streams {
     const [sends, expects] = [contentOf(number, "up", plan), contentOf(number, "down", plan)];
     const client = this.#side(from, { sends, expects });
     const stream: Stream = {
-      ...{ number, plan, begunAt: this.#timeline.now, client, server: null, whenSettled },
+      number,
+      plan,
+      begunAt: this.#timeline.now,
+      client,
+      server: null,
+      whenSettled,
     };
     this.all.push(stream);
     void this.#runClient(stream, address);
@@ -203,8 +208,15 @@ export class Streams {
 
   #side(host: Host, { sends, expects }: Pick<Side, "sends" | "expects">): Side {
     return {
-      ...{ host, life: host.life, sends, expects, received: 0, sent: 0, hasEnded: false },
-      ...{ outcome: null, settledAt: 0 },
+      host,
+      life: host.life,
+      sends,
+      expects,
+      received: 0,
+      sent: 0,
+      hasEnded: false,
+      outcome: null,
+      settledAt: 0,
     };
   }
 

@@ -13,10 +13,17 @@ import { run } from "../../../../../tests/wireguard/hosts/run_program.ts";
 const REPLAY = fileURLToPath(new URL("./replay.c", import.meta.url));
 
 const FLAGS = [
-  ...["-std=gnu99", "-O1", "-g", "-w", "-Iown", "-Isrc/include"],
+  "-std=gnu99",
+  "-O1",
+  "-g",
+  "-w",
+  "-Iown",
+  "-Isrc/include",
   // A finding ends the program. The shift check is off: lwIP shifts a byte into the sign bit of an
   // int, which every compiler that it supports handles as intended.
-  ...["-fsanitize=address,undefined", "-fno-sanitize=shift", "-fno-sanitize-recover=all"],
+  "-fsanitize=address,undefined",
+  "-fno-sanitize=shift",
+  "-fno-sanitize-recover=all",
   "--coverage",
 ];
 
@@ -60,7 +67,9 @@ export class NativeStack implements AsyncDisposable {
     const name = file.split("/").at(-1)!;
     const counts = `replay-${name.replace(/\.c$/, "")}.gcda`;
     const report = await run([
-      ...["sh", "-c", `cd ${this.folder} && gcov --stdout ${counts}`],
+      "sh",
+      "-c",
+      `cd ${this.folder} && gcov --stdout ${counts}`,
     ]);
     return report.split("\n").flatMap((row) => {
       const [, count, number, text] = /^ *([^:]+): *(\d+):(.*)$/.exec(row) ?? [];

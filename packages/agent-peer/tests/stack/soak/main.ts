@@ -39,7 +39,11 @@ await runTask({
     const codes = await Promise.all(runtimes.map((runtime) => {
       const command = program.command(runtime as Runtime, { isPrivileged: true });
       return show(`${runtime}: `, [
-        ...[...command, lwip, String(values.seed ?? 1), mode!, number!],
+        ...command,
+        lwip,
+        String(values.seed ?? 1),
+        mode!,
+        number!,
         ...(ignored ? ["ignore-memory"] : []),
       ]);
     }));

@@ -38,8 +38,13 @@ export class Released implements AsyncDisposable {
 
   get environment(): Record<string, string> {
     return {
-      ...{ PATH: this.#folder.programs, HOME: this.path("home"), XDG_CONFIG_HOME: "" },
-      ...{ SUPABASE_URL: "", SUPABASE_SECRET_KEY: "", STATE_DIR: "", INIT_CWD: "" },
+      PATH: this.#folder.programs,
+      HOME: this.path("home"),
+      XDG_CONFIG_HOME: "",
+      SUPABASE_URL: "",
+      SUPABASE_SECRET_KEY: "",
+      STATE_DIR: "",
+      INIT_CWD: "",
     };
   }
 

@@ -5,12 +5,19 @@ import { runTask } from "../../../../local/tests/stack/stack_process.ts";
 const FINGERPRINT = "0".repeat(64);
 const NOTHING = { rules: 0, pairs: 0 };
 const PLAN = {
-  ...{ fingerprint: FINGERPRINT, in_force: null, tags: {}, changed_agents: 1 },
-  ...{ gained: { rules: 1, pairs: 1 }, lost: NOTHING, rules: { added: 1, removed: 0 } },
+  fingerprint: FINGERPRINT,
+  in_force: null,
+  tags: {},
+  changed_agents: 1,
+  gained: { rules: 1, pairs: 1 },
+  lost: NOTHING,
+  rules: { added: 1, removed: 0 },
 };
 /** As PostgREST reports it. */
 const TOO_LONG = {
-  ...{ code: "57014", details: null, hint: null },
+  code: "57014",
+  details: null,
+  hint: null,
   message: "canceling statement due to statement timeout",
 };
 

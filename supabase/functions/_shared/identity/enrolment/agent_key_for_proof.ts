@@ -26,7 +26,8 @@ export async function enrol(
     const enrolment_key_hash = sha256Hex(proof.enrolment_key);
     const enrolling = () =>
       platform.callDatabase<Outcome>("enrol_with_key", {
-        ...{ caller, enrolment_key_hash },
+        caller,
+        enrolment_key_hash,
         agent_name: agentName ?? null,
         // Left out if unused: the schema of the release before does not have it.
         ...(instance !== undefined && { instance }),

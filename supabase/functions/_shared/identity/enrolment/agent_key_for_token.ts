@@ -85,7 +85,9 @@ export async function enrolWithToken(
     trust.enrolment_id,
     () =>
       platform.callDatabase<Outcome>("enrol_with_token", {
-        ...{ caller, enrolment_id: trust.enrolment_id, agent_id: name },
+        caller,
+        enrolment_id: trust.enrolment_id,
+        agent_id: name,
         token_id: verified.tokenId,
         token_expires_at: new Date(verified.expiresAt * 1000).toISOString(),
         ...(instance !== undefined && { instance }),

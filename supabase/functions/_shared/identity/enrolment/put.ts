@@ -149,8 +149,12 @@ async function issuesOfTrust(input: PutEnrolment, platform: Platform): Promise<I
   ]);
   const allowLoopback = allowsLoopback(platform);
   return checkTrust({
-    ...{ issuer: issuer!, audience: audience!, jwks, conditions: conditions! },
-    ...{ agent_id, agent_template },
+    issuer: issuer!,
+    audience: audience!,
+    jwks,
+    conditions: conditions!,
+    agent_id,
+    agent_template,
   }, { allowLoopback });
 }
 

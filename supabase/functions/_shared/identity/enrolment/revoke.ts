@@ -65,7 +65,9 @@ export function createOperation({ callDatabase }: Platform): Operation {
         // End agent keys first, of many agents per call: the keys give access.
         do {
           step = await callDatabase<Step>("revoke_enrolment", {
-            ...{ caller, enrolment_id, undo_grants },
+            caller,
+            enrolment_id,
+            undo_grants,
           });
           total.agents += step.agents;
           total.keys += step.keys;

@@ -56,7 +56,11 @@ export async function answerTokenRequest(
   try {
     const { isExchange, body } = enrolmentOf(await readForm(request));
     const { key, expires_at } = await runOperation(await loadEnroll(), {
-      ...{ body, caller: null, requestId, request, slot: context.get("slot") },
+      body,
+      caller: null,
+      requestId,
+      request,
+      slot: context.get("slot"),
       rateLimits: admission.rateLimits,
     }) as Enrolled;
     return Response.json({

@@ -59,8 +59,10 @@ export function createOperation(
     ],
     handle({ input: { agent_id, take_id, grant_id, reply }, caller }) {
       return relayDatabase("finish_task", {
-        ...{ caller, agent_id: agent_id ?? null },
-        ...{ take_id: take_id ?? null, grant_id: grant_id ?? null },
+        caller,
+        agent_id: agent_id ?? null,
+        take_id: take_id ?? null,
+        grant_id: grant_id ?? null,
         ...(reply !== undefined && {
           reply_artifact_id: reply.artifact_id,
           reply_note: reply.note ?? null,

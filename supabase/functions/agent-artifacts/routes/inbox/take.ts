@@ -43,8 +43,10 @@ export function createOperation(platform: Platform): Operation {
     errors: [],
     async handle({ input, caller, request, slot }) {
       const filter = {
-        ...{ caller, agent_id: input.agent_id ?? null },
-        ...{ prefix: input.prefix ?? null, from_agent: input.from_agent ?? null },
+        caller,
+        agent_id: input.agent_id ?? null,
+        prefix: input.prefix ?? null,
+        from_agent: input.from_agent ?? null,
       };
       const question = { ...filter, max_entries: input.max, seconds: input.seconds };
       if (input.wait_seconds === 0) return await relayDatabase("take_tasks", question, "tasks");

@@ -102,7 +102,10 @@ export function createOperation(
           webhook: { ...named, webhook_id, encrypted_secret },
         })
         : await callDatabase<z.output<typeof response>>("rotate_webhook", {
-          ...{ caller, webhook_id, encrypted_secret, overlap_seconds },
+          caller,
+          webhook_id,
+          encrypted_secret,
+          overlap_seconds,
         });
       return { ...made, secret };
     },
