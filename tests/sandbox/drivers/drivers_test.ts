@@ -26,7 +26,11 @@ async function inRuntimes(
     const [planner, builder] = [await createAgent("planner"), await createAgent("builder")];
     await allow({ from: { agent: planner }, to: { agent: builder }, port });
     const outcome = await driversOn(runtime, {
-      ...{ driver, port, server, url: SUPABASE_URL, length: LENGTH },
+      driver,
+      port,
+      server,
+      url: SUPABASE_URL,
+      length: LENGTH,
       keys: [planner.key, builder.key],
     });
     assert.deepEqual(outcome, expected(planner.id), runtime);

@@ -45,9 +45,23 @@ async function make(): Promise<string> {
   globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
   for (const [name, text] of Object.entries(SOURCES)) await writeFile(join(folder, name), text);
   await succeed("openssl", [
-    ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"],
-    ...["-days", "1", "-subj", "/CN=builder", "-addext", "subjectAltName=DNS:builder"],
-    ...["-keyout", "key.pem", "-out", "cert.pem"],
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:P-256",
+    "-nodes",
+    "-days",
+    "1",
+    "-subj",
+    "/CN=builder",
+    "-addext",
+    "subjectAltName=DNS:builder",
+    "-keyout",
+    "key.pem",
+    "-out",
+    "cert.pem",
   ], { cwd: folder });
   return folder;
 }

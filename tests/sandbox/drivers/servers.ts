@@ -52,9 +52,13 @@ async function started(
   [program = "", ...args]: readonly string[],
   { url, port }: { readonly url: string; readonly port: number },
 ): Promise<Server> {
-  const child = new Deno.Command(program, {
-    ...{ args, stdin: "null", stdout: "null", stderr: "null" },
-  }).spawn();
+  const command = new Deno.Command(program, {
+    args,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  });
+  const child = command.spawn();
   let hasEnded = false;
   const ended = child.status.then(() => hasEnded = true);
   await eventually(`${name} listens`, {

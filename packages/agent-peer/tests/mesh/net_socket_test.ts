@@ -198,9 +198,23 @@ async function selfSigned(name: string): Promise<{ key: string; cert: string }> 
     const [keyFile, certFile] = [`${folder}/key`, `${folder}/cert`];
     const { success } = await new Deno.Command("openssl", {
       args: [
-        ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"],
-        ...["-days", "1", "-subj", `/CN=${name}`, "-addext", `subjectAltName=DNS:${name}`],
-        ...["-keyout", keyFile, "-out", certFile],
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-days",
+        "1",
+        "-subj",
+        `/CN=${name}`,
+        "-addext",
+        `subjectAltName=DNS:${name}`,
+        "-keyout",
+        keyFile,
+        "-out",
+        certFile,
       ],
       stderr: "null",
     }).output();
