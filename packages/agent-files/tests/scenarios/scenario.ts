@@ -1,7 +1,7 @@
 /** What both clients must do alike: the words of the tables in this folder. */
 import assert from "node:assert/strict";
 
-/** A value of JSON. `$planner`, `$builder`: their ids. `$1.key`: the key in the answer to step 1. */
+/** A value of JSON. `$planner`, `$builder`: their ids. `$1.key`: the key in step 1's answer. */
 export type Value = null | boolean | number | string | readonly Value[] | Fields;
 export interface Fields {
   readonly [name: string]: Value;
