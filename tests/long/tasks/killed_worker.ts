@@ -56,7 +56,7 @@ export class KilledWorker implements AsyncDisposable {
   }
 
   restart(): void {
-    this.proxy.takes.clear();
+    this.proxy.forgetTakes();
     this.#child = this.#start();
     this.#isKilled = false;
   }

@@ -16,10 +16,9 @@ import type { Blow } from "./striking_proxy.ts";
 const VISITS = ["planner", "builder", "reviewer", "builder", "planner"] as const;
 export const ROLES = ["planner", "builder", "reviewer"] as const;
 /** Far longer than a job takes, even if takes lapse without help. */
-const PATIENCE_MILLISECONDS = 180_000;
-/** A take that no process was told of lapses after this time, and not after half a minute. */
-const UNKNOWN_TAKE_SECONDS = 2;
-const TAKE_SECONDS = 30;
+const PATIENCE_MILLISECONDS = 600_000;
+/** After this time, a take whose answer has not come was for a process that was dead by then. */
+const UNKNOWN_TAKE_SECONDS = 10;
 
 export interface PlannedKill extends Pick<Blow, "step" | "moment"> {
   readonly role: (typeof ROLES)[number];
@@ -104,15 +103,20 @@ export class Pipeline implements AsyncDisposable {
     }
   }
 
-  /** The service may have taken a task for a process that was dead by then. */
+  /** The service may have taken a task for a process that nobody could tell of it any more. */
   async #endUnknownTakes(): Promise<void> {
     for (const { role, proxy } of this.#workers.values()) {
       const lapsed = await this.#sql`
-        update artifacts.tasks set ready_at = clock_timestamp()
-        where state = 'taken' and taken_by = ${role.agent.id}
-          and take_id <> all (${[...proxy.takes]})
-          and ready_at between clock_timestamp() and clock_timestamp()
-            + make_interval(secs => ${TAKE_SECONDS - UNKNOWN_TAKE_SECONDS})
+        update artifacts.tasks t set ready_at = clock_timestamp()
+        where t.state = 'taken' and t.taken_by = ${role.agent.id}
+          and t.ready_at > clock_timestamp()
+          and t.take_id <> all (${proxy.takes})
+          and not exists (
+            select from agents.events e
+            where e.object_id = t.grant_id and e.action = 'task.taken'
+              and e.occurred_at > clock_timestamp()
+                - make_interval(secs => ${UNKNOWN_TAKE_SECONDS})
+          )
         returning take_id`;
       // Processes that wait already are told of it by the sweep.
       const parameters = { caller: { kind: "operator" }, max_entries: 100 };

@@ -38,11 +38,12 @@ for (const way of WAYS) {
         // Without a kill, to see the requests of a job.
         await Promise.all(lanes.map((lane) => lane.run(null)));
         const kills = plan(lanes[0]!, new Random(seed));
-        await Promise.all(lanes.map(async (lane) => {
+        const ends = await Promise.allSettled(lanes.map(async (lane) => {
           for (let kill = kills.shift(); kill !== undefined; kill = kills.shift()) {
             await lane.run(kill);
           }
         }));
+        for (const end of ends) if (end.status === "rejected") throw end.reason;
         for (const lane of lanes) await lane.check();
         assert.equal(lanes.reduce((sum, { kills }) => sum + kills, 0), ROUNDS);
       } finally {

@@ -22,8 +22,8 @@ export class StrikingProxy implements AsyncDisposable {
   readonly #closing = new AbortController();
   #blow: Blow | null = null;
   #steps = 0;
-  /** The takes that the process was told of. */
-  readonly takes = new Set<string>();
+  /** The takes that the present process was told of. */
+  #takes = new Set<string>();
 
   constructor(origin: string) {
     this.#origin = origin;
@@ -42,6 +42,15 @@ export class StrikingProxy implements AsyncDisposable {
     return this.#steps;
   }
 
+  get takes(): string[] {
+    return [...this.#takes];
+  }
+
+  /** Another process takes the place of the present one. */
+  forgetTakes(): void {
+    this.#takes = new Set();
+  }
+
   prepare(blow: Blow | null): void {
     this.#blow = blow;
     this.#steps = 0;
@@ -49,6 +58,7 @@ export class StrikingProxy implements AsyncDisposable {
 
   async #pass(request: Request): Promise<Response> {
     const body = await request.arrayBuffer();
+    const takes = this.#takes;
     this.#steps += 1;
     const blow = this.#blow?.step === this.#steps ? this.#blow : null;
     if (blow !== null) this.#blow = null;
@@ -67,13 +77,18 @@ export class StrikingProxy implements AsyncDisposable {
       signal,
     });
     if (blow?.moment === "while the service answers it") blow.strike();
-    const answer = await this.#read(await answering, pathname);
+    // A process that is dead by then is told of nothing.
+    const told = blow === null ? takes : new Set<string>();
+    const answer = await this.#read(await answering, { pathname, told });
     if (blow?.moment === "after the service has answered it") blow.strike();
     return answer;
   }
 
   /** The answer, in which the service's URLs lead through here, too. */
-  async #read(answer: Response, pathname: string): Promise<Response> {
+  async #read(
+    answer: Response,
+    { pathname, told }: { readonly pathname: string; readonly told: Set<string> },
+  ): Promise<Response> {
     const { status } = answer;
     const headers = without(answer.headers);
     if (!headers.get("content-type")?.startsWith("application/json")) {
@@ -81,7 +96,7 @@ export class StrikingProxy implements AsyncDisposable {
     }
     const text = await answer.text();
     if (pathname.endsWith("/inbox/take") && answer.ok) {
-      for (const { take_id } of JSON.parse(text).tasks) this.takes.add(take_id);
+      for (const { take_id } of JSON.parse(text).tasks) told.add(take_id);
     }
     return new Response(text.replaceAll(this.#origin, this.url), { status, headers });
   }
