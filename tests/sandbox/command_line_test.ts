@@ -78,7 +78,7 @@ tunnelTest(
     const [name] = await peerNames(builder.agent);
     const block = (await documentedBlock("docs/sandbox.md, For any program, 1"))
       .replace("https://<ref>.supabase.co", `${SERVICE_ORIGIN} <<< "$KEY"`)
-      .replace(" --json", " --expose 9000=9001 --json")
+      .replace(" --json", ` --expose 9000=9001 --forward 0=${name}:8080 --json`)
       .replace("curl ", "curl -sS --retry 5 --retry-all-errors -o first ")
       .replace("http://builder:", `http://${name}:`);
     user.start(`${block}; wait`, "block");
@@ -86,9 +86,21 @@ tunnelTest(
       condition: async () => await user.read("first") === "from the builder\n",
     }).catch(async (error) => assert.fail(`${error.message}\n${await host.readLog("block")}`));
     const joined = JSON.parse(await user.read("joined.json"));
-    assert.deepEqual(Object.keys(joined), ["agent_id", "name", "addresses", "socks", "http_proxy"]);
+    assert.deepEqual(Object.keys(joined), [
+      "agent_id",
+      "name",
+      "addresses",
+      "socks",
+      "http_proxy",
+      "forwards",
+    ]);
     assert.equal(joined.agent_id, agent.id);
     assert.match(joined.socks, /^socks5h:\/\/mesh:[\w-]{20,}@127\.0\.0\.1:1080$/);
+
+    const [forwarded] = joined.forwards;
+    assert.match(forwarded, /^127\.0\.0\.1:\d+$/);
+    const direct = await user.run(`curl -sS http://${forwarded}/`);
+    assert.equal(direct.output, "from the builder\n");
 
     const url = `http://${builder.ipv4}:8080/`;
     for (const options of [`-x ${joined.http_proxy}`, `-p -x ${joined.http_proxy}`]) {
