@@ -6,7 +6,8 @@
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
  *   --only=<part>  one of throughput, fairness, standing, tasks, strangers, waiting, many-waits,
- *                  growth, operator, maps, metrics, bytes, cold, sizes, bucket, webhooks, sandbox; only
+ *                  growth, operator, maps, metrics, bytes, cold, sizes, bucket, webhooks, sandbox;
+ *                  only
  *                  prints. `operator` measures only the growth of the operator's commands.
  *                  `sandbox` runs only on request: it needs root, WireGuard's programs, gcc and
  *                  `deno task mesh:build`. So does `python`: it downloads packages
