@@ -1,33 +1,34 @@
 #!/usr/bin/env bash
 # The least that keeps a host in the mesh: heartbeat → /wg_config → wg-quick, over and over. Read
-# it to learn the protocol, or as the start of an agent of your own. It needs mesh-agent/ beside it,
+# it to learn the protocol, or as the start of an agent of your own. It needs wg-quick.jq beside it,
 # Linux, root, bash, curl, jq, wireguard-tools and nftables. With a key from the operator, run:
 #
 #   MESH_URL=https://<project>.supabase.co/functions/v1/agent-mesh AGENT_ID=planner \
 #     AGENT_KEY_FILE=/etc/mesh-agent.key ENDPOINT=planner.example.com:51820 ./minimal-mesh-agent.sh
 #
-# To keep a real host in the mesh, take the reference agent in mesh-agent/. Left out here is:
+# On a host with Node, take `agentfiles mesh up`. Left out here is:
 # - changing a live tunnel: each change takes the tunnel down and up again. Every session starts
 #   over, and a peer may be out of reach for half a minute, or until it speaks if it is behind NAT;
 # - backing off, waiting for news after a heartbeat has failed, watching the firewall and the
-#   interface, looking names up again, registering again, starting without the service, a lock.
+#   interface, looking names up again, registering again, starting without the service, a lock,
+#   paths to peers behind NAT, full disks.
 set -euo pipefail; umask 077
 
 : "${MESH_URL:?the URL of the function}" "${AGENT_ID:?the identifier of this agent}"
 : "${AGENT_KEY_FILE:?a file that holds the agent key}"
-INTERFACE=${INTERFACE:-mesh0} POLL_SECONDS=${POLL_SECONDS:-30}
-CONFIG=/etc/wireguard/$INTERFACE.conf PRIVATE_KEY=/etc/wireguard/$INTERFACE.key # as the configuration expects
-# shellcheck source-path=SCRIPTDIR source=mesh-agent/configuration.sh
-source "$(dirname "$0")/mesh-agent/configuration.sh"
-require_safe_url "$MESH_URL"
+INTERFACE=${INTERFACE:-mesh0} POLL_SECONDS=${POLL_SECONDS:-30} MAKE=$(dirname "$0")/wg-quick.jq
+CONFIG=/etc/wireguard/$INTERFACE.conf PRIVATE_KEY=/etc/wireguard/$INTERFACE.key # as wg-quick.jq expects
+loopback='^http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?/' # only this host needs no certificate
+[[ $MESH_URL =~ ^https:// || $MESH_URL =~ $loopback ]] || { echo "MESH_URL must be https" >&2; exit 1; }
 
 # body [--arg <name> <value>]…: prints these fields and agent_id, as JSON.
 body() { jq --null-input --arg agent_id "$AGENT_ID" "$@" '$ARGS.named'; }
 
 # post <path> <body> [<seconds>]: becomes curl, which prints the answer. Fails unless it is 2xx.
 post() {
-  bounded_curl --silent --show-error --fail-with-body --max-time "$((15 + ${3:-0}))" "$MESH_URL$1" --data "$2" \
-    --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")")
+  trap '' XFSZ; ulimit -f 16384 # no server may fill the disk: 16 MiB, also without an announced length
+  exec curl --silent --show-error --fail-with-body --max-filesize 16777216 --max-time "$((15 + ${3:-0}))" \
+    "$MESH_URL$1" --data "$2" --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")")
 }
 
 take_down() { wg-quick down "$CONFIG" 2>/dev/null || true; } # nothing is up the first time
@@ -48,8 +49,7 @@ while true; do
     ${wait_seconds:+--argjson wait_seconds "$wait_seconds"})" "$wait_seconds" >"$CONFIG.heartbeat" &
   wait $! || wait_seconds= # in the background, so that a signal need not wait
   if due=$(jq .config_version "$CONFIG.heartbeat") && [[ $due =~ ^[0-9]+$ && $due != "$running" ]] &&
-    (post /wg_config "$(body)") >"$CONFIG.answer" &&
-    jq -ej '.config | strings' "$CONFIG.answer" >"$CONFIG.served" && check "$CONFIG.served" >"$CONFIG.new"; then
+    (post /wg_config "$(body --arg format json)") >"$CONFIG.answer" && jq -erf "$MAKE" "$CONFIG.answer" >"$CONFIG.new"; then
     take_down                  # with the old file, whose hooks remove the old firewall
     mv "$CONFIG.new" "$CONFIG" # only the served data, with this host's own hooks
     wg-quick up "$CONFIG"

@@ -82,10 +82,10 @@ export const FOR_NODE = {
 } as const satisfies esbuild.BuildOptions;
 
 /**
- * Writes the package's modules to `target`: the library as `agent-files/index.js`, the sandbox peer
- * as `agent-peer/mesh/index.js` with the program of its thread, `agent-files/proxy/index.js`, and
- * the command line as `cli/main.js`. What each of them loads later goes into a folder `chunks/`
- * beside it. They import only Node's own modules.
+ * Writes the package's modules to `target`: the library as `agent-files/index.js`, with
+ * `agent-files/testing/index.js`; the sandbox peer as `agent-peer/mesh/index.js`, with the program
+ * of its thread; `agent-files/proxy/index.js`; and the command line as `cli/main.js`. What each of
+ * them loads later goes into a folder `chunks/` beside it. They import only Node's own modules.
  * Resolves to the licences of what they contain, as text. Throws CommandError.
  */
 export async function bundlePackage(sources: string, target: string): Promise<string> {
@@ -93,7 +93,8 @@ export async function bundlePackage(sources: string, target: string): Promise<st
   // The library also runs in browsers and workers, so it shares no chunks with the command line.
   const library = await bundle(sources, {
     ...split,
-    entryPoints: ["packages/agent-files/index.ts"],
+    // Together, so that both have the same AgentError.
+    entryPoints: ["packages/agent-files/index.ts", "packages/agent-files/testing/index.ts"],
     outdir: join(target, "agent-files"),
     platform: "neutral",
     mainFields: ["module", "main"],

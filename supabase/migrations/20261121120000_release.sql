@@ -10937,7 +10937,7 @@ create table mesh.settings (
     family(ipv4_network) = 4 and masklen(ipv4_network) between 8 and 29
   ),
   -- Unspecified, loopback, link-local, multicast and reserved addresses: hosts cannot reach each
-  -- other at these. The reference agent refuses such a mesh.
+  -- other at these. `agentfiles mesh up` refuses such a mesh.
   constraint ipv4_network_has_no_special_address check (
     not ipv4_network && any (
       '{0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/4, 240.0.0.0/4}'::cidr[]
@@ -19583,8 +19583,8 @@ begin
       ),
       -- Units of 10 microseconds since 1970. Every version that was handed out before is lower: a
       -- version rises by one per change, and a change takes longer than 10 microseconds. The number
-      -- has 15 digits, the most that the reference agent accepts, until 2286. The other two values
-      -- are for a clock that went back.
+      -- has 15 digits until 2286, so that every client reads it exactly. The other two values are
+      -- for a clock that went back.
       first_config_version = greatest(
         (extract(epoch from clock_timestamp()) * 100000)::bigint,
         e.first_config_version + 1,

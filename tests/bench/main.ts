@@ -5,8 +5,9 @@
  *   --quick        a minute's version, which only prints
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
- *   --only=<part>  one of throughput, fairness, standing, strangers, waiting, many-waits, growth,
- *                  operator, maps, metrics, bytes, cold, sizes, bucket, webhooks, sandbox; only
+ *   --only=<part>  one of throughput, fairness, standing, tasks, strangers, waiting, many-waits,
+ *                  growth, operator, maps, metrics, bytes, cold, sizes, bucket, webhooks, sandbox;
+ *                  only
  *                  prints. `operator` measures only the growth of the operator's commands.
  *                  `sandbox` runs only on request: it needs root, WireGuard's programs, gcc and
  *                  `deno task mesh:build`. So does `python`: it downloads packages
@@ -37,6 +38,7 @@ import type { FilledStack } from "./parts/operations.ts";
 import { measureSizes, measureTouched } from "./parts/sizes.ts";
 import { OPERATOR_READS } from "./operator/reads.ts";
 import { describeStanding, measureStanding } from "./parts/standing.ts";
+import { describeTasks, measureTasks } from "./parts/tasks.ts";
 import { describeThroughput, measureThroughput, OPERATIONS } from "./parts/throughput.ts";
 import { describeWaiting, measureWaiting } from "./parts/waiting.ts";
 import { type BegunRun, Figures } from "./report/figures.ts";
@@ -107,6 +109,10 @@ async function bench(): Promise<void> {
     ? await measureStanding(small, { turns, calls: quick ? 20 : 100 })
     : null;
   if (standing !== null) keep("standing", standing, describeStanding(standing));
+  const tasks = wants("tasks")
+    ? await measureTasks(small, { done: quick ? 100_000 : 1_000_000, turns })
+    : null;
+  if (tasks !== null) keep("tasks", tasks, describeTasks(tasks));
   if (wants("fairness")) {
     const effort = quick ? { turns: 1, calls: 50 } : { turns: 3, calls: 100 };
     const fairness = await measureFairness(small, effort);
@@ -180,8 +186,8 @@ async function bench(): Promise<void> {
     ...begun,
     load: { before: round(before), highest: round(highest) },
   };
-  if (throughput && bytes && growth && maps && waiting && standing) {
-    const measured = { throughput, growth, maps, bytes, waiting, standing };
+  if (throughput && bytes && growth && maps && waiting && standing && tasks) {
+    const measured = { throughput, growth, maps, bytes, waiting, standing, tasks };
     for (const { what, goal, figure, met } of goalsOf(measured)) {
       console.log(`${met ? "met        " : "falls short"}  ${what}: ${figure} (goal ${goal})`);
     }

@@ -18,6 +18,18 @@ Deno.test("packages/agent-files/README.md, Tasks → compiles", async () => {
   await compile(await documentedBlock("packages/agent-files/README.md, Tasks, 1"));
 });
 
+Deno.test("packages/agent-files/README.md, Tests of your program → the reply", async () => {
+  const block = await documentedBlock("packages/agent-files/README.md, Tests of your program, 1");
+  const source = join(PROJECT, "packages/agent-files/testing/index.ts");
+  const program = block.replace('"agent-files/testing"', JSON.stringify(source));
+  await compile(program);
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", `--config=${join(PROJECT, "tests/deno.json")}`, "--ext=ts", program],
+  }).output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  assert.equal(new TextDecoder().decode(stdout), "replies/plan.txt\n");
+});
+
 async function compile(block: string): Promise<void> {
   const directory = await Deno.makeTempDir();
   try {

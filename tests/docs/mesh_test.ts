@@ -18,7 +18,7 @@ Deno.test("docs/mesh.md, Pre-shared keys → one side of the pair rotates its PS
   await succeed("/agent-mesh/wg_config", { as: alpha });
 
   await using terminal = await Terminal.open({ environment: { KEY: alpha.key } });
-  const definitions = (await definitionsOfTheReadme()).replace(
+  const definitions = (await definitionsByHand()).replace(
     "https://<ref>.supabase.co/functions/v1/agent-mesh",
     functionUrl("/agent-mesh"),
   );
@@ -28,10 +28,8 @@ Deno.test("docs/mesh.md, Pre-shared keys → one side of the pair rotates its PS
   assert.deepEqual([answer.a, answer.b, answer.psk_version], [alpha.id, beta.id, 2]);
 });
 
-/** The definitions of MESH and post in the README's first block. */
-async function definitionsOfTheReadme(): Promise<string> {
-  const { text } = (await readBlocks()).find(({ id }) =>
-    id === "README.md, Connect two agents, 1"
-  )!;
+/** The definitions of MESH and post. */
+async function definitionsByHand(): Promise<string> {
+  const { text } = (await readBlocks()).find(({ id }) => id === "docs/mesh.md, By hand, 1")!;
   return text.split("\n").filter((line) => /^(?:MESH=|post\(\))/.test(line)).join("\n") + "\n";
 }

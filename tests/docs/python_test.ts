@@ -47,6 +47,19 @@ Deno.test("clients/python/README.md, asyncio and tasks → the file, and a reply
     assert.equal(await new Response(body).text(), "A HOUSE");
   }));
 
+Deno.test("clients/python/README.md, Tests of your program → pytest passes it", () =>
+  withFolder(async (folder) => {
+    const block = await documentedBlock("clients/python/README.md, Tests of your program, 1");
+    await writeFile(join(folder, "test_builder.py"), block);
+    const { code, output, errors } = await runProgram(await interpreter(), {
+      args: ["-m", "pytest", "-p", "no:cacheprovider", "-W", "error", folder],
+      cwd: folder,
+      env: PYTHON_ENVIRONMENT,
+    });
+    assert.equal(code, 0, output + errors);
+    assert.match(output, /1 passed/);
+  }));
+
 async function run(script: string, agent: Agent, folder: string): Promise<string> {
   const { code, output, errors } = await runProgram(await interpreter(), {
     args: ["-c", script],

@@ -13,6 +13,8 @@ export type Service = Awaited<ReturnType<typeof launch>>;
 /** A stack in its own process. After a kill it comes back on the same port. */
 export interface Target {
   readonly stateDir: string;
+  /** Of the stack, also after a restart. */
+  readonly environment?: Record<string, string>;
   service: Service;
 }
 
@@ -23,7 +25,8 @@ const PATIENCE_MILLISECONDS = 60_000;
 
 const HEALTH = ["agent-artifacts", "agent-mesh"].map((name) => `/functions/v1/${name}/health`);
 
-const KILLS: Readonly<Record<string, Kill>> = {
+/** How each part is killed. Resolves when the stack has started it again. */
+export const KILLS: Readonly<Record<string, Kill>> = {
   "the function agent-artifacts": (target) => killPart(target, "agent-artifacts"),
   "the function agent-mesh": (target) => killPart(target, "agent-mesh"),
   "PostgREST": (target) => killPart(target, "postgrest"),
@@ -91,7 +94,8 @@ async function restart(target: Target): Promise<void> {
   const { port } = target.service;
   target.service.kill("SIGKILL");
   await target.service.exit();
-  target.service = await launch({ stateDir: target.stateDir, port });
+  const { stateDir, environment = {} } = target;
+  target.service = await launch({ stateDir, port, environment });
   await target.service.ready();
 }
 

@@ -3,7 +3,7 @@ import { eventually } from "../wireguard/hosts/run_program.ts";
 import { Mesh, putRule, revokeRule, TCP_443 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { listen, reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
-import { byDeno, installed, PathHost } from "./hosts/kernel_path.ts";
+import { PathHost } from "./hosts/kernel_path.ts";
 import { RelayHost } from "./hosts/relay_host.ts";
 import type { Site } from "./hosts/sites.ts";
 
@@ -20,18 +20,17 @@ async function pairAt(
     readonly otherByDeno?: boolean;
   },
 ) {
-  const { folder } = stack.use(await installed());
   const mesh = stack.use(await Mesh.create());
   const relay = await RelayHost.start(await mesh.internet.addHost("relay"));
   const stunServer = `stun:${relay.host.address}:3478`;
   const { authority } = relay;
-  const options = { folder, authority, ...(!relays && { stunServer }) };
+  const options = { authority, ...(!relays && { stunServer }) };
   const left = await PathHost.join(mesh, { ...options, site, name: "left" });
   const right = await PathHost.join(mesh, {
     ...options,
     site: otherSite,
     name: "right",
-    folder: otherByDeno ? await byDeno(folder) : folder,
+    isByDeno: otherByDeno,
   });
   if (relays) { for (const host of [left, right]) host.setRelay(relay); }
   const rules = [
@@ -53,7 +52,7 @@ async function assertJoined(left: PathHost, right: PathHost): Promise<void> {
 }
 
 tunnelTest(
-  "two kernel hosts behind port-restricted routers, no relay, under Node and Deno → punched, both say so; SIGTERM → as before",
+  "two kernel hosts behind port-restricted routers, no relay, under Node and Deno → punched, both say so; SIGTERM → no file is left",
   async () => {
     await using stack = new AsyncDisposableStack();
     const { left, right } = await pairAt(stack, {
@@ -61,16 +60,13 @@ tunnelTest(
       relays: false,
       otherByDeno: true,
     });
-    for (const host of [left, right]) host.start();
     await assertJoined(left, right);
     for (const host of [left, right]) {
-      await host.untilLogged(/: directly, at 198\.51\.100\.\d+:\d+/);
-      await host.untilAgentLogged(/by way of a program of this host, directly, at 198\.51\.100\./);
+      await host.untilLogged(/by way of a program of this host, directly, at 198\.51\.100\./);
     }
-    for (const [host, other] of [[left, right], [right, left]] as const) {
-      assert.equal(await host.stop("SIGTERM"), 0);
-      assert.doesNotMatch(await host.endpointOf(other) ?? "", /^127\./);
-      assert.equal(await host.stateFile(), null);
+    for (const host of [left, right]) {
+      assert.equal(await host.meshAgent.stop("SIGTERM"), 0);
+      assert.equal(await host.hasStateFile(), false);
     }
   },
 );
@@ -84,10 +80,9 @@ tunnelTest(
       otherSite: "UDP blocked",
       relays: true,
     });
-    for (const host of [left, right]) host.start();
     await assertJoined(left, right);
     for (const host of [left, right]) {
-      await host.untilAgentLogged(/by way of a program of this host/);
+      await host.untilLogged(/by way of a program of this host/);
     }
     const reported = () =>
       left.meshAgent.door.heartbeats.at(-1)?.paths?.some(({ via }) => via === "relay") ?? false;
@@ -95,10 +90,10 @@ tunnelTest(
       condition: () => Promise.resolve(reported()),
     });
 
-    await left.stop("SIGKILL");
+    await left.meshAgent.stop("SIGKILL");
     const killed = (await left.endpointOf(right))!;
     assert.match(killed, LOOPBACK);
-    left.start();
+    left.meshAgent.restart();
     await eventually("the port of the one that was killed is not used any more", {
       condition: async () => await left.endpointOf(right) !== killed,
     });
@@ -107,8 +102,9 @@ tunnelTest(
     const port = /:(\d+)$/.exec((await right.endpointOf(left))!)![1]!;
     assert.ok((await right.udpPorts()).includes(`127.0.0.1:${port} `));
     for (const rule of rules) await revokeRule(rule);
-    await right.untilLogged(/its port is closed/);
-    assert.ok(!(await right.udpPorts()).includes(`127.0.0.1:${port} `));
+    await eventually("its port is closed", {
+      condition: async () => !(await right.udpPorts()).includes(`127.0.0.1:${port} `),
+    });
     assert.equal(await right.endpointOf(left), undefined);
   },
 );
@@ -123,9 +119,8 @@ tunnelTest(
       relays: true,
     });
     left.setRelay(relay, /^turns:/);
-    for (const host of [left, right]) host.start();
     await assertJoined(left, right);
-    await left.untilAgentLogged(/by way of a program of this host/);
+    await left.untilLogged(/by way of a program of this host/);
   },
 );
 
@@ -134,23 +129,21 @@ tunnelTest(
   async () => {
     await using stack = new AsyncDisposableStack();
     const { left, right } = await pairAt(stack, { site: "symmetric", relays: false });
-    for (const host of [left, right]) host.start();
     for (const host of [left, right]) {
       await host.untilLogged(
         /: no path; no answer from any of its endpoints, and this host has no relay/,
       );
-      await host.untilAgentLogged(/no connection; /);
+      await host.untilLogged(/no connection; no way to it is found: neither punching nor a relay/);
     }
   },
 );
 
 tunnelTest(
-  "hosts that reach each other → no port, no file and no request; a second one for the interface → ends at once",
+  "hosts that reach each other → no port, no file and no request",
   async () => {
     await using stack = new AsyncDisposableStack();
     const { left, right } = await pairAt(stack, { site: "none", relays: true });
     await untilPingAnswered(left.member.host, { address: right.member.ipv4 });
-    left.start();
     const { door } = left.meshAgent;
     const before = door.countOf("/relay");
     await eventually("it has looked for a while", {
@@ -160,12 +153,9 @@ tunnelTest(
         return sent > 8;
       },
     });
-    assert.equal(await left.stateFile(), null);
+    assert.equal(await left.hasStateFile(), false);
     assert.equal(door.countOf("/relay"), before);
     assert.doesNotMatch(await left.udpPorts(), /"node"/);
-    assert.equal(await left.startAnother(), 2);
-    await left.untilLogged(/another `mesh path` already runs for \S+/);
-    assert.equal(await left.stop("SIGTERM"), 0);
   },
 );
 
@@ -174,16 +164,15 @@ tunnelTest(
   async () => {
     await using stack = new AsyncDisposableStack();
     const { left, right } = await pairAt(stack, { site: "IPv6 firewall", relays: false });
-    for (const host of [left, right]) host.start();
     await assertJoined(left, right);
     for (const host of [left, right]) {
-      await host.untilLogged(/: directly, at \[2001:db8:64:[0-9a-f]+::2\]:\d+/);
+      await host.untilLogged(/, directly, at \[2001:db8:64:[0-9a-f]+::2\]:\d+/);
     }
     for (const [host, other] of [[left, right], [right, left]] as const) {
       const { meshAgent, member } = host;
-      const { code, log } = await meshAgent.runSecond({}, ["rotate"]);
+      const { code, log } = await meshAgent.runSecond({}, ["--rotate-key"]);
       assert.equal(code, 0, log);
-      await meshAgent.untilRunsWith(/: the public key is (\S+)\n$/.exec(log)![1]!);
+      await meshAgent.untilRunsWith(/the public key is (\S+)\n$/.exec(log)![1]!);
       const began = performance.now();
       await untilPingAnswered(other.member.host, { address: member.ipv4 });
       await untilPingAnswered(member.host, { address: other.member.ipv4 });
@@ -196,12 +185,10 @@ tunnelTest(
   "a host behind NAT, and one that anybody reaches, but that applies the rule late → forwarded, then returned to the kernel; no packet is lost",
   async () => {
     await using stack = new AsyncDisposableStack();
-    const { folder } = stack.use(await installed());
     const mesh = stack.use(await Mesh.create());
-    const options = { folder, authority: "" };
+    const options = { authority: "" };
     const left = await PathHost.join(mesh, { ...options, site: "port-restricted", name: "left" });
     const right = await PathHost.join(mesh, { ...options, site: "none", name: "right" });
-    left.start();
     right.meshAgent.pause();
     await putRule({ from: left.member, to: right.member, ...TCP_443 });
     await eventually("the peer is forwarded", {
@@ -212,9 +199,12 @@ tunnelTest(
       { logName: "ping" },
     );
     right.meshAgent.resume();
-    await left.untilLogged(/: directly, at 198\.51\.100\.\d+:51820/);
-    await left.untilLogged(/: its port is closed/);
-    assert.equal(await left.endpointOf(right), right.member.host.endpointAt(51820));
+    await eventually("the peer is returned to the kernel", {
+      condition: async () => {
+        const isReturned = await left.endpointOf(right) === right.member.host.endpointAt(51820);
+        return isReturned && !(await left.udpPorts()).includes("127.0.0.1:");
+      },
+    });
     const answered = async () =>
       Array.from(
         (await left.member.host.readLog("ping")).matchAll(/icmp_seq=(\d+)/g),

@@ -1,4 +1,4 @@
-/** `agentfiles mesh path` with a simulated kernel, and sockets that send nothing. */
+/** The paths of `agentfiles mesh up` with a simulated kernel, and sockets that send nothing. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { KernelPeer, KernelState } from "../../packages/agent-peer/forwarding/kernel.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../wireguard/hosts/run_program.ts";
-import { joinWithAgents, ReferenceAgent } from "../mesh_agent/reference_agent.ts";
+import { HostAgent, joinWithAgents } from "../mesh_up/hosts/host_agent.ts";
 import { Mesh, putRule, TCP_443 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { Pings, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
@@ -11,7 +11,7 @@ tunnelTest("/psk/rotate of two pairs that ping 10 times a second → no ping is 
   const { alice, bob } = await joinWithAgents(mesh, { pollSeconds: 5 });
   const carol = await mesh.join("carol", { behindNat: true });
   await putRule({ from: carol, to: bob, ...TCP_443 });
-  await ReferenceAgent.start(carol, { mesh, pollSeconds: 5 });
+  await HostAgent.start(carol, { mesh, pollSeconds: 5 });
 
   await Promise.all([alice, carol].map(async (member) => {
     await untilPingAnswered(member.host, { address: bob.ipv4 });

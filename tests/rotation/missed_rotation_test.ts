@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../wireguard/hosts/run_program.ts";
-import { joinWithAgents } from "../mesh_agent/reference_agent.ts";
+import { joinWithAgents } from "../mesh_up/hosts/host_agent.ts";
 import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { answersPing, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";

@@ -3,7 +3,7 @@ import { bundleCommandLine } from "../../dev/clients/bundle.ts";
 import { copySources } from "../../dev/clients/client_sources.ts";
 import { type Agent, createAgent, succeed } from "../conformance/client.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
-import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
+import { HostAgent } from "../mesh_up/hosts/host_agent.ts";
 import { eventually, run } from "../wireguard/hosts/run_program.ts";
 import { type Host, untilListening } from "../wireguard/hosts/host.ts";
 import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
@@ -72,13 +72,13 @@ tunnelTest(
     const agent = await createAgent("sandbox");
     await allow({ from: { agent }, to: builder, port: 8080 });
     await serveHttp(builder.host, { port: 8080, text: "from the builder\n" });
-    await ReferenceAgent.start(builder, { mesh });
+    await HostAgent.start(builder, { mesh });
 
     const user = await userOn(host, { agent, folder: command.folder });
     const [name] = await peerNames(builder.agent);
     const block = (await documentedBlock("docs/sandbox.md, For any program, 1"))
       .replace("https://<ref>.supabase.co", `${SERVICE_ORIGIN} <<< "$KEY"`)
-      .replace(" --json", " --expose 9000=9001 --json")
+      .replace(" --json", ` --expose 9000=9001 --forward 0=${name}:8080 --json`)
       .replace("curl ", "curl -sS --retry 5 --retry-all-errors -o first ")
       .replace("http://builder:", `http://${name}:`);
     user.start(`${block}; wait`, "block");
@@ -86,9 +86,21 @@ tunnelTest(
       condition: async () => await user.read("first") === "from the builder\n",
     }).catch(async (error) => assert.fail(`${error.message}\n${await host.readLog("block")}`));
     const joined = JSON.parse(await user.read("joined.json"));
-    assert.deepEqual(Object.keys(joined), ["agent_id", "name", "addresses", "socks", "http_proxy"]);
+    assert.deepEqual(Object.keys(joined), [
+      "agent_id",
+      "name",
+      "addresses",
+      "socks",
+      "http_proxy",
+      "forwards",
+    ]);
     assert.equal(joined.agent_id, agent.id);
     assert.match(joined.socks, /^socks5h:\/\/mesh:[\w-]{20,}@127\.0\.0\.1:1080$/);
+
+    const [forwarded] = joined.forwards;
+    assert.match(forwarded, /^127\.0\.0\.1:\d+$/);
+    const direct = await user.run(`curl -sS http://${forwarded}/`);
+    assert.equal(direct.output, "from the builder\n");
 
     const url = `http://${builder.ipv4}:8080/`;
     for (const options of [`-x ${joined.http_proxy}`, `-p -x ${joined.http_proxy}`]) {

@@ -1,5 +1,5 @@
 /** Peers whose packets leave over IPv6: the hosts have no outer IPv4 address. */
-import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
+import { HostAgent } from "../mesh_up/hosts/host_agent.ts";
 import { eventually } from "../wireguard/hosts/run_program.ts";
 import { untilListening } from "../wireguard/hosts/host.ts";
 import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
@@ -39,7 +39,7 @@ for (const runtime of ["node", "deno"] as const satisfies Runtime[]) {
         at: await mesh.internet.addIpv6Host("builder"),
       });
       await allow({ from: sandbox, to: builder, port: 443 });
-      await ReferenceAgent.start(builder, { mesh });
+      await HostAgent.start(builder, { mesh });
       serveDigests(builder, 443);
       await untilListening(builder.host, { proto: "tcp", port: 443 });
       await untilPingAnswered(builder.host, { address: sandbox.ipv4 });

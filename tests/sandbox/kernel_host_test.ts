@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
+import { HostAgent } from "../mesh_up/hosts/host_agent.ts";
 import { eventually } from "../wireguard/hosts/run_program.ts";
 import { untilListening } from "../wireguard/hosts/host.ts";
 import { type Member, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
@@ -153,7 +153,7 @@ tunnelTest(
     const sandbox = await Sandbox.join(mesh, { name: "sandbox", behindNat: true, runtime: "node" });
     await sandbox.tell({ do: "listen", port: 8080 });
     await allow({ from: builder, to: sandbox, port: 8080 });
-    await ReferenceAgent.start(builder, { mesh });
+    await HostAgent.start(builder, { mesh });
     await eventually("the host reaches the sandbox", {
       condition: async () =>
         await answerTo(builder, { address: sandbox.ipv4, port: 8080, input: "hello" }) === HELLO,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { operatorRpc, succeed } from "../conformance/client.ts";
-import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
+import { HostAgent } from "../mesh_up/hosts/host_agent.ts";
 import { eventually } from "../wireguard/hosts/run_program.ts";
 import { untilListening } from "../wireguard/hosts/host.ts";
 import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
@@ -71,7 +71,7 @@ tunnelTest(
     const builder = await mesh.join("builder");
     await allow({ from: builder, to: planner, port: 8080 });
     await allow({ from: planner, to: builder, port: 443 });
-    await ReferenceAgent.start(builder, { mesh });
+    await HostAgent.start(builder, { mesh });
     serveDigests(builder, 443);
     await untilListening(builder.host, { proto: "tcp", port: 443 });
     await planner.sends({ host: builder.ipv4, port: 443 }, 1000);

@@ -14,7 +14,7 @@ Deno.test({
   ignore,
   async fn() {
     const scripts = await shellScripts(PROJECT);
-    assert.ok(scripts.length >= 4, `only ${scripts.length} scripts were found`);
+    assert.ok(scripts.length >= 3, `only ${scripts.length} scripts were found`);
     assert.equal(await complaints(["--external-sources", ...scripts]), "");
   },
 });

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ARTIFACT_ID = re.compile(r"art_[0-9a-f]{32}")
 GRANT_TOKEN = re.compile(r"g_[A-Za-z0-9_-]{43}")
 _MOST_KEY_BYTES = 1024
-_AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
+AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 _AGENT_ID_RULE = "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."
 _TAG = re.compile(r"tag:[a-z0-9][a-z0-9-]{0,62}")
 _TAG_RULE = "Must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit."
@@ -22,10 +22,10 @@ _TAG_RULE = "Must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or d
 
 def check_names(key: str, to: Sequence[str], to_tags: Sequence[str]) -> None:
     """Checks before anything is sent: a file that nobody can get would count against limits."""
-    rule = _broken_key_rule(key)
+    rule = broken_key_rule(key)
     issues = [] if rule is None else [("key", rule)]
     for field, names, form, rule in (
-        ("to", to, _AGENT_ID, _AGENT_ID_RULE),
+        ("to", to, AGENT_ID, _AGENT_ID_RULE),
         ("to_tags", to_tags, _TAG, _TAG_RULE),
     ):
         if isinstance(names, str):
@@ -41,7 +41,7 @@ def check_names(key: str, to: Sequence[str], to_tags: Sequence[str]) -> None:
         raise invalid_request(issues)
 
 
-def _broken_key_rule(key: str) -> str | None:
+def broken_key_rule(key: str) -> str | None:
     """The rule that a file's name breaks, as a sentence."""
     # A lone surrogate counts as three bytes here, and is refused below.
     length = len(key.encode("utf-8", "surrogatepass"))

@@ -9,9 +9,9 @@ class AgentError(Exception):
     """An error. `code` is the service's, or `network_error`, `unexpected_answer`,
     `key_unavailable`, `upload_refused`, `source_unreadable`, `source_size_mismatch`,
     `download_broken`, `download_mismatch`, `archive_refused`, `target_exists`,
-    `target_unwritable`. If a local file cannot be read or written, `__cause__` is the OSError.
-    `status` is the HTTP status, or 0 if nothing answered. `retryable` says whether the same call
-    can succeed later, unchanged."""
+    `target_unwritable`, `not_in_testing`. If a local file cannot be read or written, `__cause__` is
+    the OSError. `status` is the HTTP status, or 0 if nothing answered. `retryable` says whether the
+    same call can succeed later, unchanged."""
 
     def __init__(
         self,

@@ -23,7 +23,9 @@ export type LocalErrorCode =
   /** The tar is damaged or not safe to extract; `details.entry` names the entry. */
   | "archive_refused"
   /** The path of the new folder is already taken. */
-  | "target_exists";
+  | "target_exists"
+  /** The service of `agent-files/testing` lacks it. */
+  | "not_in_testing";
 
 export interface AgentErrorFields {
   readonly code: ServiceErrorCode | LocalErrorCode;

@@ -1,7 +1,7 @@
 /** The built package, as strict programs compile it. */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import ts from "typescript";
 import { buildClient } from "../../../dev/clients/build_client.ts";
 import { CLIENT, isSource } from "../../../dev/clients/client_sources.ts";
@@ -9,11 +9,11 @@ import { PROJECT } from "../../local/project.ts";
 
 const DIST = join(CLIENT, "dist/agent-files");
 
-Deno.test("agent-files, agent-files/proxy with skipLibCheck: false and types: [] → no error; a bundle for browsers and workers without a computed import", async () => {
+Deno.test("agent-files, agent-files/proxy, agent-files/testing with skipLibCheck: false and types: [] → no error; a bundle for browsers and workers without a computed import", async () => {
   await buildClient();
   for (const moduleResolution of ["Bundler", "NodeNext"] as const) {
     const program = ts.createProgram(
-      ["index.d.ts", "proxy/index.d.ts"].map((file) => join(DIST, file)),
+      ["index.d.ts", "proxy/index.d.ts", "testing/index.d.ts"].map((file) => join(DIST, file)),
       {
         skipLibCheck: false,
         types: [],
@@ -32,6 +32,7 @@ Deno.test("agent-files, agent-files/proxy with skipLibCheck: false and types: []
     assert.deepEqual(errors, [], moduleResolution);
     assert.ok(program.getSourceFiles().length > 10, "the declarations are found");
   }
+  await assertTestingApart();
   const chunks = (await readdir(join(DIST, "chunks"))).map((name) => `chunks/${name}`);
   for (const file of ["index.js", ...chunks]) {
     const source = await readFile(join(DIST, file), "utf8");
@@ -39,6 +40,26 @@ Deno.test("agent-files, agent-files/proxy with skipLibCheck: false and types: []
     assert.deepEqual(Array.from(computed, ([text]) => text), [], file);
   }
 });
+
+/** Only `testing/index.js` has the service inside the process, and both have one AgentError. */
+async function assertTestingApart(): Promise<void> {
+  const [index, testing] = await Promise.all(
+    ["index.js", "testing/index.js"].map((file) => import(join(DIST, file))),
+  );
+  const loaded = await moduleTexts(join(DIST, "index.js"));
+  assert.equal(loaded.some((text) => text.includes("testing.invalid")), false);
+  const files = new testing.InProcessService().files("planner");
+  assert.ok(files instanceof index.AgentFiles);
+  await assert.rejects(files.leave(), index.AgentError);
+}
+
+/** A module and those that it always loads. */
+async function moduleTexts(file: string): Promise<string[]> {
+  const text = await readFile(file, "utf8");
+  const imports = text.matchAll(/^(?:import|export)\b[^;]*?"(\.[^"]+)";/gm);
+  const below = Array.from(imports, ([, path]) => moduleTexts(join(dirname(file), path!)));
+  return [text, ...(await Promise.all(below)).flat()];
+}
 
 /** "Do you need to change your target library?", of a property, a type and a name. */
 const TOO_NEW = [2550, 2583, 2568];

@@ -79,7 +79,7 @@ function granteeIssues({ to = [], toTags = [] }: Grantees): FieldIssue[] {
 }
 
 /** The rule that a key breaks, as a sentence; null if it breaks none. */
-function brokenKeyRule(key: string): string | null {
+export function brokenKeyRule(key: string): string | null {
   const bytes = new TextEncoder().encode(key).byteLength;
   if (bytes === 0 || bytes > MOST_KEY_BYTES) {
     return `Must have 1 to ${MOST_KEY_BYTES} bytes, and has ${bytes}.`;

@@ -6,9 +6,9 @@ import type { PathService } from "./service.ts";
 export interface PathKeeperOptions {
   readonly kernel: Kernel;
   readonly service: PathService;
-  /** The file from which the reference agent learns what this does. */
+  /** The file from which the agent learns what this does. */
   readonly stateFile: string;
-  /** The agent's configuration file. If it changes, another configuration is in force. */
+  /** The file of the agent's peers. If it changes, another configuration is in force. */
   readonly configurationFile: string;
   readonly stunServers: readonly string[];
   readonly onNews: (news: PathNews) => Promise<void>;

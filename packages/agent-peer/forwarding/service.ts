@@ -12,7 +12,7 @@ const ANSWER = 10_000;
  */
 const ASK_AGAIN = { first: 10_000, last: 600_000 };
 
-/** The requests to the service. The reference agent sends the heartbeats. */
+/** The requests to the service. The agent sends the heartbeats. */
 export class PathService {
   readonly #connection: Connection;
   readonly #signal: AbortSignal;

@@ -14,6 +14,7 @@ export { MeshError, type MeshErrorCode } from "./mesh_error.ts";
 export { TcpError, type TcpErrorCode } from "../ip/tcp_error.ts";
 export type { MeshConn, NetAddr } from "./sockets/conn.ts";
 export type { MeshSocket } from "./sockets/mesh_socket.ts";
+export type { MeshNetSocket, NetSocketOptions } from "./sockets/net_socket.ts";
 export { AgentError } from "../service.ts";
 
 /** The program of the engine's thread, beside this file. */

@@ -1,9 +1,8 @@
-import type { Duplex } from "node:stream";
-import type { ByteStream } from "./byte_stream.ts";
 import { meshFetch } from "./http/fetch.ts";
-import { toDuplex } from "./sockets/duplex.ts";
 import type { From, Member } from "./member.ts";
+import type { Connection } from "./sockets/connection.ts";
 import { type MeshSocket, toSocket } from "./sockets/mesh_socket.ts";
+import { MeshNetSocket, type NetSocketOptions } from "./sockets/net_socket.ts";
 
 /** A peer, and how it is reached. */
 export interface MeshPeer {
@@ -73,9 +72,8 @@ export class Mesh implements AsyncDisposable {
   }
 
   /**
-   * Connects to a port of a peer, if a rule allows it. Resolves to a `Duplex` or, under Deno, to a
-   * connection as `Deno.connect` returns it. Rejects with MeshError, TcpError, or the signal's
-   * reason.
+   * Connects to a port of a peer, if a rule allows it. Resolves to a `net.Socket` of Node or, under
+   * Deno, to a `Deno.Conn`. Rejects with MeshError, TcpError, or the signal's reason.
    *
    * @example
    * ```ts
@@ -83,16 +81,7 @@ export class Mesh implements AsyncDisposable {
    * ```
    */
   async connect(to: ConnectOptions): Promise<MeshSocket> {
-    const { stream, remote } = await this.#member.connect(to);
-    return await toSocket(stream, { local: this.#local(remote.address, 0), remote });
-  }
-
-  /**
-   * Like `connect`, but resolves to a `Duplex` under Deno, too: for libraries that are written for
-   * Node.
-   */
-  async connectDuplex(to: ConnectOptions): Promise<Duplex> {
-    return await toDuplex((await this.#member.connect(to)).stream);
+    return toSocket(await this.#connect(to));
   }
 
   /**
@@ -107,23 +96,48 @@ export class Mesh implements AsyncDisposable {
     port: number,
     handle: (socket: MeshSocket, about: { readonly from: From }) => void | Promise<void>,
   ): Promise<MeshListener> {
-    return await this.#listen(port, async (stream, from) => {
-      const socket = await toSocket(stream, {
-        local: this.#local(from.address, port),
-        remote: from,
-      });
-      await handle(socket, { from });
-    });
+    return await this.#listen(
+      port,
+      (connection) => handle(toSocket(connection), { from: connection.remote }),
+    );
   }
 
-  /** Like `listen`, but with a `Duplex` under Deno, too. */
-  async listenDuplex(
+  /**
+   * A `net.Socket` of Node that is not connected yet, for libraries that connect it themselves, by
+   * `connect(port, host)`. The host is a peer. It is a `net.Socket` under Deno, too.
+   *
+   * @example
+   * ```ts
+   * const database = new pg.Client({ host: "db", stream: () => mesh.netSocket() });
+   * ```
+   */
+  netSocket(options?: NetSocketOptions): MeshNetSocket {
+    return new MeshNetSocket((to) => this.#connect(to), options);
+  }
+
+  /** Like `connect`, but resolves to a `net.Socket` under Deno, too. */
+  async connectNet(to: ConnectOptions, options?: NetSocketOptions): Promise<MeshNetSocket> {
+    return new MeshNetSocket(null, options).open(await this.#connect(to));
+  }
+
+  /**
+   * Like `listen`, but with a `net.Socket` under Deno, too.
+   *
+   * @example
+   * ```ts
+   * await mesh.listenNet(8080, (socket) => void httpServer.emit("connection", socket));
+   * ```
+   */
+  async listenNet(
     port: number,
-    handle: (socket: Duplex, about: { readonly from: From }) => void | Promise<void>,
+    handle: (socket: MeshNetSocket, about: { readonly from: From }) => void | Promise<void>,
+    options?: NetSocketOptions,
   ): Promise<MeshListener> {
-    return await this.#listen(port, async (stream, from) => {
-      await handle(await toDuplex(stream), { from });
-    });
+    return await this.#listen(
+      port,
+      (connection) =>
+        handle(new MeshNetSocket(null, options).open(connection), { from: connection.remote }),
+    );
   }
 
   /**
@@ -135,7 +149,7 @@ export class Mesh implements AsyncDisposable {
    * ```
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-    return meshFetch((to) => this.connectDuplex(to), input, init);
+    return meshFetch((to) => this.connectNet(to), input, init);
   }
 
   /** The visible peers, and how each is reached. It may be a second old. */
@@ -155,14 +169,23 @@ export class Mesh implements AsyncDisposable {
     return this.close();
   }
 
+  async #connect(to: ConnectOptions): Promise<Connection> {
+    const { stream, remote } = await this.#member.connect(to);
+    return { stream, remote, local: this.#local(remote.address, 0) };
+  }
+
   async #listen(
     port: number,
-    take: (stream: ByteStream, from: From) => Promise<void>,
+    take: (connection: Connection) => void | Promise<void>,
   ): Promise<MeshListener> {
-    // If the application fails, reset the connection: the peer must not wait for an answer.
-    const accept = (stream: ByteStream, from: From) =>
-      void take(stream, from).catch(() => stream.abort());
-    const close = await this.#member.listen(port, accept);
+    const close = await this.#member.listen(port, async (stream, remote) => {
+      try {
+        await take({ stream, remote, local: this.#local(remote.address, port) });
+      } catch {
+        // If the application fails, reset the connection: the peer must not wait for an answer.
+        stream.abort();
+      }
+    });
     return { port, close, [Symbol.dispose]: close };
   }
 

@@ -3,12 +3,14 @@ import { UsageError } from "../../command/usage_error.ts";
 import type { Context } from "../context.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { type Exposure, parseExposure } from "../../agent-peer/mesh/proxies/expose.ts";
+import { type Forwarding, parseForwarding } from "../../agent-peer/mesh/proxies/forward.ts";
 import { parsePlace, type Place } from "../../agent-peer/mesh/proxies/place.ts";
 
 export const join: Verb = defineVerb({
   summary: "Join the mesh from a sandbox, without root. Other programs use it through proxies.",
   example: "agentfiles mesh join --socks 127.0.0.1:1080\n" +
-    "agentfiles mesh join --http-proxy 127.0.0.1:3128 --expose 8080=3000",
+    "agentfiles mesh join --http-proxy 127.0.0.1:3128 --expose 8080=3000\n" +
+    "agentfiles mesh join --forward 5432=db:5432",
   options: {
     socks: {
       type: "string",
@@ -27,6 +29,13 @@ export const join: Verb = defineVerb({
       help: "forward connections from this port in the mesh to the same port of this machine, or " +
         "with PORT=LOCAL to another one; can be repeated",
     },
+    forward: {
+      type: "string",
+      multiple: true,
+      value: "PLACE=PEER:PORT",
+      help: "forward connections from a port of this machine, or from the path of a Unix socket, " +
+        "to a port of a peer; can be repeated",
+    },
     "key-file": {
       type: "string",
       value: "FILE",
@@ -44,9 +53,11 @@ export const join: Verb = defineVerb({
       socks: values.socks === undefined ? undefined : placeOf(values.socks),
       httpProxy: values["http-proxy"] === undefined ? undefined : placeOf(values["http-proxy"]),
       exposures: (values.expose ?? []).map(exposureOf),
+      forwardings: (values.forward ?? []).map(forwardingOf),
     };
-    if (!proxies.socks && !proxies.httpProxy && proxies.exposures.length === 0) {
-      throw new UsageError("give at least one of --socks, --http-proxy and --expose.");
+    const { socks, httpProxy, exposures, forwardings } = proxies;
+    if (!socks && !httpProxy && exposures.length === 0 && forwardings.length === 0) {
+      throw new UsageError("give at least one of --socks, --http-proxy, --expose and --forward.");
     }
     const keyFile = values["key-file"];
     const listenPort = values["listen-port"];
@@ -64,6 +75,7 @@ async function runMember(
     readonly socks: Place | undefined;
     readonly httpProxy: Place | undefined;
     readonly exposures: readonly Exposure[];
+    readonly forwardings: readonly Forwarding[];
   },
   options: { readonly keyFile?: string; readonly listenPort?: number },
 ): Promise<void> {
@@ -77,12 +89,16 @@ async function runMember(
   await using mesh = await joinWith(openLocalEngine, { ...await context.connection(), ...options });
   const opened = await openProxies(mesh, proxies);
   const { agentId: agent_id, name, addresses } = mesh;
-  const facts = { agent_id, name, addresses, socks: opened.socks, http_proxy: opened.httpProxy };
-  await context.output.value(facts, ({ socks, http_proxy }) =>
+  const { socks, httpProxy: http_proxy, forwards } = opened;
+  const facts = { agent_id, name, addresses, socks, http_proxy, forwards };
+  await context.output.value(facts, () =>
     [
       `Joined as ${name}: ${addresses.join(", ")}`,
       ...(socks === null ? [] : [`SOCKS5 proxy: ${socks}`]),
       ...(http_proxy === null ? [] : [`HTTP proxy: ${http_proxy}`]),
+      ...proxies.forwardings.map(({ host, port }, index) =>
+        `${forwards[index]} leads to port ${port} of ${host}`
+      ),
     ].join("\n"));
   try {
     const error = await Promise.race([mesh.closed, aborted(context.signal)]);
@@ -106,7 +122,21 @@ function placeOf(text: string): Place {
       `${text} is not a port of this machine, such as 127.0.0.1:1080, nor a path with a slash.`,
     );
   }
+  return resolved(place);
+}
+
+function resolved(place: Place): Place {
   return place.kind === "port" ? place : { ...place, path: resolve(place.path) };
+}
+
+function forwardingOf(text: string): Forwarding {
+  const forwarding = parseForwarding(text);
+  if (forwarding === null) {
+    throw new UsageError(
+      `${text} is not a place of this machine and a port of a peer, such as 5432=db:5432.`,
+    );
+  }
+  return { ...forwarding, place: resolved(forwarding.place) };
 }
 
 function exposureOf(text: string): Exposure {

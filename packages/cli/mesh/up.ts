@@ -1,3 +1,4 @@
+import process from "node:process";
 import { UsageError } from "../../command/usage_error.ts";
 import type { Context } from "../context.ts";
 import { defineVerb, type Verb } from "../verb.ts";
@@ -99,6 +100,8 @@ export const up: Verb = defineVerb({
     }
     const { runAgent } = await import("./up/run.ts");
     await runAgent(settings, context);
+    // Another signal while the runtime ends would kill it, and look like a failure.
+    process.exit(0);
   },
 });
 
@@ -140,6 +143,8 @@ async function settingsOf(values: Values): Promise<Settings> {
   const text = (name: string) => values[name] as string | undefined;
   const number = (name: string, most: number) => numberOf(text(name), { name: `--${name}`, most });
   const hostsFile = text("hosts-file") ?? "/etc/hosts";
+  const stunServers = (values["stun-server"] ?? []) as readonly string[];
+  await requireStunServers(stunServers);
   return {
     interfaceName: interfaceNameOf(text("interface")),
     configFolder: text("config-dir") ?? DEFAULT_FOLDERS.config,
@@ -150,8 +155,20 @@ async function settingsOf(values: Values): Promise<Settings> {
     hostsFile: hostsFile === "none" ? null : hostsFile,
     pollSeconds: number("poll-seconds", 9999),
     seeksPaths: values["no-paths"] !== true,
-    stunServers: (values["stun-server"] ?? []) as readonly string[],
+    stunServers,
   };
+}
+
+/** Throws UsageError. */
+async function requireStunServers(urls: readonly string[]): Promise<void> {
+  if (urls.length === 0) return;
+  const { parseServerUrl } = await import("../../agent-peer/paths/relays/ice_servers.ts");
+  for (const url of urls) {
+    const parsed = parseServerUrl(url);
+    if (parsed === null || parsed.isTurn) {
+      throw new UsageError(`${url} is not the URL of a STUN server, such as stun:host:3478.`);
+    }
+  }
 }
 
 /** The options as words of a command line. */

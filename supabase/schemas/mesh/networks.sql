@@ -13,7 +13,7 @@ create table mesh.settings (
     family(ipv4_network) = 4 and masklen(ipv4_network) between 8 and 29
   ),
   -- Unspecified, loopback, link-local, multicast and reserved addresses: hosts cannot reach each
-  -- other at these. The reference agent refuses such a mesh.
+  -- other at these. `agentfiles mesh up` refuses such a mesh.
   constraint ipv4_network_has_no_special_address check (
     not ipv4_network && any (
       '{0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/4, 240.0.0.0/4}'::cidr[]

@@ -3,6 +3,7 @@ import type { Bytes } from "../parts/bytes.ts";
 import type { Growth } from "../parts/growth.ts";
 import type { LargeMaps } from "../parts/maps.ts";
 import { MAX_STANDING_RATIO, type StandingCost } from "../parts/standing.ts";
+import { MAX_DONE_RATIO, type TakeCost } from "../parts/tasks.ts";
 import type { Throughput } from "../parts/throughput.ts";
 import { MAX_P99_MILLISECONDS, type WaitingTimes } from "../parts/waiting.ts";
 
@@ -14,6 +15,7 @@ export interface Measurements {
   readonly bytes: Bytes;
   readonly waiting: readonly WaitingTimes[];
   readonly standing: StandingCost;
+  readonly tasks: TakeCost;
 }
 
 export interface Goal {
@@ -39,7 +41,7 @@ const MIN_OF_FLOOR: Readonly<Record<string, number>> = {
 const MAX_SWEEP_MILLISECONDS = 200;
 
 export function goalsOf(
-  { throughput, growth, maps, bytes, waiting, standing }: Measurements,
+  { throughput, growth, maps, bytes, waiting, standing, tasks }: Measurements,
 ): Goal[] {
   const sweep = growth.find(({ operation }) => operation.startsWith("/sweep"))!;
   return [
@@ -63,6 +65,7 @@ export function goalsOf(
     atMost("CPU of the function for it", bytes.commitCpu, 130, "ms"),
     atMost("/commit of 1 KiB by /open", bytes.smallCommitOfOpen, 2),
     atMost("/commit with 1,000 standing grants by /commit", standing.ratio, MAX_STANDING_RATIO),
+    atMost("/inbox/take beside 1,000,000 done tasks by beside none", tasks.ratio, MAX_DONE_RATIO),
     // The contract's promise, with 500 waiters.
     ...waiting.map(({ what, p99 }) => atMost(`told p99: ${what}`, p99, MAX_P99_MILLISECONDS, "ms")),
   ];

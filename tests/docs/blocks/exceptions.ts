@@ -27,7 +27,8 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
   {
     what: "docs/mesh.md, A Linux host, 1",
     begins: "agentfiles login --url https://<ref>.supabase.co\nsudo agentfiles mesh up --install",
-    reason: "It changes this machine. tests/mesh_up/use_test.ts runs both commands on two hosts.",
+    reason:
+      "It changes this machine. tests/mesh_up/life/use_test.ts runs both commands on two hosts.",
   },
   ...["agent-peer", "cli", "local", "operator"].map((name) => ({
     what: `packages/${name}/README.md, Tests, 1`,
@@ -105,24 +106,9 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
     reason: "It starts services of a machine with systemd.",
   },
   {
-    what: "examples/mesh-agent/README.md, mesh-agent, 1",
-    begins: "apt-get install",
-    reason: "It installs packages on the machine; `.ci/run` installs them for the tests.",
-  },
-  {
-    what: "examples/mesh-agent/README.md, Run it, 2",
-    begins: "(set -a; . /etc/mesh-agent.env;",
-    reason: "It needs an installed agent: tests/mesh_agent/rotation_test.ts runs the same command.",
-  },
-  {
-    what: "docs/sandbox.md, Kernel hosts, 1",
-    begins: "AGENT_URL=https://<ref>.supabase.co",
-    reason: "It runs on: tests/paths/kernel_hosts_test.ts starts the command on its own hosts.",
-  },
-  {
-    what: "examples/mesh-agent/README.md, What it believes, 1",
-    begins: "./mesh-agent.sh check",
-    reason: "It needs a file that was served: the README's hosts run it with theirs.",
+    what: "docs/sandbox.md, Libraries, 1",
+    begins: "const database = new pg.Client({",
+    reason: "The libraries are no packages of ours. tests/sandbox/drivers/ does this with each.",
   },
 ];
 
@@ -140,10 +126,6 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: "docs/deployment.md, Take it down, 2",
     test: "tests/deploy/database/taken_names_test.ts",
   },
-  {
-    what: "examples/mesh-agent/README.md, Run it, 1",
-    test: "tests/mesh_agent/installation_test.ts",
-  },
   ...["docs/backup.md, From a dump, 1", "docs/backup.md, From a dump, 2"]
     .map((what) => ({ what, test: "tests/long/restore/dump_test.ts" })),
   ...[
@@ -159,8 +141,8 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     "docs/relay.md, Tell the functions, 1",
   ].map((what) => ({ what, test: "tests/tunnel/documented_relay_test.ts" })),
   {
-    what: "examples/mesh-agent/README.md, What is left to the host, 1",
-    test: "tests/mesh_agent/limits_test.ts",
+    what: "docs/mesh.md, Limits on connections, 1",
+    test: "tests/mesh_up/tunnel/limits_test.ts",
   },
   {
     what: "docs/relay.md, End relayed addresses, 1",
@@ -193,9 +175,5 @@ export const COMMAND_EXCEPTIONS: readonly Omit<Exception, "begins">[] = [
   {
     what: "deno install",
     reason: "It pins packages again, from the registry. A test would pin what is newest by then.",
-  },
-  {
-    what: "nft delete table inet agent_mesh_<interface>",
-    reason: "It stands for an interface of the reader's. Tests remove such a table by nft, too.",
   },
 ];

@@ -11,16 +11,22 @@ export const TOOLS = {
   "@modelcontextprotocol/conformance": "0.1.16",
   bun: "1.4.5",
   esbuild: "0.28.2",
+  ioredis: "6.0.0",
   // The newest version that runs on Node 20.
   miniflare: "4.20260426.0",
+  mysql2: "3.24.6",
   node20: `npm:node-${process.platform}-${process.arch}@20.20.2`,
   node22: `npm:node-${process.platform}-${process.arch}@22.23.3`,
   node24: `npm:node-${process.platform}-${process.arch}@24.21.0`,
   "openapi-fetch": "0.17.0",
   "openapi-typescript": "7.13.0",
   orval: "8.38.0",
+  pg: "8.23.1",
   "proxy-chain": "3.0.1",
   typescript: "5.9.3",
+  // The newest version that runs on Node 20.
+  undici: "7.30.2",
+  ws: "8.23.0",
 } as const;
 
 /** The program names of every Node: the machine's own, and those from npm. */
@@ -39,6 +45,16 @@ export async function inProject(
   tools: readonly (keyof typeof TOOLS)[],
   test: (folder: string) => Promise<void>,
 ): Promise<void> {
+  const folder = await makeProject(tools);
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Makes such a project. Resolves to its folder, which is the caller's to remove. */
+export async function makeProject(tools: readonly (keyof typeof TOOLS)[]): Promise<string> {
   const folder = await Deno.makeTempDir();
   try {
     await installPackage(folder);
@@ -46,9 +62,10 @@ export async function inProject(
     if (names.length > 0) {
       await succeed("npm", ["install", "--no-audit", "--no-fund", ...names], { cwd: folder });
     }
-    await test(folder);
-  } finally {
+    return folder;
+  } catch (error) {
     await Deno.remove(folder, { recursive: true });
+    throw error;
   }
 }
 

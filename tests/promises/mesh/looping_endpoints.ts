@@ -10,12 +10,12 @@ export default {
       name: "peers' names that resolve to this host or into the mesh →",
     },
     {
-      file: "tests/mesh_agent/trust/untrusted_service_test.ts",
+      file: "tests/mesh_up/trust/untrusted_service_test.ts",
       name: "a peer's name that resolves to this host or into the mesh →",
     },
     {
-      file: "tests/mesh_agent/trust/check_test.ts",
-      name: "check of an endpoint that leads back to the host",
+      file: "packages/cli/tests/mesh_up/accept_test.ts",
+      name: "endpoints that lead back to this host or into the mesh",
     },
   ],
 } satisfies KeptPromise;

@@ -9,11 +9,11 @@ export default {
       name: "/acl/revoke by ${revoker} → the rule is gone for both sides",
     },
     {
-      file: "tests/mesh_agent/changes_test.ts",
+      file: "tests/mesh_up/tunnel/changes_test.ts",
       name: "/acl/revoke → an open TCP connection stops",
     },
     {
-      file: "tests/mesh_agent/revoked_flow_test.ts",
+      file: "tests/mesh_up/tunnel/revoked_flow_test.ts",
       name: "a peer resets a connection that was revoked",
     },
     {

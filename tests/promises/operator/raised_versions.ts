@@ -14,7 +14,7 @@ export default {
       name: "after_restore() beside registrations and rules →",
     },
     {
-      file: "tests/mesh_agent/restored_service_test.ts",
+      file: "tests/mesh_up/life/restored_service_test.ts",
       name: "the database is restored, and another rule gets",
     },
   ],

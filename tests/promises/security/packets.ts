@@ -14,7 +14,7 @@ export default {
       name: "/acl/put by one side → no packet passes",
     },
     {
-      file: "tests/mesh_agent/changes_test.ts",
+      file: "tests/mesh_up/tunnel/changes_test.ts",
       name: "/acl/revoke → an open TCP connection stops",
     },
     {

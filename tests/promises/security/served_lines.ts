@@ -3,22 +3,22 @@ import type { KeptPromise } from "../kept_promise.ts";
 export default {
   page: "SECURITY.md",
   sentence:
-    "The reference agent never runs a line that a server sent, and its private key never leaves the host.",
+    "`agentfiles mesh up` never runs a line that a server sent, and its private key never leaves the host.",
   tests: [
     {
-      file: "tests/mesh_agent/trust/untrusted_service_test.ts",
-      name: "/wg_config with hooks and rules of somebody else →",
+      file: "tests/mesh_up/trust/values_test.ts",
+      name: "/wg_config with a value that is no data of its kind →",
     },
     {
-      file: "tests/mesh_agent/trust/untrusted_service_test.ts",
-      name: "a configuration that was put there as it was served →",
+      file: "packages/cli/tests/mesh_up/accept_test.ts",
+      name: "any configuration that the service renders → accepted; the firewall has the rules",
     },
     {
-      file: "tests/mesh_agent/trust/check_test.ts",
-      name: "check of any mutation of a served configuration →",
+      file: "packages/cli/tests/mesh_up/accept_test.ts",
+      name: "a field that this agent does not know → ignored",
     },
     {
-      file: "tests/mesh_agent/trust/private_key_test.ts",
+      file: "tests/mesh_up/trust/private_key_test.ts",
       name: "an agent that registers, reports, gets another private key",
     },
   ],

@@ -1,4 +1,4 @@
-import { ReferenceAgent } from "../../mesh_agent/reference_agent.ts";
+import { HostAgent } from "../../mesh_up/hosts/host_agent.ts";
 import { untilListening } from "../../wireguard/hosts/host.ts";
 import type { Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
 import type { Runtime } from "./programs.ts";
@@ -9,7 +9,7 @@ export async function joinedPair(mesh: Mesh, { runtime = "deno" }: { runtime?: R
   const builder = await mesh.join("builder");
   const sandbox = await Sandbox.join(mesh, { name: "sandbox", runtime });
   await allow({ from: sandbox, to: builder, port: 443 });
-  await ReferenceAgent.start(builder, { mesh });
+  await HostAgent.start(builder, { mesh });
   serveDigests(builder, 443);
   await untilListening(builder.host, { proto: "tcp", port: 443 });
   return { builder, sandbox };

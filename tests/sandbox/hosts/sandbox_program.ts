@@ -22,7 +22,7 @@ function joined(): Mesh {
 }
 
 async function send({ host, port, bytes }: Extract<Command, { do: "send" }>) {
-  const socket = await joined().connectDuplex({ host, port });
+  const socket = await joined().connectNet({ host, port });
   const sent = createHash("sha256");
   const reading = readAll(socket);
   for (let left = bytes; left > 0;) {
@@ -38,7 +38,7 @@ async function send({ host, port, bytes }: Extract<Command, { do: "send" }>) {
 async function connectSoon(to: { readonly host: string; readonly port: number }): Promise<Duplex> {
   while (true) {
     try {
-      return await joined().connectDuplex(to);
+      return await joined().connectNet(to);
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
       if (!["unknown_peer", "no_rule"].includes(code)) throw error;
@@ -53,7 +53,7 @@ async function askSoon(to: Extract<Command, { do: "askSoon" }>) {
 }
 
 async function listen(port: number) {
-  await joined().listenDuplex(port, (socket, { from }) => {
+  await joined().listenNet(port, (socket, { from }) => {
     accepted.push(from.agentId);
     const hash = createHash("sha256");
     socket.on("data", (chunk) => {
@@ -66,7 +66,7 @@ async function listen(port: number) {
 }
 
 async function serveHttp(port: number) {
-  await joined().listenDuplex(port, (socket, { from }) => {
+  await joined().listenNet(port, (socket, { from }) => {
     let request = "";
     socket.on("error", () => {});
     socket.on("data", (chunk) => {
@@ -80,7 +80,7 @@ async function serveHttp(port: number) {
 }
 
 async function hold({ host, port }: Extract<Command, { do: "hold" }>) {
-  const socket = await joined().connectDuplex({ host, port });
+  const socket = await joined().connectNet({ host, port });
   held = new Promise((resolve) => {
     socket.on("data", () => {});
     socket.on("end", () => resolve("ended"));
@@ -107,7 +107,7 @@ async function run(command: Command): Promise<unknown> {
     case "askSoon":
       return await askSoon(command);
     case "startTransfer":
-      transfer = new Transfer(await joined().connectDuplex(command), command.everyMs);
+      transfer = new Transfer(await joined().connectNet(command), command.everyMs);
       return;
     case "endTransfer":
       return await transfer!.end();

@@ -20,6 +20,7 @@ from .http import ANSWER_SECONDS, Http
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
+    from .._runtime.asynchronous import HttpTransport
     from .._types import Enrol, Json, Key
 
 _Result = TypeVar("_Result")
@@ -38,6 +39,7 @@ class Connection:
         enrol: Enrol | None,
         agent_id: str | None,
         retry_seconds: float,
+        transport: HttpTransport | None = None,
     ) -> None:
         parts = parsed(url)
         self.base = f"{parts.scheme}://{parts.netloc}/functions/v1/agent-artifacts"
@@ -45,7 +47,7 @@ class Connection:
         self.retry_seconds = retry_seconds
         self.credential = credential_of(self.base, key, enrol)
         self.wait_length = WaitLength()
-        self.http = Http()
+        self.http = Http(transport)
 
     async def call(
         self,

@@ -41,7 +41,8 @@ class AsyncAgentFiles(Grants):
     temporary folder. If it is None, only the objects of one process share the key.
 
     Connections are kept for later requests. `aclose` closes them, as does the end of an
-    `async with`.
+    `async with`. `transport` replaces how requests are sent, as in the tests of programs:
+    see `agent_files.testing`.
 
     Raises ValueError for an invalid URL, key or `enrol`. Every method raises AgentError."""
 

@@ -19,6 +19,7 @@ from .._runtime.asynchronous import (
     HttpClient,
     HttpTransport,
     Limit,
+    PooledTransport,
     bounded,
     interruptible,
     owner_of_connections,
@@ -40,7 +41,8 @@ class Http:
     """Sends requests, through the proxy that the environment names, and keeps connections for
     later ones. Raises `network_error` if a connection breaks."""
 
-    def __init__(self) -> None:
+    def __init__(self, transport: HttpTransport | None = None) -> None:
+        self._transport = transport
         self._clients: dict[Any, HttpClient] = {}
         self._owner: Any = None
 
@@ -112,13 +114,15 @@ class Http:
         name = (scheme, proxy, is_kept, certificates)
         client = self._clients.get(name)
         if client is None:
-            context = _tls(*certificates) if scheme == "https" else _no_tls()
-            transport = HttpTransport(
-                verify=context,
-                trust_env=False,
-                limits=_KEPT if is_kept else _NOT_KEPT,
-                proxy=None if proxy is None else _proxy(proxy),
-            )
+            transport = self._transport
+            if transport is None:
+                context = _tls(*certificates) if scheme == "https" else _no_tls()
+                transport = PooledTransport(
+                    verify=context,
+                    trust_env=False,
+                    limits=_KEPT if is_kept else _NOT_KEPT,
+                    proxy=None if proxy is None else _proxy(proxy),
+                )
             new = HttpClient(transport=transport, trust_env=False)
             client = self._clients.setdefault(name, new)
         return client

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .. import models
+    from .._runtime.asynchronous import HttpTransport
     from .._types import Enrol, Json, Key
 
 # The longest wait that the service accepts.
@@ -32,8 +33,9 @@ class Operations:
         enrol: Enrol | None = None,
         agent_id: str | None = None,
         retry_seconds: float = 120,
+        transport: HttpTransport | None = None,
     ) -> None:
-        self._connection = Connection(url, key, enrol, agent_id, retry_seconds)
+        self._connection = Connection(url, key, enrol, agent_id, retry_seconds, transport)
 
     @property
     def _own(self) -> Json:

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from .._runtime.asynchronous import Event, Limit, OverError, shielded, sleep, spawn
+from .._runtime.ending_signal import interrupt_at_sigterm
 from ..errors import AgentError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Takes:
         self._held[take_id] = time.monotonic()
         if not self._is_kept:
             self._is_kept = True
+            interrupt_at_sigterm(self)
             spawn(self._keep, self.leave)
 
     def settle(self, take_id: str) -> None:

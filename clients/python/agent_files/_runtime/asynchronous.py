@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 Event = anyio.Event
 HttpClient = httpx.AsyncClient
-HttpTransport = httpx.AsyncHTTPTransport
+HttpTransport = httpx.AsyncBaseTransport
+PooledTransport = httpx.AsyncHTTPTransport
 sleep = anyio.sleep
 
 

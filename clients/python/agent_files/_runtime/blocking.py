@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 Event = threading.Event
 HttpClient = httpx.Client
-HttpTransport = httpx.HTTPTransport
+HttpTransport = httpx.BaseTransport
+PooledTransport = httpx.HTTPTransport
 sleep = time.sleep
 # How often a wait for one event looks whether another one was set.
 _LOOK_SECONDS = 0.5

@@ -21,6 +21,7 @@ from .http import ANSWER_SECONDS, Http
 if TYPE_CHECKING:
     from collections.abc import Generator, Callable
 
+    from .._runtime.blocking import HttpTransport
     from .._types import Enrol, Json, Key
 
 _Result = TypeVar("_Result")
@@ -39,6 +40,7 @@ class Connection:
         enrol: Enrol | None,
         agent_id: str | None,
         retry_seconds: float,
+        transport: HttpTransport | None = None,
     ) -> None:
         parts = parsed(url)
         self.base = f"{parts.scheme}://{parts.netloc}/functions/v1/agent-artifacts"
@@ -46,7 +48,7 @@ class Connection:
         self.retry_seconds = retry_seconds
         self.credential = credential_of(self.base, key, enrol)
         self.wait_length = WaitLength()
-        self.http = Http()
+        self.http = Http(transport)
 
     def call(
         self,

@@ -42,7 +42,8 @@ class AgentFiles(Grants):
     temporary folder. If it is None, only the objects of one process share the key.
 
     Connections are kept for later requests. `close` closes them, as does the end of an
-    `with`.
+    `with`. `transport` replaces how requests are sent, as in the tests of programs:
+    see `agent_files.testing`.
 
     Raises ValueError for an invalid URL, key or `enrol`. Every method raises AgentError."""
 

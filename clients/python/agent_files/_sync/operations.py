@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .. import models
+    from .._runtime.blocking import HttpTransport
     from .._types import Enrol, Json, Key
 
 # The longest wait that the service accepts.
@@ -33,8 +34,9 @@ class Operations:
         enrol: Enrol | None = None,
         agent_id: str | None = None,
         retry_seconds: float = 120,
+        transport: HttpTransport | None = None,
     ) -> None:
-        self._connection = Connection(url, key, enrol, agent_id, retry_seconds)
+        self._connection = Connection(url, key, enrol, agent_id, retry_seconds, transport)
 
     @property
     def _own(self) -> Json:

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from .._runtime.blocking import Event, Limit, OverError, shielded, sleep, spawn
+from .._runtime.ending_signal import interrupt_at_sigterm
 from ..errors import AgentError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Takes:
         self._held[take_id] = time.monotonic()
         if not self._is_kept:
             self._is_kept = True
+            interrupt_at_sigterm(self)
             spawn(self._keep, self.leave)
 
     def settle(self, take_id: str) -> None:

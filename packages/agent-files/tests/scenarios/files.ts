@@ -175,6 +175,7 @@ export const FILES: readonly Scenario[] = [
   },
   {
     name: "put() with keep_versions → older versions end, but not one that is granted",
+    isNotInTesting: true,
     steps: [
       { as: "planner", call: "put", with: { key: "plan", text: "one", to: ["$builder"] } },
       { as: "planner", call: "put", with: { key: "plan", text: "two" } },

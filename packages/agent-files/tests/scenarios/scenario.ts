@@ -1,7 +1,7 @@
 /** What both clients must do alike: the words of the tables in this folder. */
 import assert from "node:assert/strict";
 
-/** A value of JSON. `$planner` and `$builder` are their ids, `$1.key` the key in step 1's answer. */
+/** A value of JSON. `$planner`, `$builder`: their ids. `$1.key`: the key in step 1's answer. */
 export type Value = null | boolean | number | string | readonly Value[] | Fields;
 export interface Fields {
   readonly [name: string]: Value;
@@ -79,6 +79,11 @@ export function assertOutcomes(
     const expected = resolved(gives, outcomes, ids);
     assert.deepEqual(partOf(gave!, expected), expected, step);
   }
+}
+
+/** Fails unless the last step needed what a service inside the process lacks. */
+export function assertNotInTesting(outcomes: readonly Outcome[]): void {
+  assert.deepEqual(outcomes.at(-1)!.failed, ["not_in_testing", 501, false]);
 }
 
 /** What `expected` names of a value. */

@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { pause } from "../../platform.ts";
 
-/** The configuration file of the reference agent. It changes with each new configuration. */
+/** The file of the agent's peers. It changes with each new configuration. */
 export class ConfigurationFile {
   readonly #file: string;
   #watcher: FSWatcher | null = null;

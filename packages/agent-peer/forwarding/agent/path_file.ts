@@ -1,6 +1,4 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import { listenAt } from "../../mesh/proxies/place.ts";
 
 /** A peer whose endpoint in the kernel is a port of this program. */
 export interface ForwardedPeer {
@@ -22,10 +20,7 @@ export interface PathState {
   readonly sought: readonly string[];
 }
 
-/**
- * Formats the file that the reference agent reads: a line for each endpoint, each peer, and each
- * sought peer.
- */
+/** Formats the file that the agent reads: a line for each endpoint, each peer, each sought peer. */
 export function formatPathState({ endpoints, peers, sought }: PathState): string {
   const lines = [
     ...endpoints.map((endpoint) => `endpoint ${endpoint}`),
@@ -100,20 +95,4 @@ export class PathFile {
 
 export async function removePathState(file: string): Promise<void> {
   await rm(file, { force: true });
-}
-
-/**
- * Locks the file with a Unix socket: two processes cannot listen on it, and a killed process does
- * not keep it. Resolves to null if another process has the lock. Rejects if the socket cannot be
- * created.
- */
-export async function lockPathState(file: string): Promise<Disposable | null> {
-  const server = createServer((socket) => socket.destroy());
-  try {
-    await listenAt(server, { kind: "file", path: `${file}.lock` });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") return null;
-    throw error;
-  }
-  return { [Symbol.dispose]: () => void server.close() };
 }

@@ -22,9 +22,9 @@ export function expose(
   { port, localPort }: Exposure,
   connections: OpenConnections,
 ): Promise<MeshListener> {
-  return mesh.listenDuplex(port, (socket) => {
+  return mesh.listenNet(port, (socket) => {
     connections.add(socket);
     const local = connect({ host: "127.0.0.1", port: localPort, allowHalfOpen: true });
     splice(socket, local);
-  });
+  }, { allowHalfOpen: true });
 }

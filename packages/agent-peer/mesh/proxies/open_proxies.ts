@@ -1,6 +1,7 @@
 import type { Server } from "node:net";
 import type { Mesh, MeshListener } from "../mesh.ts";
 import { expose, type Exposure } from "./expose.ts";
+import { type Forwarding, forwardServer } from "./forward.ts";
 import { httpProxyServer } from "./http_proxy.ts";
 import { listenAt, type Place } from "./place.ts";
 import { socksServer } from "./socks5.ts";
@@ -11,12 +12,15 @@ export interface ProxyOptions {
   readonly socks?: Place | undefined;
   readonly httpProxy?: Place | undefined;
   readonly exposures: readonly Exposure[];
+  readonly forwardings: readonly Forwarding[];
 }
 
 /** The URLs of the proxies, with their token. */
 export interface OpenProxies {
   readonly socks: string | null;
   readonly httpProxy: string | null;
+  /** Where programs connect, in the order of the options: `127.0.0.1:5432`, or a path. */
+  readonly forwards: readonly string[];
   /** Accepts no more connections, and resets those that are open. */
   close(): void;
 }
@@ -27,11 +31,12 @@ export interface OpenProxies {
  */
 export async function openProxies(
   mesh: Mesh,
-  { socks, httpProxy, exposures }: ProxyOptions,
+  { socks, httpProxy, exposures, forwardings }: ProxyOptions,
 ): Promise<OpenProxies> {
   const token = newToken();
   const connections = new OpenConnections();
-  const dial: Dial = async (to) => connections.add(await mesh.connectDuplex(to));
+  const dial: Dial = async (to) =>
+    connections.add(await mesh.connectNet(to, { allowHalfOpen: true }));
   const opened: (Server | MeshListener)[] = [];
   const close = () => {
     for (const one of opened) one.close();
@@ -45,10 +50,17 @@ export async function openProxies(
   try {
     const socksAt = socks && await open(socksServer, socks);
     const httpAt = httpProxy && await open(httpProxyServer, httpProxy);
+    const forwards: string[] = [];
+    for (const { place, ...to } of forwardings) {
+      const server = forwardServer(dial, to);
+      opened.push(server);
+      forwards.push(textOf(await listenAt(server, place)));
+    }
     for (const exposure of exposures) opened.push(await expose(mesh, exposure, connections));
     return {
       socks: socksAt === undefined ? null : urlOf("socks5h", socksAt, token),
       httpProxy: httpAt === undefined ? null : urlOf("http", httpAt, token),
+      forwards,
       close,
     };
   } catch (error) {
@@ -59,11 +71,14 @@ export async function openProxies(
 
 /** The URL of a proxy, as curl accepts it. curl has no form for an HTTP proxy at a Unix socket. */
 function urlOf(scheme: "socks5h" | "http", place: Place, token: string): string {
-  if (place.kind === "port") {
-    const host = place.host.includes(":") ? `[${place.host}]` : place.host;
-    return `${scheme}://${PROXY_USER}:${token}@${host}:${place.port}`;
-  }
+  if (place.kind === "port") return `${scheme}://${PROXY_USER}:${token}@${textOf(place)}`;
   return scheme === "socks5h"
     ? `socks5h://localhost${place.path}`
     : `http+unix://${encodeURIComponent(place.path)}`;
+}
+
+/** A place as `parsePlace` reads it. */
+function textOf(place: Place): string {
+  if (place.kind === "file") return place.path;
+  return `${place.host.includes(":") ? `[${place.host}]` : place.host}:${place.port}`;
 }

@@ -1,6 +1,7 @@
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setImmediate } from "node:timers";
+import { MeshNetSocket } from "../sockets/net_socket.ts";
 
 /** Connects to a port of the mesh, by the name of a peer or its address. */
 export type Dial = (
@@ -25,11 +26,12 @@ export function splice(one: Duplex, other: Duplex): void {
 }
 
 /**
- * Node reports a reset that arrives together with bytes as an end. Only writing tells them apart,
- * and nothing needs to be written for that.
+ * For a socket of the system, Node reports a reset that arrives together with bytes as an end. Only
+ * writing tells them apart, and nothing needs to be written for that.
  */
 function passEnd(from: Duplex, to: Duplex): void {
-  if (!(from instanceof Socket) || !from.writable) to.end();
+  const isOfSystem = from instanceof Socket && !(from instanceof MeshNetSocket);
+  if (!isOfSystem || !from.writable) to.end();
   // An empty write would wait behind these writes. If the connection is reset, they fail first.
   else if (from.writableLength > 0) setImmediate(() => to.end());
   else from.write("", (error) => error ? reset(to) : to.end());

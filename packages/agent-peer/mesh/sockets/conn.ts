@@ -1,4 +1,5 @@
 import type { ByteStream, RemotePort } from "../byte_stream.ts";
+import type { Connection } from "./connection.ts";
 
 /** An address with the fields that Deno's own type has, too. */
 export interface NetAddr {
@@ -11,18 +12,18 @@ export interface NetAddr {
 export class MeshConn implements Disposable {
   readonly localAddr: NetAddr;
   readonly remoteAddr: NetAddr;
+  /** The agent at the other end. */
+  readonly agentId: string;
   readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly writable: WritableStream<Uint8Array>;
   readonly #stream: ByteStream;
   #left: Uint8Array = new Uint8Array();
 
-  constructor(
-    stream: ByteStream,
-    { local, remote }: { readonly local: RemotePort; readonly remote: RemotePort },
-  ) {
+  constructor({ stream, local, remote }: Connection) {
     this.#stream = stream;
     this.localAddr = toNetAddr(local);
     this.remoteAddr = toNetAddr(remote);
+    this.agentId = remote.agentId;
     this.readable = new ReadableStream({
       pull: async (controller) => {
         const bytes = await stream.read();

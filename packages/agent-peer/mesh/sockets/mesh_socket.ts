@@ -1,15 +1,14 @@
-import type { Duplex } from "node:stream";
-import { toDuplex } from "./duplex.ts";
-import type { ByteStream, RemotePort } from "../byte_stream.ts";
 import { MeshConn } from "./conn.ts";
+import type { Connection } from "./connection.ts";
+import { MeshNetSocket } from "./net_socket.ts";
 
-/** A connection: under Deno a `MeshConn`, everywhere else a `Duplex` of Node. */
-export type MeshSocket = typeof globalThis extends { readonly Deno: unknown } ? MeshConn : Duplex;
+/** A connection: under Deno a `Deno.Conn`, everywhere else a `net.Socket` of Node. */
+export type MeshSocket = typeof globalThis extends { readonly Deno: unknown } ? MeshConn
+  : MeshNetSocket;
 
-export async function toSocket(
-  stream: ByteStream,
-  ends: { readonly local: RemotePort; readonly remote: RemotePort },
-): Promise<MeshSocket> {
-  const socket = "Deno" in globalThis ? new MeshConn(stream, ends) : await toDuplex(stream);
+export function toSocket(connection: Connection): MeshSocket {
+  const socket = "Deno" in globalThis
+    ? new MeshConn(connection)
+    : new MeshNetSocket(null).open(connection);
   return socket as MeshSocket;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { ConfigurationFile } from "../../forwarding/agent/configuration_file.ts";
 
-/** A configuration as the reference agent writes it. */
+/** The file as an agent may write it: in the form of a configuration for wg-quick. */
 function configurationOf({ port }: { readonly port: boolean }): string {
   return `[Interface]
 Address = 10.213.0.1/16

@@ -19,15 +19,16 @@ function connOf(...incoming: readonly number[][]) {
   };
   const ends = {
     local: { address: "10.213.0.1", port: 0 },
-    remote: { address: "fd00::2", port: 443 },
+    remote: { address: "fd00::2", port: 443, agentId: "builder", name: "builder" },
   };
-  return { conn: new MeshConn(stream, ends), calls };
+  return { conn: new MeshConn({ stream, ...ends }), calls };
 }
 
 Deno.test("MeshConn, as Deno.Conn → read into buffers of any size, null at the end; write; closeWrite; close", async () => {
   const { conn: meshConn, calls } = connOf([1, 2, 3], [4]);
   const conn: Deno.Conn = meshConn;
   assert.deepEqual(conn.remoteAddr, { transport: "tcp", hostname: "fd00::2", port: 443 });
+  assert.equal(meshConn.agentId, "builder");
   const buffer = new Uint8Array(2);
   const read: (number | null)[][] = [];
   for (let count; (count = await conn.read(buffer)) !== null;) {

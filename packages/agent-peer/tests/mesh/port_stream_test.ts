@@ -112,8 +112,8 @@ Deno.test("bytes in both directions, then both ends → every byte, then null, t
 
 Deno.test("a service that pipes a connection to itself → every byte back, then both ports are closed", async () => {
   const { near, far, areClosed } = connected();
-  const ends = { address: "10.213.0.2", port: 443 };
-  const conn = new MeshConn(near, { local: ends, remote: ends });
+  const remote = { address: "10.213.0.2", port: 443, agentId: "builder", name: "builder" };
+  const conn = new MeshConn({ stream: near, local: remote, remote });
   const chunks = Array.from(
     { length: 30 },
     (_, index) => new Uint8Array(randomBytes(30_001 + index)),

@@ -10,7 +10,7 @@ import { TcpError } from "../../ip/tcp_error.ts";
 import type { ByteStream } from "../../mesh/byte_stream.ts";
 import type { Mesh } from "../../mesh/mesh.ts";
 import { openProxies } from "../../mesh/proxies/open_proxies.ts";
-import { toDuplex } from "../../mesh/sockets/duplex.ts";
+import { MeshNetSocket } from "../../mesh/sockets/net_socket.ts";
 
 const BODY = Buffer.alloc(12_000, 1);
 const SWITCHED =
@@ -89,8 +89,8 @@ interface Ends {
   readonly closeProxies: () => void;
 }
 
-type Way = "socks" | "connect" | "get" | "upgrade" | "expose";
-export const WAYS: readonly Way[] = ["socks", "connect", "get", "upgrade", "expose"];
+type Way = "socks" | "connect" | "get" | "upgrade" | "expose" | "forward";
+export const WAYS: readonly Way[] = ["socks", "connect", "get", "upgrade", "expose", "forward"];
 
 const FIRST: Readonly<Record<Exclude<Way, "expose">, (token: string) => readonly Uint8Array[]>> = {
   socks: (token) => [
@@ -101,6 +101,8 @@ const FIRST: Readonly<Record<Exclude<Way, "expose">, (token: string) => readonly
   connect: (token) => [head("CONNECT builder:80 HTTP/1.1", token)],
   // A client of HTTP/1.0 takes the end of the connection for the end of the answer.
   get: (token) => [head("POST http://builder/ HTTP/1.0", token, "content-length: 600000\r\n")],
+  // Only a byte that has arrived shows that the connection is made.
+  forward: () => [Buffer.from("x")],
   upgrade: (token) => [
     head("GET http://builder/ HTTP/1.1", token, "connection: upgrade\r\nupgrade: websocket\r\n"),
   ],
@@ -110,6 +112,7 @@ const FIRST: Readonly<Record<Exclude<Way, "expose">, (token: string) => readonly
 const ANSWERED: Readonly<Record<Exclude<Way, "get" | "expose">, number>> = {
   socks: 14,
   connect: 39,
+  forward: 0,
   upgrade: SWITCHED.length,
 };
 
@@ -121,13 +124,19 @@ function head(line: string, token: string, more = ""): Uint8Array {
   );
 }
 
+function socketOf(stream: ByteStream): MeshNetSocket {
+  const local = { address: "10.213.0.1", port: 0 };
+  const remote = { address: "10.213.0.2", port: 80, agentId: "builder", name: "builder" };
+  return new MeshNetSocket(null, { allowHalfOpen: true }).open({ stream, local, remote });
+}
+
 /** Opens the proxies over a pretended mesh, and one connection through one of them. */
 async function withConnection(way: Way, use: (ends: Ends) => Promise<void>): Promise<void> {
   const peer = new PeerEnd();
-  let accept: ((duplex: unknown) => void) | null = null;
+  let accept: ((socket: unknown) => void) | null = null;
   const mesh = {
-    connectDuplex: () => toDuplex(peer),
-    listenDuplex: (_port: number, handle: (duplex: unknown) => void) => {
+    connectNet: () => Promise.resolve(socketOf(peer)),
+    listenNet: (_port: number, handle: (socket: unknown) => void) => {
       accept = handle;
       return Promise.resolve({ close: () => {} });
     },
@@ -141,25 +150,28 @@ async function withConnection(way: Way, use: (ends: Ends) => Promise<void>): Pro
     socks: any,
     httpProxy: any,
     exposures: [{ port: 8080, localPort }],
+    forwardings: [{ place: any, host: "builder", port: 80 }],
   });
   let program: ProgramEnd;
   if (way === "expose") {
     const connected = once(service, "connection");
-    accept!(await toDuplex(peer));
+    accept!(socketOf(peer));
     program = new ProgramEnd((await connected)[0] as Socket);
   } else {
-    const url = new URL(way === "socks" ? proxies.socks! : proxies.httpProxy!);
+    const forwarded = `tcp://${proxies.forwards[0]}`;
+    const places: Record<string, string> = { socks: proxies.socks!, forward: forwarded };
+    const url = new URL(places[way] ?? proxies.httpProxy!);
     program = new ProgramEnd(connect({
       port: Number(url.port),
       host: "127.0.0.1",
       allowHalfOpen: true,
     }));
     for (const bytes of FIRST[way](url.password)) program.socket.write(bytes);
-    if (way === "upgrade") {
+    if (way === "upgrade" || way === "forward") {
       await until(() => peer.received > 0);
       peer.received = 0;
-      peer.say(Buffer.from(SWITCHED));
     }
+    if (way === "upgrade") peer.say(Buffer.from(SWITCHED));
     if (way !== "get") await until(() => program.received.length >= ANSWERED[way]);
     program.received = "";
   }

@@ -3,6 +3,7 @@ import { stat, writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { parseExposure } from "../../mesh/proxies/expose.ts";
+import { parseForwarding } from "../../mesh/proxies/forward.ts";
 import { listenAt, parsePlace } from "../../mesh/proxies/place.ts";
 
 Deno.test("parsePlace() → ports of this machine and paths; null for other machines and invalid ports", () => {
@@ -43,6 +44,33 @@ Deno.test("parseExposure() → a port, or a port and another one; null for anyth
   for (const text of ["", "0", "8080=", "=3000", "8080=0", "65536", "8080=127.0.0.1:3000", "x"]) {
     assert.equal(parseExposure(text), null, text);
   }
+});
+
+Deno.test("parseForwarding() → a place, and a port of a peer; null for anything else", () => {
+  const port = { kind: "port", host: "127.0.0.1", port: 5432 } as const;
+  const file = { kind: "file", path: "/run/db.sock" } as const;
+  for (
+    const [text, place, host, to] of [
+      ["5432=db:5433", port, "db", 5433],
+      ["localhost:5432=10.213.0.2:80", port, "10.213.0.2", 80],
+      ["/run/db.sock=[fd00::2]:5432", file, "fd00::2", 5432],
+    ] as const
+  ) assert.deepEqual(parseForwarding(text), { place, host, port: to });
+  for (
+    const text of [
+      "",
+      "5432",
+      "5432=db",
+      "5432=5432",
+      "5432=db:0",
+      "5432=db:65536",
+      "5432=:5432",
+      "=db:5432",
+      "10.0.0.1:5432=db:5432",
+      "5432=fd00::2:5432",
+      "5432=db:54=32",
+    ]
+  ) assert.equal(parseForwarding(text), null, text);
 });
 
 Deno.test("a proxy at a Unix socket → for its owner alone; what a dead process left is replaced, what is served or a file is not", async () => {

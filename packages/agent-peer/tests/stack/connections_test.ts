@@ -1,6 +1,6 @@
 /** How connections start, end, stall and break. */
 import assert from "node:assert/strict";
-import { toDuplex } from "../../mesh/sockets/duplex.ts";
+import { MeshNetSocket } from "../../mesh/sockets/net_socket.ts";
 import type { TcpConnection } from "../../ip/tcp_connection.ts";
 import { CLIENT, connectStacks, type Pair, SERVER } from "./stacks.ts";
 import { readText, writeText } from "./transfer.ts";
@@ -119,16 +119,20 @@ Deno.test("close() of a stack → both sides' connections end with an error", as
   });
 });
 
-Deno.test("toDuplex() → Node's streams in both directions, with a half-closed one", async () => {
+Deno.test("a net.Socket that may be half open → bytes in both directions, also after one has ended", async () => {
   using pair = await connectStacks();
   const [client, server] = await connectOn(pair);
-  const duplex = await toDuplex(client);
-  duplex.end("question");
+  const socket = new MeshNetSocket(null, { allowHalfOpen: true }).open({
+    stream: client,
+    local: { address: CLIENT.ipv4, port: client.localPort },
+    remote: { address: SERVER.ipv4, port: 80, agentId: "server", name: "server" },
+  });
+  socket.end("question");
   assert.equal(await readText(server), "question");
   await writeText(server, "answer");
   await server.end();
   let text = "";
-  for await (const bytes of duplex) text += new TextDecoder().decode(bytes);
+  for await (const bytes of socket) text += new TextDecoder().decode(bytes);
   assert.equal(text, "answer");
   assert.equal(await client.closed, null);
 });

@@ -1,4 +1,4 @@
-/** Finds paths to peers that no packet reaches directly, as `agentfiles mesh path` does. */
+/** Finds paths to peers that no packet reaches directly. */
 import { join } from "node:path";
 import type { CallerOptions } from "../../../agent-files/http/connection_options.ts";
 import { pause } from "../../../agent-peer/platform.ts";
@@ -31,8 +31,11 @@ export async function seekPaths(
         stateFile: join(runFolder, `${interfaceName}.path`),
         configurationFile: peersFile,
         stunServers,
-        // The agent logs how each peer is reached.
-        onNews: () => Promise.resolve(),
+        onNews: ({ peer, via, reason }) => {
+          // The agent logs how each peer is reached, but cannot know why there is no path.
+          if (via === "none") log(`${peer}: no path; ${reason}`);
+          return Promise.resolve();
+        },
         onTrouble: (message) => log(`paths: ${message}`),
       });
       await keeper.run(signal);

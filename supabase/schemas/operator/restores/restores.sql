@@ -28,8 +28,8 @@ begin
       ),
       -- Units of 10 microseconds since 1970. Every version that was handed out before is lower: a
       -- version rises by one per change, and a change takes longer than 10 microseconds. The number
-      -- has 15 digits, the most that the reference agent accepts, until 2286. The other two values
-      -- are for a clock that went back.
+      -- has 15 digits until 2286, so that every client reads it exactly. The other two values are
+      -- for a clock that went back.
       first_config_version = greatest(
         (extract(epoch from clock_timestamp()) * 100000)::bigint,
         e.first_config_version + 1,

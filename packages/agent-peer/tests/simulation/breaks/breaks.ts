@@ -20,7 +20,7 @@ export interface SimulatedBreak {
   readonly complaint: RegExp;
 }
 
-/** A fault that a simulation cannot see, why, and the tests that find it; none if nothing does. */
+/** A fault that a simulation cannot see, why, and the tests that find it. */
 export interface OtherBreak {
   readonly what: string;
   readonly why: string;
@@ -159,6 +159,15 @@ export const OTHERS: readonly OtherBreak[] = [
   {
     what: "two meshes of one network on a host: the other mesh's peer answers",
     why: "Each sandbox peer has a stack and a tunnel of its own: only the kernel's routes can mix.",
-    tests: [],
+    tests: [
+      {
+        file: "packages/cli/tests/mesh_up/overlaps_test.ts",
+        name: "${what}: ${route} → an overlap, by name",
+      },
+      {
+        file: "tests/mesh_up/use_test.ts",
+        name: "another network of this host has addresses of the mesh → refused by name",
+      },
+    ],
   },
 ];

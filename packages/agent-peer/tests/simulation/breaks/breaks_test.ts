@@ -18,7 +18,8 @@ for (const { what, patches, seeds, complaint } of SIMULATED) {
 }
 
 Deno.test("every other fault → the tests that find it exist", async () => {
-  for (const { tests } of OTHERS) {
+  for (const { what, tests } of OTHERS) {
+    assert.ok(tests.length > 0, what);
     for (const { file, name } of tests) {
       const source = await readFile(new URL(`../../../../../${file}`, import.meta.url), "utf8");
       const isThere = testNames(source).some((one) => one.startsWith(name));

@@ -1,0 +1,68 @@
+/** Pairs of sockets that are connected in this process, instead of by a mesh. */
+import type { ByteStream } from "../../mesh/byte_stream.ts";
+import type { Connection } from "../../mesh/sockets/connection.ts";
+import { MeshNetSocket, type NetSocketOptions } from "../../mesh/sockets/net_socket.ts";
+
+/** One end of a connection. Remembers how it was left. */
+export class End implements ByteStream {
+  readonly calls: string[] = [];
+  other!: End;
+  #incoming: (Uint8Array | null | Error)[] = [];
+  #wake: () => void = () => {};
+
+  take(item: Uint8Array | null | Error): void {
+    this.#incoming.push(item);
+    this.#wake();
+  }
+
+  async read(): Promise<Uint8Array | null> {
+    while (this.#incoming.length === 0) {
+      await new Promise<void>((resolve) => this.#wake = resolve);
+    }
+    const next = this.#incoming.shift()!;
+    if (next instanceof Error) throw next;
+    return next;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    this.other.take(bytes.slice());
+    return Promise.resolve();
+  }
+
+  end(): Promise<void> {
+    this.calls.push("end");
+    this.other.take(null);
+    return Promise.resolve();
+  }
+
+  close(): void {
+    this.calls.push("close");
+  }
+
+  abort(): void {
+    this.calls.push("abort");
+  }
+}
+
+export function ends(): [End, End] {
+  const pair: [End, End] = [new End(), new End()];
+  [pair[0].other, pair[1].other] = [pair[1], pair[0]];
+  return pair;
+}
+
+const PLANNER = { address: "10.213.0.1", port: 0, agentId: "planner-1", name: "planner" };
+const BUILDER = { address: "fd00::2", port: 443, agentId: "builder-1", name: "builder" };
+
+/** The connection of planner to builder, as planner has it. */
+export function toBuilder(stream: ByteStream): Connection {
+  return { stream, local: PLANNER, remote: BUILDER };
+}
+
+/** Two sockets that are connected to each other. */
+export function connectedSockets(options?: NetSocketOptions): [MeshNetSocket, MeshNetSocket] {
+  const [near, far] = ends();
+  return [
+    new MeshNetSocket(null, options).open(toBuilder(near)),
+    new MeshNetSocket(null, options).open({ stream: far, local: BUILDER, remote: PLANNER }),
+  ];
+}

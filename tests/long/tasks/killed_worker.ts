@@ -1,0 +1,117 @@
+/** An agent of the pipeline: its process is killed, and started again. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../../../packages/local/project.ts";
+import { type Agent, SUPABASE_URL } from "../../conformance/client.ts";
+import type { Routes } from "./programs/hand_on.ts";
+import { StrikingProxy } from "./striking_proxy.ts";
+
+const PROGRAMS = join(PROJECT, "tests/long/tasks/programs");
+
+/** By what the agents of a pipeline work. */
+export const WAYS = ["files.tasks()", "agentfiles work --exec"] as const;
+export type Way = (typeof WAYS)[number];
+
+export interface Role {
+  readonly name: string;
+  readonly agent: Agent;
+  readonly routes: Routes;
+  readonly way: Way;
+  /** Where its programs keep what they write. */
+  readonly folder: string;
+}
+
+export class KilledWorker implements AsyncDisposable {
+  readonly role: Role;
+  readonly proxy = new StrikingProxy(SUPABASE_URL);
+  #child: Deno.ChildProcess;
+  #isKilled = false;
+  /** Programs that outlived the process that ran them. */
+  readonly #orphans: number[] = [];
+  kills = 0;
+
+  constructor(role: Role) {
+    this.role = role;
+    this.#child = this.#start();
+  }
+
+  /** Whether it was killed since it was last started. */
+  get isKilled(): boolean {
+    return this.#isKilled;
+  }
+
+  /** SIGKILL to the process alone, or also to what it runs, as when a machine fails. */
+  async kill({ withPrograms }: { readonly withPrograms: boolean }): Promise<void> {
+    const { pid } = this.#child;
+    const programs = childrenOf(pid);
+    Deno.kill(pid, "SIGKILL");
+    if (withPrograms) programs.forEach(endProgram);
+    else this.#orphans.push(...programs);
+    this.kills += 1;
+    const { signal } = await this.#child.status;
+    assert.equal(signal, "SIGKILL", `${this.role.name} had ended by itself`);
+    this.#isKilled = true;
+  }
+
+  restart(): void {
+    this.proxy.forgetTakes();
+    this.#child = this.#start();
+    this.#isKilled = false;
+  }
+
+  #start(): Deno.ChildProcess {
+    const { name, agent, routes, way, folder } = this.role;
+    const deno = ["run", "--quiet", "--allow-all"];
+    const settings = (of: string) => `--config=${join(PROJECT, of, "deno.json")}`;
+    const program = (file: string) => [...deno, settings("tests"), join(PROGRAMS, file)];
+    const exec = [Deno.execPath(), ...program("step.ts")].map((word) => `'${word}'`).join(" ");
+    const answers = Object.keys(routes).length === 0 ? ["--reply", "answer.txt"] : [];
+    const work = ["work", "--exec", exec, ...answers];
+    return new Deno.Command(Deno.execPath(), {
+      args: way === "files.tasks()"
+        ? program("worker.ts")
+        : [...deno, settings("packages/cli"), join(PROJECT, "packages/cli/main.ts"), ...work],
+      env: {
+        AGENT_URL: this.proxy.url,
+        AGENT_KEY: agent.key,
+        AGENT_ID: agent.id,
+        ROLE: name,
+        ROUTES: JSON.stringify(routes),
+        TMPDIR: folder,
+        XDG_CONFIG_HOME: folder,
+      },
+      cwd: folder,
+      stdin: "null",
+      stdout: "null",
+      stderr: "inherit",
+    }).spawn();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isKilled) await this.kill({ withPrograms: true });
+    for (const pid of this.#orphans) await ended(pid);
+    await this.proxy[Symbol.asyncDispose]();
+  }
+}
+
+/** At once, so that a request goes no further meanwhile. */
+function childrenOf(pid: number): number[] {
+  const list = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return list.split(" ").filter(Boolean).map(Number);
+}
+
+function endProgram(pid: number): void {
+  try {
+    Deno.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+async function ended(pid: number): Promise<void> {
+  while (/^State:\s+[^ZX]/m.test(await readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
