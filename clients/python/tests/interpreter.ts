@@ -20,18 +20,22 @@ const made = new Map<string, Promise<string>>();
 
 /**
  * The interpreter of an environment in `.local/` of the project, made of a Python: by default the
- * one that the variable `PYTHON` names. Downloads packages if there is no environment of these
+ * one that the variable `PYTHON` names, and of what this package's tests need. Downloads packages if there is no environment of these
  * versions yet.
  */
-export function interpreter(base = Deno.env.get("PYTHON") ?? "python3"): Promise<string> {
-  const known = made.get(base) ?? make(base);
-  made.set(base, known);
+export function interpreter(
+  base: string = Deno.env.get("PYTHON") ?? "python3",
+  requirements: string = REQUIREMENTS,
+): Promise<string> {
+  const name = `${base} ${requirements}`;
+  const known = made.get(name) ?? make(base, requirements);
+  made.set(name, known);
   return known;
 }
 
-async function make(base: string): Promise<string> {
+async function make(base: string, requirements: string): Promise<string> {
   const version = await succeed(base, ["-c", "import sys; print(sys.executable, sys.version)"]);
-  const digest = createHash("sha256").update(version).update(await readFile(REQUIREMENTS))
+  const digest = createHash("sha256").update(version).update(await readFile(requirements))
     .digest("hex").slice(0, 12);
   const folder = join(PROJECT, ".local/python", digest);
   const program = join(folder, "bin/python");
@@ -50,7 +54,7 @@ async function make(base: string): Promise<string> {
     "install",
     "--quiet",
     "--requirement",
-    REQUIREMENTS,
+    requirements,
   ]);
   await rename(temporary, folder).catch(async (error) => {
     await rm(temporary, { recursive: true });

@@ -87,6 +87,30 @@ print([name in sys.modules for name in ("agent_files._sync", "agent_files._async
     assert.equal(await succeed(python, ["-c", script], folder), "[True, False, False]\n");
   }));
 
+Deno.test("twine check and pip install of the sdist, into an empty environment → imported, also the service for tests", () =>
+  withFolder(async (folder) => {
+    const built = join(folder, "built");
+    await tool("hatchling", "build", "--target", "sdist", "--directory", built);
+    const [sdist] = await readdir(built);
+    const twine = await interpreter(undefined, join(PYTHON_PACKAGE, "requirements-twine.txt"));
+    await succeed(twine, ["-m", "twine", "check", "--strict", join(built, sdist!)]);
+    const environment = join(folder, "environment");
+    await succeed("python3", ["-m", "venv", "--without-pip", environment]);
+    const python = join(environment, "bin/python");
+    const pip = ["-m", "pip", "--python", python, "--disable-pip-version-check", "install"];
+    await succeed("python3", [...pip, "--quiet", join(built, sdist!)], folder);
+    const script = `
+import sys
+import agent_files
+assert "agent_files.testing" not in sys.modules
+from agent_files.testing import InProcessService
+service = InProcessService()
+service.files("planner").put("plan", text="1", to=["builder"])
+print([task.text() for task in service.files("builder").tasks(wait=False) if task.done()])
+`;
+    assert.equal(await succeed(python, ["-c", script], folder), "['1']\n");
+  }));
+
 Deno.test("the wheel of a release → the files and the requirements of the one that hatchling builds", () =>
   withFolder(async (folder) => {
     const [ours, theirs] = [join(folder, "ours"), join(folder, "theirs")];
