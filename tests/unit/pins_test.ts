@@ -54,9 +54,9 @@ for (const folder of [...LOCKED_FOLDERS, ...TEST_FOLDERS]) {
     const { exclude: _own, tasks: _tasks, lock, importMap, ...options } = await readConfiguration(
       folder,
     );
-    const { exclude, tasks, lock: _none, importMap: map, ...expected } = await readConfiguration(
-      ".",
-    );
+    const project = await readConfiguration(".");
+    // `deno lint` starts in the project.
+    const { exclude, tasks, lock: _none, importMap: map, lint: _lint, ...expected } = project;
     assert.ok(exclude && tasks && map);
     assert.deepEqual(options, expected);
     const at = join(PROJECT, folder);

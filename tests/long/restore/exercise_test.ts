@@ -126,7 +126,7 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
     assert.match(told, new RegExp(`^look at: \\S+ ${change.told}`, "m"));
     // The record has ended again what had ended. The caller of any other change repeats it, if it
     // still matters.
-    if (change.told.startsWith("/commit")) await change.make();
+    if (/^\/(?:commit|standing\/create) /.test(change.told)) await change.make();
   }
   await assertThere(changes, true);
   assert.match(told, new RegExp(`^ended again: .* revoked ${leaked.key_id}$`, "m"));
