@@ -3519,6 +3519,8 @@ begin atomic
   -- artifacts.
   where (g.artifact_id, g.live_until) > (live_grants.artifact_id, live_grants.instant)
     and (g.artifact_id, g.live_until) <= (live_grants.artifact_id, timestamptz 'infinity')
+    -- What was revoked stays so if the clock goes back to before that.
+    and g.revoked_at is null
   -- `offset 0` makes the planner apply further conditions of the caller to these few rows, and not
   -- search another index for them.
   offset 0;
@@ -7995,6 +7997,8 @@ begin
       -- The clock of after a wait: the end of an agent, which has no lock above, may have taken the
       -- row's lock before `instant` and ended it afterwards.
       and s.live_until > clock_timestamp()
+      -- What was ended stays so if the clock goes back to before that.
+      and s.ended_at is null
     order by s.standing_id
     -- The end of an agent ends standing grants to it. It waits here, and then finds the grants.
     for share

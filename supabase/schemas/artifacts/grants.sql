@@ -111,6 +111,8 @@ begin atomic
   -- artifacts.
   where (g.artifact_id, g.live_until) > (live_grants.artifact_id, live_grants.instant)
     and (g.artifact_id, g.live_until) <= (live_grants.artifact_id, timestamptz 'infinity')
+    -- What was revoked stays so if the clock goes back to before that.
+    and g.revoked_at is null
   -- `offset 0` makes the planner apply further conditions of the caller to these few rows, and not
   -- search another index for them.
   offset 0;

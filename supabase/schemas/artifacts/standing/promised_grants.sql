@@ -97,6 +97,8 @@ begin
       -- The clock of after a wait: the end of an agent, which has no lock above, may have taken the
       -- row's lock before `instant` and ended it afterwards.
       and s.live_until > clock_timestamp()
+      -- What was ended stays so if the clock goes back to before that.
+      and s.ended_at is null
     order by s.standing_id
     -- The end of an agent ends standing grants to it. It waits here, and then finds the grants.
     for share
