@@ -20,7 +20,8 @@ const made = new Map<string, Promise<string>>();
 
 /**
  * The interpreter of an environment in `.local/` of the project, made of a Python: by default the
- * one that the variable `PYTHON` names, and of what this package's tests need. Downloads packages if there is no environment of these
+ * one that the variable `PYTHON` names. `requirements` is the file of the packages in it: by
+ * default what the tests of this package need. Downloads them if there is no environment of these
  * versions yet.
  */
 export function interpreter(
