@@ -36,11 +36,14 @@ Deno.test("agentfiles inbox --download with a file whose bytes Storage has lost 
   }
   const [, lost] = await planner.json<{ artifact_id: string }>("ls");
   const name = `sealed/${lost!.artifact_id}/1`;
-  await withStackDatabase((sql) =>
-    sql`update storage.objects set name = name || '.lost' where name = ${name}`
-  );
+  const rename = (from: string, to: string) =>
+    withStackDatabase((sql) => sql`update storage.objects set name = ${to} where name = ${from}`);
+  await rename(name, `${name}.lost`);
+  const downloaded = await builder.run(["inbox", "--download", "received"]);
+  // The tests after this one look for such faults.
+  await rename(`${name}.lost`, name);
 
-  const { code, output, errors } = await builder.run(["inbox", "--download", "received"]);
+  const { code, output, errors } = downloaded;
   const folder = join("received", planner.agent.id);
   assert.equal(output, `${join(folder, "kept")}  4 B\n`, errors);
   assert.deepEqual(await readdir(builder.path(folder)), ["kept"]);
