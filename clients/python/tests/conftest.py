@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
+import uuid
 from typing import Any, NamedTuple
 
+import httpx
 import pytest
 
 from agent_files import AgentFiles, AsyncAgentFiles
-
-AGENTS: list[list[str]] = json.loads(os.environ["AGENTS"])
 
 
 class Agent(NamedTuple):
@@ -26,7 +25,15 @@ class Agent(NamedTuple):
 
 
 def new_agent() -> Agent:
-    return Agent(*AGENTS.pop())
+    """Makes an agent key, as the operator."""
+    agent_id = f"python-{uuid.uuid4()}"
+    answer = httpx.post(
+        f"{os.environ['URL']}/rest/v1/rpc/agent_api_create_agent_key",
+        headers={"apikey": os.environ["SECRET_KEY"]},
+        json={"agent_id": agent_id},
+    )
+    answer.raise_for_status()
+    return Agent(agent_id, answer.json()["key"])
 
 
 @pytest.fixture(params=["asyncio", "trio"])

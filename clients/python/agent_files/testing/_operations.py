@@ -121,8 +121,8 @@ class Operations(State):
     def grant(self, agent: str, request: Json) -> Json:
         file = self.own_file(agent, request["artifact_id"])
         name = (agent, request.get("idempotency_key", new_id("")))
-        said, known = self.hand_overs.get(name, (None, {}))
-        if said is not None:
+        if (repeated := self.hand_overs.get(name)) is not None:
+            said, known = repeated
             if said != request:
                 raise Refusal("idempotency_conflict")
             return {**_granted(known), "token": None, "repeated": True}
@@ -237,7 +237,7 @@ class Operations(State):
         return {"inbox": inbox, "heartbeat_interval_seconds": 30}
 
     def whoami(self, agent: str, _request: Json) -> Json:
-        caller = {"kind": "agent", "agent_id": agent, "tags": []}
+        caller: Json = {"kind": "agent", "agent_id": agent, "tags": []}
         return {**caller, "key_id": None, "expires_at": None}
 
     def entry(self, grant: Json) -> Json:
