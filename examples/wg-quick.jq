@@ -40,7 +40,7 @@ def endpoint($own; $peer):
   if $host | test("^\(ipv4)$") then
     if $host | is_special or is_in($own.ipv4; $own.bits) then empty else "Endpoint = \(.)" end
   elif $host | startswith("[") then
-    if $host | test("^\\[(?:::|f[c-f]|64:ff9b:)") then empty else "Endpoint = \(.)" end
+    if $host | test("^\\[(?:::|f[c-f][0-9a-f]{2}:|64:ff9b:)") then empty else "Endpoint = \(.)" end
   elif $host | test("[.](?:[0-9]+|0x[0-9a-f]*)[.]?$|^[0-9]+$") then
     refuse("an endpoint is malformed")
   else

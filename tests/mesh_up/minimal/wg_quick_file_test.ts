@@ -176,6 +176,11 @@ Deno.test("endpoints that lead back to the host or into the mesh → the peer ha
     const made = await wgQuickFile(answer);
     assert.equal(made.output, output.replace(`Endpoint = ${other}\n`, ""), host);
   }
+  // A group of three digits begins with a zero that is not written.
+  const answer = served();
+  answer.peers[0].endpoints = ["[ff8:8::2]:51820"];
+  const { output: near } = await wgQuickFile(answer);
+  assert.ok(near.includes("Endpoint = [ff8:8::2]:51820\n"), near);
 });
 
 /** The path of every value in the answer that is no list and no object. */
