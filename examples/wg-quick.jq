@@ -32,8 +32,8 @@ def is_special: is_in("0.0.0.0"; 8) or is_in("127.0.0.0"; 8) or is_in("169.254.0
   number >= 3758096384;
 
 # The line for the place where a peer listens, or nothing: an address on this host itself or in the
-# mesh would carry the tunnel's own packets. Whoever registered a name decides where it leads, so
-# the kernel is asked where that is.
+# mesh would carry the tunnel's own packets. Every unique local IPv6 address counts as one in the
+# mesh. Whoever registered a name decides where it leads, so the kernel is asked where that is.
 def endpoint($own; $peer):
   text("(?:[a-z0-9][a-z0-9.-]*|\\[[0-9a-f:]+\\]):[1-9][0-9]{0,4}"; "an endpoint is malformed") |
   (capture("^(?<host>.*):(?<port>[0-9]+)$")) as {$host, $port} |

@@ -29,8 +29,11 @@ function served(state = ALICE): Answer {
   return structuredClone({ config_version: 7, ...rendered });
 }
 
-/** What is left out: hooks, comments, routes, and addresses that may have an IPv4 one in them. */
-const NO_SETTING = /^(?:#|Post|Table|Endpoint = \[::|$)/;
+/**
+ * What is left out: hooks, comments, routes, and IPv6 endpoints that may have an IPv4 one in them or
+ * may be in the mesh, as every unique local one.
+ */
+const NO_SETTING = /^(?:#|Post|Table|Endpoint = \[(?:::|f[c-f][0-9a-f]{2}:)|$)/;
 
 /** The settings of a file for wg-quick. */
 function settings(text: string): string[] {
