@@ -87,8 +87,11 @@ tunnelTest(
     await untilListening(alice.host, UDP_443);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
     for (const [asked, back] of [[alice.ipv4, bob.ipv4], [alice.ipv6, bob.ipv6]] as const) {
-      await sendDatagram(behind, { to: { ...UDP_443, address: asked }, length: 1 });
-      await untilNarrowed(alice, back);
+      await untilNarrowed(
+        alice,
+        back,
+        () => sendDatagram(behind, { to: { ...UDP_443, address: asked }, length: 1 }),
+      );
     }
   },
 );
@@ -102,8 +105,11 @@ tunnelTest(
     for (const member of [alice, bob]) await bringUpWide(member);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
     for (const address of [bob.ipv4, bob.ipv6]) {
-      await sendDatagram(alice.host, { to: { ...PUBLISHED, address }, length: LONG_DATAGRAM });
-      await untilNarrowed(alice, address);
+      await untilNarrowed(
+        alice,
+        address,
+        () => sendDatagram(alice.host, { to: { ...PUBLISHED, address }, length: LONG_DATAGRAM }),
+      );
     }
   },
 );
@@ -208,9 +214,17 @@ async function sendDatagram(
   await host.runAnyhow(["socat", "-t1", "-", socatAddress(to)], { input: "x".repeat(length) });
 }
 
-async function untilNarrowed({ host }: Member, path: string): Promise<void> {
+/** Sends until an error has come back. Datagrams get lost, and an error may find no socket. */
+async function untilNarrowed(
+  { host }: Member,
+  path: string,
+  send: () => Promise<void>,
+): Promise<void> {
   await eventually(`${host.namespace} knows the narrow link on the path to ${path}`, {
-    condition: async () => await learnedMtu(host, path) === NEXT_LINK_MTU,
+    async condition() {
+      await send();
+      return await learnedMtu(host, path) === NEXT_LINK_MTU;
+    },
   });
 }
 

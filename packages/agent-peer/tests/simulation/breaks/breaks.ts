@@ -165,7 +165,7 @@ export const OTHERS: readonly OtherBreak[] = [
         name: "${what}: ${route} → an overlap, by name",
       },
       {
-        file: "tests/mesh_up/use_test.ts",
+        file: "tests/mesh_up/life/use_test.ts",
         name: "another network of this host has addresses of the mesh → refused by name",
       },
     ],
