@@ -88,6 +88,36 @@ artifactTest(
 );
 
 artifactTest(
+  "a grant that fails and is done with a reply → events for its giver: when it comes again, and the answer",
+  async (cast) => {
+    const { planner, builder } = cast;
+    const { grant_id } = await handedOver(cast);
+    const [first] = await take(builder);
+    const failed = { take_id: first!.take_id, reason: "No roof.", retry_after_seconds: 0 };
+    const { next_at } = (await tell(builder, "fail", failed)).body;
+    const [second] = await take(builder);
+    const reply = { artifact_id: (await publish(builder)).artifact_id };
+    const done = await tell(builder, "done", { take_id: second!.take_id, reply });
+    const { events } = await succeed<{ events: Record<string, unknown>[] }>(
+      "/agent-artifacts/events",
+      { as: planner, body: { types: ["task.failed", "task.done"] } },
+    );
+    assertInstant(next_at);
+    assert.deepEqual(
+      new Set(
+        events.map((event) =>
+          [event["type"], event["grant_id"], event["next_at"], event["reply_grant_id"]].join(" ")
+        ),
+      ),
+      new Set([
+        `task.failed ${grant_id} ${next_at} `,
+        `task.done ${grant_id}  ${(done.body["reply"] as { grant_id: string }).grant_id}`,
+      ]),
+    );
+  },
+);
+
+artifactTest(
   "/inbox/requeue of a task that is taken or done → stays so: a repeated request undoes nothing",
   async (cast) => {
     const { planner, builder } = cast;

@@ -53,15 +53,15 @@ Deno.test("AnsweredFields → every optional field of answers and of named schem
   assert.ok(!fields.seen.answered.includes(note));
 });
 
-Deno.test("findUnansweredFields() → those that no process has seen", async () => {
+Deno.test("findUnansweredFields() → those that no process has seen, of objects that some answer had", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const optional = ["one", "two", "three"];
-    for (const answered of [["one"], ["two", "other"]]) {
+    const optional = ["Thing one", "Thing two", "Thing three", "Rare one"];
+    for (const answered of [["Thing one"], ["Thing two", "Thing other"]]) {
       const text = JSON.stringify({ optional, answered });
       await Deno.writeTextFile(join(folder, `${crypto.randomUUID()}.json`), text);
     }
-    assert.deepEqual(await findUnansweredFields(folder), ["three"]);
+    assert.deepEqual(await findUnansweredFields(folder), ["Thing three"]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
