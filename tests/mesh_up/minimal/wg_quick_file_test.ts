@@ -30,8 +30,8 @@ function served(state = ALICE): Answer {
 }
 
 /**
- * What is left out: hooks, comments, routes, and IPv6 endpoints that may have an IPv4 one in them or
- * may be in the mesh, as every unique local one.
+ * What is left out: hooks, comments, routes, and IPv6 endpoints that may have an IPv4 one in them
+ * or may be in the mesh, as every unique local one.
  */
 const NO_SETTING = /^(?:#|Post|Table|Endpoint = \[(?:::|f[c-f][0-9a-f]{2}:)|$)/;
 
