@@ -111,7 +111,7 @@ Deno.test(`${TAKERS} takers race for ${TASKS} tasks while every part is killed â
       assert.ok(lapsed >= (outcomes.forgotten.has(grant_id) ? 1 : 0), `${grant_id}: ${lapsed}`);
       lapses += lapsed;
     }
-    console.log(`  ${lapses} lapses, of which ${outcomes.forgotten.size} were forgotten`);
+    console.log(`  ${lapses} lapses; takers forgot ${outcomes.forgotten.size} tasks`);
     assert.ok(outcomes.forgotten.size > 0);
   } finally {
     target.service.kill("SIGTERM");

@@ -1,27 +1,21 @@
 /** Pairs of sockets that are connected in this process, instead of by a mesh. */
 import type { ByteStream } from "../../mesh/byte_stream.ts";
 import type { Connection } from "../../mesh/sockets/connection.ts";
+import { Incoming } from "../incoming.ts";
 import { MeshNetSocket, type NetSocketOptions } from "../../mesh/sockets/net_socket.ts";
 
 /** One end of a connection. Remembers how it was left. */
 export class End implements ByteStream {
   readonly calls: string[] = [];
   other!: End;
-  #incoming: (Uint8Array | null | Error)[] = [];
-  #wake: () => void = () => {};
+  readonly #incoming = new Incoming();
 
   take(item: Uint8Array | null | Error): void {
-    this.#incoming.push(item);
-    this.#wake();
+    this.#incoming.put(item);
   }
 
-  async read(): Promise<Uint8Array | null> {
-    while (this.#incoming.length === 0) {
-      await new Promise<void>((resolve) => this.#wake = resolve);
-    }
-    const next = this.#incoming.shift()!;
-    if (next instanceof Error) throw next;
-    return next;
+  read(): Promise<Uint8Array | null> {
+    return this.#incoming.read();
   }
 
   write(bytes: Uint8Array): Promise<void> {

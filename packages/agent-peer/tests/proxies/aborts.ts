@@ -10,6 +10,7 @@ import { TcpError } from "../../ip/tcp_error.ts";
 import type { ByteStream } from "../../mesh/byte_stream.ts";
 import type { Mesh } from "../../mesh/mesh.ts";
 import { openProxies } from "../../mesh/proxies/open_proxies.ts";
+import { Incoming } from "../incoming.ts";
 import { MeshNetSocket } from "../../mesh/sockets/net_socket.ts";
 
 const BODY = Buffer.alloc(12_000, 1);
@@ -20,23 +21,16 @@ const SWITCHED =
 class PeerEnd implements ByteStream {
   readonly calls: string[] = [];
   received = 0;
-  #incoming: (Uint8Array | null | Error)[] = [];
-  #wake: () => void = () => {};
+  readonly #incoming = new Incoming();
   #flowing: Promise<void> = Promise.resolve();
   flow: () => void = () => {};
 
   say(item: Uint8Array | null | Error): void {
-    this.#incoming.push(item);
-    this.#wake();
+    this.#incoming.put(item);
   }
 
-  async read(): Promise<Uint8Array | null> {
-    while (this.#incoming.length === 0) {
-      await new Promise<void>((resolve) => this.#wake = resolve);
-    }
-    const next = this.#incoming.shift()!;
-    if (next instanceof Error) throw next;
-    return next;
+  read(): Promise<Uint8Array | null> {
+    return this.#incoming.read();
   }
 
   async write(bytes: Uint8Array): Promise<void> {
