@@ -39,15 +39,18 @@ def sync_source(source: str) -> str:
 
 
 def main() -> int:
-    sources = sorted((HERE / "_async").glob("*.py"))
-    written = {HERE / "_sync" / path.name: sync_source(path.read_text()) for path in sources}
+    source, target = HERE / "_async", HERE / "_sync"
+    written = {
+        target / path.relative_to(source): sync_source(path.read_text())
+        for path in sorted(source.rglob("*.py"))
+    }
+    there = {path: path.read_text() for path in target.rglob("*.py")}
     if "--check" in sys.argv:
-        there = {path: path.read_text() for path in (HERE / "_sync").glob("*.py")}
         return int(there != written)
-    (HERE / "_sync").mkdir(exist_ok=True)
-    for path in set((HERE / "_sync").glob("*.py")) - set(written):
+    for path in set(there) - set(written):
         path.unlink()
     for path, text in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return 0
 

@@ -6,8 +6,9 @@
         with task:
             print(task.text())
 
-`AsyncAgentFiles` has the same methods for asyncio and trio. Answers are dictionaries, whose types
-are in `agent_files.models`. Errors are AgentError. Wrong arguments may also raise TypeError or
+`AgentMesh` is the agent's part in the mesh. `AsyncAgentFiles` and `AsyncAgentMesh` have the same
+methods for asyncio and trio. Answers are dictionaries, whose types are in `agent_files.models` and
+`agent_files.mesh_models`. Errors are AgentError. Wrong arguments may also raise TypeError or
 ValueError. HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR are used.
 """
 
@@ -18,8 +19,12 @@ from .errors import AgentError
 
 if TYPE_CHECKING:
     from ._async.files import AsyncAgentFiles
+    from ._async.mesh.mesh import AsyncAgentMesh
+    from ._async.mesh.peer import AsyncMeshPeer
     from ._async.tasks import AsyncTask, AsyncTasks
     from ._sync.files import AgentFiles
+    from ._sync.mesh.mesh import AgentMesh
+    from ._sync.mesh.peer import MeshPeer
     from ._sync.tasks import Task, Tasks
     from ._types import Enrol, Key, Progress
 
@@ -27,6 +32,10 @@ if TYPE_CHECKING:
 _PLACES = {
     "AgentFiles": "_sync.files",
     "AsyncAgentFiles": "_async.files",
+    "AgentMesh": "_sync.mesh.mesh",
+    "AsyncAgentMesh": "_async.mesh.mesh",
+    "AsyncMeshPeer": "_async.mesh.peer",
+    "MeshPeer": "_sync.mesh.peer",
     "AsyncTask": "_async.tasks",
     "AsyncTasks": "_async.tasks",
     "Enrol": "_types",
@@ -39,11 +48,15 @@ _PLACES = {
 __all__ = [
     "AgentError",
     "AgentFiles",
+    "AgentMesh",
     "AsyncAgentFiles",
+    "AsyncAgentMesh",
+    "AsyncMeshPeer",
     "AsyncTask",
     "AsyncTasks",
     "Enrol",
     "Key",
+    "MeshPeer",
     "Progress",
     "Task",
     "Tasks",
