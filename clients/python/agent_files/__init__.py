@@ -19,23 +19,23 @@ from .errors import AgentError
 
 if TYPE_CHECKING:
     from ._async.files import AsyncAgentFiles
-    from ._async.mesh.mesh import AsyncAgentMesh
-    from ._async.mesh.peer import AsyncMeshPeer
     from ._async.tasks import AsyncTask, AsyncTasks
+    from ._async_mesh.mesh import AsyncAgentMesh
+    from ._async_mesh.peer import AsyncMeshPeer
     from ._sync.files import AgentFiles
-    from ._sync.mesh.mesh import AgentMesh
-    from ._sync.mesh.peer import MeshPeer
     from ._sync.tasks import Task, Tasks
+    from ._sync_mesh.mesh import AgentMesh
+    from ._sync_mesh.peer import MeshPeer
     from ._types import Enrol, Key, Progress
 
 # A program needs one of the two clients, and loads only that one.
 _PLACES = {
     "AgentFiles": "_sync.files",
     "AsyncAgentFiles": "_async.files",
-    "AgentMesh": "_sync.mesh.mesh",
-    "AsyncAgentMesh": "_async.mesh.mesh",
-    "AsyncMeshPeer": "_async.mesh.peer",
-    "MeshPeer": "_sync.mesh.peer",
+    "AgentMesh": "_sync_mesh.mesh",
+    "AsyncAgentMesh": "_async_mesh.mesh",
+    "AsyncMeshPeer": "_async_mesh.peer",
+    "MeshPeer": "_sync_mesh.peer",
     "AsyncTask": "_async.tasks",
     "AsyncTasks": "_async.tasks",
     "Enrol": "_types",

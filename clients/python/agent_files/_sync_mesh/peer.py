@@ -1,4 +1,4 @@
-# Made by write_sync.py of the file of the same name in _async.
+# Made by write_sync.py of the file of the same name in _async_mesh.
 """A program's place in the mesh."""
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from ..._http.proxies import with_credentials
-from ..._runtime.blocking import (
+from .._sync.http import trusted
+from .._http.proxies import with_credentials
+from .._runtime.blocking import (
     HttpClient,
     HttpTransport,
     Listener,
@@ -20,8 +21,7 @@ from ..._runtime.blocking import (
     local_listener,
     port_of,
 )
-from ...errors import AgentError
-from ..http import trusted
+from ..errors import AgentError
 
 if TYPE_CHECKING:
     import ssl
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ..._runtime.peer_process import PeerProcess
-    from ..._types import Json
+    from .._runtime.peer_process import PeerProcess
+    from .._types import Json
 
 _END_SECONDS = 5
 # What the SOCKS proxy answers, in httpcore's words.

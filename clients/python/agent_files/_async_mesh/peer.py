@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from ..._http.proxies import with_credentials
-from ..._runtime.asynchronous import (
+from .._async.http import trusted
+from .._http.proxies import with_credentials
+from .._runtime.asynchronous import (
     HttpClient,
     HttpTransport,
     Listener,
@@ -19,8 +20,7 @@ from ..._runtime.asynchronous import (
     local_listener,
     port_of,
 )
-from ...errors import AgentError
-from ..http import trusted
+from ..errors import AgentError
 
 if TYPE_CHECKING:
     import ssl
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ..._runtime.peer_process import PeerProcess
-    from ..._types import Json
+    from .._runtime.peer_process import PeerProcess
+    from .._types import Json
 
 _END_SECONDS = 5
 # What the SOCKS proxy answers, in httpcore's words.

@@ -8,17 +8,17 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ..._runtime.asynchronous import Event, Limit, OverError, in_thread, shielded
-from ..._runtime.peer_process import PeerProcess
-from ..follow import Following, follow_events, rest
-from ..operations import Caller, given
+from .._async.follow import Following, follow_events, rest
+from .._async.operations import Caller, given
+from .._runtime.asynchronous import Event, Limit, OverError, in_thread, shielded
+from .._runtime.peer_process import PeerProcess
 from .peer import AsyncMeshPeer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-    from ... import mesh_models as models
-    from ..._types import Json, Path
+    from .. import mesh_models as models
+    from .._types import Json, Path
 
 _END_SECONDS = 10
 

@@ -1,4 +1,4 @@
-# Made by write_sync.py of the file of the same name in _async.
+# Made by write_sync.py of the file of the same name in _async_mesh.
 """An agent's part in the mesh."""
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ..._runtime.blocking import Event, Limit, OverError, in_thread, shielded
-from ..._runtime.peer_process import PeerProcess
-from ..follow import Following, follow_events, rest
-from ..operations import Caller, given
+from .._sync.follow import Following, follow_events, rest
+from .._sync.operations import Caller, given
+from .._runtime.blocking import Event, Limit, OverError, in_thread, shielded
+from .._runtime.peer_process import PeerProcess
 from .peer import MeshPeer
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Callable, Mapping, Sequence
 
-    from ... import mesh_models as models
-    from ..._types import Json, Path
+    from .. import mesh_models as models
+    from .._types import Json, Path
 
 _END_SECONDS = 10
 
