@@ -6024,6 +6024,8 @@ begin
   return query
     select g,
       g.live_until > now()
+        -- What was revoked stays so if the clock goes back to before that.
+        and g.revoked_at is null
         and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
         and g.from_agent <> all (blocked)
         and (
@@ -6682,6 +6684,8 @@ begin
       select coalesce(json_agg(d.described order by p.number), '[]')
       from page p
       cross join artifacts.describe_grant(p.given) d
+      -- What was revoked stays so if the clock goes back to before that.
+      where (p.given).revoked_at is null
     ),
     'next_cursor', case
       when (select count(*) from walked) > agent_api_list_grants.max_entries then (
@@ -8295,6 +8299,8 @@ begin
     'standing_grants', (
       select coalesce(json_agg(artifacts.standing_json(p.standing) order by p.number), '[]')
       from page p
+      -- What was ended stays so if the clock goes back to before that.
+      where (p.standing).ended_at is null
     ),
     'next_cursor', case
       when (select count(*) from walked) > agent_api_list_standing_grants.max_entries then (
@@ -17680,6 +17686,8 @@ begin
       )
       from page p
       cross join artifacts.describe_grant(p.given) d
+      -- What was revoked stays so if the clock goes back to before that.
+      where (p.given).revoked_at is null
     ),
     'next', (
       select artifacts.position_after(p.given) from page p where p.number = agent_api_list_all_grants.max_entries
