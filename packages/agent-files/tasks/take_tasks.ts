@@ -88,7 +88,7 @@ export async function* takeTasks(
   }
 }
 
-/** The attempt counts: a loop that ends by an error cannot be told from one that ends by `break`. */
+/** The attempt counts: the end by an error cannot be told from one by `break`. */
 function loopIsOver(): GivenUp {
   const reason = takeIsOver("The loop has left the task without an outcome, so it was given back.");
   return { reason, isInterrupted: false };
