@@ -1,7 +1,7 @@
 import { runConformance } from "./conformance_run.ts";
 import { runProgramTask } from "../../packages/command/run_task.ts";
 import { readConnection } from "../../packages/operator/connection/connection.ts";
-import { addCounts, describeCounts } from "./test_counts.ts";
+import { addCounts, describeCounts } from "./units/test_counts.ts";
 
 /** Keys that a deployment may lack. The checks that need a missing key are skipped. */
 const OPTIONAL_KEYS = [

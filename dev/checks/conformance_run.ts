@@ -2,7 +2,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../packages/local/project.ts";
 import { LOCKED } from "../pins/pins.ts";
-import { countTests, type TestCounts } from "./test_counts.ts";
+import { countTests, type TestCounts } from "./units/test_counts.ts";
 
 /** How many checks of one section of the wire contract passed, failed and were skipped. */
 export interface Section extends TestCounts {

@@ -5,18 +5,21 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CommandError } from "../../packages/command/command_error.ts";
 import { runProgramTask } from "../../packages/command/run_task.ts";
-import { addCounts, describeCounts, type TestCounts } from "./test_counts.ts";
-import { unitsOf, withTestFiles } from "./test_files.ts";
-import { writeQueue } from "./test_queue.ts";
+import { filesToRepeat, withRepeated } from "./units/repeat.ts";
+import { addCounts, describeCounts, type TestCounts } from "./units/test_counts.ts";
+import { unitsOf, withTestFiles } from "./units/test_files.ts";
+import { readResults, writeQueue } from "./units/queue.ts";
+import { describeCosts } from "./units/costs.ts";
 
 /** The line that `deno test` writes after it has run all its files. */
 const END_OF_UNIT = /^(?:ok|FAILED) \| .*\n$/m;
 const TEST = fileURLToPath(new URL("./test.ts", import.meta.url));
 
 /**
- * Runs test files on several stacks at once, because tests mostly wait. A unit is the test files of
- * one folder. Each stack takes the next unit when it has finished one. Shows the output of the
- * first stack as it comes, that of the others unit by unit, and then the sum of all. Resolves to
+ * Runs test files on several stacks at once, because tests mostly wait. A unit is a few test
+ * files of one folder. Each stack takes the next unit when it has finished one. Shows the output of
+ * the first stack as it comes, that of the others unit by unit, which units cost most, and then the
+ * sum of all. A file that failed beside others is run once more, alone (see repeat.ts). Resolves to
  * the exit code.
  *
  *   side_by_side.ts --stacks=3 --ignore=tests/database/sweep tests/database tests/unit
@@ -60,19 +63,39 @@ async function main(): Promise<number> {
           share: `${index}/${count}`,
         })),
     );
-    const counts = addCounts(runs.map(({ counts }) => counts));
-    console.log(describeCounts(counts));
-    return runs.find(({ code }) => code !== 0)?.code ?? 0;
+    const results = await readResults(queue);
+    const counts = addCounts(runs);
+    const repeat = filesToRepeat(results);
+    const last = repeat === null ? counts : withRepeated(
+      counts,
+      repeat.counts,
+      await runAgain(repeat.files, options),
+    );
+    for (const line of describeCosts(results)) console.log(line);
+    console.log(describeCounts(last));
+    return last.failed === 0 ? 0 : 1;
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** Runs tests on one stack. The run ends by itself when this process does. */
+/** Runs files that failed beside others once more, on a stack of their own. */
+async function runAgain(files: readonly string[], options: readonly string[]): Promise<TestCounts> {
+  for (const file of files) console.log(`Failed beside other tests, is run once more: ${file}`);
+  const counts = await run([...options, ...files], { isLive: true, share: "0/1" });
+  const result = counts.failed === 0 ? "passes alone" : "fails alone, too";
+  console.log(`Run once more: ${result} (${files.join(", ")})`);
+  return counts;
+}
+
+/**
+ * Runs tests on one stack. A run that ends without counts has failed. The run ends by itself when
+ * this process does.
+ */
 async function run(
   args: readonly string[],
   { isLive, share }: { readonly isLive: boolean; readonly share: string },
-) {
+): Promise<TestCounts> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--allow-all", TEST, ...args],
     env: { PORT_SHARE: share },
@@ -96,12 +119,8 @@ async function run(
   }
   const [{ code }] = await Promise.all([child.status, follow(child.stdout), follow(child.stderr)]);
   show();
-  const counts = countsIn(output);
-  return {
-    // A run that ends without counts has failed.
-    code: counts === null ? code || 1 : code,
-    counts: counts ?? { passed: 0, failed: 1, skipped: 0 },
-  };
+  const counts = countsIn(output) ?? { passed: 0, failed: 1, skipped: 0 };
+  return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
 }
 
 /** The counts in the last line that has any. */

@@ -10,9 +10,10 @@ import { type Stack, stackEnvironment, startStack } from "../../packages/local/s
 import { runProgramTask } from "../../packages/command/run_task.ts";
 import { installPostgres, readServerVersion, requireMajor } from "../postgres/other_version.ts";
 import { LOCKED } from "../pins/pins.ts";
-import { addCounts, countTests, describeCounts, type TestCounts } from "./test_counts.ts";
-import { withTestFiles } from "./test_files.ts";
-import { takeUnits } from "./test_queue.ts";
+import { addCounts, countTests, describeCounts, type FileCounts } from "./units/test_counts.ts";
+import { processorSecondsOfChildren } from "./units/processor_time.ts";
+import { withTestFiles } from "./units/test_files.ts";
+import { recordResult, takeUnits } from "./units/queue.ts";
 
 const QUEUE = "--queue=";
 const POSTGRES = "--postgres=";
@@ -68,7 +69,7 @@ async function startTestStack(stateDir: string, major: string | undefined) {
 
 interface Result {
   readonly code: number;
-  readonly counts: TestCounts;
+  readonly counts: FileCounts;
 }
 
 interface RunOptions {
@@ -77,7 +78,7 @@ interface RunOptions {
   readonly stopRequested: Promise<string>;
 }
 
-async function runAll(stack: Stack, options: RunOptions): Promise<Result> {
+async function runAll(stack: Stack, options: RunOptions) {
   const queue = valueOf(QUEUE);
   const args = Deno.args.filter((argument) =>
     ![QUEUE, POSTGRES].some((option) => argument.startsWith(option))
@@ -88,7 +89,16 @@ async function runAll(stack: Stack, options: RunOptions): Promise<Result> {
   options.stopRequested.then(() => isStopping = true);
   for await (const unit of takeUnits(queue)) {
     if (isStopping) break;
-    results.push(await runTests(stack, { ...options, args: [...args, ...unit] }));
+    const start = performance.now();
+    const processorStart = await processorSecondsOfChildren();
+    const result = await runTests(stack, { ...options, args: [...args, ...unit] });
+    results.push(result);
+    await recordResult(queue, {
+      unit,
+      counts: result.counts,
+      seconds: (performance.now() - start) / 1000,
+      processorSeconds: await processorSecondsOfChildren() - processorStart,
+    });
   }
   return {
     code: results.find(({ code }) => code !== 0)?.code ?? 0,

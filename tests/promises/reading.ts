@@ -1,7 +1,7 @@
 /** Reads promises, and what they name: sentences of pages, names of tests, what CI runs. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { withTestFiles } from "../../dev/checks/test_files.ts";
+import { withTestFiles } from "../../dev/checks/units/test_files.ts";
 import { PROJECT } from "../../packages/local/project.ts";
 import type { KeptPromise } from "./kept_promise.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { unitsOf, withTestFiles } from "../../dev/checks/test_files.ts";
-import { takeUnits, writeQueue } from "../../dev/checks/test_queue.ts";
+import { unitsOf, withTestFiles } from "../../dev/checks/units/test_files.ts";
+import { readResults, recordResult, takeUnits, writeQueue } from "../../dev/checks/units/queue.ts";
 import { PROJECT } from "../../packages/local/project.ts";
 
 const TASKS = [
@@ -69,6 +69,13 @@ Deno.test("unitsOf() → the files of each folder, in the order of the first of 
   assert.deepEqual(unitsOf(files, { each: true }), files.map((file) => [file]));
 });
 
+Deno.test("unitsOf() of a folder with 13 files → units of 6, 6 and 1", () => {
+  const files = Array.from({ length: 13 }, (_, index) => `tests/a/${index}_test.ts`);
+  const units = unitsOf(files, { each: false });
+  assert.deepEqual(units.map(({ length }) => length), [6, 6, 1]);
+  assert.deepEqual(units.flat(), files);
+});
+
 Deno.test("takeUnits() by three at once → every unit is taken once", async () => {
   const directory = await Deno.makeTempDir();
   try {
@@ -80,6 +87,27 @@ Deno.test("takeUnits() by three at once → every unit is taken once", async () 
     }));
     assert.deepEqual(taken.toSorted(), units.flat().sort());
     assert.deepEqual(await Array.fromAsync(takeUnits(directory)), []);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("recordResult() by two at once → readResults() has both", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const counts = { passed: 1, failed: 0, skipped: 0 };
+    const results = ["a", "b"].map((name) => ({
+      unit: [`tests/${name}_test.ts`],
+      counts: { ...counts, failedFiles: [], inFailedFiles: { ...counts, passed: 0 } },
+      seconds: 1,
+      processorSeconds: 0.5,
+    }));
+    assert.deepEqual(await readResults(directory), []);
+    await Promise.all(results.map((result) => recordResult(directory, result)));
+    const read = (await readResults(directory)).toSorted((a, b) =>
+      a.unit[0]! < b.unit[0]! ? -1 : 1
+    );
+    assert.deepEqual(read, results);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }

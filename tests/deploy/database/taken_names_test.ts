@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type postgres from "postgres";
 import { runConformance } from "../../../dev/checks/conformance_run.ts";
-import { addCounts } from "../../../dev/checks/test_counts.ts";
+import { addCounts } from "../../../dev/checks/units/test_counts.ts";
 import { copyProject } from "../../../dev/deploy/pack.ts";
 import { runSupabase } from "../../../dev/deploy/supabase_cli.ts";
 import { MIGRATIONS_DIRECTORY } from "../../../packages/local/postgres/migration_files.ts";

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import postgres from "postgres";
 import { runConformance } from "../../../dev/checks/conformance_run.ts";
-import { addCounts } from "../../../dev/checks/test_counts.ts";
+import { addCounts } from "../../../dev/checks/units/test_counts.ts";
 import { PROJECT } from "../../../packages/local/project.ts";
 import { MIGRATIONS_DIRECTORY } from "../../../packages/local/postgres/migration_files.ts";
 import { applyMigrations } from "../../../packages/local/postgres/migrations.ts";

@@ -164,11 +164,14 @@ class Operations(Caller):
         *,
         retry_after_seconds: int | None = None,
         final: bool = False,
+        interrupted: bool = False,
     ) -> models.InboxFailAnswer:
-        """Gives a taken task back: it waits again after a pause, or is parked."""
+        """Gives a taken task back: it waits again after a pause, or is parked. If the worker was
+        `interrupted`, and the task is not the cause, this was no attempt, and there is no
+        pause."""
         request = {"take_id": take_id, "reason": reason, "final": final}
-        pause = given({"retry_after_seconds": retry_after_seconds})
-        answer = self.call("inbox/fail", {**request, **pause})
+        others = {"retry_after_seconds": retry_after_seconds, "interrupted": interrupted or None}
+        answer = self.call("inbox/fail", {**request, **given(others)})
         return cast("models.InboxFailAnswer", answer)
 
     def requeue(self, grant_id: str) -> models.InboxRequeueAnswer:

@@ -13,6 +13,8 @@ interface JUnitReport {
 
 /** The tests of one file. */
 interface TestSuite {
+  /** The file, such as "./tests/unit/a_test.ts". */
+  readonly name: string;
   readonly testcase?: readonly TestCase[];
 }
 
@@ -26,11 +28,19 @@ interface TestCase {
 /** Separates the names of a test and of its step. */
 const STEP_OF = " > ";
 
+/** The result of a test run, and what failed in it. */
+export interface FileCounts extends TestCounts {
+  /** The files with a failed test, from the folder of the run, such as "tests/a_test.ts". */
+  readonly failedFiles: readonly string[];
+  /** The result of these files alone. */
+  readonly inFailedFiles: TestCounts;
+}
+
 /**
  * Counts the tests in a JUnit report of `deno test`. The report also lists the tests' steps, which
  * do not count.
  */
-export function countTests(report: string): TestCounts {
+export function countTests(report: string): FileCounts {
   const parser = new XMLParser({
     ignoreAttributes: false,
     attributeNamePrefix: "",
@@ -40,7 +50,16 @@ export function countTests(report: string): TestCounts {
     isArray: (tag) => tag === "testsuite" || tag === "testcase",
   });
   const { testsuites }: JUnitReport = parser.parse(report);
-  return addCounts((testsuites?.testsuite ?? []).map(countSuite));
+  const files = (testsuites?.testsuite ?? []).map((suite) => ({
+    name: suite.name.replace(/^\.\//, ""),
+    counts: countSuite(suite),
+  }));
+  const withFailures = files.filter(({ counts }) => counts.failed > 0);
+  return {
+    ...addCounts(files.map(({ counts }) => counts)),
+    failedFiles: withFailures.map(({ name }) => name),
+    inFailedFiles: addCounts(withFailures.map(({ counts }) => counts)),
+  };
 }
 
 function countSuite({ testcase: cases = [] }: TestSuite): TestCounts {

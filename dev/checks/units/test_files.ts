@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { CommandError } from "../../packages/command/command_error.ts";
-import type { Unit } from "./test_queue.ts";
+import { CommandError } from "../../../packages/command/command_error.ts";
+import type { Unit } from "./queue.ts";
 
 const IGNORE = "--ignore=";
 
@@ -25,10 +25,20 @@ export async function withTestFiles(args: readonly string[]): Promise<string[]> 
   return [...expanded];
 }
 
-/** Groups test files into units: one unit per folder, or one per file with `each`. */
+/** A larger unit keeps one stack busy after the others have finished. */
+const FILES_OF_UNIT = 6;
+
+/**
+ * Groups test files into units: at most six files of one folder, or one per file with `each`.
+ */
 export function unitsOf(files: readonly string[], { each }: { readonly each: boolean }): Unit[] {
-  const units = Map.groupBy(files, (file) => each ? file : dirname(file));
-  return [...units.values()];
+  const groups = Map.groupBy(files, (file) => each ? file : dirname(file));
+  return [...groups.values()].flatMap((group) =>
+    Array.from(
+      { length: Math.ceil(group.length / FILES_OF_UNIT) },
+      (_, index) => group.slice(index * FILES_OF_UNIT, (index + 1) * FILES_OF_UNIT),
+    )
+  );
 }
 
 async function testFilesBelow(folder: string): Promise<string[]> {
