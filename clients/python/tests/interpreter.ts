@@ -46,7 +46,7 @@ async function make(base: string, requirements: string): Promise<string> {
   await mkdir(dirname(folder), { recursive: true });
   // Without pip: Debian's Python has none for environments.
   await succeed(base, ["-m", "venv", "--without-pip", temporary]);
-  await succeed(base, [
+  await repeated(base, [
     "-m",
     "pip",
     "--python",
@@ -62,6 +62,15 @@ async function make(base: string, requirements: string): Promise<string> {
     if (!existsSync(program)) throw error;
   });
   return program;
+}
+
+/** Once more, and once again, if a download breaks. */
+async function repeated(program: string, args: readonly string[]): Promise<void> {
+  for (let attempt = 1; attempt < 3; attempt++) {
+    const { code } = await runProgram(program, { args: [...args] });
+    if (code === 0) return;
+  }
+  await succeed(program, args);
 }
 
 async function succeed(program: string, args: readonly string[]): Promise<string> {

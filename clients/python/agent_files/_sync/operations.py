@@ -43,6 +43,11 @@ class Caller:
         )
 
     @property
+    def origin(self) -> str:
+        """The service's URL, without a path."""
+        return self._connection.origin
+
+    @property
     def _own(self) -> Json:
         return self._connection.own
 
