@@ -7,11 +7,18 @@ import { type Agent, SUPABASE_URL } from "../../conformance/client.ts";
 const HERE = import.meta.dirname!;
 
 /** Frameworks, by the names of their files in `requirements/`. */
-export type Framework = "adk" | "a2a" | "openai" | "pydantic" | "langgraph" | "mcp";
+export const FRAMEWORKS = ["adk", "a2a", "openai", "pydantic", "langgraph", "mcp"] as const;
+
+export type Framework = typeof FRAMEWORKS[number];
+
+/** The file with the exact versions of a framework and of what it needs. */
+export function requirementsOf(framework: Framework): string {
+  return join(HERE, "requirements", `${framework}.txt`);
+}
 
 /** The Python that has a framework, in the versions of its file. */
 export function pythonOf(framework: Framework): Promise<string> {
-  return interpreter(undefined, join(HERE, "requirements", `${framework}.txt`));
+  return interpreter(undefined, requirementsOf(framework));
 }
 
 /** The path of a program in `programs/`. */

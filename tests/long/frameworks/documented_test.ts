@@ -4,9 +4,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentFiles } from "../../../packages/agent-files/index.ts";
 import { withFolder } from "../../../packages/agent-files/tests/folders/sample.ts";
+import { PROJECT } from "../../../packages/local/project.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../../conformance/client.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
-import { type Framework, program, runAs } from "./cast.ts";
+import { type Framework, FRAMEWORKS, program, requirementsOf, runAs } from "./cast.ts";
 
 type Changes = Readonly<Record<string, string>>;
 
@@ -54,6 +55,15 @@ async function builds(section: string, framework: Framework, changes: Changes): 
   assert.equal(await new Response(body).text(), "A HOUSE");
   assert.deepEqual(await Array.fromAsync(filesOf(builder).inbox()), []);
 }
+
+Deno.test("the versions on the page → those that are installed", async () => {
+  const page = await readFile(join(PROJECT, "docs/frameworks.md"), "utf8");
+  const named = [...page.matchAll(/^\| ([a-z][a-z0-9-]+) (\d[\d.]+) +\|/gm)];
+  const pins = (await Promise.all(FRAMEWORKS.map((name) => readFile(requirementsOf(name), "utf8"))))
+    .join("\n").replace("pydantic-ai-slim==", "pydantic-ai==").split("\n");
+  assert.equal(named.length, 8);
+  assert.deepEqual(named.filter(([, name, version]) => !pins.includes(`${name}==${version}`)), []);
+});
 
 Deno.test("google-adk of the page → a drawing among the agent's files, and a plan for the builder", async () => {
   const agents = await twoAgents();

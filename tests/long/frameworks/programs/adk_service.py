@@ -36,8 +36,10 @@ async def play(service: Any) -> list[Any]:
         told.append(await outcome(act))
 
     async def versions(filename: str, **where: Any) -> None:
-        for one in await service.list_artifact_versions(filename=filename, **where):
-            told.append((one.version, one.mime_type, one.custom_metadata, one.create_time > 0))
+        found = await service.list_artifact_versions(filename=filename, **where)
+        told.extend(
+            (one.version, one.mime_type, one.custom_metadata, one.create_time > 0) for one in found
+        )
 
     await tell(service.load_artifact(filename="none.txt", **HERE))
     await tell(service.get_artifact_version(filename="none.txt", **HERE))
