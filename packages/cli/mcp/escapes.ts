@@ -17,8 +17,8 @@ export function escapedJson(value: unknown): string {
 }
 
 /**
- * A value for `structuredContent`, with hidden characters written as `\u202e`. Hosts may show it to a
- * model as it is, so nothing may hide in it. A text with such an escape is for display: a program
+ * A value for `structuredContent`, with hidden characters written as `\u202e`. Hosts may show it to
+ * a model as it is, so nothing may hide in it. A text with such an escape is for display: a program
  * that needs the text itself parses `escapedJson`.
  */
 export function displayed<Value>(value: Value): Value {

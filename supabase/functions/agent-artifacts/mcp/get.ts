@@ -32,7 +32,7 @@ export function getTool(
 ): ToolDefinition {
   return defineTool({
     name,
-    answers: "artifact_id",
+    answers: "size",
     summary,
     hidden,
     undescribed,
@@ -73,7 +73,7 @@ function byCommand(
   // The link has the metadata; the command has the URL and the digest, which are long.
   const command = downloadCommand(allowed, file ?? artifact_id);
   return {
-    body: { artifact_id, command, ...(refusal && { not_inline: refusal }) },
+    body: { command, size, ...(refusal && { not_inline: refusal }) },
     link: { uri: artifactUri(artifact_id), name: key, mimeType: mime, size },
   };
 }
