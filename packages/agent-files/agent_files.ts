@@ -80,7 +80,8 @@ export class AgentFiles extends NameOperations {
   /**
    * Uploads a folder as a tar, which is packed while it is sent. Node and Deno only. Links, fifos,
    * sockets, devices and names that are not UTF-8 are left out, and named in `leftOut`. Hidden
-   * files are sent and named in `hidden`, unless `exclude` or `gitignore` leaves them out.
+   * files are sent and named in `hidden`, unless `exclude` or `gitignore` leaves them out. Throws
+   * `archive_refused` for what is too deep for `getFolder`; then nothing has been sent.
    *
    * @example
    * ```ts

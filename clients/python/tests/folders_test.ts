@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { filesOf } from "../../../packages/agent-files/tests/cast.ts";
+import { AgentError } from "../../../packages/agent-files/index.ts";
+import { filesOf, registeredKeys } from "../../../packages/agent-files/tests/cast.ts";
 import {
   addSpecial,
   describe,
@@ -104,41 +105,58 @@ print(json.dumps({
   });
 });
 
-Deno.test("put_folder() and putFolder() of a folder 1,000 levels deep → all of it, in the same order; getting it as a folder → lies too deep, and nothing is left", () =>
+Deno.test("put_folder() and putFolder() of a folder that get would refuse → archive_refused, and nothing is sent; of the deepest that it takes → the same folder", () =>
   withFolder(async (folder) => {
     const agents = await twoAgents();
-    const deep = join(folder, "deep", ...Array(1000).fill("d"));
-    await Deno.mkdir(deep, { recursive: true });
-    await Deno.writeTextFile(join(deep, "treasure"), "gold");
-    await Deno.writeTextFile(join(folder, "deep", "z"), "last");
-    const names = [
-      "deep/",
-      ...Array.from({ length: 1000 }, (_, n) => `deep/${"d/".repeat(n + 1)}`),
-    ];
-    const all = [...names, `${names.at(-1)}treasure`, "deep/z"];
+    const refused: Record<string, string> = {
+      "too deep": "lies too deep",
+      "too long a path": "has too long a name",
+      [`too long for its listing ${"l".repeat(225)}`]: "has too long a name",
+    };
     const answer = await python(
       `
-import tarfile
-put = planner.put_folder("deep.tar", FOLDER + "/deep")
-buffer = io.BytesIO()
-planner.get("deep.tar", buffer)
-buffer.seek(0)
-tar = tarfile.open(fileobj=buffer)
-content = tar.extractfile([one for one in tar if one.name.endswith("/treasure")][0]).read().decode()
-refused = refusal(lambda: planner.get_folder("deep.tar", FOLDER + "/received"))
-print(json.dumps({"entries": put["entries"], "content": content, "refused": refused[0],
-                  "left": sorted(os.listdir(FOLDER))}))
-`.replaceAll("FOLDER", JSON.stringify(folder)),
+def nest(*names):
+    # Step by step, as a path may be longer than a call can take.
+    os.chdir(FOLDER)
+    for name in names:
+        os.mkdir(name)
+        os.chdir(name)
+    open("treasure", "w").write("gold")
+    os.chdir(FOLDER)
+nest(NAMES[0], *["d"] * 199)
+nest(NAMES[1], *["d" * 250] * 17)
+nest(NAMES[2])
+nest("deepest", *["d"] * 198)
+said = {}
+for name in NAMES:
+    try:
+        planner.put_folder("python.tar", FOLDER + "/" + name)
+    except AgentError as error:
+        said[name] = [error.code, str(error)]
+put = planner.put_folder("deepest.tar", FOLDER + "/deepest")
+planner.get_folder("deepest.tar", FOLDER + "/by python")
+planner.put_folder("shallow.tar", FOLDER + "/" + NAMES[0], exclude=["d/"])
+print(json.dumps({"said": said, "entries": len(put["entries"])}))
+`.replaceAll("FOLDER", JSON.stringify(folder))
+        .replaceAll("NAMES", JSON.stringify(Object.keys(refused))),
       agents,
     );
-    const { entries, ...others } = answer as { entries: { name: string }[] };
-    assert.deepEqual(entries.map(({ name }) => name), all);
-    assert.deepEqual(others, { content: "gold", refused: "archive_refused", left: ["deep"] });
+    const { said, entries } = answer as { said: Record<string, string[]>; entries: number };
+    assert.equal(entries, 200);
     const files = filesOf(agents[0]);
-    const put = await files.putFolder("again.tar", join(folder, "deep"));
-    assert.deepEqual(put.entries.map(({ name }) => name), all);
-    await assert.rejects(files.getFolder("again.tar", join(folder, "received")), {
-      code: "archive_refused",
-    });
-    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["deep"]);
+    for (const [name, why] of Object.entries(refused)) {
+      await assert.rejects(files.putFolder("typescript.tar", join(folder, name)), (error) => {
+        assert.ok(error instanceof AgentError);
+        assert.deepEqual(said[name], [error.code, error.message]);
+        assert.equal(error.code, "archive_refused");
+        assert.ok(error.message.endsWith(`" ${why}. Nothing was sent.`), error.message);
+        return true;
+      });
+    }
+    await files.getFolder("deepest.tar", join(folder, "by typescript"));
+    for (const reader of ["by python", "by typescript"]) {
+      const path = join(folder, reader, ...Array(198).fill("d"), "treasure");
+      assert.equal(await Deno.readTextFile(path), "gold");
+    }
+    assert.deepEqual(await registeredKeys(agents[0]), ["deepest.tar", "shallow.tar"]);
   }));

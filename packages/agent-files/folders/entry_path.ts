@@ -24,22 +24,30 @@ const UNFIT_ON_WINDOWS = /[\x00-\x1f\\:*?"<>|]|[. ]$/;
 export function segmentsOf(name: string, platform: Platform): string[] {
   if (name.includes("\0")) throw refusal(name, "has a NUL in its name");
   if (name.startsWith("/")) throw refusal(name, "has an absolute name");
-  if (bytesIn(name) > LONGEST_PATH_BYTES) {
-    throw refusal(name, "has too long a name");
-  }
-  const segments = name.split("/").filter((segment) => segment !== "" && segment !== ".");
-  if (segments.length > DEEPEST) throw refusal(name, "lies too deep");
+  const segments = segmentsIn(name);
+  const excess = excessOf(name);
+  if (excess !== null) throw refusal(name, excess);
   for (const segment of segments) {
     if (segment === "..") throw refusal(name, "leads out of the folder");
-    if (bytesIn(segment) > LONGEST_SEGMENT_BYTES) {
-      throw refusal(name, "has too long a name");
-    }
     if (platform !== "win32") continue;
     if (UNFIT_ON_WINDOWS.test(segment) || RESERVED_ON_WINDOWS.test(segment)) {
       throw refusal(name, "has a name that Windows does not allow");
     }
   }
   return segments;
+}
+
+/** What makes a name too long or too deep, to be packed or extracted; null if nothing does. */
+export function excessOf(name: string): string | null {
+  const segments = segmentsIn(name);
+  const isLong = bytesIn(name) > LONGEST_PATH_BYTES ||
+    segments.some((segment) => bytesIn(segment) > LONGEST_SEGMENT_BYTES);
+  if (isLong) return "has too long a name";
+  return segments.length > DEEPEST ? "lies too deep" : null;
+}
+
+function segmentsIn(name: string): string[] {
+  return name.split("/").filter((segment) => segment !== "" && segment !== ".");
 }
 
 /** A text that is equal for two paths if they name the same file on the platform. */

@@ -2,8 +2,10 @@ import type { FileHandle } from "node:fs/promises";
 import { createTarPacker } from "modern-tar";
 import { AgentError } from "../errors/agent_error.ts";
 import type { StreamSource } from "../transfer/source.ts";
+import { excessOf } from "./entry_path.ts";
 import { type NodeModules, nodeModules } from "./node.ts";
 import { type LeftOut, listingName, type PackedEntry, type WalkOptions } from "./packed.ts";
+import { refusalToPack } from "./tar/refusal.ts";
 import { type FoundEntry, walk } from "./walk.ts";
 
 export interface PackedFolder {
@@ -28,7 +30,8 @@ const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Packs a folder as a tar. A listing of its content comes first, beside the folder, so that a
- * reader knows early what follows. Only files and folders are packed.
+ * reader knows early what follows. Only files and folders are packed. Throws `archive_refused` for
+ * what `get` would not extract.
  */
 export async function packFolder(
   folder: string,
@@ -36,6 +39,8 @@ export async function packFolder(
 ): Promise<PackedFolder> {
   const node = await nodeModules();
   const name = node.path.basename(node.path.resolve(folder)) || "root";
+  const excess = excessOf(listingName(name));
+  if (excess !== null) throw refusalToPack(name, excess);
   // The path of the folder itself may be a link.
   const { found, leftOut, hidden } = await walk(
     node,

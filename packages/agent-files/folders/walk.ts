@@ -1,9 +1,11 @@
 import type { Stats } from "node:fs";
 import { AgentError } from "../errors/agent_error.ts";
+import { excessOf } from "./entry_path.ts";
 import { patternsAround, withGitignore } from "./gitignore.ts";
 import type { NodeModules } from "./node.ts";
 import type { LeftOut, WalkOptions } from "./packed.ts";
 import { isExcluded, parsePatterns, type Patterns } from "./patterns.ts";
+import { refusalToPack } from "./tar/refusal.ts";
 
 /** A file or folder that was found. */
 export interface FoundEntry {
@@ -32,7 +34,10 @@ interface Place {
   readonly isHidden: boolean;
 }
 
-/** Finds a folder and everything below it, sorted by name. Follows no links. */
+/**
+ * Finds a folder and everything below it, sorted by name. Follows no links. Throws
+ * `archive_refused` for what is too deep or has too long a name to be extracted.
+ */
 export async function walk(
   node: NodeModules,
   folder: string,
@@ -49,7 +54,10 @@ export async function walk(
 
   async function look(place: Place, places: readonly Patterns[]): Promise<void> {
     const { path, name, segments } = place;
-    const state = await node.fs.lstat(path);
+    const state = await node.fs.lstat(path).catch((error) => {
+      // The path to it is longer than its name in the archive.
+      throw error.code === "ENAMETOOLONG" ? refusalToPack(name, "has too long a name") : error;
+    });
     const isDirectory = state.isDirectory();
     const isTop = place === top;
     if (!isTop && gitignore && segments.at(-1) === ".git") return;
@@ -61,6 +69,8 @@ export async function walk(
     }
     const isHidden = !isTop && segments.at(-1)!.startsWith(".");
     const fullName = isDirectory ? `${name}/` : name;
+    const excess = excessOf(fullName);
+    if (excess !== null) throw refusalToPack(fullName, excess);
     if (isHidden && !place.isHidden) all.hidden.push(fullName);
     all.found.push({
       name: fullName,

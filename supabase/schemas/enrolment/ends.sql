@@ -77,6 +77,7 @@ declare
   live_ids text[];
   ended_id text;
   lock_key bigint;
+  ended_agents integer := 0;
   revoked_keys integer := 0;
 begin
   perform agents.authenticate_operator(agent_api_revoke_enrolment.caller);
@@ -113,18 +114,21 @@ begin
     perform pg_advisory_xact_lock(lock_key);
   end loop;
   foreach ended_id in array live_ids loop
-    -- Another enrolment may have taken the agent over before its access was locked.
+    -- Before its access was locked, the agent may have left, or another enrolment taken it over.
     continue when not exists (
       select
       from agents.enrolled_agents a
-      where a.agent_id = ended_id and a.enrolment_id = agent_api_revoke_enrolment.enrolment_id
+      where a.agent_id = ended_id
+        and a.enrolment_id = agent_api_revoke_enrolment.enrolment_id
+        and a.ended_at is null
     );
+    ended_agents := ended_agents + 1;
     revoked_keys := revoked_keys + agents.end_keys(agent_api_revoke_enrolment.caller, null, ended_id);
   end loop;
 
   return json_build_object(
     'revoked', true,
-    'agents', cardinality(live_ids),
+    'agents', ended_agents,
     'keys', revoked_keys,
     'to_end', (
       select coalesce(json_agg(e.agent_id), '[]')

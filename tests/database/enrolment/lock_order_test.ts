@@ -20,10 +20,14 @@ async function put(fields: object): Promise<Made> {
   });
 }
 
-function enrol({ enrolment_key }: Made, agent_name: string | null = null) {
+function hashOf({ enrolment_key }: Made): string {
+  return createHash("sha256").update(enrolment_key).digest("hex");
+}
+
+function enrol(made: Made, agent_name: string | null = null) {
   return file.mesh.call<{ agent_id?: string }>("enrol_with_key", {
     caller: { kind: "enrolment", request_id: "test" },
-    enrolment_key_hash: createHash("sha256").update(enrolment_key).digest("hex"),
+    enrolment_key_hash: hashOf(made),
     agent_name,
   });
 }
@@ -104,4 +108,44 @@ Deno.test("an abandoned name is enrolled while another agent's registration take
   );
   const leases = await mesh.owner`select agent_id from mesh.address_leases where agent_id <> 'bob'`;
   assert.match(leases[0]!["agent_id"], /^rested-/);
+});
+
+Deno.test("of three agents, one leaves and another enrolment takes one while a revocation waits → it counts one, and ends only that one", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  const [first, second] = [
+    await put({ agent_prefix: "job-", uses_left: null }),
+    await put({ agent_prefix: "job-", uses_left: null }),
+  ];
+  const names = ["job-1", "job-2", "job-3"];
+  for (const name of names) await enrol(first, name);
+  await mesh.call("share_agent", { agent_id: "job-2", way: second.enrolment_id });
+  const [revocation] = await whileHeld<{ agents: number; keys: number; to_end: string[] }>({
+    hold: (sql) =>
+      sql`select pg_advisory_xact_lock(l) from (
+        select distinct agents.access_lock(n) as l from unnest(${names}::text[]) n order by 1
+      ) locks`,
+    finish: async (sql) => {
+      const meanwhile = { ...caller, kind: "enrolment" };
+      await sql`select public.agent_api_leave(${sql.json(caller)}, 'job-1')`;
+      await sql`
+        select public.agent_api_enrol_with_key(
+          ${sql.json(meanwhile)}, ${hashOf(second)}, 'job-2'
+        )`;
+    },
+  }, async () => {
+    const revoking = mesh.call<{ agents: number; keys: number; to_end: string[] }>(
+      "revoke_enrolment",
+      { caller, enrolment_id: first.enrolment_id },
+    );
+    await untilWaiting(1);
+    return [revoking];
+  });
+  assert.ok(revocation?.status === "fulfilled");
+  const { agents, keys, to_end } = revocation.value;
+  assert.deepEqual([agents, keys, to_end.toSorted()], [1, 1, ["job-1", "job-3"]]);
+  const live = await mesh.owner`
+    select agent_id from agents.keys
+    where revoked_at is null and agent_id = any (${names})`;
+  assert.deepEqual(live.map((row) => row["agent_id"]), ["job-2"]);
 });

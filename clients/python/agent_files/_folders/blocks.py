@@ -50,8 +50,22 @@ def number_of(field: bytes) -> int | None:
 
 
 def refusal(entry: str | None, why: str) -> AgentError:
-    shown = entry if entry is None or len(entry) <= 200 else f"{entry[:200]}…"
-    quoted = json.dumps(shown, ensure_ascii=False)
-    subject = "The archive" if shown is None else f"{quoted} in the archive"
+    shown = None if entry is None else _shortened(entry)
+    subject = "The archive" if shown is None else f"{_quoted(shown)} in the archive"
     said = f"{subject} {why}. Nothing was extracted. The tar can be downloaded as it is."
     return AgentError("archive_refused", said, details={"entry": shown})
+
+
+def refusal_to_pack(name: str, why: str) -> AgentError:
+    """The error for a folder that is not packed, because `get_folder` would refuse it."""
+    shown = _shortened(name)
+    said = f"{_quoted(shown)} {why}. Nothing was sent."
+    return AgentError("archive_refused", said, details={"entry": shown})
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 200 else f"{name[:200]}…"
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -9,8 +10,9 @@ import tarfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import AgentError
-from .blocks import BLOCK_BYTES, CHUNK_BYTES, padded
+from .blocks import BLOCK_BYTES, CHUNK_BYTES, padded, refusal_to_pack
 from .patterns import Patterns, is_excluded, parse_patterns, patterns_around, with_gitignore
+from .tree import excess_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,6 +71,7 @@ class FolderTar(io.RawIOBase):
             name.encode()
         except UnicodeEncodeError:
             raise ValueError(f"The name of {path!r} is not UTF-8.") from None
+        _check_extractable(name, f"{name}.listing.tsv")
         top, patterns = patterns_around(path) if gitignore else ([], [])
         self._exclude = (top, parse_patterns(exclude))
         self._walk(_Place(path, name, top, patterns, False))
@@ -111,7 +114,7 @@ class FolderTar(io.RawIOBase):
     def _look(self, place: _Place, is_top: bool) -> _Found | None:
         """None: it is left out."""
         path, name, segments = place.path, place.name, place.segments
-        state = os.lstat(path)
+        state = _state_of(path, name)
         mode, mtime = state.st_mode & 0o777, int(state.st_mtime)
         is_folder = stat.S_ISDIR(state.st_mode)
         if not is_top:
@@ -128,6 +131,7 @@ class FolderTar(io.RawIOBase):
             self.left_out.append({"name": name, "kind": _kind_of(state.st_mode)})
             return None
         full_name = f"{name}/" if is_folder else name
+        _check_extractable(full_name, full_name)
         if not is_top and segments[-1].startswith(".") and not place.is_hidden:
             self.hidden.append(full_name)
         found = _Found(full_name, path, 0 if is_folder else state.st_size, mode, mtime)
@@ -174,6 +178,23 @@ class FolderTar(io.RawIOBase):
                 yield from _unchanged_bytes(entry)
             yield bytes(padded(entry.size) - entry.size)
         yield bytes(2 * BLOCK_BYTES)
+
+
+def _check_extractable(shown: str, name: str) -> None:
+    excess = excess_of(name)
+    if excess is not None:
+        raise refusal_to_pack(shown, excess)
+
+
+def _state_of(path: str, name: str) -> os.stat_result:
+    try:
+        return os.lstat(path)
+    except OSError as error:
+        # The path to it is longer than its name in the archive.
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        shown = os.fsencode(name).decode("utf-8", "replace")
+        raise refusal_to_pack(shown, "has too long a name") from error
 
 
 def _unchanged_bytes(entry: _Found) -> Iterator[bytes]:

@@ -80,17 +80,27 @@ def segments_of(name: str, platform: str) -> list[str]:
         raise refusal(name, "has a NUL in its name")
     if name.startswith("/"):
         raise refusal(name, "has an absolute name")
-    segments = [segment for segment in name.split("/") if segment not in ("", ".")]
-    if len(name.encode()) > _LONGEST_PATH_BYTES:
-        raise refusal(name, "has too long a name")
-    if len(segments) > _DEEPEST:
-        raise refusal(name, "lies too deep")
+    segments = _segments_in(name)
+    excess = excess_of(name)
+    if excess is not None:
+        raise refusal(name, excess)
     for segment in segments:
         if segment == "..":
             raise refusal(name, "leads out of the folder")
-        if len(segment.encode()) > _LONGEST_NAME_BYTES:
-            raise refusal(name, "has too long a name")
         is_fit = not _UNFIT_ON_WINDOWS.search(segment) and not _RESERVED_ON_WINDOWS.match(segment)
         if platform == "win32" and not is_fit:
             raise refusal(name, "has a name that Windows does not allow")
     return segments
+
+
+def excess_of(name: str) -> str | None:
+    """What makes a name too long or too deep, to be packed or extracted."""
+    segments = _segments_in(name)
+    longest = max((len(segment.encode()) for segment in segments), default=0)
+    if len(name.encode()) > _LONGEST_PATH_BYTES or longest > _LONGEST_NAME_BYTES:
+        return "has too long a name"
+    return "lies too deep" if len(segments) > _DEEPEST else None
+
+
+def _segments_in(name: str) -> list[str]:
+    return [segment for segment in name.split("/") if segment not in ("", ".")]

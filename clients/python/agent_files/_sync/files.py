@@ -135,7 +135,8 @@ class AgentFiles(Grants):
     ) -> PutFolder:
         """Uploads a folder, packed as a tar while it is sent. Returns what `put` returns, with
         `entries` (`name` and `size` of everything in it) and `left_out` (`name` and `kind`): links,
-        fifos, sockets, devices and names that are not UTF-8 are not sent.
+        fifos, sockets, devices and names that are not UTF-8 are not sent. Raises `archive_refused`
+        for what is too deep for `get_folder`; then nothing has been sent.
 
         Hidden files are sent, and named in `hidden`. `exclude` has patterns of what is not sent,
         each like a line of a .gitignore, such as `.*`. With `gitignore`, `.git` is not sent, nor

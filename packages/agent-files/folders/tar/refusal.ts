@@ -14,6 +14,16 @@ export function refusal(entry: string | null, why: string): AgentError {
   });
 }
 
+/** The error for a folder that is not packed, because `get` would refuse it. */
+export function refusalToPack(name: string, why: string): AgentError {
+  const entry = shortened(name);
+  return new AgentError({
+    code: "archive_refused",
+    message: `${JSON.stringify(entry)} ${why}. Nothing was sent.`,
+    details: { entry },
+  });
+}
+
 function shortened(name: string): string {
   return name.length <= LONGEST_SHOWN ? name : `${name.slice(0, LONGEST_SHOWN)}…`;
 }

@@ -17,6 +17,7 @@ export interface TcpPacket extends Endpoints {
   readonly payload: number;
   readonly isSyn: boolean;
   readonly isAck: boolean;
+  readonly isReset: boolean;
 }
 
 export interface IcmpPacket extends Endpoints {
@@ -99,6 +100,7 @@ function parseTcp(
     payload: length - headerLength,
     isSyn: (flags & SYN) !== 0,
     isAck: (flags & ACK) !== 0,
+    isReset: (flags & RST) !== 0,
   };
 }
 

@@ -123,7 +123,7 @@ export class NeighbourShares implements Watcher {
     const key = `${packet.source} ${packet.sourcePort} ${packet.destinationPort}`;
     const flow = this.#flows.get(key);
     if (flow === undefined) {
-      return this.#hearsHalfOpen(key) || !packet.isSyn || packet.isAck ||
+      return this.#hearsHalfOpen(key, packet) || !packet.isSyn || packet.isAck ||
         this.#admitsSyn(owner, packet, key);
     }
     if (flow.next === null && packet.isSyn) {
@@ -164,9 +164,14 @@ export class NeighbourShares implements Watcher {
   }
 
   /** Whether the connection is half open. Each packet of it lengthens its time in lwIP. */
-  #hearsHalfOpen(key: string): boolean {
+  #hearsHalfOpen(key: string, { isReset, sequence }: TcpPacket): boolean {
     const halfOpen = this.#halfOpen.get(key);
     if (halfOpen === undefined) return false;
+    if (isReset && sequence === ((halfOpen.sequence + 1) | 0)) {
+      // lwIP forgets the connection now. It ignores a reset with any other number (RFC 5961, 3.2).
+      this.#endHalfOpen(key);
+      return true;
+    }
     this.#halfOpen.delete(key);
     this.#halfOpen.set(key, { ...halfOpen, at: this.#now() });
     return true;
