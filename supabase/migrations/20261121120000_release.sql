@@ -5047,7 +5047,7 @@ comment on column artifacts.tasks.agent_id is
 comment on column artifacts.tasks.to_tag is 'The tag of a grant to a tag.';
 comment on column artifacts.tasks.queue is
   'An agent, or `#` and a tag (one of its agents), or both (each of its agents).';
-comment on column artifacts.tasks.attempt is 'How often it was taken since it was last requeued.';
+comment on column artifacts.tasks.attempt is 'How often it was taken since it was last requeued, without the takes that were interrupted.';
 comment on column artifacts.tasks.max_attempts is 'After how many attempts it is parked.';
 comment on column artifacts.tasks.ready_at is
   'From when on it can be taken: after its pause, or when its take lapses. So a lapse needs no '
@@ -6030,6 +6030,8 @@ begin
   return query
     select g,
       g.live_until > now()
+        -- What was revoked stays so if the clock goes back to before that.
+        and g.revoked_at is null
         and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
         and g.from_agent <> all (blocked)
         and (
@@ -6688,6 +6690,8 @@ begin
       select coalesce(json_agg(d.described order by p.number), '[]')
       from page p
       cross join artifacts.describe_grant(p.given) d
+      -- What was revoked stays so if the clock goes back to before that.
+      where (p.given).revoked_at is null
     ),
     'next_cursor', case
       when (select count(*) from walked) > agent_api_list_grants.max_entries then (
@@ -7203,7 +7207,8 @@ create function public.agent_api_fail_task(
   take_id text,
   reason text,
   retry_after_seconds integer default null,
-  is_final boolean default false
+  is_final boolean default false,
+  is_interrupted boolean default false
 ) returns json
 language plpgsql
 volatile
@@ -7215,6 +7220,7 @@ declare
   task artifacts.tasks;
   given artifacts.grants;
   is_parked boolean;
+  failed_attempt integer;
 begin
   caller_agent := agents.admit(agent_api_fail_task.caller);
   task := artifacts.lock_taken_task(caller_agent, agent_api_fail_task.take_id);
@@ -7223,14 +7229,21 @@ begin
     return artifacts.failure_json(task);
   end if;
   given := artifacts.require_held(task);
-  is_parked := agent_api_fail_task.is_final or task.attempt >= task.max_attempts;
+  failed_attempt := task.attempt;
+  -- A worker that is stopped says nothing about the task, even in its last attempt.
+  is_parked := agent_api_fail_task.is_final
+    or not agent_api_fail_task.is_interrupted and task.attempt >= task.max_attempts;
   update artifacts.tasks t
   set state = case when is_parked then 'parked' else 'waiting' end,
     ready_at = case
       when not is_parked then clock_timestamp() + make_interval(
-        secs => coalesce(agent_api_fail_task.retry_after_seconds, artifacts.pause_after(t.attempt))
+        secs => coalesce(
+          agent_api_fail_task.retry_after_seconds,
+          case when agent_api_fail_task.is_interrupted then 0 else artifacts.pause_after(t.attempt) end
+        )
       )
     end,
+    attempt = t.attempt - case when agent_api_fail_task.is_interrupted and not is_parked then 1 else 0 end,
     reason = agent_api_fail_task.reason,
     waits_again_since = case when not is_parked then agents.present_transaction() end
   where t.grant_id = task.grant_id and t.queue = task.queue
@@ -7238,15 +7251,15 @@ begin
   perform artifacts.record_task(
     agent_api_fail_task.caller, caller_agent, case when is_parked then 'task.parked' else 'task.failed' end,
     task.taken_by, given,
-    jsonb_build_object('attempt', task.attempt, 'next_at', agents.iso_timestamp(task.ready_at))
+    jsonb_build_object('attempt', failed_attempt, 'next_at', agents.iso_timestamp(task.ready_at))
   );
   return artifacts.failure_json(task);
 end
 $$;
-comment on function public.agent_api_fail_task(jsonb, text, text, integer, boolean) is
+comment on function public.agent_api_fail_task(jsonb, text, text, integer, boolean, boolean) is
   'Gives a task back: it waits again after a pause, or is parked after its last attempt or if '
-  'is_final. Returns {grant_id, state, next_at | null}. Raises take_lapsed, grant_revoked, '
-  'grant_expired, artifact_expired.';
+  'is_final. With is_interrupted, the take was no attempt, and there is no pause. Returns {grant_id, '
+  'state, next_at | null}. Raises take_lapsed, grant_revoked, grant_expired, artifact_expired.';
 
 -- schemas/artifacts/tasks/finishing.sql
 
@@ -8301,6 +8314,8 @@ begin
     'standing_grants', (
       select coalesce(json_agg(artifacts.standing_json(p.standing) order by p.number), '[]')
       from page p
+      -- What was ended stays so if the clock goes back to before that.
+      where (p.standing).ended_at is null
     ),
     'next_cursor', case
       when (select count(*) from walked) > agent_api_list_standing_grants.max_entries then (
@@ -17686,6 +17701,8 @@ begin
       )
       from page p
       cross join artifacts.describe_grant(p.given) d
+      -- What was revoked stays so if the clock goes back to before that.
+      where (p.given).revoked_at is null
     ),
     'next', (
       select artifacts.position_after(p.given) from page p where p.number = agent_api_list_all_grants.max_entries
@@ -21296,6 +21313,7 @@ declare
   live_ids text[];
   ended_id text;
   lock_key bigint;
+  ended_agents integer := 0;
   revoked_keys integer := 0;
 begin
   perform agents.authenticate_operator(agent_api_revoke_enrolment.caller);
@@ -21332,18 +21350,21 @@ begin
     perform pg_advisory_xact_lock(lock_key);
   end loop;
   foreach ended_id in array live_ids loop
-    -- Another enrolment may have taken the agent over before its access was locked.
+    -- Before its access was locked, the agent may have left, or another enrolment taken it over.
     continue when not exists (
       select
       from agents.enrolled_agents a
-      where a.agent_id = ended_id and a.enrolment_id = agent_api_revoke_enrolment.enrolment_id
+      where a.agent_id = ended_id
+        and a.enrolment_id = agent_api_revoke_enrolment.enrolment_id
+        and a.ended_at is null
     );
+    ended_agents := ended_agents + 1;
     revoked_keys := revoked_keys + agents.end_keys(agent_api_revoke_enrolment.caller, null, ended_id);
   end loop;
 
   return json_build_object(
     'revoked', true,
-    'agents', cardinality(live_ids),
+    'agents', ended_agents,
     'keys', revoked_keys,
     'to_end', (
       select coalesce(json_agg(e.agent_id), '[]')
