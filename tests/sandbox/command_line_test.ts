@@ -127,6 +127,12 @@ tunnelTest(
         return (await builder.host.runAnyhow(request)).output === "from the sandbox\n";
       },
     });
+
+    user.start("agentfiles mesh join --socks 127.0.0.1:0 > second", "second");
+    await eventually("a second process says what is carried", {
+      condition: async () =>
+        /^Joined as .*\nOnly TCP is carried: .*\nSOCKS5/.test(await user.read("second")),
+    });
   },
 );
 

@@ -3,7 +3,7 @@ import { HostAgent } from "../mesh_up/hosts/host_agent.ts";
 import { eventually } from "../wireguard/hosts/run_program.ts";
 import { untilListening } from "../wireguard/hosts/host.ts";
 import { type Member, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
-import { socatAddress, untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import { answersPing, socatAddress, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { joinedPair } from "./hosts/kernel_host.ts";
 import { allow, HELLO, revokeAs, Sandbox, serveDigests } from "./hosts/sandbox.ts";
@@ -158,5 +158,33 @@ tunnelTest(
       condition: async () =>
         await answerTo(builder, { address: sandbox.ipv4, port: 8080, input: "hello" }) === HELLO,
     });
+  },
+);
+
+tunnelTest(
+  "the tunnel of a kernel's host starts again, and does not know where a sandbox behind NAT is → reaches it before the old session would have ended",
+  async () => {
+    await using mesh = await Mesh.create();
+    const builder = await mesh.join("builder");
+    const sandbox = await Sandbox.join(mesh, { name: "sandbox", behindNat: true });
+    await sandbox.tell({ do: "listen", port: 8080 });
+    await allow({ from: builder, to: sandbox, port: 8080 });
+    const agent = await HostAgent.start(builder, { mesh });
+    const isAnswered = async () =>
+      await answerTo(builder, { address: sandbox.ipv4, port: 8080, input: "hello" }) === HELLO;
+    await eventually("the host reaches the sandbox", { condition: isAnswered });
+    const { receivedBytes } = (await sandbox.peers())[0]!;
+    await eventually("a ping of the idle sandbox is answered", {
+      condition: async () => (await sandbox.peers())[0]!.receivedBytes > receivedBytes + 64,
+    });
+    assert.equal(await agent.stop("SIGTERM"), 0);
+    agent.restart();
+    const began = performance.now();
+    // The sandbox begins the next session by itself after two minutes.
+    await eventually("the host reaches the sandbox again", {
+      condition: () => answersPing(builder.host, sandbox.ipv4),
+      withinSeconds: 90,
+    });
+    console.log(`reached again after ${((performance.now() - began) / 1000).toFixed(1)} s`);
   },
 );

@@ -230,6 +230,11 @@ export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operati
       valid: ["true"],
       invalid: ['"yes"'],
     },
+    interrupted: {
+      rule: "true or false, by default {default}.",
+      valid: ["true"],
+      invalid: ["1"],
+    },
     max_size: {
       rule: "a whole number of bytes, at least {minimum}.",
       valid: ["0"],

@@ -1344,6 +1344,11 @@ export interface operations {
            * @default false
            */
           final?: boolean;
+          /**
+           * @description Whether the worker is being stopped, and the task is not the cause: the attempt does not count, and the task can be taken again at once. `final` parks it all the same.
+           * @default false
+           */
+          interrupted?: boolean;
         };
       };
     };

@@ -18,6 +18,13 @@ const LOST: readonly string[] = [
 
 const GIVEN_BACK = "The worker gave the task back.";
 
+/** Why a task is given back. */
+export interface GivenUp {
+  readonly reason: unknown;
+  /** Whether the worker is being stopped: then the take was no attempt. */
+  readonly isInterrupted: boolean;
+}
+
 export interface Take {
   readonly takeId: string;
   /** For how many seconds each renewal holds the task. */
@@ -123,20 +130,21 @@ export class Hold {
    * Gives the task back, unless it has an outcome. Waits for an outcome that is being prepared or
    * sent. Resolves when the service knows, or could not be told within `seconds`.
    */
-  async giveBack(reason: unknown, { seconds }: { readonly seconds: number }): Promise<void> {
+  async giveBack(why: GivenUp, { seconds }: { readonly seconds: number }): Promise<void> {
     const signal = AbortSignal.timeout(seconds * 1000);
     await abortable(this.#settled(), signal).catch(() => {});
-    if (!this.#lose(reason)) return;
-    await this.#connection.post("/inbox/fail", givenBack(this.#take), {
+    if (!this.#lose(why.reason)) return;
+    const request = givenBack(this.#take, why);
+    await this.#connection.post("/inbox/fail", request, {
       signal,
       retrySeconds: seconds,
     }).catch(() => {});
   }
 
   /** Like `giveBack`, but at once: an outcome that is only being prepared is given up. */
-  async giveBackAtOnce(reason: unknown, options: { readonly seconds: number }): Promise<void> {
-    if (this.#outcome !== null && !this.#isSent) this.#lost.abort(reason);
-    await this.giveBack(reason, options);
+  async giveBackAtOnce(why: GivenUp, options: { readonly seconds: number }): Promise<void> {
+    if (this.#outcome !== null && !this.#isSent) this.#lost.abort(why.reason);
+    await this.giveBack(why, options);
   }
 
   /** Ends the take without an outcome. Returns false if it was over. */
@@ -155,8 +163,14 @@ export class Hold {
 /** The request that gives a task back. It can be taken again at once. */
 export function givenBack(
   { takeId }: Pick<Take, "takeId">,
+  { isInterrupted }: Pick<GivenUp, "isInterrupted">,
 ): ArtifactsRequest<"/inbox/fail"> {
-  return { take_id: takeId, reason: GIVEN_BACK, retry_after_seconds: 0 };
+  return {
+    take_id: takeId,
+    reason: GIVEN_BACK,
+    retry_after_seconds: 0,
+    ...(isInterrupted && { interrupted: true }),
+  };
 }
 
 /** The error of a take that ended here, and not by the service's answer. */

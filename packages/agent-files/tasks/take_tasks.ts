@@ -1,12 +1,12 @@
 import type { ArtifactsAnswer, ArtifactsRequest } from "../contract/types.ts";
-import { type AgentError, invalidFields } from "../errors/agent_error.ts";
+import { invalidFields } from "../errors/agent_error.ts";
 import { postAndWait, restAfterWait } from "../follow/waiting.ts";
 import { abortable } from "../http/abortable.ts";
 import type { Connection } from "../http/connection.ts";
 import type { CallOptions } from "../http/connection_options.ts";
 import { withRetries } from "../http/retries.ts";
 import { beforeEndingSignal } from "../platform/ending_signals.ts";
-import { Hold, takeIsOver } from "./hold.ts";
+import { type GivenUp, Hold, takeIsOver } from "./hold.ts";
 import { Task } from "./task.ts";
 import { UnderWay } from "./under_way.ts";
 
@@ -56,11 +56,12 @@ export async function* takeTasks(
   signal.throwIfAborted();
   const underWay = new UnderWay();
   const source = new TaskSource(connection, options, { signal, underWay });
-  const onAbort = () => void underWay.end(signal.reason);
+  const stop = () => underWay.end({ reason: signal.reason, isInterrupted: true });
+  const onAbort = () => void stop();
   signal.addEventListener("abort", onAbort, { once: true });
   const stopListening = beforeEndingSignal(() => {
     ending.abort(new Error("The process ends."));
-    return underWay.end(signal.reason);
+    return stop();
   });
   try {
     while (true) {
@@ -87,8 +88,10 @@ export async function* takeTasks(
   }
 }
 
-function loopIsOver(): AgentError {
-  return takeIsOver("The loop has left the task without an outcome, so it was given back.");
+/** The attempt counts: the end by an error cannot be told from one by `break`. */
+function loopIsOver(): GivenUp {
+  const reason = takeIsOver("The loop has left the task without an outcome, so it was given back.");
+  return { reason, isInterrupted: false };
 }
 
 interface Taken {

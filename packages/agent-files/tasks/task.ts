@@ -13,6 +13,11 @@ export interface FailOptions extends CallOptions {
   readonly retryAfterSeconds?: number;
   /** Whether it cannot succeed, however often it is tried. Parks the task. Default: false. */
   readonly final?: boolean;
+  /**
+   * Whether the worker is being stopped, and the task is not the cause. The attempt does not count,
+   * and the task can be taken again at once. Default: false.
+   */
+  readonly interrupted?: boolean;
 }
 
 type Failed = ArtifactsAnswer<"/inbox/fail">;
@@ -112,13 +117,14 @@ export class Task {
    */
   async fail(
     reason: unknown,
-    { retryAfterSeconds, final, ...options }: FailOptions = {},
+    { retryAfterSeconds, final, interrupted, ...options }: FailOptions = {},
   ): Promise<Failed | null> {
     return await this.#giveUp({
       take_id: this.entry.take_id,
       reason: sentenceOf(reason),
       ...(retryAfterSeconds !== undefined && { retry_after_seconds: retryAfterSeconds }),
       ...(final !== undefined && { final }),
+      ...(interrupted !== undefined && { interrupted }),
     }, options);
   }
 
@@ -127,7 +133,8 @@ export class Task {
    * one, the task is parked. Resolves to null if the task is not held any more.
    */
   async release(options: CallOptions = {}): Promise<Failed | null> {
-    return await this.#giveUp(givenBack({ takeId: this.entry.take_id }), options);
+    const request = givenBack({ takeId: this.entry.take_id }, { isInterrupted: false });
+    return await this.#giveUp(request, options);
   }
 
   async #giveUp(

@@ -1,5 +1,5 @@
 import { abortable } from "../http/abortable.ts";
-import type { Hold } from "./hold.ts";
+import type { GivenUp, Hold } from "./hold.ts";
 
 /** How long the end of a loop waits until the service knows what is given back. */
 const GIVE_BACK_SECONDS = 5;
@@ -10,7 +10,7 @@ export class UnderWay {
   /** Requests that may still take something. */
   readonly #requests = new Set<Promise<unknown>>();
   #onLeave = () => {};
-  #ended: { readonly reason: unknown; readonly givenBack: Promise<void>[] } | null = null;
+  #ended: { readonly why: GivenUp; readonly givenBack: Promise<void>[] } | null = null;
 
   get size(): number {
     return this.#holds.size;
@@ -40,9 +40,9 @@ export class UnderWay {
   }
 
   /** Gives back what is left, and what arrives later. Resolves when the service knows. */
-  async end(reason: unknown): Promise<void> {
+  async end(why: GivenUp): Promise<void> {
     if (this.#ended === null) {
-      this.#ended = { reason, givenBack: [] };
+      this.#ended = { why, givenBack: [] };
       for (const hold of this.#holds) this.#giveBack(hold);
     }
     const arrived = Promise.all(this.#requests);
@@ -51,7 +51,7 @@ export class UnderWay {
   }
 
   #giveBack(hold: Hold): void {
-    const { reason, givenBack } = this.#ended!;
-    givenBack.push(hold.giveBackAtOnce(reason, { seconds: GIVE_BACK_SECONDS }));
+    const { why, givenBack } = this.#ended!;
+    givenBack.push(hold.giveBackAtOnce(why, { seconds: GIVE_BACK_SECONDS }));
   }
 }

@@ -76,7 +76,7 @@ export class InProcessService {
         (agent, input) => tasks.done(agent, input),
       ],
       "/inbox/fail": [
-        "take_id reason retry_after_seconds final",
+        "take_id reason retry_after_seconds final interrupted",
         (agent, input) => tasks.fail(agent, input),
       ],
       "/inbox/requeue": ["grant_id", (agent, input) => tasks.requeue(agent, input)],

@@ -60,17 +60,19 @@ export class TaskOperations {
     return { grant_id: given.grant_id, state: "done", reply: answer };
   }
 
-  fail(agent: string, { take_id, reason, retry_after_seconds, final = false }: Input): object {
+  fail(agent: string, { take_id, reason, retry_after_seconds, ...how }: Input): object {
+    const { final = false, interrupted = false } = how;
     const isReason = typeof reason === "string" && reason.length >= 1 && reason.length <= 500;
     check(isReason, "reason", "Must be 1 to 500 characters.");
     const grant = this.#taken(agent, take_id);
     const { given } = grant;
     if (given.state === "taken" || given.state === "done") {
       this.#held(agent, take_id);
-      const isParked = final || given.attempt! >= grant.maxAttempts;
+      const isParked = final || !interrupted && given.attempt! >= grant.maxAttempts;
       const pause = Math.min(LONGEST_PAUSE_SECONDS, 10 * 2 ** (given.attempt! - 1));
-      Object.assign(given, { state: isParked ? "parked" : "waiting", reason });
-      this.#waitAgain(grant, retry_after_seconds ?? pause);
+      const attempt = given.attempt! - (interrupted && !isParked ? 1 : 0);
+      Object.assign(given, { state: isParked ? "parked" : "waiting", reason, attempt });
+      this.#waitAgain(grant, retry_after_seconds ?? (interrupted ? 0 : pause));
     }
     const next_at = given.state === "parked" ? null : iso(grant.readyAt);
     return { grant_id: given.grant_id, state: given.state, next_at };

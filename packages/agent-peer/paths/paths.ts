@@ -30,12 +30,13 @@ import type { PathPeer, PathsOptions, PathTunnel } from "./options.ts";
 import { BlockedUdp } from "./peers/blocked_udp.ts";
 import { addressesToPermit, candidatesOf, type Whereabouts } from "./peers/candidates.ts";
 import { Improver } from "./peers/improver.ts";
+import { keepaliveOf } from "./peers/keepalives.ts";
 import { DIRECT, Ranks } from "./peers/ranks.ts";
 import { type PathReport, reportOf } from "./peers/reports.ts";
 import { localAddresses as systemAddresses } from "./places/local_addresses.ts";
 import { lookUp as systemLookUp, Names } from "./places/names.ts";
 import { NetworkWatch } from "./places/network_watch.ts";
-import { ownEndpoints, type Place } from "./places/own_endpoints.ts";
+import { addressesHere, ownEndpoints, type Place } from "./places/own_endpoints.ts";
 import type { IceServer, RelayAnswer } from "./relays/ice_servers.ts";
 import { openAllocation } from "./relays/open_allocation.ts";
 import { proxyForRelays } from "./relays/proxy.ts";
@@ -44,9 +45,6 @@ import { stunPlaces, turnAddresses } from "./relays/server_places.ts";
 import { Reflections } from "./stun/reflections.ts";
 
 export type { IceServer, PathPeer, PathReport, PathsOptions, PathTunnel, RelayAnswer };
-
-/** Some routers forget a UDP flow after 30 s. */
-const KEEPALIVE_SECONDS = 25;
 
 /** In milliseconds. */
 const [TICK, GATHERING, LATE_ANSWER] = [1000, 4000, 300];
@@ -167,11 +165,8 @@ export class Paths {
 
   /** The endpoints to register, at most 4, the most useful first. */
   endpoints(): string[] {
-    return ownEndpoints({
-      local: this.#network.addresses.map((address) => ({ address, port: this.listenPort })),
-      seen: this.#reflections.addresses,
-      relayed: this.#relay === null ? [] : [this.#relay.relayed],
-    });
+    const relayed = this.#relay === null ? [] : [this.#relay.relayed];
+    return ownEndpoints({ ...this.#places, relayed });
   }
 
   /** All candidate paths to a peer, the best first. `setPeers` uses them. */
@@ -209,6 +204,11 @@ export class Paths {
     this.#socket?.close();
   }
 
+  get #places(): { readonly local: readonly Place[]; readonly seen: readonly Place[] } {
+    const local = this.#network.addresses.map((address) => ({ address, port: this.listenPort }));
+    return { local, seen: this.#reflections.addresses };
+  }
+
   get #relay(): { readonly via: string; readonly relayed: Place } | null {
     const [newest] = this.#relays.allocations;
     return newest?.relayed ? { via: newest.via, relayed: newest.relayed } : null;
@@ -224,7 +224,7 @@ export class Paths {
     if (this.#isClosed || this.#tunnel === null) return;
     const peers = this.#peers.map((peer) => ({
       ...peer,
-      persistentKeepaliveSeconds: peer.persistentKeepaliveSeconds ?? KEEPALIVE_SECONDS,
+      ...keepaliveOf(peer, { isBehindRouter: addressesHere(this.#places).length === 0 }),
       endpoints: this.candidates(peer),
     }));
     // Set permissions first: a relay drops datagrams from addresses without a permission.

@@ -97,10 +97,13 @@ async function saveFile(
 /** Also after Ctrl-C, so without its signal. If that fails, the take lapses. */
 async function giveBack({ take_id }: TaskEntry, context: Context): Promise<void> {
   const { signal: _, ...connection } = await context.connection();
-  const reason = "Its file could not be saved.";
-  await new AgentFiles(connection).fail({ take_id, reason, retry_after_seconds: 0 }, {
-    retrySeconds: 5,
-  }).catch(() => {});
+  const request = {
+    take_id,
+    reason: "Its file could not be saved.",
+    retry_after_seconds: 0,
+    ...(context.signal.aborted && { interrupted: true }),
+  };
+  await new AgentFiles(connection).fail(request, { retrySeconds: 5 }).catch(() => {});
 }
 
 function isThere(path: string): Promise<boolean> {

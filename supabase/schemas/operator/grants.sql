@@ -100,6 +100,8 @@ begin
       )
       from page p
       cross join artifacts.describe_grant(p.given) d
+      -- What was revoked stays so if the clock goes back to before that.
+      where (p.given).revoked_at is null
     ),
     'next', (
       select artifacts.position_after(p.given) from page p where p.number = agent_api_list_all_grants.max_entries

@@ -125,6 +125,40 @@ artifactTest(
 );
 
 artifactTest(
+  "/inbox/fail with interrupted → no attempt, however often and in the last one, without a pause; with final → parked",
+  async ({ planner, builder }) => {
+    const { grant_id } = await grant(planner, await publish(planner), {
+      to: builder,
+      max_attempts: 1,
+    });
+    const stopped = { reason: "Stopped.", interrupted: true };
+    for (let time = 0; time < 2; time++) {
+      const [task] = await take(builder);
+      assert.equal(task!.attempt, 1);
+      const body = { ...stopped, take_id: task!.take_id };
+      const answer = await tell(builder, "fail", body);
+      assert.equal(answer.body["state"], "waiting");
+      // Repeated: the same answer, and no second attempt is taken off.
+      assert.deepEqual((await tell(builder, "fail", body)).body, answer.body);
+      assert.deepEqual(await statesOf(builder), ["waiting 0"]);
+    }
+    // A pause can be asked for.
+    const [third] = await take(builder);
+    const rest = { ...stopped, take_id: third!.take_id, retry_after_seconds: 3600 };
+    const rested = await tell(builder, "fail", rest);
+    assert.ok(Date.parse(String(rested.body["next_at"])) > Date.now() + 1_800_000);
+    assert.deepEqual(await take(builder), []);
+
+    // The giver ends the pause.
+    await tell(planner, "requeue", { grant_id });
+    const [last] = await take(builder);
+    const end = { ...stopped, take_id: last!.take_id, final: true };
+    assert.equal((await tell(builder, "fail", end)).body["state"], "parked");
+    assert.deepEqual(await statesOf(builder), ["parked 1"]);
+  },
+);
+
+artifactTest(
   "a poison task → parked after its attempts; /inbox/requeue by its giver alone → it begins again",
   async ({ planner, builder }) => {
     const { grant_id } = await grant(planner, await publish(planner), {
@@ -221,12 +255,19 @@ artifactTest("bad fields → 422 names each, nothing is taken", async ({ planner
   assertInvalid(await tell(builder, "extend", { take_id: NO_TAKE }), "seconds");
   assertInvalid(await tell(builder, "done", {}), "take_id");
   assertInvalid(await tell(builder, "done", { take_id: NO_TAKE, grant_id: "x" }), "take_id");
-  const failed = { take_id: NO_TAKE, reason: "", retry_after_seconds: 86_401, final: 1 };
+  const failed = {
+    take_id: NO_TAKE,
+    reason: "",
+    retry_after_seconds: 86_401,
+    final: 1,
+    interrupted: "yes",
+  };
   assertInvalid(
     await tell(builder, "fail", failed),
     "reason",
     "retry_after_seconds",
     "final",
+    "interrupted",
   );
   assert.deepEqual(await statesOf(builder), ["waiting 0"]);
 });

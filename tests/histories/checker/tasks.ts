@@ -75,7 +75,10 @@ export const lapsedTakesAreFenced: Rule = (history) =>
     }));
   });
 
-/** Attempts count up until the giver requeues the task, and stay within `max_attempts`. */
+/**
+ * Attempts count up until the giver requeues the task, and stay within `max_attempts`. A take that
+ * its taker called interrupted is no attempt.
+ */
 export const attemptsCountUp: Rule = (history) => {
   const requeues = entriesOf(history, `${PATH}/requeue`).filter(mayHappen);
   const most = new Map(
@@ -85,8 +88,18 @@ export const attemptsCountUp: Rule = (history) => {
   const beyond = takesIn(history)
     .filter(({ grantId, attempt }) => attempt > (most.get(grantId) ?? Infinity))
     .map(({ entry }) => ({ rule: "a task has more attempts than it may", entries: [entry] }));
+  const interrupted = new Map(
+    entriesOf(history, `${PATH}/fail`)
+      .filter((entry) => entry.request["interrupted"] === true && mayHappen(entry))
+      .map((entry) => [String(entry.request["take_id"]), entry]),
+  );
+  const takes = Map.groupBy(takesIn(history), ({ grantId }) => grantId);
+  const notCounted = (first: Take, second: Take) =>
+    takes.get(first.grantId)!.filter(({ takeId, entry }) =>
+      takeId !== second.takeId && entry.start >= first.entry.start && interrupted.has(takeId)
+    ).length;
   const back = successions(history).filter(([first, second]) =>
-    second.attempt <= first.attempt &&
+    second.attempt <= first.attempt - notCounted(first, second) &&
     !requeues.some((requeue) =>
       requeue.request["grant_id"] === first.grantId && requeue.start < second.entry.end &&
       effectEnd(requeue) > first.entry.start

@@ -70,6 +70,16 @@ Deno.test("a take that lapsed, and is accepted after the next one → found; an 
   );
 });
 
+Deno.test("an attempt that its taker called interrupted → is not counted, and no other", () => {
+  const stop = artifacts([2, 3], ["bob", "/inbox/fail"], {
+    request: { take_id: "one", interrupted: true },
+    answer: { grant_id: "job" },
+  });
+  const first = take([0, 1], "one", 2);
+  assertBroken([first, stop, take([5, 6], "two", 2)]);
+  assertBroken([first, stop, take([5, 6], "two", 1)], "an attempt was not counted");
+});
+
 Deno.test("an attempt that is not counted, or one too many → found, unless the giver requeued", () => {
   const first = take([0, 1], "one", 2);
   const again = take([40 * SECOND, 41 * SECOND], "two", 1);

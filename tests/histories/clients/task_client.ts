@@ -76,7 +76,7 @@ export function taskClient(options: ClientOptions, work: AgentsWork): Client {
 
   async function fail(): Promise<void> {
     const take_id = random.pick(work.held);
-    const pause = random.isOneIn(2) ? { retry_after_seconds: 0 } : {};
+    const pause = random.pick([{}, { retry_after_seconds: 0 }, { interrupted: true }]);
     const end = random.isOneIn(6) ? { final: true } : pause;
     await ask("/inbox/fail", { take_id, reason: "It does not compile.", ...end });
   }

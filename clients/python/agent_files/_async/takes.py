@@ -32,6 +32,8 @@ class Takes:
         self._seconds = seconds
         # By take: when it is extended next.
         self._held: dict[str, float] = {}
+        # What was held when a signal stopped the program.
+        self._stopped: set[str] = set()
         self._settled = Event()
         self._is_kept = False
         # No more tasks will be added.
@@ -70,16 +72,23 @@ class Takes:
         """The loop was left: what is still held is given back soon."""
         self._is_left = True
 
+    def stop(self) -> None:
+        """A signal stops the program: what is given back now was no attempt."""
+        self._stopped.update(self._held)
+
     async def give_back(self) -> None:
         """Gives everything back, also in a task that was cancelled."""
         for take_id in [*self._held]:
             await self.give_back_one(take_id)
 
-    async def give_back_one(self, take_id: str) -> None:
+    async def give_back_one(self, take_id: str, *, interrupted: bool = False) -> None:
         """Gives a take back, also in a task that was cancelled."""
         self.settle(take_id)
+        request = given_back(take_id)
+        if interrupted or take_id in self._stopped:
+            request["interrupted"] = True
         with shielded(_GIVE_BACK_SECONDS):
-            await self._call("inbox/fail", given_back(take_id))
+            await self._call("inbox/fail", request)
 
     async def _keep(self) -> None:
         try:

@@ -147,15 +147,17 @@ class AsyncTask:
         *,
         retry_after_seconds: int | None = None,
         final: bool = False,
+        interrupted: bool = False,
     ) -> models.InboxFailAnswer | None:
         """Lets the task wait for its next attempt, after a pause. With `final`, or after its last
-        attempt, it is parked until its giver lets it wait again. The giver sees the `reason`: of an
-        exception, its text. 500 characters are kept. Returns None if the task is not held any
-        more."""
+        attempt, it is parked until its giver lets it wait again. If the worker was `interrupted`,
+        and the task is not the cause, this was no attempt, and there is no pause. The giver sees
+        the `reason`: of an exception, its text. 500 characters are kept. Returns None if the task
+        is not held any more."""
         said = str(reason) or type(reason).__name__
         request: Json = {"reason": said[:_LONGEST_REASON], "final": final}
-        pause = given({"retry_after_seconds": retry_after_seconds})
-        return await self._fail({"take_id": self.take_id, **request, **pause})
+        others = {"retry_after_seconds": retry_after_seconds, "interrupted": interrupted or None}
+        return await self._fail({"take_id": self.take_id, **request, **given(others)})
 
     async def release(self) -> models.InboxFailAnswer | None:
         """Gives the task back: it can be taken again at once. Returns None if it is not held any
@@ -201,7 +203,9 @@ class AsyncTask:
                 # Only the name: the text of an error may contain secrets of the worker.
                 await self.fail(f"The worker failed: {kind.__name__}.")
         else:
-            await self._takes.give_back_one(self.take_id)
+            # A cancellation counts as an attempt: it may be a time limit that the task exceeded.
+            interrupted = issubclass(kind, KeyboardInterrupt)
+            await self._takes.give_back_one(self.take_id, interrupted=interrupted)
 
 
 class AsyncTasks:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 _WAIT_SECONDS = 140
 
 
-class Operations:
-    """Calls of single operations, as one agent."""
+class Caller:
+    """Calls of one function, as one agent."""
+
+    _function = "agent-artifacts"
 
     def __init__(
         self,
@@ -36,7 +38,9 @@ class Operations:
         retry_seconds: float = 120,
         transport: HttpTransport | None = None,
     ) -> None:
-        self._connection = Connection(url, key, enrol, agent_id, retry_seconds, transport)
+        self._connection = Connection(
+            url, key, enrol, agent_id, retry_seconds, transport, self._function
+        )
 
     @property
     def _own(self) -> Json:
@@ -74,6 +78,15 @@ class Operations:
         answer = with_retries(act, self._connection.retry_seconds)
         return cast("models.WhoamiAnswer", answer)
 
+    def leave(self) -> models.LeaveAnswer:
+        """Ends the agent: its keys, its peer and its rules. Its files and grants stay until they
+        expire."""
+        return cast("models.LeaveAnswer", self.call("leave", self._own))
+
+
+class Operations(Caller):
+    """Calls of single operations, as one agent."""
+
     def wait(
         self,
         *,
@@ -99,11 +112,6 @@ class Operations:
             "wait_seconds": wait_seconds,
         }
         return cast("models.News", self.call("wait", {**self._own, **given(request)}))
-
-    def leave(self) -> models.LeaveAnswer:
-        """Ends the agent: its keys, its peer and its rules. Its files and grants stay until they
-        expire."""
-        return cast("models.LeaveAnswer", self.call("leave", self._own))
 
     def block(self, from_agent: str) -> models.InboxBlockAnswer:
         """Hides an agent's grants from the inbox."""
@@ -156,11 +164,14 @@ class Operations:
         *,
         retry_after_seconds: int | None = None,
         final: bool = False,
+        interrupted: bool = False,
     ) -> models.InboxFailAnswer:
-        """Gives a taken task back: it waits again after a pause, or is parked."""
+        """Gives a taken task back: it waits again after a pause, or is parked. If the worker was
+        `interrupted`, and the task is not the cause, this was no attempt, and there is no
+        pause."""
         request = {"take_id": take_id, "reason": reason, "final": final}
-        pause = given({"retry_after_seconds": retry_after_seconds})
-        answer = self.call("inbox/fail", {**request, **pause})
+        others = {"retry_after_seconds": retry_after_seconds, "interrupted": interrupted or None}
+        answer = self.call("inbox/fail", {**request, **given(others)})
         return cast("models.InboxFailAnswer", answer)
 
     def requeue(self, grant_id: str) -> models.InboxRequeueAnswer:

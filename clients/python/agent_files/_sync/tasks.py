@@ -148,15 +148,17 @@ class Task:
         *,
         retry_after_seconds: int | None = None,
         final: bool = False,
+        interrupted: bool = False,
     ) -> models.InboxFailAnswer | None:
         """Lets the task wait for its next attempt, after a pause. With `final`, or after its last
-        attempt, it is parked until its giver lets it wait again. The giver sees the `reason`: of an
-        exception, its text. 500 characters are kept. Returns None if the task is not held any
-        more."""
+        attempt, it is parked until its giver lets it wait again. If the worker was `interrupted`,
+        and the task is not the cause, this was no attempt, and there is no pause. The giver sees
+        the `reason`: of an exception, its text. 500 characters are kept. Returns None if the task
+        is not held any more."""
         said = str(reason) or type(reason).__name__
         request: Json = {"reason": said[:_LONGEST_REASON], "final": final}
-        pause = given({"retry_after_seconds": retry_after_seconds})
-        return self._fail({"take_id": self.take_id, **request, **pause})
+        others = {"retry_after_seconds": retry_after_seconds, "interrupted": interrupted or None}
+        return self._fail({"take_id": self.take_id, **request, **given(others)})
 
     def release(self) -> models.InboxFailAnswer | None:
         """Gives the task back: it can be taken again at once. Returns None if it is not held any
@@ -202,7 +204,9 @@ class Task:
                 # Only the name: the text of an error may contain secrets of the worker.
                 self.fail(f"The worker failed: {kind.__name__}.")
         else:
-            self._takes.give_back_one(self.take_id)
+            # A cancellation counts as an attempt: it may be a time limit that the task exceeded.
+            interrupted = issubclass(kind, KeyboardInterrupt)
+            self._takes.give_back_one(self.take_id, interrupted=interrupted)
 
 
 class Tasks:

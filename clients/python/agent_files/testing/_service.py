@@ -45,7 +45,7 @@ _FIELDS = {
     "inbox/take": "agent_id max seconds prefix from_agent",
     "inbox/extend": "take_id seconds",
     "inbox/done": "agent_id take_id grant_id reply",
-    "inbox/fail": "take_id reason retry_after_seconds final",
+    "inbox/fail": "take_id reason retry_after_seconds final interrupted",
     "inbox/requeue": "grant_id",
     "whoami": "",
 }

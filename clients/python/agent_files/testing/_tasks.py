@@ -68,10 +68,13 @@ class Tasks(Operations):
         grant = self._taken(agent, request["take_id"])
         if grant["state"] not in ("waiting", "parked"):
             self._held(agent, request["take_id"])
-            is_last = grant["attempt"] >= grant["_max_attempts"]
+            is_interrupted = request.get("interrupted", False)
+            is_last = grant["attempt"] >= grant["_max_attempts"] and not is_interrupted
             default = min(_LONGEST_PAUSE_SECONDS, 10 * 2 ** (grant["attempt"] - 1))
-            pause = request.get("retry_after_seconds", default)
+            pause = request.get("retry_after_seconds", 0 if is_interrupted else default)
             state = "parked" if request.get("final") or is_last else "waiting"
+            if is_interrupted and state == "waiting":
+                grant["attempt"] -= 1
             grant.update(state=state, reason=request["reason"])
             grant.update(_ready_at=self.now() + pause, _position=self.next_position())
         next_at = None if grant["state"] == "parked" else iso(grant["_ready_at"])

@@ -136,6 +136,31 @@ export const TASKS: readonly Scenario[] = [
     ],
   },
   {
+    name: "fail() of a worker that was interrupted → no attempt, also in the last one",
+    steps: [
+      {
+        as: "planner",
+        call: "put",
+        with: { key: "plan", text: "1", to: ["$builder"], max_attempts: 1 },
+      },
+      { as: "builder", call: "take", gives: { tasks: [{ attempt: 1 }] } },
+      {
+        as: "builder",
+        call: "fail",
+        with: { take_id: "$2.tasks.0.take_id", reason: "Stopped.", interrupted: true },
+        gives: { state: "waiting" },
+      },
+      {
+        as: "builder",
+        call: "tasks",
+        with: { wait: false },
+        each: [["fail", { reason: "Stopped.", retry_after_seconds: 3600, interrupted: true }]],
+        gives: [{ attempt: 1, gave: [{ state: "waiting" }] }],
+      },
+      { as: "builder", call: "inbox", gives: [{ state: "waiting", attempt: 0 }] },
+    ],
+  },
+  {
     name: "a task that is released, or left without an outcome → taken again at once",
     steps: [
       {

@@ -97,8 +97,8 @@ for (const how of ["break", "an error"] as const) {
     else await assert.rejects(run(), /No wood/);
     const rows = await tasksOf(builder);
     assert.deepEqual(
-      rows.map(({ state, is_ready }) => [state, is_ready]),
-      Array(3).fill(["waiting", true]),
+      rows.map(({ state, attempt, is_ready }) => [state, attempt, is_ready]),
+      [["waiting", 1, true], ["waiting", 1, true], ["waiting", 0, true]],
     );
     for (const { signal } of held) assert.equal(signal.reason.code, "take_lapsed");
   });

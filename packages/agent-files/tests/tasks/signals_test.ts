@@ -84,7 +84,7 @@ for (const runtime of Object.keys(RUNTIMES)) {
       started.child.kill(signal);
       const status = await started.child.status;
       const [row] = await tasksOf(builder);
-      assert.deepEqual([row!.state, row!.is_ready], ["waiting", true]);
+      assert.deepEqual([row!.state, row!.is_ready, row!.attempt], ["waiting", true, 0]);
       const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
       assert.equal(status.code, codes[signal]);
       if (!runtime.includes("without")) assert.equal(status.signal, signal);

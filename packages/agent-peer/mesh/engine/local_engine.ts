@@ -1,4 +1,5 @@
 import type { MeshConfiguration } from "../../service.ts";
+import { echoRequest } from "../../ip/filter/echo_request.ts";
 import { PacketFilter } from "../../ip/filter/packet_filter.ts";
 import { IpStack } from "../../ip/ip_stack.ts";
 import { readLwip } from "../../ip/read_lwip.ts";
@@ -169,6 +170,7 @@ class LocalEngine implements Engine {
       endpoints: peer.endpoints,
       observed_endpoint: peer.observed_endpoint,
       persistentKeepaliveSeconds: peer.persistent_keepalive,
+      ping: pingOf(configuration.interface.addresses, peer.allowed_ips),
     })));
   }
 
@@ -214,6 +216,13 @@ class LocalEngine implements Engine {
       }
     }
   }
+}
+
+/** Asks the peer's first address from an own one of the same family. */
+function pingOf(own: readonly string[], [to]: readonly string[]): Uint8Array | null {
+  const from = own.find((address) => address.includes(":") === to?.includes(":"));
+  if (to === undefined || from === undefined) return null;
+  return echoRequest({ from: addressOf(from), to: addressOf(to) });
 }
 
 /**

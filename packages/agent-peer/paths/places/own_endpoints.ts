@@ -20,14 +20,7 @@ export function ownEndpoints(
     readonly relayed: readonly Place[];
   },
 ): string[] {
-  const isIpv6 = ({ address }: Place) => address.includes(":");
-  // If a router replaces an address of this machine, that address is not reachable from outside.
-  const seenIpv4 = seen.filter((place) => !isIpv6(place));
-  const isHere = ({ address }: Place) =>
-    kindOf(address) === "public" &&
-    (address.includes(":") || seenIpv4.length === 0 ||
-      seenIpv4.some((place) => place.address === address));
-  const here = local.filter(isHere);
+  const here = addressesHere({ local, seen });
   const places = [
     ...here.filter((place) => !isIpv6(place)),
     ...relayed,
@@ -36,4 +29,21 @@ export function ownEndpoints(
     ...local,
   ];
   return [...new Set(places.map(formatEndpoint))].slice(0, MOST);
+}
+
+/** Public addresses of this machine, at which others can reach it. None: it is behind a router. */
+export function addressesHere(
+  { local, seen }: { readonly local: readonly Place[]; readonly seen: readonly Place[] },
+): readonly Place[] {
+  // If a router replaces an address of this machine, that address is not reachable from outside.
+  const seenIpv4 = seen.filter((place) => !isIpv6(place));
+  return local.filter((place) =>
+    kindOf(place.address) === "public" &&
+    (isIpv6(place) || seenIpv4.length === 0 ||
+      seenIpv4.some(({ address }) => address === place.address))
+  );
+}
+
+function isIpv6({ address }: Place): boolean {
+  return address.includes(":");
 }

@@ -1,6 +1,7 @@
 /** The packets that the sandbox peer's filter allows. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { echoRequest } from "../../ip/filter/echo_request.ts";
 import { parsePacket } from "../../ip/filter/packet.ts";
 import { PacketFilter } from "../../ip/filter/packet_filter.ts";
 import { ACK, FIN, icmpPacket, ipPacket, PSH, RST, SYN, tcpPacket } from "./packets.ts";
@@ -47,6 +48,17 @@ for (const family of ["ipv4", "ipv6"] as const) {
     assert.equal(filter.allows(tcpPacket(fromPlanner, { ...answer, flags: SYN })), false);
     assert.equal(filter.allows(tcpPacket(fromPlanner, { ...answer, toPort: 50001 })), false);
     assert.equal(filter.allows(tcpPacket(fromPlanner, { ...answer, fromPort: 444 })), false);
+  });
+
+  Deno.test(`${family}: a ping of any size → out, and its answer in`, () => {
+    const filter = new PacketFilter(RULES);
+    for (const bytes of [48, 49, 1280]) {
+      const ping = echoRequest({ ...toPlanner, bytes, identifier: 7, sequence: 65_535 });
+      assert.equal(ping.length, bytes);
+      assert.equal(parsePacket(ping)?.kind, "echo");
+      assert.equal(filter.sends(ping), true);
+    }
+    assert.equal(filter.allows(icmpPacket(fromPlanner, family === "ipv4" ? 0 : 129)), true);
   });
 
   Deno.test(`${family}: a connection that no rule allows → does not leave`, () => {

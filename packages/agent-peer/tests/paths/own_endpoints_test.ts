@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { NetworkWatch } from "../../paths/places/network_watch.ts";
-import { ownEndpoints } from "../../paths/places/own_endpoints.ts";
+import { addressesHere, ownEndpoints } from "../../paths/places/own_endpoints.ts";
 import { World } from "../wireguard/simulation.ts";
 
 const PUBLIC = { address: "198.51.100.7", port: 51820 };
@@ -69,3 +69,17 @@ Deno.test("NetworkWatch → notices other addresses within seconds, their order 
   assert.equal(changesIn(1), 1);
   assert.equal(changesIn(60), 0);
 });
+
+for (
+  const [name, places, expected] of [
+    ["a public address, as servers see it", { local: [PUBLIC], seen: [PUBLIC] }, [PUBLIC]],
+    ["a public address, and no server", { local: [PRIVATE, PUBLIC], seen: [] }, [PUBLIC]],
+    ["a public address that a router replaces", { local: [PUBLIC], seen: [OUTSIDE] }, []],
+    ["a private network", { local: [PRIVATE], seen: [OUTSIDE] }, []],
+    ["a private network, and IPv6", { local: [PRIVATE, IPV6], seen: [OUTSIDE] }, [IPV6]],
+  ] as const
+) {
+  Deno.test(`addressesHere() with ${name}`, () => {
+    assert.deepEqual(addressesHere(places), expected);
+  });
+}

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Endpoint } from "../../wireguard/tunnel.ts";
-import { pairOf, World } from "./simulation.ts";
+import { echoReply, echoRequest } from "./packets.ts";
+import { pairOf, type SimulatedHost, World } from "./simulation.ts";
 
 const ELSEWHERE: Endpoint = { address: "192.0.2.99", port: 4242, via: "udp" };
 
@@ -90,3 +91,43 @@ Deno.test("mayMove() that says no → the packet is delivered, and the endpoint 
   assert.deepEqual(right.takeTexts(), ["hello", "from there"]);
   assert.deepEqual(right.tunnel.stats()[0]!.endpoint, home);
 });
+
+/** One side pings the other every 10 s, and knows alone where the other one is. */
+function pinged({ isAnswered }: { readonly isAnswered: boolean }) {
+  const world = new World();
+  const left = world.addHost(1);
+  const right: SimulatedHost = world.addHost(2, {
+    onPacket: (packet) => {
+      const reply = isAnswered ? echoReply(packet) : null;
+      if (reply !== null) right.tunnel.sendPacket(reply);
+    },
+  });
+  const ping = echoRequest({ source: left.inner, destination: right.inner, sequence: 1 });
+  left.tunnel.setPeers([right.asPeer({ persistentKeepaliveSeconds: 10, ping })]);
+  const listen = () => right.tunnel.setPeers([left.asPeer({ endpoints: [] })]);
+  listen();
+  world.advance(60_000);
+  return { world, left, right, listen };
+}
+
+Deno.test("a peer that has answered pings, and has lost its sessions → another handshake within 15 s", () => {
+  const { world, left, right, listen } = pinged({ isAnswered: true });
+  right.restart();
+  listen();
+  const before = left.handshakeAt();
+  world.advance(15_000);
+  assert.notEqual(left.handshakeAt(), before);
+  right.sendTo(left);
+  world.settle();
+  assert.ok(left.takeTexts().includes("hello"));
+});
+
+for (const isAnswered of [true, false]) {
+  Deno.test(`pings that are ${isAnswered ? "" : "not "}answered, for ten minutes → no more handshakes than one every two minutes`, () => {
+    const { world } = pinged({ isAnswered });
+    const initiations = () => world.sent.filter(({ bytes }) => bytes[0] === 1).length;
+    const before = initiations();
+    world.advance(600_000);
+    assert.ok(initiations() - before <= 5, String(initiations() - before));
+  });
+}

@@ -3,6 +3,7 @@ export type Duty =
   | "retransmit"
   | "keepalive"
   | "newHandshake"
+  | "pingAnswer"
   | "persistentKeepalive"
   | "forgetKeys";
 

@@ -25,6 +25,8 @@ export class Peer {
   readonly publicKey: string;
   readonly handshakes: PeerHandshakes;
   readonly timers: PeerTimers;
+  /** The IP packet to send as the persistent keepalive; null: an empty one. */
+  ping: Uint8Array | null = null;
   readonly #context: PeerContext;
   readonly #keypairs: Keypairs;
   readonly #queue = new PacketQueue();
@@ -51,6 +53,7 @@ export class Peer {
     this.#keypairs = new Keypairs(({ localIndex }) => indices.release(localIndex));
     this.timers = new PeerTimers(context, {
       sendKeepalive: () => this.#sendKeepalive(),
+      sendPersistentKeepalive: () => this.#sendPersistentKeepalive(),
       beginHandshake: ({ isRetry }) => this.beginHandshake({ isRetry, to: this.#where.everywhere }),
       giveUp: () => void this.#queue.takeAll(),
       forgetKeys: () => this.#forgetKeys(),
@@ -177,6 +180,13 @@ export class Peer {
     const session = this.#keypairs.current;
     if (session?.isUsable(this.#now)) this.#sendBy(session, KEEPALIVE);
     else this.beginHandshake({ to: this.#where.everywhere });
+  }
+
+  #sendPersistentKeepalive(): void {
+    const session = this.#keypairs.current;
+    if (this.ping === null || !session?.isUsable(this.#now)) return this.#sendKeepalive();
+    this.#sendBy(session, this.ping);
+    this.timers.pingSent();
   }
 
   #sendQueue(): void {

@@ -15,6 +15,11 @@ export interface PeerConfiguration {
   /** Where the peer may be, the likeliest first. */
   readonly endpoints: readonly Endpoint[];
   readonly persistentKeepaliveSeconds?: number | null;
+  /**
+   * An IP packet that the peer answers at once, to send as the persistent keepalive. If the peer
+   * stops answering, a handshake begins soon. Default: null, an empty keepalive.
+   */
+  readonly ping?: Uint8Array | null;
 }
 
 interface Parsed extends PeerConfiguration {
@@ -75,7 +80,8 @@ export class PeerTable {
       peer.setCandidates(configuration.endpoints);
       peer.handshakes.setPresharedKey(configuration.presharedKeyBytes);
       configuration.presharedKeyBytes.fill(0);
-      const { persistentKeepaliveSeconds: seconds } = configuration;
+      const { persistentKeepaliveSeconds: seconds, ping = null } = configuration;
+      peer.ping = ping;
       peer.timers.setPersistentKeepalive(seconds ? seconds * 1000 : null);
     }
   }

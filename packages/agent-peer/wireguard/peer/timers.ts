@@ -9,11 +9,15 @@ import { readUint32 } from "../handshake/messages.ts";
 import type { PeerContext } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
 
+/** How long the answer to a ping may take, in milliseconds. */
+const PING_TIMEOUT = 3000;
+
 const MOST_ATTEMPTS = REKEY_ATTEMPT_TIME / REKEY_TIMEOUT;
 
 /** What the timers of one peer call. */
 export interface TimerActions {
   sendKeepalive(): void;
+  sendPersistentKeepalive(): void;
   /** Called when the peer does not answer, so its endpoint is in doubt, too. */
   beginHandshake(options: { readonly isRetry: boolean }): void;
   /** Called when the peer has not answered for REKEY_ATTEMPT_TIME. */
@@ -31,6 +35,9 @@ export class PeerTimers {
   #persistentKeepalive: number | null = null;
   #unansweredSince: number | null = null;
   #heardAt: number | null = null;
+  #pingedAt: number | null = null;
+  /** Whether the last ping was answered in time. A firewall of the peer may drop all of them. */
+  #answersPings = false;
 
   constructor(context: PeerContext, actions: TimerActions) {
     this.#context = context;
@@ -92,6 +99,7 @@ export class PeerTimers {
     this.#heardAt = this.#now;
     this.#unansweredSince = null;
     this.#deadlines.cancel("newHandshake");
+    this.#deadlines.cancel("pingAnswer");
   }
 
   dataSent(): void {
@@ -101,7 +109,19 @@ export class PeerTimers {
     this.#deadlines.set("newHandshake", this.#now + wait);
   }
 
+  pingSent(): void {
+    this.dataSent();
+    if (this.#pingedAt !== null) this.#answersPings = false;
+    this.#pingedAt = this.#now;
+    if (this.#answersPings) this.#deadlines.set("pingAnswer", this.#now + PING_TIMEOUT);
+  }
+
+  /** A packet, not a keepalive: a peer also sends that ten seconds after a ping that it drops. */
   dataReceived(): void {
+    if (this.#pingedAt !== null) {
+      this.#answersPings = this.#now - this.#pingedAt <= PING_TIMEOUT;
+      this.#pingedAt = null;
+    }
     if (this.#deadlines.has("keepalive")) this.#needsAnotherKeepalive = true;
     else this.#deadlines.set("keepalive", this.#now + KEEPALIVE_TIMEOUT);
   }
@@ -115,9 +135,12 @@ export class PeerTimers {
     const due = new Set(this.#deadlines.takeDue(this.#now));
     if (due.has("forgetKeys")) this.#actions.forgetKeys();
     if (due.has("retransmit")) this.#retransmit();
-    if (due.has("newHandshake")) this.#actions.beginHandshake({ isRetry: false });
+    if (due.has("pingAnswer")) this.#answersPings = false;
+    if (due.has("newHandshake") || due.has("pingAnswer")) {
+      this.#actions.beginHandshake({ isRetry: false });
+    }
     if (due.has("keepalive")) this.#keepalive();
-    if (due.has("persistentKeepalive")) this.#actions.sendKeepalive();
+    if (due.has("persistentKeepalive")) this.#actions.sendPersistentKeepalive();
   }
 
   earliest(): number {

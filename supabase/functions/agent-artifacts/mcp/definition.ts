@@ -69,6 +69,8 @@ export const mcp: McpDefinition = {
       name: "fail",
       summary: "Give a task back: it can be taken again after a pause.",
       description: "",
+      // Programs say so when they are stopped; a model that gives a task back has tried it.
+      hidden: ["interrupted"],
       undescribed: ["take_id"],
     },
     "/inbox/block": {

@@ -182,6 +182,8 @@ begin
       select coalesce(json_agg(d.described order by p.number), '[]')
       from page p
       cross join artifacts.describe_grant(p.given) d
+      -- What was revoked stays so if the clock goes back to before that.
+      where (p.given).revoked_at is null
     ),
     'next_cursor', case
       when (select count(*) from walked) > agent_api_list_grants.max_entries then (

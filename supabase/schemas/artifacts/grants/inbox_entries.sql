@@ -231,6 +231,8 @@ begin
   return query
     select g,
       g.live_until > now()
+        -- What was revoked stays so if the clock goes back to before that.
+        and g.revoked_at is null
         and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
         and g.from_agent <> all (blocked)
         and (

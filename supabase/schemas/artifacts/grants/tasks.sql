@@ -40,7 +40,7 @@ comment on column artifacts.tasks.agent_id is
 comment on column artifacts.tasks.to_tag is 'The tag of a grant to a tag.';
 comment on column artifacts.tasks.queue is
   'An agent, or `#` and a tag (one of its agents), or both (each of its agents).';
-comment on column artifacts.tasks.attempt is 'How often it was taken since it was last requeued.';
+comment on column artifacts.tasks.attempt is 'How often it was taken since it was last requeued, without the takes that were interrupted.';
 comment on column artifacts.tasks.max_attempts is 'After how many attempts it is parked.';
 comment on column artifacts.tasks.ready_at is
   'From when on it can be taken: after its pause, or when its take lapses. So a lapse needs no '

@@ -186,6 +186,8 @@ begin
     'standing_grants', (
       select coalesce(json_agg(artifacts.standing_json(p.standing) order by p.number), '[]')
       from page p
+      -- What was ended stays so if the clock goes back to before that.
+      where (p.standing).ended_at is null
     ),
     'next_cursor', case
       when (select count(*) from walked) > agent_api_list_standing_grants.max_entries then (

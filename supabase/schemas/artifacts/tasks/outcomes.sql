@@ -91,7 +91,8 @@ create function public.agent_api_fail_task(
   take_id text,
   reason text,
   retry_after_seconds integer default null,
-  is_final boolean default false
+  is_final boolean default false,
+  is_interrupted boolean default false
 ) returns json
 language plpgsql
 volatile
@@ -103,6 +104,7 @@ declare
   task artifacts.tasks;
   given artifacts.grants;
   is_parked boolean;
+  failed_attempt integer;
 begin
   caller_agent := agents.admit(agent_api_fail_task.caller);
   task := artifacts.lock_taken_task(caller_agent, agent_api_fail_task.take_id);
@@ -111,14 +113,21 @@ begin
     return artifacts.failure_json(task);
   end if;
   given := artifacts.require_held(task);
-  is_parked := agent_api_fail_task.is_final or task.attempt >= task.max_attempts;
+  failed_attempt := task.attempt;
+  -- A worker that is stopped says nothing about the task, even in its last attempt.
+  is_parked := agent_api_fail_task.is_final
+    or not agent_api_fail_task.is_interrupted and task.attempt >= task.max_attempts;
   update artifacts.tasks t
   set state = case when is_parked then 'parked' else 'waiting' end,
     ready_at = case
       when not is_parked then clock_timestamp() + make_interval(
-        secs => coalesce(agent_api_fail_task.retry_after_seconds, artifacts.pause_after(t.attempt))
+        secs => coalesce(
+          agent_api_fail_task.retry_after_seconds,
+          case when agent_api_fail_task.is_interrupted then 0 else artifacts.pause_after(t.attempt) end
+        )
       )
     end,
+    attempt = t.attempt - case when agent_api_fail_task.is_interrupted and not is_parked then 1 else 0 end,
     reason = agent_api_fail_task.reason,
     waits_again_since = case when not is_parked then agents.present_transaction() end
   where t.grant_id = task.grant_id and t.queue = task.queue
@@ -126,12 +135,12 @@ begin
   perform artifacts.record_task(
     agent_api_fail_task.caller, caller_agent, case when is_parked then 'task.parked' else 'task.failed' end,
     task.taken_by, given,
-    jsonb_build_object('attempt', task.attempt, 'next_at', agents.iso_timestamp(task.ready_at))
+    jsonb_build_object('attempt', failed_attempt, 'next_at', agents.iso_timestamp(task.ready_at))
   );
   return artifacts.failure_json(task);
 end
 $$;
-comment on function public.agent_api_fail_task(jsonb, text, text, integer, boolean) is
+comment on function public.agent_api_fail_task(jsonb, text, text, integer, boolean, boolean) is
   'Gives a task back: it waits again after a pause, or is parked after its last attempt or if '
-  'is_final. Returns {grant_id, state, next_at | null}. Raises take_lapsed, grant_revoked, '
-  'grant_expired, artifact_expired.';
+  'is_final. With is_interrupted, the take was no attempt, and there is no pause. Returns {grant_id, '
+  'state, next_at | null}. Raises take_lapsed, grant_revoked, grant_expired, artifact_expired.';

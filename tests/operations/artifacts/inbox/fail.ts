@@ -15,7 +15,7 @@ export const inboxFail: ArtifactsCard = {
       body: { take_id, reason: "No.", retry_after_seconds: 0, final: true },
     }];
   },
-  tool: { name: "fail", effect: "replaces" },
+  tool: { name: "fail", hides: ["interrupted"], effect: "replaces" },
   afterRestore: "listed",
   faults: [
     {
@@ -28,7 +28,12 @@ export const inboxFail: ArtifactsCard = {
     },
   ],
   plans: [
-    call("fail_task", { caller: as(WORKER), take_id: takenIdOf(2), reason: "No." }),
+    call("fail_task", {
+      caller: as(WORKER),
+      take_id: takenIdOf(2),
+      reason: "No.",
+      is_interrupted: true,
+    }),
   ],
   lockWaits: [],
 };

@@ -95,6 +95,10 @@ export const SIMULATED: readonly SimulatedBreak[] = [
       file: "paths/peers/improver.ts",
       find: "const KEEPALIVES = 52_000;",
       replace: "const KEEPALIVES = Infinity;",
+    }, {
+      file: "paths/peers/keepalives.ts",
+      find: "return isBehindRouter && ping !== null",
+      replace: "return isBehindRouter && ping === undefined",
     }],
     seeds: 200,
     complaint: /although nothing has disturbed it/,

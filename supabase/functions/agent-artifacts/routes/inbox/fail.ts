@@ -17,7 +17,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     description:
       "The pause is 10 seconds after the first attempt, and doubles with each, up to an " +
       "hour. After the grant's `max_attempts`, or with `final`, the task is parked until its giver " +
-      "requeues it.",
+      "requeues it. With `interrupted`, this was no attempt, and there is no pause.",
     tag: "Tasks",
     callers: "the taker",
     effect: "replaces",
@@ -31,6 +31,11 @@ export function createOperation({ relayDatabase }: Platform): Operation {
         .meta({ description: "The pause, in place of the default.", examples: [60] }),
       final: z.boolean().default(false)
         .meta({ description: "Whether it cannot succeed, however often it is tried." }),
+      interrupted: z.boolean().default(false).meta({
+        description:
+          "Whether the worker is being stopped, and the task is not the cause: the attempt does " +
+          "not count, and the task can be taken again at once. `final` parks it all the same.",
+      }),
     }),
     response: z.object({ grant_id: sentGrantId, state: sentState, next_at: sentNextAt }),
     errors: TAKE_ERRORS,
@@ -41,6 +46,8 @@ export function createOperation({ relayDatabase }: Platform): Operation {
         reason: input.reason,
         retry_after_seconds: input.retry_after_seconds ?? null,
         is_final: input.final,
+        // Left out otherwise: the SQL function of an earlier release does not know it.
+        ...(input.interrupted && { is_interrupted: true }),
       });
     },
   });
