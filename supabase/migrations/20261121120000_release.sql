@@ -1534,12 +1534,15 @@ begin
     if found then
       -- An exchange that is repeated before the first use replaces the key. So the first use of a
       -- key that must not be replaced afterwards is recorded before any answer.
-      if came_by is not null and is_first_use and exists (
-        select
-        from agents.enrolments e
-        where e.enrolment_id = came_by and (e.single_use_tokens or e.uses_left is not null)
-      ) then
-        raise sqlstate 'PT425' using message = 'first_use';
+      -- Two conditions, because PL/pgSQL evaluates one without a query much faster.
+      if came_by is not null and is_first_use then
+        if exists (
+          select
+          from agents.enrolments e
+          where e.enrolment_id = came_by and (e.single_use_tokens or e.uses_left is not null)
+        ) then
+          raise sqlstate 'PT425' using message = 'first_use';
+        end if;
       end if;
       -- The Edge Function reads this header for its log and its counts, and does not pass it on. A
       -- header of PostgREST's answer costs no extra round trip. No agent_id needs escaping.
@@ -5044,7 +5047,7 @@ comment on column artifacts.tasks.agent_id is
 comment on column artifacts.tasks.to_tag is 'The tag of a grant to a tag.';
 comment on column artifacts.tasks.queue is
   'An agent, or `#` and a tag (one of its agents), or both (each of its agents).';
-comment on column artifacts.tasks.attempt is 'How often it was taken since it was last requeued.';
+comment on column artifacts.tasks.attempt is 'How often it was taken since it was last requeued, without the takes that were interrupted.';
 comment on column artifacts.tasks.max_attempts is 'After how many attempts it is parked.';
 comment on column artifacts.tasks.ready_at is
   'From when on it can be taken: after its pause, or when its take lapses. So a lapse needs no '
@@ -5422,6 +5425,7 @@ declare
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
+  is_known boolean;
   answer jsonb;
 begin
   caller_agent := agents.admit(agent_api_grant_artifact.caller);
@@ -5528,8 +5532,10 @@ begin
     )),
     granted.from_agent
   );
+  is_known := granted.to_agent is null
+    or exists (select from agents.names n where n.agent_id = granted.to_agent);
   answer := artifacts.granted_json(granted);
-  if granted.to_agent is not null and not agents.is_known(granted.to_agent) then
+  if not is_known then
     answer := answer || jsonb '{"unknown_recipient": true}';
   end if;
   return answer;
@@ -6024,6 +6030,8 @@ begin
   return query
     select g,
       g.live_until > now()
+        -- What was revoked stays so if the clock goes back to before that.
+        and g.revoked_at is null
         and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
         and g.from_agent <> all (blocked)
         and (
@@ -6682,6 +6690,8 @@ begin
       select coalesce(json_agg(d.described order by p.number), '[]')
       from page p
       cross join artifacts.describe_grant(p.given) d
+      -- What was revoked stays so if the clock goes back to before that.
+      where (p.given).revoked_at is null
     ),
     'next_cursor', case
       when (select count(*) from walked) > agent_api_list_grants.max_entries then (
@@ -7197,7 +7207,8 @@ create function public.agent_api_fail_task(
   take_id text,
   reason text,
   retry_after_seconds integer default null,
-  is_final boolean default false
+  is_final boolean default false,
+  is_interrupted boolean default false
 ) returns json
 language plpgsql
 volatile
@@ -7209,6 +7220,7 @@ declare
   task artifacts.tasks;
   given artifacts.grants;
   is_parked boolean;
+  failed_attempt integer;
 begin
   caller_agent := agents.admit(agent_api_fail_task.caller);
   task := artifacts.lock_taken_task(caller_agent, agent_api_fail_task.take_id);
@@ -7217,14 +7229,21 @@ begin
     return artifacts.failure_json(task);
   end if;
   given := artifacts.require_held(task);
-  is_parked := agent_api_fail_task.is_final or task.attempt >= task.max_attempts;
+  failed_attempt := task.attempt;
+  -- A worker that is stopped says nothing about the task, even in its last attempt.
+  is_parked := agent_api_fail_task.is_final
+    or not agent_api_fail_task.is_interrupted and task.attempt >= task.max_attempts;
   update artifacts.tasks t
   set state = case when is_parked then 'parked' else 'waiting' end,
     ready_at = case
       when not is_parked then clock_timestamp() + make_interval(
-        secs => coalesce(agent_api_fail_task.retry_after_seconds, artifacts.pause_after(t.attempt))
+        secs => coalesce(
+          agent_api_fail_task.retry_after_seconds,
+          case when agent_api_fail_task.is_interrupted then 0 else artifacts.pause_after(t.attempt) end
+        )
       )
     end,
+    attempt = t.attempt - case when agent_api_fail_task.is_interrupted and not is_parked then 1 else 0 end,
     reason = agent_api_fail_task.reason,
     waits_again_since = case when not is_parked then agents.present_transaction() end
   where t.grant_id = task.grant_id and t.queue = task.queue
@@ -7232,15 +7251,15 @@ begin
   perform artifacts.record_task(
     agent_api_fail_task.caller, caller_agent, case when is_parked then 'task.parked' else 'task.failed' end,
     task.taken_by, given,
-    jsonb_build_object('attempt', task.attempt, 'next_at', agents.iso_timestamp(task.ready_at))
+    jsonb_build_object('attempt', failed_attempt, 'next_at', agents.iso_timestamp(task.ready_at))
   );
   return artifacts.failure_json(task);
 end
 $$;
-comment on function public.agent_api_fail_task(jsonb, text, text, integer, boolean) is
+comment on function public.agent_api_fail_task(jsonb, text, text, integer, boolean, boolean) is
   'Gives a task back: it waits again after a pause, or is parked after its last attempt or if '
-  'is_final. Returns {grant_id, state, next_at | null}. Raises take_lapsed, grant_revoked, '
-  'grant_expired, artifact_expired.';
+  'is_final. With is_interrupted, the take was no attempt, and there is no pause. Returns {grant_id, '
+  'state, next_at | null}. Raises take_lapsed, grant_revoked, grant_expired, artifact_expired.';
 
 -- schemas/artifacts/tasks/finishing.sql
 
@@ -8295,6 +8314,8 @@ begin
     'standing_grants', (
       select coalesce(json_agg(artifacts.standing_json(p.standing) order by p.number), '[]')
       from page p
+      -- What was ended stays so if the clock goes back to before that.
+      where (p.standing).ended_at is null
     ),
     'next_cursor', case
       when (select count(*) from walked) > agent_api_list_standing_grants.max_entries then (
@@ -17680,6 +17701,8 @@ begin
       )
       from page p
       cross join artifacts.describe_grant(p.given) d
+      -- What was revoked stays so if the clock goes back to before that.
+      where (p.given).revoked_at is null
     ),
     'next', (
       select artifacts.position_after(p.given) from page p where p.number = agent_api_list_all_grants.max_entries
