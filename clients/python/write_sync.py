@@ -1,4 +1,5 @@
-"""Writes agent_files/_sync/, which is agent_files/_async/ without `async` and `await`.
+"""Writes agent_files/_sync/, which is agent_files/_async/ without `async` and `await`, and
+_sync_mesh/ of _async_mesh/.
 
 python3 write_sync.py           writes it
 python3 write_sync.py --check   exits with 1 if it is not up to date
@@ -9,7 +10,9 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).parent / "agent_files"
-HEAD = "# Made by write_sync.py of the file of the same name in _async.\n"
+
+# The files, and the mesh.
+ROOMS = ["", "_mesh"]
 
 # In this order. They also apply to docstrings.
 CHANGES = [
@@ -25,29 +28,35 @@ CHANGES = [
     (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),
     (r"\bStopAsyncIteration\b", "StopIteration"),
     (r"\bAsync([A-Z]\w+)\b", r"\1"),
-    (r"\b_async\b", "_sync"),
+    (r"\b_async(_mesh)?\b", r"_sync\1"),
     (r"`async (with|for)`", r"`\1`"),
 ]
 
 
-def sync_source(source: str) -> str:
+def sync_source(source: str, room: str) -> str:
+    head = f"# Made by write_sync.py of the file of the same name in _async{room}.\n"
     lines = source.split("\n")
     for change, by in CHANGES:
         lines = [re.sub(change, by, line) for line in lines]
     text = "\n".join(lines)
-    return HEAD + re.sub(r"import (.*\b)Awaitable, (.*)", r"import \1\2", text)
+    return head + re.sub(r"import (.*\b)Awaitable, (.*)", r"import \1\2", text)
 
 
 def main() -> int:
-    sources = sorted((HERE / "_async").glob("*.py"))
-    written = {HERE / "_sync" / path.name: sync_source(path.read_text()) for path in sources}
+    written = {
+        HERE / f"_sync{room}" / path.name: sync_source(path.read_text(), room)
+        for room in ROOMS
+        for path in sorted((HERE / f"_async{room}").glob("*.py"))
+    }
+    there = {
+        path: path.read_text() for room in ROOMS for path in (HERE / f"_sync{room}").glob("*.py")
+    }
     if "--check" in sys.argv:
-        there = {path: path.read_text() for path in (HERE / "_sync").glob("*.py")}
         return int(there != written)
-    (HERE / "_sync").mkdir(exist_ok=True)
-    for path in set((HERE / "_sync").glob("*.py")) - set(written):
+    for path in set(there) - set(written):
         path.unlink()
     for path, text in written.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     return 0
 

@@ -1,7 +1,10 @@
 import type { ContractDocument } from "../../packages/operator/doctor/facts/openapi_document.ts";
 
 /** The Python client's types of the contract: one TypedDict for each object in an answer. */
-export const PYTHON_MODELS = "clients/python/agent_files/models.py";
+export const PYTHON_MODELS = [
+  { name: "agent-artifacts", file: "clients/python/agent_files/models.py" },
+  { name: "agent-mesh", file: "clients/python/agent_files/mesh_models.py" },
+] as const;
 
 const HEAD =
   `"""The answers of the service. Made by \`deno task client:types\` of the OpenAPI document.

@@ -22,9 +22,10 @@ await runTask({
       await writeFile(join(PROJECT, file), await contractTypes(await readDocument(name)));
       console.log(file);
     }
-    const answers = pythonModels(await readDocument("agent-artifacts"));
-    await writeFile(join(PROJECT, PYTHON_MODELS), answers);
-    console.log(PYTHON_MODELS);
+    for (const { name, file } of PYTHON_MODELS) {
+      await writeFile(join(PROJECT, file), pythonModels(await readDocument(name)));
+      console.log(file);
+    }
     for (const page of PAGES) {
       const file = join(PROJECT, page.file);
       await writeFile(file, await writePage(await readFile(file, "utf8"), page));

@@ -1,7 +1,9 @@
 import { resolve } from "node:path";
+import process from "node:process";
 import { UsageError } from "../../command/usage_error.ts";
 import type { Context } from "../context.ts";
 import { defineVerb, type Verb } from "../verb.ts";
+import { obey } from "./control.ts";
 import { type Exposure, parseExposure } from "../../agent-peer/mesh/proxies/expose.ts";
 import { type Forwarding, parseForwarding } from "../../agent-peer/mesh/proxies/forward.ts";
 import { parsePlace, type Place } from "../../agent-peer/mesh/proxies/place.ts";
@@ -37,6 +39,12 @@ export const join: Verb = defineVerb({
       help: "forward connections from a port of this machine, or from the path of a Unix socket, " +
         "to a port of a peer; can be repeated",
     },
+    control: {
+      type: "boolean",
+      help:
+        "read from standard input what else to expose, one PORT=LOCAL a line, and end when it " +
+        "ends: for a program that starts this command",
+    },
     "key-file": {
       type: "string",
       value: "FILE",
@@ -57,12 +65,17 @@ export const join: Verb = defineVerb({
       forwardings: (values.forward ?? []).map(forwardingOf),
     };
     const { socks, httpProxy, exposures, forwardings } = proxies;
-    if (!socks && !httpProxy && exposures.length === 0 && forwardings.length === 0) {
-      throw new UsageError("give at least one of --socks, --http-proxy, --expose and --forward.");
+    const isControlled = values.control === true;
+    const isUsed = socks || httpProxy || exposures.length > 0 || forwardings.length > 0;
+    if (!isUsed && !isControlled) {
+      throw new UsageError(
+        "give at least one of --socks, --http-proxy, --expose, --forward and --control.",
+      );
     }
     const keyFile = values["key-file"];
     const listenPort = values["listen-port"];
     await runMember(context, proxies, {
+      isControlled,
       ...(keyFile !== undefined && { keyFile }),
       ...(listenPort !== undefined && { listenPort: portOf(listenPort) }),
     });
@@ -78,7 +91,11 @@ async function runMember(
     readonly exposures: readonly Exposure[];
     readonly forwardings: readonly Forwarding[];
   },
-  options: { readonly keyFile?: string; readonly listenPort?: number },
+  { isControlled, ...options }: {
+    readonly isControlled: boolean;
+    readonly keyFile?: string;
+    readonly listenPort?: number;
+  },
 ): Promise<void> {
   // Loaded only here: few commands need the code that carries packets.
   const [{ joinWith }, { openLocalEngine }, { openProxies }] = await Promise.all([
@@ -103,9 +120,13 @@ async function runMember(
       ),
     ].join("\n"));
   try {
-    const error = await Promise.race([mesh.closed, aborted(context.signal)]);
+    const ends: Promise<Error | null>[] = [mesh.closed, aborted(context.signal)];
+    if (isControlled) ends.push(obey(opened, context.output));
+    const error = await Promise.race(ends);
     if (error !== null) throw error;
   } finally {
+    // An open standard input would keep the process alive.
+    if (isControlled) process.stdin.destroy();
     opened.close();
   }
 }

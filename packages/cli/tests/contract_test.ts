@@ -19,10 +19,12 @@ for (const { name, file } of CONTRACTS) {
   });
 }
 
-Deno.test(`${PYTHON_MODELS} → what \`deno task client:types\` makes of the document of agent-artifacts`, async () => {
-  const written = await readFile(join(PROJECT, PYTHON_MODELS), "utf8");
-  assert.equal(pythonModels(await readDocument("agent-artifacts")), written);
-});
+for (const { name, file } of PYTHON_MODELS) {
+  Deno.test(`${file} → what \`deno task client:types\` makes of the document of ${name}`, async () => {
+    const written = await readFile(join(PROJECT, file), "utf8");
+    assert.equal(pythonModels(await readDocument(name)), written);
+  });
+}
 
 for (const { from, file } of SHARED_SOURCES) {
   Deno.test(`${file} → what \`deno task client:types\` makes of ${from}`, async () => {

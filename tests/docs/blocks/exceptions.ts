@@ -168,6 +168,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: "clients/python/README.md, agent_files, 1",
     test: "clients/python/tests/package_test.ts",
   },
+  {
+    what: "clients/python/README.md, The mesh, 1",
+    test: "clients/python/tests/mesh_test.ts",
+  },
 ];
 
 /** Commands within sentences that are neither a task nor one of the Supabase CLI. */

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .._types import Enrol, Json, Key
 
 _Result = TypeVar("_Result")
+_FILES = "agent-artifacts"
 # How long the answer to a wait may take after the wait is over. Shorter than for others, so that a
 # dead connection is noticed sooner.
 _ANSWER_AFTER_WAIT_SECONDS = 30
@@ -40,12 +41,15 @@ class Connection:
         agent_id: str | None,
         retry_seconds: float,
         transport: HttpTransport | None = None,
+        function: str = _FILES,
     ) -> None:
         parts = parsed(url)
-        self.base = f"{parts.scheme}://{parts.netloc}/functions/v1/agent-artifacts"
+        self.origin = f"{parts.scheme}://{parts.netloc}"
+        self.base = f"{self.origin}/functions/v1/{function}"
         self.own: Json = {} if agent_id is None else {"agent_id": agent_id}
         self.retry_seconds = retry_seconds
-        self.credential = credential_of(self.base, key, enrol)
+        # An enrolled agent has one key for both functions.
+        self.credential = credential_of(f"{self.origin}/functions/v1/{_FILES}", key, enrol)
         self.wait_length = WaitLength()
         self.http = Http(transport)
 
@@ -95,13 +99,13 @@ class Connection:
         self, method: str, path: str, body: bytes | None, seconds: float, limit: Limit | None
     ) -> tuple[Json, float | None]:
         """Like `call_once`. If the key is refused and can be replaced, sends the request again."""
-        headers, is_new = await self._headers(limit)
+        headers, is_new = await self.headers(limit)
         try:
             return await self._send(method, path, headers, body, seconds, limit)
         except AgentError as error:
             if error.status != 401 or is_new or not await self._renew(headers, error, limit):
                 raise
-            headers, _ = await self._headers(limit)
+            headers, _ = await self.headers(limit)
             return await self._send(method, path, headers, body, seconds, limit)
 
     async def pages(
@@ -132,7 +136,8 @@ class Connection:
         answer = await self.http.request(method, url, headers, body, seconds=seconds, limit=limit)
         return json_of(answer)
 
-    async def _headers(self, limit: Limit | None) -> tuple[dict[str, str], bool]:
+    async def headers(self, limit: Limit | None) -> tuple[dict[str, str], bool]:
+        """The headers that say who the caller is, and whether the key is new."""
         known = self.credential.known_headers()
         if known is not None:
             return known, False

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 _WAIT_SECONDS = 140
 
 
-class Operations:
-    """Calls of single operations, as one agent."""
+class Caller:
+    """Calls of one function, as one agent."""
+
+    _function = "agent-artifacts"
 
     def __init__(
         self,
@@ -35,7 +37,9 @@ class Operations:
         retry_seconds: float = 120,
         transport: HttpTransport | None = None,
     ) -> None:
-        self._connection = Connection(url, key, enrol, agent_id, retry_seconds, transport)
+        self._connection = Connection(
+            url, key, enrol, agent_id, retry_seconds, transport, self._function
+        )
 
     @property
     def _own(self) -> Json:
@@ -73,6 +77,15 @@ class Operations:
         answer = await with_retries(act, self._connection.retry_seconds)
         return cast("models.WhoamiAnswer", answer)
 
+    async def leave(self) -> models.LeaveAnswer:
+        """Ends the agent: its keys, its peer and its rules. Its files and grants stay until they
+        expire."""
+        return cast("models.LeaveAnswer", await self.call("leave", self._own))
+
+
+class Operations(Caller):
+    """Calls of single operations, as one agent."""
+
     async def wait(
         self,
         *,
@@ -98,11 +111,6 @@ class Operations:
             "wait_seconds": wait_seconds,
         }
         return cast("models.News", await self.call("wait", {**self._own, **given(request)}))
-
-    async def leave(self) -> models.LeaveAnswer:
-        """Ends the agent: its keys, its peer and its rules. Its files and grants stay until they
-        expire."""
-        return cast("models.LeaveAnswer", await self.call("leave", self._own))
 
     async def block(self, from_agent: str) -> models.InboxBlockAnswer:
         """Hides an agent's grants from the inbox."""

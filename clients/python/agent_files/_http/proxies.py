@@ -11,6 +11,8 @@ import urllib.parse
 import urllib.request
 from typing import Any
 
+import httpx
+
 from .urls import parsed, shown
 
 
@@ -33,6 +35,16 @@ def proxy_of(parts: urllib.parse.SplitResult) -> urllib.parse.SplitResult | None
     if found.scheme != "http":
         raise ValueError(f"The proxy {shown(proxy)} must have an http:// URL.")
     return found
+
+
+def with_credentials(proxy: urllib.parse.SplitResult) -> httpx.Proxy:
+    """A proxy for httpx, with the name and the password in its URL."""
+    url = f"{proxy.scheme}://{proxy.netloc.rpartition('@')[2]}"
+    if proxy.username is None:
+        return httpx.Proxy(url)
+    named = (proxy.username, proxy.password or "")
+    name, password = (urllib.parse.unquote(text) for text in named)
+    return httpx.Proxy(url, auth=(name, password))
 
 
 def _is_excepted(parts: urllib.parse.SplitResult, no_proxy: str) -> bool:

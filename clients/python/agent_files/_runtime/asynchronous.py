@@ -8,9 +8,10 @@ import math
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio
+import anyio.abc
 import anyio.lowlevel
 import anyio.to_thread
 import httpx
@@ -23,6 +24,7 @@ Event = anyio.Event
 HttpClient = httpx.AsyncClient
 HttpTransport = httpx.AsyncBaseTransport
 PooledTransport = httpx.AsyncHTTPTransport
+Listener: TypeAlias = "anyio.abc.Listener[anyio.abc.SocketStream]"
 sleep = anyio.sleep
 
 
@@ -149,3 +151,12 @@ def _is_in_trio() -> bool:
 def interruptible(limit: Limit | None) -> Generator[dict[str, Any], None, None]:
     """The extensions of a request that ends when `stop` is set: cancelling it is enough."""
     yield {}
+
+
+async def local_listener() -> Listener:
+    """Listens at a free port of this machine."""
+    return await anyio.create_tcp_listener(local_host="127.0.0.1")
+
+
+def port_of(listener: Listener) -> int:
+    return listener.extra(anyio.abc.SocketAttribute.local_port)

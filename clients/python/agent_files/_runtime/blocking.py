@@ -23,6 +23,7 @@ Event = threading.Event
 HttpClient = httpx.Client
 HttpTransport = httpx.BaseTransport
 PooledTransport = httpx.HTTPTransport
+Listener = socket.socket
 sleep = time.sleep
 # How often a wait for one event looks whether another one was set.
 _LOOK_SECONDS = 0.5
@@ -148,3 +149,12 @@ def _shut_when_stopped(connection: socket.socket, stop: Event, is_done: Event) -
                 # Shut down the socket itself: shutting down TLS would wait for the reader.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
             return
+
+
+def local_listener() -> Listener:
+    """Listens at a free port of this machine."""
+    return socket.create_server(("127.0.0.1", 0))
+
+
+def port_of(listener: Listener) -> int:
+    return int(listener.getsockname()[1])

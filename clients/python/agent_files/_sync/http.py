@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import os
 import ssl
-import urllib.parse
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import httpx
 
 from .._http.answers import Answer
 from .._http.network_errors import network_error
-from .._http.proxies import proxy_of
+from .._http.proxies import proxy_of, with_credentials
 from .._http.urls import parsed
 from .._runtime.blocking import (
     HttpClient,
@@ -27,6 +26,7 @@ from .._runtime.blocking import (
 )
 
 if TYPE_CHECKING:
+    import urllib.parse
     from collections.abc import Generator, Iterator, Mapping
 
 # Longer than a function may take to answer (150 s), so that no answer is missed.
@@ -117,12 +117,12 @@ class Http:
         if client is None:
             transport = self._transport
             if transport is None:
-                context = _tls(*certificates) if scheme == "https" else _no_tls()
+                context = trusted(*certificates) if scheme == "https" else _notrusted()
                 transport = PooledTransport(
                     verify=context,
                     trust_env=False,
                     limits=_KEPT if is_kept else _NOT_KEPT,
-                    proxy=None if proxy is None else _proxy(proxy),
+                    proxy=None if proxy is None else with_credentials(proxy),
                 )
             new = HttpClient(transport=transport, trust_env=False)
             client = self._clients.setdefault(name, new)
@@ -130,21 +130,12 @@ class Http:
 
 
 @functools.cache
-def _tls(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+def trusted(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     """Trusts the certificates of the system, or those that the two variables name."""
     return ssl.create_default_context()
 
 
 @functools.cache
-def _no_tls() -> ssl.SSLContext:
+def _notrusted() -> ssl.SSLContext:
     """Trusts nobody. To load the certificates of the system takes longer than a request."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def _proxy(proxy: urllib.parse.SplitResult) -> httpx.Proxy:
-    url = f"http://{proxy.netloc.rpartition('@')[2]}"
-    if proxy.username is None:
-        return httpx.Proxy(url)
-    named = (proxy.username, proxy.password or "")
-    name, password = (urllib.parse.unquote(text) for text in named)
-    return httpx.Proxy(url, auth=(name, password))

@@ -21,6 +21,8 @@ export interface OpenProxies {
   readonly httpProxy: string | null;
   /** Where programs connect, in the order of the options: `127.0.0.1:5432`, or a path. */
   readonly forwards: readonly string[];
+  /** Exposes a port, or lets one that is exposed lead to another port of this machine. */
+  expose(exposure: Exposure): Promise<void>;
   /** Accepts no more connections, and resets those that are open. */
   close(): void;
 }
@@ -37,15 +39,21 @@ export async function openProxies(
   const connections = new OpenConnections();
   const dial: Dial = async (to) =>
     connections.add(await mesh.connectNet(to, { allowHalfOpen: true }));
-  const opened: (Server | MeshListener)[] = [];
+  const opened: Server[] = [];
+  const exposed = new Map<number, MeshListener>();
   const close = () => {
-    for (const one of opened) one.close();
+    for (const one of [...opened, ...exposed.values()]) one.close();
     connections.breakAll();
   };
   const open = async (make: typeof socksServer, place: Place) => {
     const server = make(dial, place.kind === "port" ? token : null);
     opened.push(server);
     return await listenAt(server, place);
+  };
+  const exposeOne = async (exposure: Exposure) => {
+    exposed.get(exposure.port)?.close();
+    exposed.delete(exposure.port);
+    exposed.set(exposure.port, await expose(mesh, exposure, connections));
   };
   try {
     const socksAt = socks && await open(socksServer, socks);
@@ -56,11 +64,12 @@ export async function openProxies(
       opened.push(server);
       forwards.push(textOf(await listenAt(server, place)));
     }
-    for (const exposure of exposures) opened.push(await expose(mesh, exposure, connections));
+    for (const exposure of exposures) await exposeOne(exposure);
     return {
       socks: socksAt === undefined ? null : urlOf("socks5h", socksAt, token),
       httpProxy: httpAt === undefined ? null : urlOf("http", httpAt, token),
       forwards,
+      expose: exposeOne,
       close,
     };
   } catch (error) {
