@@ -1,6 +1,6 @@
 import { mesh as meshShow } from "../../reports/mesh.ts";
 import { meshCheck } from "../../reports/mesh_check.ts";
-import { meshWhy } from "../../reports/mesh_why.ts";
+import { meshWhy } from "../../mesh/mesh_why.ts";
 import { defineOperations, type Operation } from "../../command.ts";
 
 export const mesh: Operation = defineOperations({

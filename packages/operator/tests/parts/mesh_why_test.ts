@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type MeshAnswer, type MeshPair, type PairSide, whyNot } from "../../reads/mesh_pair.ts";
+import { type MeshAnswer, type MeshPair, type PairSide, whyNot } from "../../mesh/mesh_pair.ts";
 
 const NOW = "2026-01-31T09:30:00.000Z";
 const RULE = { active: true, waiting_for: null, origin: "agents" };

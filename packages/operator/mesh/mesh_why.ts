@@ -4,7 +4,7 @@ import type { Positionals } from "../../command/command.ts";
 import { defineOperation, type Operation } from "../command.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { assertAgentIsNamed } from "../reads/known_agent.ts";
-import { type MeshPair, whyNot } from "../reads/mesh_pair.ts";
+import { type MeshPair, whyNot } from "./mesh_pair.ts";
 import { readRelayIsSet } from "../reads/relay.ts";
 import { readMeshParameters } from "../reads/settings.ts";
 
@@ -17,7 +17,7 @@ const PAIR: Positionals = {
 
 export const meshWhy: Operation = defineOperation({
   summary: "Say why one agent does not reach a port of another. Exits with 1 if it finds a cause.",
-  example: "agentops mesh why alpha beta 8080",
+  example: "agentops mesh why planner builder 8080",
   positionals: PAIR,
   options: {},
   async run({ positionals }, output) {
