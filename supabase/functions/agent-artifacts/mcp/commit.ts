@@ -5,6 +5,7 @@ import { type Committed, grantees, handOver } from "./hand_over.ts";
 /** /commit, and then /grant for each agent in `to`. */
 export const commitTool = defineTool({
   name: "commit",
+  answers: "state",
   summary: "Verify the uploaded bytes and make them the artifact's content.",
   description: "Repeat it while `state` is `verifying`. After `size_mismatch` or " +
     "`checksum_mismatch`, run the upload's `command` again, with the right bytes.",

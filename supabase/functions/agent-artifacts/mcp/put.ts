@@ -49,6 +49,7 @@ function refuseEmpty(given: { readonly size?: unknown }): void {
 /** /register. For a text, also the upload, /commit and /grant. */
 export const putTool = defineTool({
   name: "put",
+  answers: "artifact_id",
   summary:
     "Put a file under a name (`key`): returns the command to upload it, or takes a small text.",
   description:

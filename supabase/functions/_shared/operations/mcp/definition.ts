@@ -43,6 +43,8 @@ export interface ToolDefinition {
   readonly dispensable?: readonly string[];
   /** Fields of the operation that the tool's schema leaves out. */
   readonly hidden?: readonly string[];
+  /** A field that every answer has. Default: the first required one of the operation's answer. */
+  readonly answers?: string;
   /** Fields of the operation that the tool's description explains instead. */
   readonly undescribed?: readonly string[];
   /**

@@ -17,7 +17,7 @@ import type {
   ResourceLink,
   ToolAnswer,
 } from "./definition.ts";
-import { escapedJson, visible } from "./escapes.ts";
+import { displayed, escapedJson, visible } from "./escapes.ts";
 import { refuseVersion, settleHeaders } from "./headers.ts";
 import { settleMessage } from "./message.ts";
 import { callTool, listTools, type LoadOperations } from "./tools.ts";
@@ -102,7 +102,9 @@ function createServer(service: McpService): Server {
       });
       if (answer !== null) return toolResult(answer);
     } catch (error) {
-      return { ...toolResult({ body: noteFailure(error, service) }), isError: true };
+      // Without `structuredContent`: clients compare it with the schema of a success.
+      const text = escapedJson(noteFailure(error, service));
+      return { content: [{ type: "text" as const, text }], isError: true };
     }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name}.`);
   });
@@ -135,13 +137,11 @@ function addResources(server: Server, resources: ResourceDefinition, service: Mc
 
 function toolResult({ body, link }: ToolAnswer): CallToolResult {
   return {
-    // No `structuredContent`: a host that gives a model both would show it everything twice. And it
-    // has no escapes: hidden characters would reach the model as they are, or as a text that means
-    // another name.
     content: [
       { type: "text", text: escapedJson(body) },
       ...(link === undefined ? [] : [{ type: "resource_link" as const, ...shown(link) }]),
     ],
+    structuredContent: displayed(body) as Record<string, unknown>,
   };
 }
 
