@@ -56,7 +56,7 @@ export const mcp: McpDefinition = {
       name: "grants",
       summary: "List the live grants that you gave, first to expire first.",
       description: "",
-      hidden: ["to_tag"],
+      hidden: ["grant_id", "to_tag"],
     },
     "/inbox/take": takeTool,
     "/inbox/done": {
