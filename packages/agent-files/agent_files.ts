@@ -267,9 +267,7 @@ export class AgentFiles extends NameOperations {
    * for await (const { type, at } of files.events({ wait: true })) console.log(at, type);
    * ```
    */
-  events(
-    options: EventsOptions = {},
-  ): AsyncGenerator<ArtifactsEvent, void, undefined> {
+  events(options: EventsOptions = {}): AsyncGenerator<ArtifactsEvent, void, undefined> {
     return followEvents<ArtifactsAnswer<"/events">>(this.connection, options);
   }
 

@@ -121,7 +121,7 @@ export interface TaskDefinition {
   readonly begun: (body: object) => McpTask;
   /** Null: the caller has begun no such task. Throws ServiceError. */
   readonly get: (mcp: McpCall, taskId: string) => Promise<McpTask | null>;
-  /** Ends a task that is not over. False: the caller has begun no such task. Throws ServiceError. */
+  /** Ends a task, unless it is over. False: the caller has begun no such task. */
   readonly cancel: (mcp: McpCall, taskId: string) => Promise<boolean>;
 }
 
