@@ -17026,6 +17026,66 @@ comment on function public.agent_api_list_paths(integer, text, text, integer, in
   '{agent_id, online, lags | null, endpoints, report: as in agent_api_read_netmap | null}. '
   'agent_id: its pairs only. A page may be short or empty before the last.';
 
+create function public.agent_api_read_mesh_pair(
+  from_agent text,
+  to_agent text,
+  port integer,
+  proto text default 'tcp',
+  online_seconds integer default 90,
+  rendering_revision integer default 0
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array[agent_api_read_mesh_pair.from_agent, agent_api_read_mesh_pair.to_agent];
+  sides jsonb[];
+begin
+  sides := array(
+    select mesh.describe_side(
+        w.agent_id, w.other_agent, agent_api_read_mesh_pair.online_seconds,
+        agent_api_read_mesh_pair.rendering_revision
+      ) || (
+        select jsonb_build_object('last_seen', agents.iso_timestamp(l.last_seen))
+        from mesh.liveness l
+        where l.agent_id = w.agent_id
+        limit 1
+      )
+    from (values (1, wanted[1], wanted[2]), (2, wanted[2], wanted[1])) w (number, agent_id, other_agent)
+    order by w.number
+  );
+  return json_build_object(
+    'from', sides[1],
+    'to', sides[2],
+    'rule', (
+      select json_build_object(
+        'active', r.active, 'waiting_for', mesh.waiting_for(r), 'origin', r.origin
+      )
+      from mesh.rules r
+      where r.from_agent = wanted[1] and r.to_agent = wanted[2]
+        and r.proto = agent_api_read_mesh_pair.proto and r.port = agent_api_read_mesh_pair.port
+    ),
+    'other_ports', array(
+      select o.port || '/' || o.proto
+      from (
+        select r.port, r.proto
+        from mesh.rules r
+        where r.from_agent = wanted[1] and r.to_agent = wanted[2] and r.active
+          and (r.proto, r.port) <> (agent_api_read_mesh_pair.proto, agent_api_read_mesh_pair.port)
+        order by r.from_agent, r.to_agent, r.proto, r.port
+        limit 10
+      ) o
+    )
+  );
+end
+$$;
+comment on function public.agent_api_read_mesh_pair(text, text, integer, text, integer, integer) is
+  'What decides whether one agent reaches a port of another: {from, to: as a side in '
+  'agent_api_list_paths, and last_seen | null; null without a peer, rule: {active, waiting_for | '
+  'null, origin} | null, other_ports: ["443/tcp"], at most ten that it may reach}.';
+
 -- schemas/operator/keys.sql
 
 -- Agent keys as the operator sees them, and the creation of many in one call, for `deno task
@@ -18814,8 +18874,8 @@ comment on function public.agent_api_readmit_agent(text) is
 
 -- schemas/operator/deployment/structure.sql
 
--- What protects and speeds up our tables: row level security, constraints, defaults, indexes and
--- triggers.
+-- What protects and speeds up our tables: row level security, constraints, defaults, expressions of
+-- generated columns, indexes and triggers.
 -- The migrations record what they created, so that the doctor can tell what is missing later.
 
 create table agents.structure (
@@ -18904,6 +18964,15 @@ as $$
   join pg_catalog.pg_attrdef d on d.adrelid = c.oid and d.adnum = c.attnum
   where c.attgenerated = ''
   union all
+  select format('expression of %s.%I', c.name, c.attname), c.name, format(
+      'alter table %s alter column %I set expression as (%s);',
+      c.name, c.attname, pg_get_expr(d.adbin, d.adrelid)
+    ),
+    format('expression %s.%s', c.oid, c.attnum), true
+  from columns c
+  join pg_catalog.pg_attrdef d on d.adrelid = c.oid and d.adnum = c.attnum
+  where c.attgenerated = 's'
+  union all
   select format('identity of %s.%I', c.name, c.attname), c.name, format(
       'alter table %s alter column %I add generated %s as identity;', c.name, c.attname,
       case c.attidentity when 'a' then 'always' else 'by default' end
@@ -18929,6 +18998,33 @@ comment on function agents.present_structure() is
   'valid and a constraint that was not validated, which count as missing}. Leaves out triggers '
   'that call functions of others.';
 
+create function agents.remade_column(expression agents.structure) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select format(
+    'alter table %1$s drop column %2$I, add column %2$I %3$s%4$s generated always as %5$s stored%6$s;',
+    (remade_column.expression).relation, a.attname, format_type(a.atttypid, a.atttypmod),
+    case when a.attcollation <> t.typcollation then ' collate ' || a.attcollation::regcollation end,
+    substring((remade_column.expression).statement from ' set expression as (.*);$'),
+    (
+      select ' not null'
+      from agents.structure n
+      where n.part = format('not null of %s.%I', (remade_column.expression).relation, a.attname)
+    )
+  )
+  from pg_catalog.pg_attribute a
+  join pg_catalog.pg_type t on t.oid = a.atttypid
+  where a.attrelid = to_regclass((remade_column.expression).relation)
+    and not a.attisdropped
+    and format('expression of %s.%I', (remade_column.expression).relation, a.attname)
+      = (remade_column.expression).part
+$$;
+comment on function agents.remade_column(agents.structure) is
+  'The statement that makes a column again whose expression was dropped: PostgreSQL cannot give it '
+  'back. The column''s indexes and constraints go with it.';
+
 create function agents.missing_structure() returns json
 language sql
 stable
@@ -18936,7 +19032,14 @@ set search_path = ''
 as $$
   select coalesce(
     json_agg(
-      json_build_object('part', s.part, 'statement', s.statement, 'is_changed', p.part is not null)
+      json_build_object(
+        'part', s.part,
+        'statement', coalesce(
+          case when p.part is null and s.part like 'expression of %' then agents.remade_column(s) end,
+          s.statement
+        ),
+        'is_changed', p.part is not null
+      )
       -- Parts that others depend on come first: a foreign key needs a primary key.
       order by s.statement like '% foreign key %', s.part
     ),
