@@ -39,6 +39,8 @@ export interface GrantsOptions extends CallOptions {
   readonly artifactId?: string;
   readonly toAgent?: string;
   readonly toTag?: string;
+  /** Only this grant, even if it has ended: see its `ended`. */
+  readonly grantId?: string;
 }
 
 /**
@@ -241,12 +243,13 @@ export class AgentFiles extends NameOperations {
    * ```
    */
   async *grants(options: GrantsOptions = {}): AsyncGenerator<GivenGrant, void, undefined> {
-    const { artifactId, toAgent, toTag } = options;
+    const { artifactId, toAgent, toTag, grantId } = options;
     const request = {
       limit: 1000,
       ...(artifactId !== undefined && { artifact_id: artifactId }),
       ...(toAgent !== undefined && { to_agent: toAgent }),
       ...(toTag !== undefined && { to_tag: toTag }),
+      ...(grantId !== undefined && { grant_id: grantId }),
     };
     const pages = everyPage((cursor) =>
       this.post<"/grants">("/grants", this.own({ ...request, ...cursor }), options)
@@ -264,9 +267,7 @@ export class AgentFiles extends NameOperations {
    * for await (const { type, at } of files.events({ wait: true })) console.log(at, type);
    * ```
    */
-  events(
-    options: EventsOptions = {},
-  ): AsyncGenerator<ArtifactsEvent, void, undefined> {
+  events(options: EventsOptions = {}): AsyncGenerator<ArtifactsEvent, void, undefined> {
     return followEvents<ArtifactsAnswer<"/events">>(this.connection, options);
   }
 

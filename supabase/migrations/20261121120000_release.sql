@@ -1534,12 +1534,15 @@ begin
     if found then
       -- An exchange that is repeated before the first use replaces the key. So the first use of a
       -- key that must not be replaced afterwards is recorded before any answer.
-      if came_by is not null and is_first_use and exists (
-        select
-        from agents.enrolments e
-        where e.enrolment_id = came_by and (e.single_use_tokens or e.uses_left is not null)
-      ) then
-        raise sqlstate 'PT425' using message = 'first_use';
+      -- Two conditions, because PL/pgSQL evaluates one without a query much faster.
+      if came_by is not null and is_first_use then
+        if exists (
+          select
+          from agents.enrolments e
+          where e.enrolment_id = came_by and (e.single_use_tokens or e.uses_left is not null)
+        ) then
+          raise sqlstate 'PT425' using message = 'first_use';
+        end if;
       end if;
       -- The Edge Function reads this header for its log and its counts, and does not pass it on. A
       -- header of PostgREST's answer costs no extra round trip. No agent_id needs escaping.
@@ -5422,6 +5425,7 @@ declare
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
+  is_known boolean;
   answer jsonb;
 begin
   caller_agent := agents.admit(agent_api_grant_artifact.caller);
@@ -5528,8 +5532,10 @@ begin
     )),
     granted.from_agent
   );
+  is_known := granted.to_agent is null
+    or exists (select from agents.names n where n.agent_id = granted.to_agent);
   answer := artifacts.granted_json(granted);
-  if granted.to_agent is not null and not agents.is_known(granted.to_agent) then
+  if not is_known then
     answer := answer || jsonb '{"unknown_recipient": true}';
   end if;
   return answer;
@@ -6579,33 +6585,45 @@ comment on function artifacts.downloads_of(text) is
   'How often a grant was used, and how often it may be (null: any number). For a grant without a '
   'limit, only downloads with its token are counted.';
 
-create function artifacts.describe_grant(given artifacts.grants) returns table (described jsonb)
+create function artifacts.describe_any_grant(given artifacts.grants)
+returns table (described jsonb, has_artifact boolean)
 language sql
 stable
 begin atomic
   select jsonb_build_object(
-    'grant_id', (describe_grant.given).grant_id,
-    'artifact_id', (describe_grant.given).artifact_id,
-    'key', a.key,
-    'to_agent', (describe_grant.given).to_agent,
-    'granted_at', agents.iso_timestamp((describe_grant.given).granted_at),
-    'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
-    'max_downloads', d.max_downloads,
-    'downloads', d.downloads
-  ) || artifacts.tag_of_grant(describe_grant.given) || case
-    when (describe_grant.given).standing_id is null then jsonb '{}'
-    else jsonb_build_object('standing_id', (describe_grant.given).standing_id)
-  end || w.work
+      'grant_id', (describe_any_grant.given).grant_id,
+      'artifact_id', (describe_any_grant.given).artifact_id,
+      'key', a.key,
+      'to_agent', (describe_any_grant.given).to_agent,
+      'granted_at', agents.iso_timestamp((describe_any_grant.given).granted_at),
+      'expires_at', agents.iso_timestamp((describe_any_grant.given).expires_at),
+      'max_downloads', d.max_downloads,
+      'downloads', d.downloads
+    ) || artifacts.tag_of_grant(describe_any_grant.given) || case
+      when (describe_any_grant.given).standing_id is null then jsonb '{}'
+      else jsonb_build_object('standing_id', (describe_any_grant.given).standing_id)
+    end || w.work,
+    a.state in ('committed', 'superseded') and a.expires_at > now()
   from (
     select i.key, i.state, i.expires_at
     from artifacts.artifacts i
-    where i.artifact_id = (describe_grant.given).artifact_id
+    where i.artifact_id = (describe_any_grant.given).artifact_id
     limit 1
   ) a
-  cross join artifacts.downloads_of((describe_grant.given).grant_id) d
-  cross join artifacts.work_of(describe_grant.given) w
+  cross join artifacts.downloads_of((describe_any_grant.given).grant_id) d
+  cross join artifacts.work_of(describe_any_grant.given) w;
+end;
+comment on function artifacts.describe_any_grant(artifacts.grants) is
+  'A grant as its giver sees it, and whether its artifact has not ended. No row if that is forgotten.';
+
+create function artifacts.describe_grant(given artifacts.grants) returns table (described jsonb)
+language sql
+stable
+begin atomic
+  select d.described
+  from artifacts.describe_any_grant(describe_grant.given) d
   -- A grant ends with its artifact.
-  where a.state in ('committed', 'superseded') and a.expires_at > now();
+  where d.has_artifact;
 end;
 comment on function artifacts.describe_grant(artifacts.grants) is
   'A grant as its giver sees it, or no row if its artifact has ended.';
@@ -6652,7 +6670,8 @@ create function public.agent_api_list_grants(
   to_agent text,
   max_entries integer,
   cursor text,
-  to_tag text default null
+  to_tag text default null,
+  grant_id text default null
 ) returns json
 language plpgsql
 stable
@@ -6667,6 +6686,26 @@ declare
   );
   answer json;
 begin
+  if agent_api_list_grants.grant_id is not null then
+    select json_build_object(
+      'grants', coalesce(
+        json_agg(d.described || jsonb_build_object('ended', not (n.live_until > now() and d.has_artifact))),
+        '[]'
+      ),
+      'next_cursor', null
+    ) into answer
+    from (
+      select g as given, g.live_until
+      from artifacts.grants g
+      where g.grant_id = agent_api_list_grants.grant_id
+        and g.from_agent = subject
+        and (agent_api_list_grants.artifact_id is null or g.artifact_id = agent_api_list_grants.artifact_id)
+        and (grantees = '{}' or g.grantee = any (grantees))
+      limit 1
+    ) n
+    cross join artifacts.describe_any_grant(n.given) d;
+    return answer;
+  end if;
   with walked as (
     select g as given, row_number() over (order by g.live_until, g.grant_id) as number
     from artifacts.read_position(agent_api_list_grants.cursor) p
@@ -6696,10 +6735,11 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_list_grants(jsonb, text, text, text, integer, text, text) is
+comment on function public.agent_api_list_grants(jsonb, text, text, text, integer, text, text, text) is
   'The live grants that an agent has given, those that end first. Optionally only those of one '
-  'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises '
-  'forbidden, invalid_request.';
+  'artifact, to one agent or to one tag. A page may be short or empty before the last. With '
+  'grant_id: that grant, even if it has ended, and whether it has. Raises forbidden, '
+  'invalid_request.';
 
 -- schemas/artifacts/tasks/filling.sql
 
@@ -16986,6 +17026,66 @@ comment on function public.agent_api_list_paths(integer, text, text, integer, in
   '{agent_id, online, lags | null, endpoints, report: as in agent_api_read_netmap | null}. '
   'agent_id: its pairs only. A page may be short or empty before the last.';
 
+create function public.agent_api_read_mesh_pair(
+  from_agent text,
+  to_agent text,
+  port integer,
+  proto text default 'tcp',
+  online_seconds integer default 90,
+  rendering_revision integer default 0
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array[agent_api_read_mesh_pair.from_agent, agent_api_read_mesh_pair.to_agent];
+  sides jsonb[];
+begin
+  sides := array(
+    select mesh.describe_side(
+        w.agent_id, w.other_agent, agent_api_read_mesh_pair.online_seconds,
+        agent_api_read_mesh_pair.rendering_revision
+      ) || (
+        select jsonb_build_object('last_seen', agents.iso_timestamp(l.last_seen))
+        from mesh.liveness l
+        where l.agent_id = w.agent_id
+        limit 1
+      )
+    from (values (1, wanted[1], wanted[2]), (2, wanted[2], wanted[1])) w (number, agent_id, other_agent)
+    order by w.number
+  );
+  return json_build_object(
+    'from', sides[1],
+    'to', sides[2],
+    'rule', (
+      select json_build_object(
+        'active', r.active, 'waiting_for', mesh.waiting_for(r), 'origin', r.origin
+      )
+      from mesh.rules r
+      where r.from_agent = wanted[1] and r.to_agent = wanted[2]
+        and r.proto = agent_api_read_mesh_pair.proto and r.port = agent_api_read_mesh_pair.port
+    ),
+    'other_ports', array(
+      select o.port || '/' || o.proto
+      from (
+        select r.port, r.proto
+        from mesh.rules r
+        where r.from_agent = wanted[1] and r.to_agent = wanted[2] and r.active
+          and (r.proto, r.port) <> (agent_api_read_mesh_pair.proto, agent_api_read_mesh_pair.port)
+        order by r.from_agent, r.to_agent, r.proto, r.port
+        limit 10
+      ) o
+    )
+  );
+end
+$$;
+comment on function public.agent_api_read_mesh_pair(text, text, integer, text, integer, integer) is
+  'What decides whether one agent reaches a port of another: {from, to: as a side in '
+  'agent_api_list_paths, and last_seen | null; null without a peer, rule: {active, waiting_for | '
+  'null, origin} | null, other_ports: ["443/tcp"], at most ten that it may reach}.';
+
 -- schemas/operator/keys.sql
 
 -- Agent keys as the operator sees them, and the creation of many in one call, for `deno task
@@ -18774,8 +18874,8 @@ comment on function public.agent_api_readmit_agent(text) is
 
 -- schemas/operator/deployment/structure.sql
 
--- What protects and speeds up our tables: row level security, constraints, defaults, indexes and
--- triggers.
+-- What protects and speeds up our tables: row level security, constraints, defaults, expressions of
+-- generated columns, indexes and triggers.
 -- The migrations record what they created, so that the doctor can tell what is missing later.
 
 create table agents.structure (
@@ -18864,6 +18964,15 @@ as $$
   join pg_catalog.pg_attrdef d on d.adrelid = c.oid and d.adnum = c.attnum
   where c.attgenerated = ''
   union all
+  select format('expression of %s.%I', c.name, c.attname), c.name, format(
+      'alter table %s alter column %I set expression as (%s);',
+      c.name, c.attname, pg_get_expr(d.adbin, d.adrelid)
+    ),
+    format('expression %s.%s', c.oid, c.attnum), true
+  from columns c
+  join pg_catalog.pg_attrdef d on d.adrelid = c.oid and d.adnum = c.attnum
+  where c.attgenerated = 's'
+  union all
   select format('identity of %s.%I', c.name, c.attname), c.name, format(
       'alter table %s alter column %I add generated %s as identity;', c.name, c.attname,
       case c.attidentity when 'a' then 'always' else 'by default' end
@@ -18889,6 +18998,33 @@ comment on function agents.present_structure() is
   'valid and a constraint that was not validated, which count as missing}. Leaves out triggers '
   'that call functions of others.';
 
+create function agents.remade_column(expression agents.structure) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select format(
+    'alter table %1$s drop column %2$I, add column %2$I %3$s%4$s generated always as %5$s stored%6$s;',
+    (remade_column.expression).relation, a.attname, format_type(a.atttypid, a.atttypmod),
+    case when a.attcollation <> t.typcollation then ' collate ' || a.attcollation::regcollation end,
+    substring((remade_column.expression).statement from ' set expression as (.*);$'),
+    (
+      select ' not null'
+      from agents.structure n
+      where n.part = format('not null of %s.%I', (remade_column.expression).relation, a.attname)
+    )
+  )
+  from pg_catalog.pg_attribute a
+  join pg_catalog.pg_type t on t.oid = a.atttypid
+  where a.attrelid = to_regclass((remade_column.expression).relation)
+    and not a.attisdropped
+    and format('expression of %s.%I', (remade_column.expression).relation, a.attname)
+      = (remade_column.expression).part
+$$;
+comment on function agents.remade_column(agents.structure) is
+  'The statement that makes a column again whose expression was dropped: PostgreSQL cannot give it '
+  'back. The column''s indexes and constraints go with it.';
+
 create function agents.missing_structure() returns json
 language sql
 stable
@@ -18896,7 +19032,14 @@ set search_path = ''
 as $$
   select coalesce(
     json_agg(
-      json_build_object('part', s.part, 'statement', s.statement, 'is_changed', p.part is not null)
+      json_build_object(
+        'part', s.part,
+        'statement', coalesce(
+          case when p.part is null and s.part like 'expression of %' then agents.remade_column(s) end,
+          s.statement
+        ),
+        'is_changed', p.part is not null
+      )
       -- Parts that others depend on come first: a foreign key needs a primary key.
       order by s.statement like '% foreign key %', s.part
     ),

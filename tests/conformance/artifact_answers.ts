@@ -39,6 +39,8 @@ export interface Grant {
 
 /** An entry of /grants. */
 export interface GivenGrant extends Omit<Grant, "token"> {
+  /** Only with `grant_id`. */
+  readonly ended?: boolean;
   readonly key: string;
   readonly granted_at: string;
   readonly max_downloads: number | null;

@@ -120,6 +120,10 @@ Deno.test({
             ...denied.filter((line) => !line.includes("=169.")),
           ]],
           ["TCP connections", denied],
+          [
+            "::1",
+            ["relay-ip=::1", "no-tcp-relay", ...denied.filter((line) => !line.includes("=::1"))],
+          ],
         ] as const
       ) {
         await using partly = await Coturn.start(options);

@@ -34,6 +34,14 @@ Deno.test("every test file of tests, packages and clients → run once by all ta
   assert.deepEqual(runs.flat().sort(), files.sort());
 });
 
+Deno.test("the test files of `task test` → none needs the TCP/IP stack, which a clone has not built", async () => {
+  const { tasks } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
+  const files = await withTestFiles(namedBy(tasks["test"].command));
+  const sources = await Promise.all(files.map((file) => readFile(join(PROJECT, file), "utf8")));
+  const needing = files.filter((_, index) => /^import .*read_lwip\.ts";$/m.test(sources[index]!));
+  assert.deepEqual(needing, []);
+});
+
 Deno.test("withTestFiles() → files in the place of folders, without those to ignore; options and files stay", async () => {
   const args = [
     "--filter",

@@ -267,6 +267,8 @@ class GivenGrant(TypedDict):
     tasks: NotRequired[GivenGrantTasks | None]
     """For a grant to each agent of a tag: how many of them have it in which state, counted up to
     about 1000; null: for any other."""
+    ended: NotRequired[bool]
+    """Whether the grant has ended. Only with `grant_id`: lists show live grants."""
 
 
 class Recipient(TypedDict):

@@ -424,6 +424,8 @@ export interface components {
         /** @description How many of its tasks are parked. */
         parked: number;
       } | null;
+      /** @description Whether the grant has ended. Only with `grant_id`: lists show live grants. */
+      ended?: boolean;
     };
     Recipient: {
       /** @description The other agent; null: the entry is about `tag`. */
@@ -968,6 +970,8 @@ export interface operations {
           to_agent?: string;
           /** @description Only grants to this tag. */
           to_tag?: string;
+          /** @description The grant's id, `grant_` and 32 hex digits. */
+          grant_id?: string;
           /**
            * @description The page size.
            * @default 100

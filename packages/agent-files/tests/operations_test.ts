@@ -43,6 +43,11 @@ Deno.test("grants() → the live ones that the agent has given; of one artifact,
   assert.deepEqual(await given({ artifactId: artifact_id, toAgent: "someone" }), ["plan someone"]);
   await planner.files.unshare("plan", "someone");
   assert.deepEqual(await given({ artifactId: artifact_id }), [`plan ${builder.agent.id}`]);
+  const [live] = await collect(planner.files.grants({ artifactId: artifact_id }));
+  const grantId = live!.grant_id;
+  await planner.files.unshare("plan", builder.agent.id);
+  const [ended] = await collect(planner.files.grants({ grantId }));
+  assert.deepEqual([ended!.grant_id, ended!.ended], [grantId, true]);
 });
 
 Deno.test("link() → a URL without a key that leads to the bytes, as often as it says; then get() of its token fails", async () => {

@@ -16,6 +16,17 @@ export function escapedJson(value: unknown): string {
   return visible(JSON.stringify(value));
 }
 
+/**
+ * A value for `structuredContent`, with hidden characters written as `\u202e`. Hosts may show it to
+ * a model as it is, so nothing may hide in it. A text with such an escape is for display: a program
+ * that needs the text itself parses `escapedJson`.
+ */
+export function displayed<Value>(value: Value): Value {
+  const shown = JSON.stringify(value)
+    .replaceAll(HIDDEN, (hidden) => visible(hidden).replaceAll("\\", "\\\\"));
+  return JSON.parse(shown);
+}
+
 /** A text with hidden characters written as `\u202e`. It is for display, not to be sent back. */
 export function visible(text: string): string {
   return text.replaceAll(HIDDEN, (hidden) => hidden.split("").map(escapeOf).join(""));

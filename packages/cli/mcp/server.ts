@@ -12,7 +12,7 @@ import type { Progress } from "../../agent-files/transfer/put.ts";
 import type { Context } from "../context.ts";
 import { errorJson } from "../error_json.ts";
 import { note } from "../../command/terminal/output.ts";
-import { escapedJson } from "./escapes.ts";
+import { displayed, escapedJson } from "./escapes.ts";
 import { settleMessage } from "./message.ts";
 import { inputSchemaOf, parseArguments } from "./parse.ts";
 import { Root } from "./root.ts";
@@ -100,11 +100,13 @@ function createServer(served: Pick<ToolCall, "files" | "mesh" | "root" | "tasks"
     instructions: INSTRUCTIONS,
   });
   server.setRequestHandler("tools/list", () => ({
-    tools: TOOLS.map(({ name, description, annotations, input }) => ({
+    tools: TOOLS.map(({ name, description, annotations, input, answers }) => ({
       name,
       description,
       annotations,
       inputSchema: inputSchemaOf(input),
+      // One field: hosts put what a tool declares into a model's context.
+      outputSchema: { type: "object" as const, required: [answers] },
     })),
   }));
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
@@ -117,14 +119,22 @@ function createServer(served: Pick<ToolCall, "files" | "mesh" | "root" | "tasks"
       const given = parseArguments(params.arguments ?? {}, tool.input);
       return result(await tool.call(given, { ...served, signal: mcpReq.signal, onProgress }));
     } catch (error) {
-      return { ...result(errorJson(error)), isError: true };
+      // Without `structuredContent`: clients compare it with the schema of a success.
+      return { content: textOf(errorJson(error)), isError: true };
     }
   });
   return server;
 }
 
 function result(body: object): CallToolResult {
-  return { content: [{ type: "text", text: escapedJson(body) }] };
+  return {
+    content: textOf(body),
+    structuredContent: displayed(body) as Record<string, unknown>,
+  };
+}
+
+function textOf(body: object): CallToolResult["content"] {
+  return [{ type: "text", text: escapedJson(body) }];
 }
 
 /** Reports a transfer's progress to a host that asked for it, so that the host keeps waiting. */

@@ -49,7 +49,7 @@ export const status: Verb = defineVerb({
 });
 
 /** Whether the operator has set a relay; null if the request for it failed. */
-async function hasRelay(mesh: AgentMesh): Promise<boolean | null> {
+export async function hasRelay(mesh: AgentMesh): Promise<boolean | null> {
   try {
     await mesh.relay({ retrySeconds: 0 });
     return true;

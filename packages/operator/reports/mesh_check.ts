@@ -31,6 +31,8 @@ function inWords({ fault, ...facts }: FaultRow): string {
         : `has no peer, and a rule with ${other_agent_id}: register it, or revoke the rule`;
     case "no_path":
       return `with ${other_agent_id} ${facts["sentence"]}`;
+    case "path_disputed":
+      return `with ${other_agent_id} it is ${facts["sentence"]}`;
     case "endpoint_shared":
       return `has the endpoint ${endpoint}, as ${other_agent_id} has: one of them is wrong`;
     default:
@@ -59,10 +61,11 @@ export const meshCheck: Operation = defineOperation({
       for await (const sides of readPaths({ agentId: null })) {
         const { state, since, sentence } = describePath(sides, relayIsSet);
         // An offline agent need not be a fault, and it is not a fault of the path.
-        if (state !== "broken") continue;
+        if (state !== "broken" && state !== "disputed") continue;
         count++;
         const [{ agent_id }, { agent_id: other_agent_id }] = sides;
-        yield { agent_id, fault: "no_path", other_agent_id, since, sentence };
+        const fault = state === "broken" ? "no_path" : "path_disputed";
+        yield { agent_id, fault, other_agent_id, since, sentence };
       }
     }
     await output.rows(

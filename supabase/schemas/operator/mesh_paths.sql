@@ -104,3 +104,63 @@ comment on function public.agent_api_list_paths(integer, text, text, integer, in
   'in byte order: {found: [[side, side]], next: where the next page begins | null}. A side is '
   '{agent_id, online, lags | null, endpoints, report: as in agent_api_read_netmap | null}. '
   'agent_id: its pairs only. A page may be short or empty before the last.';
+
+create function public.agent_api_read_mesh_pair(
+  from_agent text,
+  to_agent text,
+  port integer,
+  proto text default 'tcp',
+  online_seconds integer default 90,
+  rendering_revision integer default 0
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  wanted constant text[] := array[agent_api_read_mesh_pair.from_agent, agent_api_read_mesh_pair.to_agent];
+  sides jsonb[];
+begin
+  sides := array(
+    select mesh.describe_side(
+        w.agent_id, w.other_agent, agent_api_read_mesh_pair.online_seconds,
+        agent_api_read_mesh_pair.rendering_revision
+      ) || (
+        select jsonb_build_object('last_seen', agents.iso_timestamp(l.last_seen))
+        from mesh.liveness l
+        where l.agent_id = w.agent_id
+        limit 1
+      )
+    from (values (1, wanted[1], wanted[2]), (2, wanted[2], wanted[1])) w (number, agent_id, other_agent)
+    order by w.number
+  );
+  return json_build_object(
+    'from', sides[1],
+    'to', sides[2],
+    'rule', (
+      select json_build_object(
+        'active', r.active, 'waiting_for', mesh.waiting_for(r), 'origin', r.origin
+      )
+      from mesh.rules r
+      where r.from_agent = wanted[1] and r.to_agent = wanted[2]
+        and r.proto = agent_api_read_mesh_pair.proto and r.port = agent_api_read_mesh_pair.port
+    ),
+    'other_ports', array(
+      select o.port || '/' || o.proto
+      from (
+        select r.port, r.proto
+        from mesh.rules r
+        where r.from_agent = wanted[1] and r.to_agent = wanted[2] and r.active
+          and (r.proto, r.port) <> (agent_api_read_mesh_pair.proto, agent_api_read_mesh_pair.port)
+        order by r.from_agent, r.to_agent, r.proto, r.port
+        limit 10
+      ) o
+    )
+  );
+end
+$$;
+comment on function public.agent_api_read_mesh_pair(text, text, integer, text, integer, integer) is
+  'What decides whether one agent reaches a port of another: {from, to: as a side in '
+  'agent_api_list_paths, and last_seen | null; null without a peer, rule: {active, waiting_for | '
+  'null, origin} | null, other_ports: ["443/tcp"], at most ten that it may reach}.';

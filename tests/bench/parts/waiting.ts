@@ -93,6 +93,9 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
+/** What is measured, in order. */
+export const WAITS: readonly string[] = KINDS.map(({ what }) => what);
+
 export function describeWaiting({ what, told, p50, p99 }: WaitingTimes): string {
   return `${
     p99 <= MAX_P99_MILLISECONDS ? "met        " : "falls short"

@@ -9,7 +9,7 @@ import {
   revoke,
   secondsFromNow,
 } from "../artifacts.ts";
-import { assertError, assertInvalid, post, type Sender } from "../client.ts";
+import { assertError, assertInvalid, post, type Sender, succeed } from "../client.ts";
 import { UNTOUCHED } from "../tasks/tasks.ts";
 
 function idsIn({ grants }: GivenGrantsPage): string[] {
@@ -52,6 +52,40 @@ artifactTest(
     const both = { artifact_id: one.artifact_id, to_agent: stranger.id };
     assert.deepEqual((await givenGrants(planner, both)).grants, []);
     assert.deepEqual((await givenGrants(builder)).grants, []);
+  },
+);
+
+artifactTest(
+  "/grants with grant_id → that grant, with its work, and whether it has ended; of nobody else, and none by another filter",
+  async ({ planner, builder, stranger }) => {
+    const artifact = await publish(planner, { key: "one" });
+    const { grant_id } = await grant(planner, artifact, { to: builder });
+    await grant(planner, artifact, { to: stranger });
+    const seen = async () => {
+      const { grants, next_cursor } = await givenGrants(planner, { grant_id });
+      assert.equal(next_cursor, null);
+      return grants.map(({ grant_id, key, state, ended }) => [grant_id, key, state, ended]);
+    };
+    assert.deepEqual(await seen(), [[grant_id, "one", "waiting", false]]);
+    // Lists do not say it.
+    const [listed] = (await givenGrants(planner)).grants;
+    assert.equal("ended" in listed!, false);
+    for (const other of [{ to_agent: stranger.id }, { to_tag: "tag:nobody" }]) {
+      assert.deepEqual((await givenGrants(planner, { grant_id, ...other })).grants, []);
+    }
+    assert.deepEqual((await givenGrants(builder, { grant_id })).grants, []);
+    assert.deepEqual((await givenGrants(planner, { grant_id: "nothing" })).grants, []);
+
+    await succeed("/agent-artifacts/inbox/done", { as: builder, body: { grant_id } });
+    await revoke(planner, { grant_id });
+    assert.deepEqual(await seen(), [[grant_id, "one", "done", true]]);
+
+    // A grant ends with its file.
+    const other = await publish(planner, { key: "two" });
+    const given = await grant(planner, other, { to: builder });
+    await deleteArtifact(planner, other);
+    const { grants: [ended] } = await givenGrants(planner, { grant_id: given.grant_id });
+    assert.equal(ended!.ended, true);
   },
 );
 

@@ -29,12 +29,20 @@ artifactTest(
     ] as const;
     for (const [client, name, given] of calls) {
       const result = await client.sdk.callTool({ name, arguments: { ...given } });
-      const { content } = result as { content: { text?: string; name?: string }[] };
+      const { content, structuredContent } = result as {
+        content: { text?: string; name?: string }[];
+        structuredContent: object;
+      };
+      assert.doesNotMatch(JSON.stringify(structuredContent), HIDDEN, name);
       for (const { text = "", name: shown = "" } of content) {
         assert.doesNotMatch(text, HIDDEN, name);
         assert.doesNotMatch(shown, HIDDEN, name);
       }
     }
+    const inbox = await reader.sdk.callTool({ name: "inbox", arguments: {} });
+    const { grants: [displayed] } =
+      (inbox as { structuredContent: { grants: { key: string }[] } }).structuredContent;
+    assert.equal(displayed!.key, VISIBLE);
     const [found] = (await reader.succeed<{ grants: { key: string }[] }>("inbox")).grants;
     assert.equal(found!.key, KEY);
     const got = await reader.succeed("get", {

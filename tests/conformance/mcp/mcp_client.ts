@@ -16,6 +16,7 @@ export interface Tool {
   readonly name: string;
   readonly description?: string;
   readonly inputSchema: { readonly properties?: object; readonly required?: readonly string[] };
+  readonly outputSchema?: { readonly type: "object"; readonly required?: readonly string[] };
   readonly annotations?: Readonly<Record<string, unknown>>;
 }
 
@@ -34,6 +35,7 @@ interface TextContent {
 
 interface ToolResult {
   readonly content: readonly (TextContent | Resource & { readonly type: "resource_link" })[];
+  readonly structuredContent?: unknown;
   readonly isError?: boolean;
 }
 
@@ -68,6 +70,8 @@ export interface McpClient extends AsyncDisposable {
   succeed<Body = JsonObject>(name: string, given?: object): Promise<Body>;
 }
 
+const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+
 export function mcpUrl(name: FunctionName): string {
   return functionUrl(`/${name}/mcp`);
 }
@@ -93,13 +97,21 @@ export interface Transports {
 
 export async function connectBy(dialect: Dialect, transports: Transports): Promise<McpClient> {
   const sdk = await connectSdk(dialect, transports);
+  // A client that knows the tools compares each answer with the tool's `outputSchema`.
+  let listed: Promise<unknown> | null = null;
   async function call<Body>(tool: string, given: object = {}): Promise<CalledTool<Body>> {
+    await (listed ??= sdk.listTools());
     const result = await sdk.callTool({ name: tool, arguments: { ...given } }) as ToolResult;
     const [text, link, ...others] = result.content;
     assert.ok(text?.type === "text" && link?.type !== "text" && others.length === 0);
+    const body = JSON.parse(text.text);
+    const { isError = false, structuredContent } = result;
+    // Hidden characters are shown there.
+    if (isError) assert.equal(structuredContent, undefined);
+    else if (!HIDDEN.test(JSON.stringify(body))) assert.deepEqual(structuredContent, body);
     return {
-      isError: result.isError ?? false,
-      body: JSON.parse(text.text),
+      isError,
+      body,
       link,
       characters: text.text.length + (link === undefined ? 0 : JSON.stringify(link).length),
     };

@@ -149,7 +149,7 @@ Deno.test("server/discover → both versions, tools and resources, and nothing t
   assert.equal(response.status, 200);
   const { result } = await response.json();
   assert.ok(result.supportedVersions.includes("2026-07-28"));
-  assert.deepEqual(Object.keys(result.capabilities).sort(), ["resources", "tools"]);
+  assert.deepEqual(Object.keys(result.capabilities).sort(), ["extensions", "resources", "tools"]);
 });
 
 Deno.test("subscriptions/listen → an error at once: no stream stays open", async () => {

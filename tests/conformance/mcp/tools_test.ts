@@ -93,6 +93,15 @@ for (const name of FUNCTIONS) {
   });
 }
 
+for (const name of FUNCTIONS) {
+  Deno.test(`each tool of ${name} → an \`outputSchema\` with one field that its answers have`, async () => {
+    for (const [tool, { outputSchema }] of await readTools(name)) {
+      const { type, required } = outputSchema!;
+      assert.deepEqual([type, required?.length], ["object", 1], tool);
+    }
+  });
+}
+
 Deno.test("annotations → which tools only read, which may take something away, which can be repeated", async () => {
   for (const name of FUNCTIONS) {
     const tools = await readTools(name);

@@ -156,6 +156,7 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
     circumstances: "of an agent with a thousand neighbours",
     bounds: { rows: 30_000, pages: 60_000 },
   }),
+  call("read_mesh_pair", { from_agent: "peer-5", to_agent: HUB.agentId, port: 443 }),
   call("check_mesh", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
   call("plan_policy", { policy: POLICY }, { bounds: { rows: 2_000, pages: 4_000 } }),
   call("apply_policy", { policy: POLICY, expect: "" }, { refused: true, bounds: A_FEW_EACH }),

@@ -1,4 +1,12 @@
-import { artifactIdOf, GRANTEE, HOARDER, POPULAR, TAGS } from "../../bench/fill/cast.ts";
+import {
+  artifactIdOf,
+  GRANTEE,
+  HOARDER,
+  liveGrantIdOf,
+  OWNER,
+  POPULAR,
+  TAGS,
+} from "../../bench/fill/cast.ts";
 import { grant, publish } from "../../conformance/artifacts.ts";
 import { as, call, OPERATOR } from "../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../card.ts";
@@ -14,7 +22,7 @@ export const grants: ArtifactsCard = {
   ],
   tool: {
     // A grant to a tag is revoked by its `grant_id`.
-    hides: ["agent_id", "to_tag"],
+    hides: ["agent_id", "to_tag", "grant_id"],
     effect: "reads",
   },
   afterRestore: "not listed: reads",
@@ -49,6 +57,15 @@ export const grants: ArtifactsCard = {
       max_entries: 100,
       cursor: null,
     }, { circumstances: "to a tag beside its grants that ended" }),
+    call("list_grants", {
+      caller: as(OWNER),
+      agent_id: null,
+      artifact_id: null,
+      to_agent: null,
+      max_entries: 100,
+      cursor: null,
+      grant_id: liveGrantIdOf(7),
+    }, { circumstances: "by its id" }),
   ],
   lockWaits: [],
 };

@@ -4,7 +4,7 @@ import { openStage } from "../stage.ts";
 import { breakNamed } from "./break.ts";
 import { changedFunctions } from "./changed_functions.ts";
 
-/** What must break, by the file of the break. */
+/** What must break first, by the file of the break. */
 const FOUND: Readonly<Record<string, RegExp>> = {
   "identities/revoked_key": /^no key is accepted after its end/,
   "identities/clones_live": /^no key is accepted after its end/,
@@ -14,6 +14,18 @@ const FOUND: Readonly<Record<string, RegExp>> = {
   "identities/single_use_twice": /^an enrolment for one use gives one key/,
   "tasks/requeued_take": /^no task is held by two takes at once/,
   "tasks/ended_grant": /^no task is given of what has ended/,
+};
+
+/** Where another invariant may break first: which, and why. */
+const OR_FIRST: Readonly<Record<string, { readonly invariant: RegExp; readonly why: string }>> = {
+  "identities/revoked_key": {
+    invariant: /^(who has a name sees nothing of its former holder|an enrolment for one use)/,
+    why: "A key that should have ended shows its holder what other rules forbid.",
+  },
+  "tasks/ended_grant": {
+    invariant: /^the history does not contradict the contract/,
+    why: "A revoked grant has ended, too, and the contract says so itself.",
+  },
 };
 
 Deno.test("each fault of the database, brought back → found within the seeds of its file", async (t) => {
@@ -27,7 +39,9 @@ Deno.test("each fault of the database, brought back → found within the seeds o
       for (let seed = 1; seed <= broken.seeds!; seed++) {
         const { violation } = await playHistory({ ...stage, start }, { seed, steps: 40 });
         if (violation === null) continue;
-        return assert.match(violation.invariant, invariant, violation.what);
+        const isOther = OR_FIRST[name]?.invariant.test(violation.invariant) ?? false;
+        const what = `seed ${seed}: ${violation.invariant}: ${violation.what}`;
+        return assert.ok(isOther || invariant.test(violation.invariant), what);
       }
       assert.fail(`not found in ${broken.seeds} seeds`);
     });

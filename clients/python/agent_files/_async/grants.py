@@ -43,9 +43,12 @@ class Grants(Operations):
         artifact_id: str | None = None,
         to_agent: str | None = None,
         to_tag: str | None = None,
+        grant_id: str | None = None,
     ) -> AsyncGenerator[models.GivenGrant, None]:
-        """Yields the live grants that the agent has given."""
-        request = given({"artifact_id": artifact_id, "to_agent": to_agent, "to_tag": to_tag})
+        """Yields the live grants that the agent has given. With `grant_id`: that grant, also after
+        it has ended, which its `ended` says."""
+        named = {"artifact_id": artifact_id, "grant_id": grant_id}
+        request = given({**named, "to_agent": to_agent, "to_tag": to_tag})
         async for page in self._connection.pages("grants", {**self._own, **request}):
             for grant in cast("list[models.GivenGrant]", page["grants"]):
                 yield grant

@@ -21,8 +21,9 @@ export interface RelayOptions {
 /** Opens an allocation on a TURN server. Rejects on failure, with an error that has no secret. */
 export async function openAllocation(
   attempt: Attempt,
-  { via, onEnd, ...options }: RelayOptions & {
+  { via, family, onEnd, ...options }: RelayOptions & {
     readonly via: string;
+    readonly family?: 4 | 6;
     readonly onEnd: () => void;
   },
 ): Promise<Allocation> {
@@ -40,6 +41,7 @@ export async function openAllocation(
     credential,
     surroundings,
     via,
+    ...(family && { family }),
     onDatagram,
     onEnd,
   });

@@ -30,6 +30,7 @@ export const ATTRIBUTE = {
   realm: 0x0014,
   nonce: 0x0015,
   xorRelayedAddress: 0x0016,
+  requestedAddressFamily: 0x0017,
   requestedTransport: 0x0019,
   xorMappedAddress: 0x0020,
 } as const;

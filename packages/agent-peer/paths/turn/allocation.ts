@@ -23,6 +23,8 @@ export interface AllocationOptions {
   readonly surroundings: Surroundings;
   /** The `via` of endpoints that this relay reaches. */
   readonly via: string;
+  /** The family of the relayed address. Default: the server's choice, which is IPv4. */
+  readonly family?: 4 | 6;
   readonly onDatagram: (datagram: Uint8Array, from: Endpoint) => void;
   /**
    * Called when the relay has dropped the allocation or does not answer, so that nothing arrives
@@ -32,6 +34,7 @@ export interface AllocationOptions {
 }
 
 const UDP = Uint8Array.of(17, 0, 0, 0);
+const FAMILIES = { 4: Uint8Array.of(1, 0, 0, 0), 6: Uint8Array.of(2, 0, 0, 0) } as const;
 const MISMATCH = 437;
 
 /** Permissions last 5 minutes, channels 10. */
@@ -85,7 +88,11 @@ export class Allocation implements DatagramSocket {
    * Opens the allocation. If the server refuses, rejects with its error code, without credentials.
    */
   async open(): Promise<Address> {
-    const attributes = [[ATTRIBUTE.requestedTransport, UDP]] as const;
+    const { family } = this.#options;
+    const attributes: (readonly [number, Uint8Array])[] = [[ATTRIBUTE.requestedTransport, UDP]];
+    if (family !== undefined) {
+      attributes.push([ATTRIBUTE.requestedAddressFamily, FAMILIES[family]]);
+    }
     const answer = await this.#requests.request(METHOD.allocate, () => attributes, {
       sends: ALLOCATE_SENDS,
     });

@@ -50,6 +50,7 @@ function granteesOf(
 export const FILE_TOOLS: readonly Tool[] = [
   defineTool({
     name: "inbox",
+    answers: "grants",
     description:
       "Files that other agents have granted you, newest first. With `wait_seconds`, it " +
       "answers as soon as there is one. To wait for the next one, give `after`.",
@@ -87,6 +88,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "list",
+    answers: "artifacts",
     description: "Your own files, in the order of their `key`.",
     effect: "reads",
     input: z.object({
@@ -107,6 +109,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "share",
+    answers: "grants",
     description: "Give agents access to one of your files.",
     effect: "adds",
     input: z.object({
@@ -137,6 +140,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "link",
+    answers: "url",
     description:
       "Make a URL with which a person without an account can download one of your files. " +
       "Anyone who has the URL or reads this conversation can use it.",
@@ -153,6 +157,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "unshare",
+    answers: "revoked",
     description: "Take access to one of your files away from agents.",
     effect: "replaces",
     input: z.object({ ...artifactFields, from: agents.optional(), from_tags: tags }),
@@ -166,6 +171,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "delete",
+    answers: "artifact_id",
     description: "Delete one of your files, and all access to it.",
     effect: "replaces",
     input: z.object(artifactFields),
@@ -179,6 +185,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   ...[true, false].map((isBlocked) =>
     defineTool({
       name: isBlocked ? "inbox_block" : "inbox_unblock",
+      answers: "blocked",
       description: isBlocked
         ? "Hide an agent's grants from your inbox. The agent is not told."
         : "Show an agent's grants in your inbox again.",
@@ -193,6 +200,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   ),
   defineTool({
     name: "events",
+    answers: "events",
     description: "What happened to your files, and what you did.",
     effect: "reads",
     input: z.object({
@@ -204,6 +212,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "whoami",
+    answers: "kind",
     description: "Which agent you are.",
     effect: "reads",
     input: z.object({}),

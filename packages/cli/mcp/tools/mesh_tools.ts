@@ -14,6 +14,7 @@ const rule = z.object({
 export const MESH_TOOLS: readonly Tool[] = [
   defineTool({
     name: "mesh_netmap",
+    answers: "agent_id",
     description:
       "The agents that you share a rule with, their ports, and the requests that one side has " +
       "not agreed to yet. `you_reach` and `reaches_you` are the ports of the active rules.",
@@ -34,6 +35,7 @@ export const MESH_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "mesh_allow",
+    answers: "from_agent",
     description: "Agree that one agent may reach a port of another. You must be one of the two. " +
       "The rule is active once both have agreed.",
     effect: "sets",
@@ -42,6 +44,7 @@ export const MESH_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "mesh_revoke",
+    answers: "revoked",
     description: "End a rule for both agents.",
     effect: "replaces",
     input: rule,

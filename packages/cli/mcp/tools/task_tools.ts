@@ -15,6 +15,7 @@ const takeId = z.string().min(1).meta({ description: "Of take's answer." });
 
 const handOver = defineTool({
   name: "hand_over",
+  answers: "grant_id",
   description:
     "Give one of your files to an agent as a task, or to those with a tag. To upload it, call " +
     "put_file first, without `to`.",
@@ -58,6 +59,7 @@ const handOver = defineTool({
 
 const take = defineTool({
   name: "take",
+  answers: "task",
   description:
     "Take the oldest file that was handed over to you, as a task: nobody else gets it until you " +
     "call done or fail with its `take_id`. Its `note` says what to do; the file is saved at `path`. " +
@@ -123,6 +125,7 @@ function shown(entry: TaskEntry): object {
 
 const done = defineTool({
   name: "done",
+  answers: "grant_id",
   description:
     "Report that a task is done. With `reply`, upload the file that answers it: its giver gets " +
     "access to it. After `take_lapsed`, stop working on the task: another agent may have it.",
@@ -180,6 +183,7 @@ async function withReply(
 
 const fail = defineTool({
   name: "fail",
+  answers: "grant_id",
   description:
     "Give a task back, because this attempt failed: it can be taken again after a pause.",
   effect: "replaces",

@@ -35,6 +35,8 @@ interface Definition<Input extends z.ZodObject> {
   readonly description: string;
   readonly effect: keyof typeof EFFECTS;
   readonly input: Input;
+  /** A field that every answer has. */
+  readonly answers: string;
   /** Returns what the model reads. */
   readonly call: (given: z.output<Input>, call: ToolCall) => Promise<object>;
 }

@@ -1,13 +1,15 @@
 import { mesh as meshShow } from "../../reports/mesh.ts";
 import { meshCheck } from "../../reports/mesh_check.ts";
+import { meshWhy } from "../../mesh/mesh_why.ts";
 import { defineOperations, type Operation } from "../../command.ts";
 
 export const mesh: Operation = defineOperations({
-  summary: "Show the mesh: peers, rules, paths or a picture; or look for faults in it.",
+  summary: "Show the mesh: peers, rules, paths or a picture; look for faults, or for one cause.",
   example: "agentops mesh --paths\nagentops mesh check",
   parts: {
     show: meshShow,
     check: meshCheck,
+    why: meshWhy,
   },
   defaultPart: "show",
 });

@@ -6,15 +6,36 @@ import { CredentialedRequests } from "../../../agent-peer/paths/turn/credentiale
 import { openNodeSocket } from "../../../agent-peer/wireguard/sockets/node_socket.ts";
 import type { Surroundings } from "../../../agent-peer/wireguard/surroundings.ts";
 
-/** The machine of the server itself, and a cloud's metadata service. */
-const FORBIDDEN_PEERS = ["127.0.0.1", "169.254.169.254", "::1"];
+/** The machine of the server itself, and a cloud's metadata service, by family. */
+const FORBIDDEN_PEERS = { 4: ["127.0.0.1", "169.254.169.254"], 6: ["::1"] } as const;
 /** IANA's protocol number of TCP, as RFC 6062 asks for a TCP allocation. */
 const TCP = Uint8Array.of(6, 0, 0, 0);
 
-/** What of FORBIDDEN_PEERS the server would relay to. No answer is no permission. */
-export async function forbiddenPeersOf(allocation: Allocation): Promise<string[]> {
-  const permitted = await Promise.all(FORBIDDEN_PEERS.map((peer) => allocation.permit(peer)));
-  return FORBIDDEN_PEERS.filter((_, index) => permitted[index]);
+/** What of FORBIDDEN_PEERS the server would relay to by IPv4. No answer is no permission. */
+export function forbiddenPeersOf(allocation: Allocation): Promise<string[]> {
+  return permittedOf(allocation, FORBIDDEN_PEERS[4]);
+}
+
+/**
+ * The same by IPv6: an address of one family permits no peer of the other (RFC 8656, 9.2). `open`
+ * asks for an IPv6 address. Many servers have none, and then relay to none.
+ */
+export async function forbiddenIpv6PeersOf(open: () => Promise<Allocation>): Promise<string[]> {
+  const allocation = await open().catch(() => null);
+  if (allocation === null) return [];
+  try {
+    return await permittedOf(allocation, FORBIDDEN_PEERS[6]);
+  } finally {
+    allocation.close();
+  }
+}
+
+async function permittedOf(
+  allocation: Allocation,
+  peers: readonly string[],
+): Promise<string[]> {
+  const permitted = await Promise.all(peers.map((peer) => allocation.permit(peer)));
+  return peers.filter((_, index) => permitted[index]);
 }
 
 /** Whether the server would open TCP connections for an agent. Asked by TCP or TLS alone. */

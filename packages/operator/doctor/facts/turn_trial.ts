@@ -3,7 +3,7 @@ import { parseServerUrl } from "../../../agent-peer/paths/relays/ice_servers.ts"
 import { openAllocation } from "../../../agent-peer/paths/relays/open_allocation.ts";
 import { openNodeSocket } from "../../../agent-peer/wireguard/sockets/node_socket.ts";
 import { systemSurroundings } from "../../../agent-peer/wireguard/system_surroundings.ts";
-import { forbiddenPeersOf, givesTcpAllocation } from "./turn_openness.ts";
+import { forbiddenIpv6PeersOf, forbiddenPeersOf, givesTcpAllocation } from "./turn_openness.ts";
 import { reasonOf } from "../../../command/command_error.ts";
 
 /** The outcome of asking a TURN server for an allocation. */
@@ -29,24 +29,33 @@ export async function tryTurnUrl(
   const ended = new AbortController();
   const attempt = { ...server, ...credentials, proxy: null };
   try {
-    const opening = openAllocation(attempt, {
-      surroundings: systemSurroundings(),
-      openSocket: openNodeSocket,
-      lookUp: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
-      via: "relay",
-      onDatagram: () => {},
-      onEnd: () => {},
-    });
+    const open = (family?: 6) =>
+      openAllocation(attempt, {
+        surroundings: systemSurroundings(),
+        openSocket: openNodeSocket,
+        lookUp: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+        via: "relay",
+        ...(family && { family }),
+        onDatagram: () => {},
+        onEnd: () => {},
+      });
+    const opening = open();
     // Release the allocation even if it comes after the timeout.
     const release = () => opening.then((allocation) => allocation.close()).catch(() => {});
     try {
       const allocation = await inTime(opening, ended.signal);
       const peers = await inTime(forbiddenPeersOf(allocation), ended.signal);
+      const ipv6Peers = await inTime(forbiddenIpv6PeersOf(() => open(6)), ended.signal)
+        .catch(() => []);
       const givesTcp = await inTime(
         givesTcpAllocation(attempt, systemSurroundings()),
         ended.signal,
       );
-      return { url, failure: null, permits: [...peers, ...(givesTcp ? ["TCP connections"] : [])] };
+      return {
+        url,
+        failure: null,
+        permits: [...peers, ...ipv6Peers, ...(givesTcp ? ["TCP connections"] : [])],
+      };
     } finally {
       void release();
     }

@@ -107,3 +107,74 @@ meshTest(
     );
   },
 );
+
+meshTest(
+  "mesh why → the first cause, from no peer to a path that works; mesh check tells a disputed path",
+  async ({ alice, bob }) => {
+    const rule = { from_agent: alice.id, to_agent: bob.id, port: 8080, proto: "tcp" };
+    async function why(): Promise<string> {
+      const { code, output } = await run("mesh_why", alice.id, bob.id, "8080", "--json");
+      const { cause, sentence } = JSON.parse(output);
+      assert.equal(code, ["nothing", "unknown"].includes(cause) ? 0 : 1, output);
+      assert.match(sentence, new RegExp(`${alice.id}|${bob.id}|rule|path`));
+      return cause;
+    }
+    await join(alice);
+    assert.equal(await why(), "no_peer");
+    await join(bob);
+    assert.equal(await why(), "no_rule");
+    await succeed("/agent-mesh/acl/put", { as: alice, body: rule });
+    const { code, output } = await run("mesh_why", alice.id, bob.id, "8080/tcp");
+    assert.equal(code, 1);
+    assert.deepEqual(output.split("\n"), [
+      `The rule is not active: ${bob.id} has not agreed to it.`,
+      `On ${bob.id}: agentfiles mesh allow ${alice.id} ${bob.id} 8080`,
+    ]);
+    await agree(rule);
+    assert.equal(await why(), "never_seen");
+    const heartbeat = async (agent: Agent) =>
+      await succeed("/agent-mesh/peer/heartbeat", {
+        as: agent,
+        body: { config_version: await configVersionOf(agent) },
+      });
+    await heartbeat(alice);
+    await heartbeat(bob);
+    assert.equal(await why(), "unknown");
+    await report(alice, bob, {});
+    await report(bob, alice, { via: "none", handshake_age_seconds: null });
+    assert.equal(await why(), "path_disputed");
+    const faults = await faultsOf(alice, bob);
+    assert.deepEqual(faults.map(({ fault }) => fault), ["path_disputed"]);
+    await report(bob, alice, {});
+    assert.equal(await why(), "nothing");
+    assert.deepEqual(await faultsOf(alice, bob), []);
+  },
+);
+
+meshTest("mesh why of another port → the ports that it may reach", async ({ alice, bob }) => {
+  await join(alice);
+  await join(bob);
+  await agree(ruleBetween(alice, bob));
+  const { code, output } = await run("mesh_why", alice.id, bob.id, "53/udp");
+  assert.equal(code, 1);
+  assert.equal(
+    output.split("\n")[0],
+    `No rule lets ${alice.id} reach 53/udp of ${bob.id}. It may reach 443/tcp.`,
+  );
+});
+
+for (
+  const [args, problem] of [
+    [["a", "b", "0"], /^Name the agent that connects/],
+    [["a", "b", "65536"], /^Name the agent that connects/],
+    [["a", "b", "80/sctp"], /^Name the agent that connects/],
+    [["a", "a", "80"], /^An agent reaches itself without the mesh\.$/],
+    [["nobody-at-all", "nobody-else", "80"], /^Nothing names an agent nobody-at-all\./],
+  ] as const
+) {
+  Deno.test(`mesh why ${args.join(" ")} → refused`, async () => {
+    const { code, output, errors } = await run("mesh_why", ...args);
+    assert.deepEqual([code, output], [1, ""]);
+    assert.match(errors.trim(), problem);
+  });
+}

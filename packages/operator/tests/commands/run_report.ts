@@ -9,6 +9,7 @@ export type Command =
   | "grants"
   | "mesh"
   | "mesh_check"
+  | "mesh_why"
   | "trace"
   | "usage";
 
@@ -17,6 +18,7 @@ const WORDS: Partial<Record<Command, string>> = {
   agent_list: "agent list",
   agent_show: "agent show",
   mesh_check: "mesh check",
+  mesh_why: "mesh why",
 };
 
 /** Runs a command, which may fail. */

@@ -1,10 +1,40 @@
 import * as z from "zod";
-import { defineTool } from "../../_shared/operations/mcp/definition.ts";
-import { type Committed, grantees, handOver } from "./hand_over.ts";
+import { defineTool, type McpCall } from "../../_shared/operations/mcp/definition.ts";
+import { agentId } from "../../_shared/request/fields.ts";
+import type { Artifact } from "../fields.ts";
+
+const MAX_GRANTEES = 10;
+
+/** The agents that a tool grants a file to when it is committed. */
+export const grantees = z.array(agentId)
+  .max(MAX_GRANTEES, `Must have at most ${MAX_GRANTEES} agents.`).default([]);
+
+/** The answer of /commit. With status 202, its state is `verifying`. */
+export interface Committed extends Omit<Artifact, "state"> {
+  readonly state: Artifact["state"] | "verifying";
+  readonly verified_bytes?: number;
+}
+
+/**
+ * Grants a committed file to each agent, until it expires. Only to those that have no live grant
+ * yet, because a commit may be repeated.
+ */
+export async function handOver(
+  run: McpCall["run"],
+  { agent_id, artifact_id, expires_at }: Committed,
+  to: readonly string[],
+): Promise<void> {
+  for (const to_agent of to) {
+    const live = { agent_id, artifact_id, to_agent, limit: 1 };
+    const { grants } = await run<{ readonly grants: readonly object[] }>("/grants", live);
+    if (grants.length === 0) await run("/grant", { artifact_id, to_agent, expires_at });
+  }
+}
 
 /** /commit, and then /grant for each agent in `to`. */
 export const commitTool = defineTool({
   name: "commit",
+  answers: "state",
   summary: "Verify the uploaded bytes and make them the artifact's content.",
   description: "Repeat it while `state` is `verifying`. After `size_mismatch` or " +
     "`checksum_mismatch`, run the upload's `command` again, with the right bytes.",

@@ -6,6 +6,7 @@ import { inboxTool, takeTool } from "./inbox.ts";
 import { listTool } from "./list.ts";
 import { putTool } from "./put.ts";
 import { resources } from "./resources.ts";
+import { tasks } from "./tasks.ts";
 
 /** What agent-artifacts tells MCP clients besides its operations. */
 export const mcp: McpDefinition = {
@@ -56,7 +57,7 @@ export const mcp: McpDefinition = {
       name: "grants",
       summary: "List the live grants that you gave, first to expire first.",
       description: "",
-      hidden: ["to_tag"],
+      hidden: ["grant_id", "to_tag"],
     },
     "/inbox/take": takeTool,
     "/inbox/done": {
@@ -92,4 +93,5 @@ export const mcp: McpDefinition = {
   },
   furtherTools: { "/grant": [handOverTool, linkTool] },
   resources,
+  tasks,
 };

@@ -32,6 +32,7 @@ export function getTool(
 ): ToolDefinition {
   return defineTool({
     name,
+    answers: "size",
     summary,
     hidden,
     undescribed,
@@ -72,7 +73,7 @@ function byCommand(
   // The link has the metadata; the command has the URL and the digest, which are long.
   const command = downloadCommand(allowed, file ?? artifact_id);
   return {
-    body: { command, ...(refusal && { not_inline: refusal }) },
+    body: { command, size, ...(refusal && { not_inline: refusal }) },
     link: { uri: artifactUri(artifact_id), name: key, mimeType: mime, size },
   };
 }

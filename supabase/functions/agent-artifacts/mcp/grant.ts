@@ -39,6 +39,7 @@ function withEnd(given: object, expires_in_days: number | undefined): object {
 /** /grant, without the token by default: it is a secret that most conversations do not need. */
 export const grantTool = defineTool({
   name: "grant",
+  answers: "grant_id",
   summary: "Give an agent, or all with a tag, access to an artifact, through their inboxes.",
   description: "Needs `to_agent` or `to_tag` (or `show_token`), and an end.",
   undescribed: ["to_agent", "to_tag"],
@@ -66,6 +67,7 @@ const AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z";
 /** /grant as work, with what the grantee has to know. */
 export const handOverTool = defineTool({
   name: "hand_over",
+  answers: "grant_id",
   summary: "Give an artifact to an agent as a task, or to those with a tag.",
   description: "Needs `to_agent` or `to_tag`. `grants` shows what became of it.",
   additions: z.object({}),
@@ -86,6 +88,7 @@ export const handOverTool = defineTool({
 /** /grant to a person, who opens the URL in a browser. */
 export const linkTool = defineTool({
   name: "link",
+  answers: "url",
   summary: "Make a URL with which a person downloads an artifact.",
   description: "Anyone who has the URL or reads this conversation has the file.",
   additions: z.object({ expires_in_days: expiresInDays }),

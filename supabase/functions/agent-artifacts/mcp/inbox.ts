@@ -35,6 +35,7 @@ function tellingOf({ metadata = {}, note, reply_to, superseded }: Entry): object
 /** /inbox, with only the fields that a model needs to choose a file. */
 export const inboxTool = defineTool({
   name: "inbox",
+  answers: "grants",
   summary: "List the files granted to you, newest first.",
   description: "For newer ones, send its `latest` as `after`.",
   additions: z.object({}),
@@ -66,6 +67,7 @@ export const inboxTool = defineTool({
 /** /inbox/take, for one task at a time, with what a model needs to do it. */
 export const takeTool = defineTool({
   name: "take",
+  answers: "tasks",
   summary: "Take the oldest task that waits for you: nobody else gets it meanwhile.",
   description: "Its `note` says what to do. Call done or fail before `taken_until`.",
   additions: z.object({}),

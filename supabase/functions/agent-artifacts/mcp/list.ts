@@ -10,8 +10,10 @@ interface Page {
 /** /list, with only the fields that a model needs to choose a file. */
 export const listTool = defineTool({
   name: "list",
+  answers: "artifacts",
   summary: "List your current files, by name.",
   description: "",
+  undescribed: ["prefix"],
   additions: z.object({}),
   async call({ run }, { given }) {
     const { artifacts, next_cursor } = await run<Page>("/list", given);

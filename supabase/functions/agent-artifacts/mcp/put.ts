@@ -3,7 +3,7 @@ import { defineTool } from "../../_shared/operations/mcp/definition.ts";
 import { wellFormedText } from "../../_shared/request/fields.ts";
 import { refusalOf } from "../../_shared/request/reading/invalid_request.ts";
 import type { Artifact } from "../fields.ts";
-import { type Committed, grantees, handOver } from "./hand_over.ts";
+import { type Committed, grantees, handOver } from "./commit.ts";
 import { sandboxPath, uploadCommand } from "./shell.ts";
 import { MAX_TEXT_BYTES, sha256Of, uploadBytes } from "./small_text.ts";
 
@@ -49,6 +49,7 @@ function refuseEmpty(given: { readonly size?: unknown }): void {
 /** /register. For a text, also the upload, /commit and /grant. */
 export const putTool = defineTool({
   name: "put",
+  answers: "artifact_id",
   summary:
     "Put a file under a name (`key`): returns the command to upload it, or takes a small text.",
   description:

@@ -8,6 +8,7 @@ import {
 import {
   artifactId,
   CURSOR,
+  grantId,
   namesOneGrantee,
   nextCursor,
   ONE_GRANTEE,
@@ -39,6 +40,10 @@ const givenGrant = z.object({
     examples: [2],
   }),
   ...givenWork,
+  ended: z.boolean().optional().meta({
+    description: "Whether the grant has ended. Only with `grant_id`: lists show live grants.",
+    examples: [false],
+  }),
 }).meta({ id: "GivenGrant" });
 
 const response = z.object({ grants: z.array(givenGrant), next_cursor: nextCursor });
@@ -47,8 +52,9 @@ export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "List the live grants that an agent has given, the first to expire first.",
     description:
-      "Tokens are never shown. With each grant comes what became of it as work. A grant whose downloads are used up is listed until it " +
-      "expires. A page may be short or empty although there is a next one.",
+      "Tokens are never shown. With each grant comes what became of it as work. A grant whose " +
+      "downloads are used up is listed until it expires. With `grant_id`, the answer is that " +
+      "grant, even if it has ended, until the service forgets it. A page may be short or empty although there is a next one.",
     tag: "Grants",
     callers: "the agent itself",
     effect: "reads",
@@ -60,6 +66,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
       to_agent: agentId.optional()
         .meta({ description: "Only grants that name this agent.", examples: ["builder"] }),
       to_tag: tag.optional().meta({ description: "Only grants to this tag." }),
+      grant_id: grantId.optional(),
       limit,
       cursor: z.string()
         // When the last grant of the previous page ends, in microseconds, and its id.
@@ -77,6 +84,8 @@ export function createOperation({ relayDatabase }: Platform): Operation {
         to_tag: input.to_tag ?? null,
         max_entries: input.limit,
         cursor: input.cursor ?? null,
+        // Left out otherwise: the SQL function of an earlier release does not know it.
+        ...(input.grant_id !== undefined && { grant_id: input.grant_id }),
       });
     },
   });

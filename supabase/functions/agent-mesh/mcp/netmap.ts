@@ -39,6 +39,7 @@ const additions = z.object({
 /** /netmap, with a short row for each neighbour: a conversation has no room for a large map. */
 export const netmapTool = defineTool({
   name: "netmap",
+  answers: "agent_id",
   summary: "Show what an agent sees of the mesh: its neighbours, their ports, and requests.",
   description: "`you_reach` and `reaches_you` are the ports of the active rules.",
   additions,

@@ -26,6 +26,7 @@ const additions = z.object({
  */
 export const wgConfigTool = defineTool({
   name: "wg_config",
+  answers: "agent_id",
   summary: "Get the agent's wg-quick configuration.",
   description:
     "The host's own agent applies it. With more peers than `limit`, the others and the " +

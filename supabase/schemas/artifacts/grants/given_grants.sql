@@ -77,33 +77,45 @@ comment on function artifacts.downloads_of(text) is
   'How often a grant was used, and how often it may be (null: any number). For a grant without a '
   'limit, only downloads with its token are counted.';
 
-create function artifacts.describe_grant(given artifacts.grants) returns table (described jsonb)
+create function artifacts.describe_any_grant(given artifacts.grants)
+returns table (described jsonb, has_artifact boolean)
 language sql
 stable
 begin atomic
   select jsonb_build_object(
-    'grant_id', (describe_grant.given).grant_id,
-    'artifact_id', (describe_grant.given).artifact_id,
-    'key', a.key,
-    'to_agent', (describe_grant.given).to_agent,
-    'granted_at', agents.iso_timestamp((describe_grant.given).granted_at),
-    'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
-    'max_downloads', d.max_downloads,
-    'downloads', d.downloads
-  ) || artifacts.tag_of_grant(describe_grant.given) || case
-    when (describe_grant.given).standing_id is null then jsonb '{}'
-    else jsonb_build_object('standing_id', (describe_grant.given).standing_id)
-  end || w.work
+      'grant_id', (describe_any_grant.given).grant_id,
+      'artifact_id', (describe_any_grant.given).artifact_id,
+      'key', a.key,
+      'to_agent', (describe_any_grant.given).to_agent,
+      'granted_at', agents.iso_timestamp((describe_any_grant.given).granted_at),
+      'expires_at', agents.iso_timestamp((describe_any_grant.given).expires_at),
+      'max_downloads', d.max_downloads,
+      'downloads', d.downloads
+    ) || artifacts.tag_of_grant(describe_any_grant.given) || case
+      when (describe_any_grant.given).standing_id is null then jsonb '{}'
+      else jsonb_build_object('standing_id', (describe_any_grant.given).standing_id)
+    end || w.work,
+    a.state in ('committed', 'superseded') and a.expires_at > now()
   from (
     select i.key, i.state, i.expires_at
     from artifacts.artifacts i
-    where i.artifact_id = (describe_grant.given).artifact_id
+    where i.artifact_id = (describe_any_grant.given).artifact_id
     limit 1
   ) a
-  cross join artifacts.downloads_of((describe_grant.given).grant_id) d
-  cross join artifacts.work_of(describe_grant.given) w
+  cross join artifacts.downloads_of((describe_any_grant.given).grant_id) d
+  cross join artifacts.work_of(describe_any_grant.given) w;
+end;
+comment on function artifacts.describe_any_grant(artifacts.grants) is
+  'A grant as its giver sees it, and whether its artifact has not ended. No row if that is forgotten.';
+
+create function artifacts.describe_grant(given artifacts.grants) returns table (described jsonb)
+language sql
+stable
+begin atomic
+  select d.described
+  from artifacts.describe_any_grant(describe_grant.given) d
   -- A grant ends with its artifact.
-  where a.state in ('committed', 'superseded') and a.expires_at > now();
+  where d.has_artifact;
 end;
 comment on function artifacts.describe_grant(artifacts.grants) is
   'A grant as its giver sees it, or no row if its artifact has ended.';
@@ -150,7 +162,8 @@ create function public.agent_api_list_grants(
   to_agent text,
   max_entries integer,
   cursor text,
-  to_tag text default null
+  to_tag text default null,
+  grant_id text default null
 ) returns json
 language plpgsql
 stable
@@ -165,6 +178,26 @@ declare
   );
   answer json;
 begin
+  if agent_api_list_grants.grant_id is not null then
+    select json_build_object(
+      'grants', coalesce(
+        json_agg(d.described || jsonb_build_object('ended', not (n.live_until > now() and d.has_artifact))),
+        '[]'
+      ),
+      'next_cursor', null
+    ) into answer
+    from (
+      select g as given, g.live_until
+      from artifacts.grants g
+      where g.grant_id = agent_api_list_grants.grant_id
+        and g.from_agent = subject
+        and (agent_api_list_grants.artifact_id is null or g.artifact_id = agent_api_list_grants.artifact_id)
+        and (grantees = '{}' or g.grantee = any (grantees))
+      limit 1
+    ) n
+    cross join artifacts.describe_any_grant(n.given) d;
+    return answer;
+  end if;
   with walked as (
     select g as given, row_number() over (order by g.live_until, g.grant_id) as number
     from artifacts.read_position(agent_api_list_grants.cursor) p
@@ -194,7 +227,8 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_list_grants(jsonb, text, text, text, integer, text, text) is
+comment on function public.agent_api_list_grants(jsonb, text, text, text, integer, text, text, text) is
   'The live grants that an agent has given, those that end first. Optionally only those of one '
-  'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises '
-  'forbidden, invalid_request.';
+  'artifact, to one agent or to one tag. A page may be short or empty before the last. With '
+  'grant_id: that grant, even if it has ended, and whether it has. Raises forbidden, '
+  'invalid_request.';

@@ -78,6 +78,7 @@ declare
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
+  is_known boolean;
   answer jsonb;
 begin
   caller_agent := agents.admit(agent_api_grant_artifact.caller);
@@ -184,8 +185,10 @@ begin
     )),
     granted.from_agent
   );
+  is_known := granted.to_agent is null
+    or exists (select from agents.names n where n.agent_id = granted.to_agent);
   answer := artifacts.granted_json(granted);
-  if granted.to_agent is not null and not agents.is_known(granted.to_agent) then
+  if not is_known then
     answer := answer || jsonb '{"unknown_recipient": true}';
   end if;
   return answer;

@@ -1,5 +1,5 @@
--- What protects and speeds up our tables: row level security, constraints, defaults, indexes and
--- triggers.
+-- What protects and speeds up our tables: row level security, constraints, defaults, expressions of
+-- generated columns, indexes and triggers.
 -- The migrations record what they created, so that the doctor can tell what is missing later.
 
 create table agents.structure (
@@ -88,6 +88,15 @@ as $$
   join pg_catalog.pg_attrdef d on d.adrelid = c.oid and d.adnum = c.attnum
   where c.attgenerated = ''
   union all
+  select format('expression of %s.%I', c.name, c.attname), c.name, format(
+      'alter table %s alter column %I set expression as (%s);',
+      c.name, c.attname, pg_get_expr(d.adbin, d.adrelid)
+    ),
+    format('expression %s.%s', c.oid, c.attnum), true
+  from columns c
+  join pg_catalog.pg_attrdef d on d.adrelid = c.oid and d.adnum = c.attnum
+  where c.attgenerated = 's'
+  union all
   select format('identity of %s.%I', c.name, c.attname), c.name, format(
       'alter table %s alter column %I add generated %s as identity;', c.name, c.attname,
       case c.attidentity when 'a' then 'always' else 'by default' end
@@ -113,6 +122,33 @@ comment on function agents.present_structure() is
   'valid and a constraint that was not validated, which count as missing}. Leaves out triggers '
   'that call functions of others.';
 
+create function agents.remade_column(expression agents.structure) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select format(
+    'alter table %1$s drop column %2$I, add column %2$I %3$s%4$s generated always as %5$s stored%6$s;',
+    (remade_column.expression).relation, a.attname, format_type(a.atttypid, a.atttypmod),
+    case when a.attcollation <> t.typcollation then ' collate ' || a.attcollation::regcollation end,
+    substring((remade_column.expression).statement from ' set expression as (.*);$'),
+    (
+      select ' not null'
+      from agents.structure n
+      where n.part = format('not null of %s.%I', (remade_column.expression).relation, a.attname)
+    )
+  )
+  from pg_catalog.pg_attribute a
+  join pg_catalog.pg_type t on t.oid = a.atttypid
+  where a.attrelid = to_regclass((remade_column.expression).relation)
+    and not a.attisdropped
+    and format('expression of %s.%I', (remade_column.expression).relation, a.attname)
+      = (remade_column.expression).part
+$$;
+comment on function agents.remade_column(agents.structure) is
+  'The statement that makes a column again whose expression was dropped: PostgreSQL cannot give it '
+  'back. The column''s indexes and constraints go with it.';
+
 create function agents.missing_structure() returns json
 language sql
 stable
@@ -120,7 +156,14 @@ set search_path = ''
 as $$
   select coalesce(
     json_agg(
-      json_build_object('part', s.part, 'statement', s.statement, 'is_changed', p.part is not null)
+      json_build_object(
+        'part', s.part,
+        'statement', coalesce(
+          case when p.part is null and s.part like 'expression of %' then agents.remade_column(s) end,
+          s.statement
+        ),
+        'is_changed', p.part is not null
+      )
       -- Parts that others depend on come first: a foreign key needs a primary key.
       order by s.statement like '% foreign key %', s.part
     ),

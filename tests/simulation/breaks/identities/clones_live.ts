@@ -4,7 +4,7 @@ const broken: Break = {
   number: 15,
   words:
     "Two clones of one enrolment: the older one's key lives on after the newer one's first use.",
-  seeds: 20,
+  seeds: 60,
   changes: [{
     file: "sql",
     from: `      and k.generation < used.generation`,

@@ -3,7 +3,7 @@ import type { Break } from "../break.ts";
 const broken: Break = {
   number: 13,
   words: "An agent is removed, then erased, and enrols again: it is back.",
-  seeds: 40,
+  seeds: 240,
   changes: [{
     file: "sql",
     from: `    values (agents.hash_of_name(agent_api_erase_agent.agent_id))`,

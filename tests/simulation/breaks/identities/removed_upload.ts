@@ -3,7 +3,7 @@ import type { Break } from "../break.ts";
 const broken: Break = {
   number: 5,
   words: "An agent is removed while it hands a file in: the upload stays.",
-  seeds: 20,
+  seeds: 60,
   changes: [{
     file: "sql",
     from: `and (a.state = 'pending' or not end_artifacts.only_pending)`,

@@ -3,7 +3,7 @@ import type { Break } from "../break.ts";
 const broken: Break = {
   number: 6,
   words: "A key is revoked, and is used later: it still lets its holder in.",
-  seeds: 20,
+  seeds: 60,
   changes: [{
     file: "sql",
     from: `      and k.revoked_at is null

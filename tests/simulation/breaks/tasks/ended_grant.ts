@@ -2,7 +2,7 @@ import type { Break } from "../break.ts";
 
 const broken: Break = {
   words: "A grant has expired, and its task is taken later.",
-  seeds: 40,
+  seeds: 120,
   changes: [{
     file: "sql",
     from: `  if given.live_until <= clock_timestamp()

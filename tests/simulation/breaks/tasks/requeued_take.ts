@@ -2,7 +2,7 @@ import type { Break } from "../break.ts";
 
 const broken: Break = {
   words: "A giver requeues a task that somebody holds: a second agent gets it.",
-  seeds: 20,
+  seeds: 60,
   changes: [{
     file: "sql",
     from:

@@ -5,6 +5,8 @@ import { DEPLOY, PUSH } from "../../findings/remedies.ts";
 
 /** If more functions than this differ, another release of the schema is the likelier reason. */
 const MOST_FUNCTIONS = 5;
+const REMAKE_COLUMN =
+  "PostgreSQL cannot give the column its expression back. Make the column again; its indexes and constraints go with it, so run the doctor again afterwards. If the statement says that other objects depend on the column, nothing was changed: restore a backup, by docs/backup.md.";
 
 /**
  * Whether everything that the migrations made still exists, and does what this checkout's would.
@@ -16,7 +18,7 @@ export function checkStructure(facts: Facts): Finding[] {
     fault(
       "structure",
       `${is_changed ? "Changed" : "Missing"} since the last migration: ${part}.`,
-      "Make it again.",
+      !is_changed && part.startsWith("expression of ") ? REMAKE_COLUMN : "Make it again.",
       sql(statement),
     )
   );
@@ -24,7 +26,7 @@ export function checkStructure(facts: Facts): Finding[] {
     ...orOk(
       [...missing, ...database.strange_structure.map(reportStrange)],
       "structure",
-      "Every constraint, default, index and trigger of the migrations is there and unchanged, and no other trigger.",
+      "Every constraint, default, expression, index and trigger of the migrations is there and unchanged, and no other trigger.",
     ),
     ...checkFunctions(facts.checkout.functions, database),
   ];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describeFindings } from "../../../doctor/findings/finding.ts";
 import { diagnose } from "../../../doctor/diagnose.ts";
+import type { MissingPart } from "../../../doctor/facts/structure.ts";
 import { Deployment } from "../deployment.ts";
 import { DATABASE_FAULTS } from "./database_faults.ts";
 import type { MendedFault } from "./mended_fault.ts";
@@ -42,6 +43,60 @@ Deno.test("faults, one at a time → each is found alone and named; its remedy, 
     });
   }
   await healthy();
+});
+
+Deno.test("the expression of a generated column was dropped → a fault that says what a statement can do; pasted, then those of the indexes: healthy", async () => {
+  await using deployment = await Deployment.open();
+  await deployment.sql`alter table mesh.rules alter column origin drop expression`;
+  const [complaint, ...others] = await deployment.complaints();
+  assert.deepEqual(others, []);
+  assert.deepEqual([complaint!.check, complaint!.level], ["structure", "fault"]);
+  assert.equal(
+    complaint!.message,
+    "Missing since the last migration: expression of mesh.rules.origin.",
+  );
+  assert.match(complaint!.remedy!, /^PostgreSQL cannot give the column its expression back\. /);
+  await mendAsPrinted(deployment, [complaint!]);
+  for (const gone of await deployment.complaints()) {
+    assert.match(gone.message, /^Missing since the last migration: (index|constraint) /);
+    await mendAsPrinted(deployment, [gone]);
+  }
+  assert.deepEqual(await deployment.complaints(), []);
+});
+
+Deno.test("the statement for each generated column without its expression → a column as before, or, because functions use it, an error and nothing changed", async () => {
+  await using deployment = await Deployment.open();
+  const { sql } = deployment;
+  const columns = await sql`
+    select part, substring(statement from '^alter table .* alter column [^ ]+ ') as alter_column
+    from agents.structure where part like 'expression of %'`;
+  let made = 0;
+  const rollBack = new Error("rolled back");
+  for (const { part, alter_column } of columns) {
+    await sql.begin(async (sql) => {
+      const missing = async (): Promise<MissingPart[]> =>
+        (await sql`select agents.missing_structure() as missing`)[0]!["missing"];
+      await sql.unsafe(`${alter_column} drop expression`);
+      const [dropped, ...others] = await missing();
+      assert.deepEqual([dropped!.part, others], [part, []]);
+      try {
+        await sql.savepoint((sql) => sql.unsafe(dropped!.statement));
+      } catch (error) {
+        assert.match(String(error), /cannot drop column .* because other objects depend on it$/);
+        assert.deepEqual(await missing(), [dropped]);
+        throw rollBack;
+      }
+      for (const { part, statement } of await missing()) {
+        assert.match(part, /^(index|constraint) /);
+        await sql.unsafe(statement);
+      }
+      assert.deepEqual(await missing(), []);
+      made++;
+      throw rollBack;
+    }).catch((error) => assert.equal(error, rollBack));
+  }
+  assert.ok(made >= 5, `${made} of ${columns.length} columns`);
+  assert.deepEqual(await deployment.complaints(), []);
 });
 
 Deno.test("a bucket that keeps versions, with a file in it → the remedy says that it is not empty, and changes nothing", async () => {
@@ -149,7 +204,7 @@ Deno.test("parts made again from their statements, as a restore makes them, in a
       set local datestyle = 'SQL, DMY'; set local timezone = 'Asia/Kolkata'`);
     const parts = await sql`
       select s.statement from agents.structure s
-      where s.part ~ '^(trigger|default|index) '
+      where s.part ~ '^(trigger|default|expression|index) '
         or s.part ~ '^constraint ' and s.statement ~* ' check [(]'`;
     for (const { statement } of parts) await sql.unsafe(statement);
     assert.deepEqual((await sql`select agents.missing_structure() as missing`)[0]!.missing, []);

@@ -109,6 +109,11 @@ export const STRUCTURE_FAULTS: readonly MendedFault[] = [
     "default of agents.events.occurred_at",
   ),
   changed(
+    "the expression of a generated column was changed",
+    "alter table artifacts.grants alter column live_until set expression as (expires_at)",
+    "expression of artifacts.grants.live_until",
+  ),
+  changed(
     "a check was replaced by one that lets everything through",
     `alter table agents.refusals drop constraint hour_is_a_full_hour;
     alter table agents.refusals add constraint hour_is_a_full_hour check (true)`,

@@ -43,6 +43,8 @@ export interface ToolDefinition {
   readonly dispensable?: readonly string[];
   /** Fields of the operation that the tool's schema leaves out. */
   readonly hidden?: readonly string[];
+  /** A field that every answer has. Default: the first required one of the operation's answer. */
+  readonly answers?: string;
   /** Fields of the operation that the tool's description explains instead. */
   readonly undescribed?: readonly string[];
   /**
@@ -97,6 +99,32 @@ export interface ResourceDefinition {
   ) => Promise<{ readonly text: string; readonly mimeType: string } | null>;
 }
 
+/** A task of the extension io.modelcontextprotocol/tasks (SEP-2663). */
+export interface McpTask {
+  readonly taskId: string;
+  readonly status: "working" | "completed" | "cancelled";
+  readonly statusMessage?: string;
+  readonly createdAt: string;
+  readonly lastUpdatedAt: string;
+  /** How long after `createdAt` it is known. */
+  readonly ttlMs: number;
+  readonly pollIntervalMs: number;
+  /** What the tool's call answers in the end. Only if the task is completed. */
+  readonly outcome?: { readonly body: object; readonly isError: boolean };
+}
+
+/** A tool whose call begins something that ends later. */
+export interface TaskDefinition {
+  /** The tool's name. */
+  readonly tool: string;
+  /** The task that a call began, by the body of its answer. */
+  readonly begun: (body: object) => McpTask;
+  /** Null: the caller has begun no such task. Throws ServiceError. */
+  readonly get: (mcp: McpCall, taskId: string) => Promise<McpTask | null>;
+  /** Ends a task, unless it is over. False: the caller has begun no such task. */
+  readonly cancel: (mcp: McpCall, taskId: string) => Promise<boolean>;
+}
+
 /** What a function tells MCP clients besides its operations. */
 export interface McpDefinition {
   readonly title: string;
@@ -107,4 +135,5 @@ export interface McpDefinition {
   /** More tools, by the path of the operation whose fields they take. */
   readonly furtherTools?: Readonly<Record<string, readonly ToolDefinition[]>>;
   readonly resources?: ResourceDefinition;
+  readonly tasks?: TaskDefinition;
 }

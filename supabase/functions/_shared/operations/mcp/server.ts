@@ -1,23 +1,30 @@
 import {
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
   createMcpHandler,
   isLegacyRequest,
+  MissingRequiredClientCapabilityError,
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
   Server,
+  type ServerContext,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
+import * as z from "zod";
 import { errorBody, messageOf } from "../../request/error_body.ts";
 import { errorEntry, ServiceError } from "../../request/errors.ts";
 import type {
   McpCall,
   McpDefinition,
+  McpTask,
   ResourceDefinition,
   ResourceLink,
+  TaskDefinition,
   ToolAnswer,
 } from "./definition.ts";
-import { escapedJson, visible } from "./escapes.ts";
+import { displayed, escapedJson, visible } from "./escapes.ts";
 import { refuseVersion, settleHeaders } from "./headers.ts";
 import { settleMessage } from "./message.ts";
 import { callTool, listTools, type LoadOperations } from "./tools.ts";
@@ -75,13 +82,17 @@ const CHANGED_BY_DEPLOYMENT = { ttlMs: 3_600_000, cacheScope: "private" } as con
 
 function createServer(service: McpService): Server {
   const { name, operations, definition, mcp } = service;
-  const { resources } = definition;
+  const { resources, tasks } = definition;
   // The lower of the SDK's two layers. The higher one would check arguments by itself, with other
   // errors than HTTP has, and its lists of resources have no pages.
   const server = new Server(
     { name, title: definition.title, version: "1" },
     {
-      capabilities: { tools: {}, ...(resources && { resources: {} }) },
+      capabilities: {
+        tools: {},
+        ...(resources && { resources: {} }),
+        ...(tasks && { extensions: TASKS }),
+      },
       instructions: definition.instructions,
       cacheHints: {
         "tools/list": CHANGED_BY_DEPLOYMENT,
@@ -93,21 +104,75 @@ function createServer(service: McpService): Server {
   server.setRequestHandler("tools/list", async () => ({
     tools: await listTools(operations, definition),
   }));
-  server.setRequestHandler("tools/call", async ({ params }) => {
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
     try {
       const answer = await callTool(params.name, params.arguments ?? {}, {
         operations,
         definition,
         mcp,
       });
+      if (answer !== null && params.name === tasks?.tool && knowsTasks(context)) {
+        // The SDK adds `content` to every result of a call.
+        return { ...shownTask(tasks.begun(answer.body)), resultType: "task", content: [] };
+      }
       if (answer !== null) return toolResult(answer);
     } catch (error) {
-      return { ...toolResult({ body: noteFailure(error, service) }), isError: true };
+      return failedResult(noteFailure(error, service));
     }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name}.`);
   });
   if (resources !== undefined) addResources(server, resources, service);
+  if (tasks !== undefined) addTasks(server, tasks, service);
   return server;
+}
+
+/** The extension Tasks (SEP-2663), as both sides declare it. */
+const TASKS = { "io.modelcontextprotocol/tasks": {} };
+
+/** Whether the client polls tasks: each request says it, from 2026-07-28 on. */
+function knowsTasks({ mcpReq }: ServerContext): boolean {
+  const envelope = mcpReq.envelope as Partial<Record<string, ClientCapabilities>> | undefined;
+  const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY]?.extensions;
+  return Object.keys(TASKS).every((name) => declared?.[name] !== undefined);
+}
+
+function addTasks(server: Server, tasks: TaskDefinition, service: McpService): void {
+  const params = z.looseObject({ taskId: z.string() });
+  const find = async (taskId: string, context: ServerContext) => {
+    if (!knowsTasks(context)) {
+      throw new MissingRequiredClientCapabilityError({
+        requiredCapabilities: { extensions: TASKS },
+      });
+    }
+    const task = await tasks.get(service.mcp, taskId).catch((error) => {
+      throw protocolError(error, service);
+    });
+    if (task !== null) return task;
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "There is no such task.");
+  };
+  server.setRequestHandler("tasks/get", { params }, async ({ taskId }, context) => {
+    const task = await find(taskId, context);
+    if (task.outcome === undefined) return shownTask(task);
+    const { body, isError } = task.outcome;
+    const result = isError ? failedResult(body) : toolResult({ body });
+    return { ...shownTask(task), result: { ...result, resultType: "complete" } };
+  });
+  // No task asks its client for anything.
+  server.setRequestHandler("tasks/update", { params }, async ({ taskId }, context) => {
+    await find(taskId, context);
+    return {};
+  });
+  server.setRequestHandler("tasks/cancel", { params }, async ({ taskId }, context) => {
+    await find(taskId, context);
+    await tasks.cancel(service.mcp, taskId).catch((error) => {
+      throw protocolError(error, service);
+    });
+    return {};
+  });
+}
+
+function shownTask({ outcome: _, ...task }: McpTask): Omit<McpTask, "outcome"> {
+  return task;
 }
 
 function addResources(server: Server, resources: ResourceDefinition, service: McpService): void {
@@ -135,14 +200,17 @@ function addResources(server: Server, resources: ResourceDefinition, service: Mc
 
 function toolResult({ body, link }: ToolAnswer): CallToolResult {
   return {
-    // No `structuredContent`: a host that gives a model both would show it everything twice. And it
-    // has no escapes: hidden characters would reach the model as they are, or as a text that means
-    // another name.
     content: [
       { type: "text", text: escapedJson(body) },
       ...(link === undefined ? [] : [{ type: "resource_link" as const, ...shown(link) }]),
     ],
+    structuredContent: displayed(body) as Record<string, unknown>,
   };
+}
+
+/** Without `structuredContent`: clients compare it with the schema of a success. */
+function failedResult(body: object): CallToolResult {
+  return { content: [{ type: "text", text: escapedJson(body) }], isError: true };
 }
 
 /** Shows hidden characters in the name. Clients only display the name; they send back the URI. */

@@ -16,6 +16,7 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: InputSchema;
+  readonly outputSchema: OutputSchema;
   readonly annotations: Annotations;
 }
 
@@ -25,6 +26,12 @@ type InputSchema = {
   readonly properties: JSONObject;
   readonly required?: string[];
 };
+
+/**
+ * One field that every answer has. Hosts put what a tool declares into a model's context, and
+ * /openapi.json describes the answers.
+ */
+type OutputSchema = { readonly type: "object"; readonly required: string[] };
 
 /** What is left out is false. A tool that only reads needs no other hint. */
 interface Annotations {
@@ -47,8 +54,7 @@ const listsOfTools = new WeakMap<LoadOperations, () => Promise<Tool[]>>();
 
 /**
  * Every operation that a model can call, as a tool. Made once, because that takes as long as to
- * serve many requests. Tools have no output schemas: hosts put what a tool declares into a model's
- * context, and /openapi.json describes the answers.
+ * serve many requests.
  */
 export function listTools(
   operations: LoadOperations,
@@ -164,6 +170,7 @@ function describeTool(
     name: nameOf(path, tool),
     description: [summary, description].filter(Boolean).join(" "),
     inputSchema: inputSchemaOf(operation, tool),
+    outputSchema: { type: "object", required: [tool?.answers ?? firstAnswered(operation)] },
     annotations: { ...ANNOTATIONS[tool?.effect ?? operation.effect], openWorldHint: false },
   };
 }
@@ -194,12 +201,17 @@ function inputSchemaOf({ request }: Operation, tool: ToolDefinition | undefined)
   };
 }
 
+function firstAnswered({ response }: Operation): string {
+  const fields = Object.entries((response as z.ZodObject).shape);
+  return fields.find(([, field]) => !(field instanceof z.ZodOptional))![0];
+}
+
 function isSubject(field: z.ZodType): boolean {
   return field.meta()?.description === subject.meta()?.description;
 }
 
 /** Fields whose names say what they are. */
-const SELF_EXPLANATORY = ["artifact_id", "grant_id", "limit"];
+const SELF_EXPLANATORY = ["artifact_id", "cursor", "grant_id", "limit"];
 
 const LEFT_OUT = ["pattern", "examples", "format", "minLength", "maxLength", "minItems"];
 
@@ -213,6 +225,8 @@ function shorten(schema: z.core.JSONSchema.BaseSchema, field: string): void {
   for (const rule of [...LEFT_OUT, ...(isClear ? ["description", "minimum", "maximum"] : [])]) {
     delete schema[rule];
   }
+  // A refusal names an unknown field.
+  if (schema.additionalProperties === false) delete schema.additionalProperties;
   if (schema.minimum === 0) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   // These defaults are the same as leaving the field out: false, 0, an empty text or list.
