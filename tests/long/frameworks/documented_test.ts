@@ -79,7 +79,9 @@ Deno.test("google-adk of the page → a drawing among the agent's files, and a p
   assert.equal(output, "Handed over.\n");
   const [grant] = await Array.fromAsync(filesOf(builder).inbox());
   assert.deepEqual([grant?.key, grant?.note], ["plan.txt", "Build it."]);
-  const [drawn] = await Array.fromAsync(filesOf(planner).list("adk/house/ann/sessions/"));
+  const [drawn] = await Array.fromAsync(
+    filesOf(planner).list({ prefix: "adk/house/ann/sessions/" }),
+  );
   assert.ok(drawn?.key.endsWith("/house.txt"));
 });
 
