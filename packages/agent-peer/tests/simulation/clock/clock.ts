@@ -7,6 +7,9 @@ import type { Entry, Timeline } from "./timeline.ts";
  */
 export type Pause = "asleep" | "frozen";
 
+/** In milliseconds. */
+const LEAST_WAIT = 0.001;
+
 /** 2030-01-01. */
 const EPOCH = Date.UTC(2030, 0, 1);
 
@@ -92,7 +95,10 @@ export class Clock {
       run();
     };
     const wait = Math.max(0, Number.isFinite(milliseconds) ? milliseconds : 0);
-    this.#timers.set(id, this.timeline.at(this.timeline.now + wait, action, this));
+    const { now } = this.timeline;
+    // A wait that is lost in rounding would run again and again at the same time.
+    const at = wait > 0 && now + wait === now ? now + LEAST_WAIT : now + wait;
+    this.#timers.set(id, this.timeline.at(at, action, this));
     return id;
   }
 
