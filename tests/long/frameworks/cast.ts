@@ -26,18 +26,22 @@ export function program(name: string): string {
   return join(HERE, "programs", name);
 }
 
-/** Runs Python with a framework, as two agents that are strangers to all others. */
+/**
+ * Runs Python with a framework, as two agents that are strangers to all others. `url`: their
+ * service, by default the stack of the tests.
+ */
 export async function runAs(
   [planner, builder]: readonly [Agent, Agent],
   framework: Framework,
   args: readonly string[],
+  url: string = SUPABASE_URL,
 ) {
   return await runProgram(await pythonOf(framework), {
     args: [...args],
     env: {
       ...PYTHON_ENVIRONMENT,
       PYTHONPATH: [PYTHON_ENVIRONMENT.PYTHONPATH, join(HERE, "programs")].join(delimiter),
-      AGENT_URL: SUPABASE_URL,
+      AGENT_URL: url,
       AGENT_KEY: planner.key,
       BUILDER_KEY: builder.key,
       BUILDER: builder.id,
