@@ -88,11 +88,7 @@ export const attemptsCountUp: Rule = (history) => {
   const beyond = takesIn(history)
     .filter(({ grantId, attempt }) => attempt > (most.get(grantId) ?? Infinity))
     .map(({ entry }) => ({ rule: "a task has more attempts than it may", entries: [entry] }));
-  const interrupted = new Map(
-    entriesOf(history, `${PATH}/fail`)
-      .filter((entry) => entry.request["interrupted"] === true && mayHappen(entry))
-      .map((entry) => [String(entry.request["take_id"]), entry]),
-  );
+  const interrupted = interruptionsIn(history);
   const takes = Map.groupBy(takesIn(history), ({ grantId }) => grantId);
   const notCounted = (first: Take, second: Take) =>
     takes.get(first.grantId)!.filter(({ takeId, entry }) =>
@@ -116,15 +112,16 @@ export const attemptsCountUp: Rule = (history) => {
 
 /**
  * One answer has first what has waited longest: since it was granted, or since it waits again after
- * it failed, lapsed or was requeued. The history shows only when it was granted.
+ * it failed, lapsed, was interrupted or was requeued. The history shows only when it was granted.
  */
 export const oldestFirst: Rule = (history) => {
-  const requeued = new Set(
-    entriesOf(history, `${PATH}/requeue`).map(({ request }) => request["grant_id"]),
-  );
-  const first = takesIn(history).filter(({ grantId, attempt }) =>
-    attempt === 1 && !requeued.has(grantId)
-  );
+  const requeued = entriesOf(history, `${PATH}/requeue`).map(({ request }) => request["grant_id"]);
+  const takes = takesIn(history);
+  const interrupted = interruptionsIn(history);
+  // With an interrupted take, the next one is the first attempt again.
+  const again = takes.filter(({ takeId }) => interrupted.has(takeId));
+  const waitAgain = new Set([...requeued, ...again.map(({ grantId }) => grantId)]);
+  const first = takes.filter(({ grantId, attempt }) => attempt === 1 && !waitAgain.has(grantId));
   return [...Map.groupBy(first, ({ entry }) => entry)].flatMap(([entry, takes]) => {
     const times = takes.map(({ grantedAt }) => grantedAt);
     return times.join() === times.toSorted().join()
@@ -176,6 +173,15 @@ export const oneGrantPerKey: Rule = (history) => {
       : [];
   });
 };
+
+/** The takes that were given back as interrupted, or may have been, by their `take_id`. */
+function interruptionsIn(history: readonly Entry[]): ReadonlySet<string> {
+  return new Set(
+    entriesOf(history, `${PATH}/fail`)
+      .filter((entry) => entry.request["interrupted"] === true && mayHappen(entry))
+      .map(({ request }) => String(request["take_id"])),
+  );
+}
 
 function takesIn(history: readonly Entry[]): Take[] {
   return entriesOf(history, `${PATH}/take`).filter(didHappen).flatMap((entry) =>

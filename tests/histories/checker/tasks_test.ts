@@ -104,6 +104,13 @@ Deno.test("a younger task before an older one in one answer → found", () => {
   assertBroken([take([0, 1], "one", 1, older)], "a younger task was taken first");
   // It may have waited since its first attempt failed, which is later than it was granted.
   assertBroken([take([0, 1], "one", 1, { ...older, attempt: 2 })]);
+  // The same after an interruption, which the number of attempts does not show.
+  const taken = take([0, 1], "earlier", 1);
+  const interrupted = artifacts([2, 3], ["bob", "/inbox/fail"], {
+    request: { take_id: "earlier", interrupted: true },
+    answer: { grant_id: "job" },
+  });
+  assertBroken([taken, interrupted, take([4, 5], "one", 1, older)]);
 });
 
 Deno.test("two replies to one task, or a reply that the giver does not see → found", () => {
