@@ -208,7 +208,7 @@ def test_the_peer_ends_with_the_program(planner: Agent, number: signal.Signals) 
         peer = int(program.stdout.readline())
         assert _is_running(peer)
         program.send_signal(number)
-        # Its end closes the pipe, of which the peer has no end.
+        # The program held the pipe's only end for writing. The peer reads until it is closed.
         program.communicate()
     while _is_running(peer):
         time.sleep(0.1)

@@ -20,7 +20,7 @@ export interface ProbeFacts {
   readonly isOnline: boolean | null;
   /** Why there may be no path, as far as both sides' endpoints tell. */
   readonly pathReason: string | null;
-  /** The tunnel of this host; null if this process may not look at it, or if there is none. */
+  /** The tunnel of this host; null if it has no tunnel, or this process may not look at it. */
   readonly tunnel: TunnelFacts | null;
   /** Whether the last report of a side says that the tunnel works. */
   readonly reports: { readonly own: boolean | null; readonly peer: boolean | null };
