@@ -208,7 +208,7 @@ def test_the_peer_ends_with_the_program(planner: Agent, number: signal.Signals) 
         peer = int(program.stdout.readline())
         assert _is_running(peer)
         program.send_signal(number)
-        # The program held the pipe's only end for writing. The peer reads until it is closed.
+        # Returns when the program has ended: the peer does not keep its output open.
         program.communicate()
     while _is_running(peer):
         time.sleep(0.1)
