@@ -67,9 +67,24 @@ Deno.test("the command of a smaller history → asks for that history", () => {
     text,
     'deno task simulate --seed 5 --steps 4 --only 2,4 --without 1002,1004 --calm "2.1 fate;2 gap"',
   );
-  const args = ["--seed", "5", "--steps", "4", "--only", "2,4", "--without", "1002,1004", "--calm", "2.1 fate;2 gap"];
+  const args = [
+    "--seed",
+    "5",
+    "--steps",
+    "4",
+    "--only",
+    "2,4",
+    "--without",
+    "1002,1004",
+    "--calm",
+    "2.1 fate;2 gap",
+  ];
   assert.deepEqual(readCommand(args)!.question, question);
-  const opening = { seed: 5, steps: 4, omissions: { steps: new Set([1001]), calm: new Set<string>() } };
+  const opening = {
+    seed: 5,
+    steps: 4,
+    omissions: { steps: new Set([1001]), calm: new Set<string>() },
+  };
   assert.equal(commandOf(opening, null), "deno task simulate --seed 5 --steps 4 --without 1001");
   assert.equal(readCommand([]), null);
   assert.equal(readCommand(["--seed", "5", "--steps", "1001"]), null);

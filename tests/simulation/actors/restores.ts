@@ -42,7 +42,9 @@ function looseEnds({ world, known }: Turn): void {
 }
 
 function lastEvent({ database }: World): string {
-  return database.query("select coalesce(max(event_id), 0) as last from agents.events")[0]!["last"]!;
+  return database.query(
+    "select coalesce(max(event_id), 0) as last from agents.events",
+  )[0]!["last"]!;
 }
 
 /** What docs/backup.md says, with a record that was exported until the end. */

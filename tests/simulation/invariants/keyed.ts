@@ -20,7 +20,8 @@ function formerAnswers(entry: Heard, known: Known): readonly Heard[] {
   const { restoredAt } = known.identities;
   return known.history.filter((former) =>
     former !== entry && keyOf(former) === key && former.agent === entry.agent &&
-    !COME_AND_GO.has(former.request["to_agent"]) && former.start > (restoredAt ?? 0) && entry.answeredAt - former.askedAt < DAY
+    !COME_AND_GO.has(former.request["to_agent"]) && former.start > (restoredAt ?? 0) &&
+    entry.answeredAt - former.askedAt < DAY
   );
 }
 

@@ -1,7 +1,8 @@
 import type { Break } from "../break.ts";
 
 const broken: Break = {
-  words: "Another request comes with the same idempotency key: it is answered with the first one's grant.",
+  words:
+    "Another request comes with the same idempotency key: it is answered with the first one's grant.",
   seeds: 60,
   changes: [{
     file: "sql",

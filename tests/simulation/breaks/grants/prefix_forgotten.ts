@@ -1,7 +1,8 @@
 import type { Break } from "../break.ts";
 
 const broken: Break = {
-  words: "A standing grant of a prefix is taken for one of a name: what is committed under it is granted to nobody.",
+  words:
+    "A standing grant of a prefix is taken for one of a name: what is committed under it is granted to nobody.",
   seeds: 60,
   changes: [{
     file: "sql",

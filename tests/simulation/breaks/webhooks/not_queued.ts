@@ -1,7 +1,8 @@
 import type { Break } from "../break.ts";
 
 const broken: Break = {
-  words: "An event concerns the second agent that it names: the webhook of that agent is told nothing.",
+  words:
+    "An event concerns the second agent that it names: the webhook of that agent is told nothing.",
   seeds: 60,
   changes: [{
     file: "sql",
