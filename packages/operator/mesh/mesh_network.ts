@@ -19,7 +19,7 @@ const HAS_PEERS = "55000";
 
 function inWords({ ipv4_network, ipv6_network, has_peers, leased, size }: MeshNetwork): string {
   const change = has_peers
-    ? "They cannot change while there are peers."
+    ? "The IPv4 network cannot change while there are peers."
     : "There is no peer: agentops mesh network CIDR sets another IPv4 network.";
   return `IPv4: ${ipv4_network}, ${leased} of ${size} addresses used\nIPv6: ${ipv6_network}\n${change}`;
 }

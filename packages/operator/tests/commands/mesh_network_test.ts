@@ -48,6 +48,6 @@ Deno.test("agentops mesh network → shows the networks, sets the IPv4 network w
       assert.match(refused.errors, /cannot change while there are peers.*Nothing was changed\./s);
     }
     assert.deepEqual([...await settings()], [drawn]);
-    assert.match((await run()).output, /\nThey cannot change while there are peers\.\n$/);
+    assert.match((await run()).output, /\nThe IPv4 network cannot change while there are peers\.$/);
   });
 });
