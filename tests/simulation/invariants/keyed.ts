@@ -13,7 +13,7 @@ function keyOf({ operation, status, request }: Heard): unknown {
     : undefined;
 }
 
-/** Earlier answers for the same key that count: less than a day ago, by a clock that was not set. */
+/** Earlier answers for the same key, less than a day ago by a clock that was not set. */
 function formerAnswers(entry: Heard, known: Known): readonly Heard[] {
   const key = keyOf(entry);
   if (key === undefined || known.hasDatabaseJumped) return [];

@@ -2,7 +2,7 @@ import type { Break } from "../break.ts";
 
 const broken: Break = {
   words: "A delivery is being sent: another call sends it, too.",
-  seeds: 60,
+  seeds: 120,
   changes: [{
     file: "sql",
     from: `        leased_until = lease_ends_at,
