@@ -14,6 +14,8 @@ export interface Question {
   readonly seed: number;
   readonly steps: number;
   readonly omissions?: Omissions;
+  /** Actors who take no part, whatever the seed says. */
+  readonly absent?: readonly string[];
 }
 
 /** What one seed's history was. */
@@ -64,11 +66,11 @@ export function playHistory(stage: Stage, question: Question): Promise<Outcome> 
 /** Plays a seed's history on whatever the database holds. */
 export async function playOn(
   deployment: Deployment,
-  { seed, steps, omissions = NOTHING_OMITTED }: Question,
+  { seed, steps, omissions = NOTHING_OMITTED, absent = [] }: Question,
 ): Promise<Outcome> {
   const world = new World(seed, deployment, omissions);
   const { transcript, decisions } = world;
-  const play = new Play(world);
+  const play = new Play(world, absent);
   let violation: Outcome["violation"] = null;
   try {
     await play.run(steps, omissions);
@@ -96,8 +98,8 @@ class Play {
 
   readonly #gaps: typeof GAPS;
 
-  constructor(private readonly world: World) {
-    this.#swarm = swarmOf(world.decisions);
+  constructor(private readonly world: World, absent: readonly string[]) {
+    this.#swarm = swarmOf(world.decisions, absent);
     this.#gaps = world.decisions.random("pace").pick([GAPS, BRISK_GAPS]);
   }
 

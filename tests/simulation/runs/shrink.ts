@@ -1,5 +1,5 @@
 import { type Outcome, playHistory, type Question, type Stage } from "../history.ts";
-import { FIRST_OPENING, NOTHING_OMITTED } from "../world/decisions.ts";
+import { FIRST_OPENING, NOTHING_OMITTED, type Omissions } from "../world/decisions.ts";
 
 /** A failing history, and the least of it that was found to fail in the same way. */
 export interface Shrunk {
@@ -19,7 +19,10 @@ export async function shrink(stage: Stage, question: Question, failing: Outcome)
   const invariant = failing.violation!.invariant;
   let outcome = failing;
   let plays = 0;
-  let least: Required<Question> = { ...question, omissions: NOTHING_OMITTED };
+  let least: Question & { readonly omissions: Omissions } = {
+    ...question,
+    omissions: NOTHING_OMITTED,
+  };
 
   async function fails(tried: Partial<Question>): Promise<boolean> {
     if (plays >= MOST_PLAYS) return false;
