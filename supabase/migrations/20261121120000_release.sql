@@ -3347,6 +3347,10 @@ comment on function artifacts.lock_owned_artifact(text, text) is
   'The artifact, locked, if it belongs to the caller (null: the operator). Raises '
   'artifact_not_found, also if the artifact belongs to somebody else.';
 
+-- schemas/artifacts/listing.sql
+
+-- Listing artifacts: the current ones of an agent, page by page.
+
 create function public.agent_api_list_artifacts(
   caller jsonb,
   agent_id text,

@@ -41,6 +41,7 @@ const PATHS = [
   "panels/doctor",
   "panels/sweep",
   "panels/storage",
+  "panels/webhooks",
   "picture/mesh",
   "act/key.create?agent_id=planner",
   "assets/dashboard.js",
@@ -112,7 +113,7 @@ Deno.test("a Host that somebody else has resolve to loopback → 421, with the r
   });
 });
 
-Deno.test("a request that a page of another origin makes → 403; one of its own page, or of the person → answered", async () => {
+Deno.test("a request from a page of another origin → 403; from its own page, or typed by the person → answered", async () => {
   await withDashboard(async ({ url }) => {
     for (
       const [site, status] of [
