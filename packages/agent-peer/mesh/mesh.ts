@@ -1,3 +1,4 @@
+import type { Flow } from "./flows/flow.ts";
 import { meshFetch } from "./http/fetch.ts";
 import type { From, Member } from "./member.ts";
 import type { Connection } from "./sockets/connection.ts";
@@ -156,6 +157,14 @@ export class Mesh implements AsyncDisposable {
   peers(): MeshPeer[] {
     return this.#member.peers()
       .map(({ via, publicKey: _, use, ...peer }) => ({ ...peer, ...use, path: via }));
+  }
+
+  /**
+   * Who connected to which port, and how it ended: the last 1,000 connections that are over, the
+   * oldest first, then those that are open. The same refusals within a minute are one flow.
+   */
+  async flows(): Promise<Flow[]> {
+    return [...await this.#member.flows()];
   }
 
   /**
