@@ -1,5 +1,6 @@
 import type { Flow } from "./flows/flow.ts";
 import { meshFetch } from "./http/fetch.ts";
+import { connectionServer, type ServeHandler, type ServeOptions } from "./http/serve.ts";
 import type { From, Member } from "./member.ts";
 import type { Connection } from "./sockets/connection.ts";
 import { type MeshSocket, toSocket } from "./sockets/mesh_socket.ts";
@@ -139,6 +140,28 @@ export class Mesh implements AsyncDisposable {
       (connection) =>
         handle(new MeshNetSocket(null, options).open(connection), { from: connection.remote }),
     );
+  }
+
+  /**
+   * Answers HTTP requests to a port, if a rule allows their connections. The second argument of the
+   * handler says who asks. What it throws is answered with 500, without details. If the caller
+   * leaves before the answer is sent, `request.signal` is aborted. Rejects with MeshError or
+   * TcpError.
+   *
+   * @example
+   * ```ts
+   * await mesh.serve(8080, (request, { agentId }) => new Response(`Hello, ${agentId}`));
+   * ```
+   */
+  async serve(
+    port: number,
+    handler: ServeHandler,
+    options: ServeOptions = {},
+  ): Promise<MeshListener> {
+    const take = await connectionServer(handler, options);
+    return await this.listenNet(port, (socket, { from }) => take(socket, from), {
+      allowHalfOpen: true,
+    });
   }
 
   /**
