@@ -90,7 +90,7 @@ export async function hasRelay(mesh: AgentMesh): Promise<boolean | null> {
   }
 }
 
-function saysNoRelay({ code, details }: AgentError): boolean {
+export function saysNoRelay({ code, details }: AgentError): boolean {
   return code === "misconfigured" && (details as { relay?: unknown } | null)?.relay === "none";
 }
 

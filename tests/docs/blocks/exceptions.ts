@@ -118,6 +118,7 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what,
     test: "tests/sandbox/command_line_test.ts",
   })),
+  { what: "docs/sandbox.md, Check the network, 1", test: "tests/paths/netcheck_test.ts" },
   {
     what: "docs/deployment.md, Check it, 2",
     test: "tests/deploy/hosted_runtime_test.ts",
