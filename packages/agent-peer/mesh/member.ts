@@ -26,7 +26,7 @@ export interface MemberOptions {
   /** Gives up joining. Has no effect after that. */
   readonly signal: AbortSignal | undefined;
   readonly onChange: () => void;
-  readonly onFlow: ((flow: Flow) => void) | undefined;
+  readonly onFlow?: ((flow: Flow) => void) | undefined;
 }
 
 /** The other side of a connection. */
