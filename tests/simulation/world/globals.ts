@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import nodeCrypto from "node:crypto";
 import type { Random } from "../../seeds/random.ts";
+import { HttpConnection } from "./connection.ts";
 import type { Instance } from "./instance.ts";
 import type { Event, Timeline } from "./timeline.ts";
 
@@ -41,6 +42,8 @@ const real = {
   randomUUID: crypto.randomUUID.bind(crypto),
   timeout: AbortSignal.timeout,
   resolveDns: Deno.resolveDns,
+  connect: Deno.connect,
+  startTls: Deno.startTls,
 };
 
 /** An address of the public internet: every name of a history has it. */
@@ -179,5 +182,13 @@ export function replaceGlobals(): void {
       owner === null
         ? real.resolveDns(...query)
         : Promise.resolve(query[1] === "A" ? [PUBLIC_ADDRESS] : []),
+    connect: (options: Deno.ConnectOptions) => {
+      if (owner === null || options.hostname !== PUBLIC_ADDRESS) return real.connect(options);
+      return Promise.resolve(new HttpConnection((url, init) => owner!.fetch(url, init)));
+    },
+    startTls: (connection: Deno.TcpConn | HttpConnection, options: Deno.StartTlsOptions) =>
+      connection instanceof HttpConnection
+        ? Promise.resolve(connection.secured())
+        : real.startTls(connection, options),
   });
 }
