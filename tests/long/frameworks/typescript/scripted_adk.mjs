@@ -1,0 +1,21 @@
+/** A model of @google/adk that is a script. */
+import { BaseLlm } from "@google/adk";
+import { nextStep } from "./scripted.mjs";
+
+export class Scripted extends BaseLlm {
+  constructor() {
+    super({ model: "scripted" });
+  }
+
+  // deno-lint-ignore require-await -- The framework expects this kind of iterator.
+  async *generateContentAsync({ contents }) {
+    const parts = contents.flatMap(({ parts }) => parts);
+    const asked = parts.find(({ text }) => text !== undefined).text;
+    const answers = parts.flatMap(({ functionResponse }) => functionResponse?.response ?? []);
+    const step = nextStep(asked, answers);
+    const part = typeof step === "string"
+      ? { text: step }
+      : { functionCall: { id: `call-${answers.length}`, name: step[0], args: step[1] } };
+    yield { content: { role: "model", parts: [part] } };
+  }
+}
