@@ -53,7 +53,7 @@ const WORDS: Readonly<Record<string, string>> = {
 export function pythonModels({ paths, components }: ContractDocument): string {
   const classes = new Map<string, string>();
   for (const [name, schema] of Object.entries(components.schemas)) {
-    if (name !== "Error") addClass(classes, name, schema);
+    if (name !== "ErrorBody") addClass(classes, name, schema);
   }
   for (const [path, { get, post }] of Object.entries(paths)) {
     const operation = post ?? (path === "/whoami" ? get : undefined);
