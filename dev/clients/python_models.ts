@@ -49,11 +49,25 @@ const WORDS: Readonly<Record<string, string>> = {
   null: "None",
 };
 
+/** The classes that the document does not name: another class without some of its fields. */
+const PARTS = [
+  { name: "Content", of: "Download", without: ["url", "expires_at"] },
+] as const;
+
 /** The Python source of the answers of a function. */
 export function pythonModels({ paths, components }: ContractDocument): string {
   const classes = new Map<string, string>();
   for (const [name, schema] of Object.entries(components.schemas)) {
     if (name !== "ErrorBody") addClass(classes, name, schema);
+  }
+  for (const { name, of, without } of PARTS) {
+    const { properties = {}, ...schema } = components.schemas[of] as Schema ?? {};
+    const fields = Object.entries(properties).filter(([field]) =>
+      !without.some((n) => n === field)
+    );
+    if (fields.length > 0) {
+      addClass(classes, name, { ...schema, properties: Object.fromEntries(fields) });
+    }
   }
   for (const [path, { get, post }] of Object.entries(paths)) {
     const operation = post ?? (path === "/whoami" ? get : undefined);

@@ -1,4 +1,5 @@
-/** The parts of docs/artifacts.md and docs/mesh.md that are made from the operations. */
+/** The parts of docs/ that are made from the operations and from the commands of `agentops`. */
+import { commandsList } from "./commands.ts";
 import { type FieldSchema, readFieldSchemas } from "./fields.ts";
 import { type FunctionName, readOperations } from "./operations.ts";
 import { ARTIFACTS_WORDS } from "./words/artifacts.ts";
@@ -6,24 +7,36 @@ import { MESH_WORDS } from "./words/mesh.ts";
 import type { FieldWords, PageWords } from "./words/words.ts";
 
 export interface WrittenPage {
-  readonly name: FunctionName;
   readonly file: string;
-  readonly words: PageWords<string, string>;
+  /** What stands between the marks `<!-- mark -->` and `<!-- /mark -->`, by mark. */
+  readonly parts: Readonly<Record<string, () => Promise<string>>>;
 }
 
 export const PAGES: readonly WrittenPage[] = [
-  { name: "agent-artifacts", file: "docs/artifacts.md", words: ARTIFACTS_WORDS },
-  { name: "agent-mesh", file: "docs/mesh.md", words: MESH_WORDS },
+  {
+    file: "docs/artifacts.md",
+    parts: {
+      operations: () => operationsList("agent-artifacts"),
+      fields: () => fieldsList("agent-artifacts", ARTIFACTS_WORDS),
+    },
+  },
+  {
+    file: "docs/mesh.md",
+    parts: {
+      operations: () => operationsList("agent-mesh"),
+      fields: () => fieldsList("agent-mesh", MESH_WORDS),
+    },
+  },
+  { file: "docs/operating.md", parts: { commands: commandsList } },
 ];
 
 /** The text of a page with its marked parts written again. Throws if it lacks a mark. */
-export async function writePage(text: string, { name, words }: WrittenPage): Promise<string> {
-  const table = operationsTable(await readOperations(name), words.rows);
-  const fields = fieldsList(await readFieldSchemas(name), words.fields);
-  return between(between(text, "operations", table), "fields", fields);
+export async function writePage(text: string, { parts }: WrittenPage): Promise<string> {
+  for (const [mark, write] of Object.entries(parts)) text = between(text, mark, await write());
+  return text;
 }
 
-/** Replaces what is between the marks `<!-- mark -->` and `<!-- /mark -->`. */
+/** Replaces what is between two marks. */
 function between(text: string, mark: string, part: string): string {
   const [begin, end] = [`<!-- ${mark} -->`, `<!-- /${mark} -->`];
   const [start, stop] = [text.indexOf(begin), text.indexOf(end)];
@@ -31,32 +44,14 @@ function between(text: string, mark: string, part: string): string {
   return `${text.slice(0, start)}${begin}\n\n${part}\n\n${text.slice(stop)}`;
 }
 
-function operationsTable(
-  operations: Awaited<ReturnType<typeof readOperations>>,
-  words: PageWords<string, string>["rows"],
-): string {
-  const rows = Array.from(operations).flatMap(([path, { callers }]) => {
-    const row = words[path];
-    return row ? [[`\`${path}\``, row, callers]] : [];
-  });
-  return table([["path", "what it does", "who may call it"], ...rows]);
+/** Without the operations that only the operator's tasks call. */
+async function operationsList(name: FunctionName): Promise<string> {
+  return Array.from(await readOperations(name)).filter(([, { isUnlisted }]) => !isUnlisted)
+    .map(([path, { summary, callers }]) => `- \`${path}\` (${callers}): ${summary}`).join("\n");
 }
 
-/** A table in Markdown, as `deno fmt` formats it. */
-function table([heads = [], ...rows]: readonly (readonly string[])[]): string {
-  const widths = heads.map((head, column) =>
-    Math.max(head.length, ...rows.map((row) => row[column]!.length))
-  );
-  const delimiters = widths.map((width) => "-".repeat(width));
-  return [heads, delimiters, ...rows]
-    .map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`)
-    .join("\n");
-}
-
-function fieldsList(
-  schemas: ReadonlyMap<string, FieldSchema>,
-  fields: PageWords<string, string>["fields"],
-): string {
+async function fieldsList(name: FunctionName, fields: PageWords<string>): Promise<string> {
+  const schemas = await readFieldSchemas(name);
   return Object.entries(fields).flatMap(([field, words]) => {
     if (typeof words === "string") return [];
     const same = Object.keys(fields).filter((other) => fields[other] === field);

@@ -83,9 +83,8 @@ async function listEnrolments(output: Output): Promise<void> {
 
 export const afterRestore: Operation = defineOperation({
   summary:
-    "After the database was restored: expire positions, raise versions, end again what had ended, " +
-    "list what may be lost and which agent keys and enrolments are valid, and check everything. " +
-    "Exits with 1 if something needs you.",
+    "Prepare a restored database, end again what had ended, and list what may be lost. Exits " +
+    "with 1 if something needs you.",
   example: "agentops restore after --record record.jsonl",
   options: {
     record: {

@@ -3347,6 +3347,10 @@ comment on function artifacts.lock_owned_artifact(text, text) is
   'The artifact, locked, if it belongs to the caller (null: the operator). Raises '
   'artifact_not_found, also if the artifact belongs to somebody else.';
 
+-- schemas/artifacts/listing.sql
+
+-- Listing artifacts: the current ones of an agent, page by page.
+
 create function public.agent_api_list_artifacts(
   caller jsonb,
   agent_id text,
@@ -10988,7 +10992,7 @@ comment on schema mesh is 'Peers, access rules and encrypted PSKs. Not exposed b
 
 create table mesh.settings (
   only_row boolean primary key default true,
-  ipv4_network cidr not null default '10.213.0.0/16',
+  ipv4_network cidr not null,
   ipv6_network cidr not null,
 
   constraint there_is_only_one_row check (only_row),
@@ -11007,13 +11011,30 @@ create table mesh.settings (
   )
 );
 comment on table mesh.settings is
-  'One row: the networks of the mesh. The operator can change them with SQL while no peer exists.';
+  'One row: the networks of the mesh. `agentops mesh network` changes the IPv4 network while no peer '
+  'exists; SQL can change both.';
+
+create function mesh.draw_ipv4_network() returns cidr
+language sql
+volatile
+set search_path = ''
+as $$
+  -- The last 12 digits of a version 4 UUID are random. No extension is needed.
+  select format('10.%s.0.0/16', case when r.drawn < 32 then 48 + r.drawn else 80 + r.drawn end)::cidr
+  from (select ('x' || right(gen_random_uuid()::text, 7))::bit(28)::integer % 48 as drawn) r
+$$;
+comment on function mesh.draw_ipv4_network() is
+  'One of 48 networks, so that a host can be in two meshes: 10.48.0.0/16 to 10.79.0.0/16, and '
+  '10.112.0.0/16 to 10.127.0.0/16. The ranges between and around them are the defaults of others: '
+  'OpenVPN, k3s and VPCs use what is below, CRI-O, Podman and Kubernetes 10.85.0.0 to 10.111.0.0, '
+  'and Google Cloud, MicroK8s and flannel what is above.';
 
 -- RFC 4193, 3.2: the 40 bits after fd are random, so that two meshes do not use the same network. A
--- version 4 UUID begins with 48 random bits of the server's strong generator; no extension is
--- needed.
-insert into mesh.settings (ipv6_network)
-select format('fd%s:%s:%s::/64', substr(r.digits, 1, 2), substr(r.digits, 3, 4), substr(r.digits, 7, 4))::cidr
+-- version 4 UUID begins with 48 random bits of the server's strong generator.
+insert into mesh.settings (ipv4_network, ipv6_network)
+select
+  mesh.draw_ipv4_network(),
+  format('fd%s:%s:%s::/64', substr(r.digits, 1, 2), substr(r.digits, 3, 4), substr(r.digits, 7, 4))::cidr
 from (select replace(gen_random_uuid()::text, '-', '') as digits) r;
 
 create table mesh.address_leases (
@@ -17086,6 +17107,65 @@ comment on function public.agent_api_read_mesh_pair(text, text, integer, text, i
   'agent_api_list_paths, and last_seen | null; null without a peer, rule: {active, waiting_for | '
   'null, origin} | null, other_ports: ["443/tcp"], at most ten that it may reach}.';
 
+-- schemas/operator/mesh_network.sql
+
+-- The networks of the mesh, as the operator sees and sets them.
+
+create function public.agent_api_read_mesh_network() returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'ipv4_network', s.ipv4_network,
+    'ipv6_network', s.ipv6_network,
+    'has_peers', exists (select from mesh.peers),
+    -- A lease gets the address after the highest one. max() reads one index entry.
+    'leased', coalesce((select max(l.ipv4) from mesh.address_leases l) - network(s.ipv4_network)::inet, 0),
+    -- Without the network's first and last address.
+    'size', (1::bigint << (32 - masklen(s.ipv4_network))) - 2
+  )
+  from mesh.settings s
+$$;
+comment on function public.agent_api_read_mesh_network() is
+  'The networks of the mesh, whether a peer exists, and how many of its IPv4 addresses agents have '
+  'or had.';
+
+create function public.agent_api_set_mesh_network(ipv4_network text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  current_network cidr;
+  wanted cidr;
+begin
+  perform mesh.lock_addresses();
+  select s.ipv4_network into current_network from mesh.settings s;
+  begin
+    wanted := agent_api_set_mesh_network.ipv4_network::cidr;
+    while wanted is null or agent_api_set_mesh_network.ipv4_network is null and wanted = current_network loop
+      wanted := mesh.draw_ipv4_network();
+    end loop;
+    -- Without a change, the leases of removed peers stay.
+    if wanted <> current_network then
+      update mesh.settings set ipv4_network = wanted;
+    end if;
+  exception
+    when invalid_text_representation or check_violation then
+      raise sqlstate 'PT422' using
+        message = 'invalid_request',
+        detail = '{"issues": [{"path": "ipv4_network", "message": "Must be an IPv4 network in CIDR notation, from /8 to /29, whose hosts can reach each other: 10.64.0.0/16."}]}';
+  end;
+  return public.agent_api_read_mesh_network();
+end
+$$;
+comment on function public.agent_api_set_mesh_network(text) is
+  'Sets the IPv4 network of the mesh, while no peer exists; null: another one, which is drawn. Returns what '
+  'read_mesh_network does. Raises invalid_request, and 55000 if there is a peer.';
+
 -- schemas/operator/keys.sql
 
 -- Agent keys as the operator sees them, and the creation of many in one call, for `deno task
@@ -22030,8 +22110,8 @@ grant select, insert, update on artifacts.project_totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
 grant select, insert, update, delete on artifacts.orphans to service_role;
 grant select, update on artifacts.sweeps to service_role;
-grant select on mesh.settings to service_role;
-grant select, insert, update on mesh.address_leases to service_role;
+grant select, update (ipv4_network) on mesh.settings to service_role;
+grant select, insert, update, delete on mesh.address_leases to service_role;
 grant select, insert, update, delete on mesh.peers to service_role;
 grant select, insert, update on mesh.liveness to service_role;
 grant select, insert, update, delete on mesh.rules to service_role;
@@ -22162,6 +22242,7 @@ declare
     'public.agent_api_set_agent_tags',
     'public.agent_api_count_tag_losses',
     'public.agent_api_apply_policy',
+    'public.agent_api_set_mesh_network',
     'public.agent_api_put_enrolment',
     'public.agent_api_count_enrolled',
     'public.agent_api_revoke_enrolment',

@@ -52,6 +52,7 @@ declare
     'public.agent_api_set_agent_tags',
     'public.agent_api_count_tag_losses',
     'public.agent_api_apply_policy',
+    'public.agent_api_set_mesh_network',
     'public.agent_api_put_enrolment',
     'public.agent_api_count_enrolled',
     'public.agent_api_revoke_enrolment',

@@ -1,20 +1,8 @@
 /** What the operations on artifacts and grants answer. */
+import type * as Contract from "../../packages/agent-files/contract/types.ts";
 
-export interface Artifact {
-  readonly artifact_id: string;
-  readonly agent_id: string;
-  readonly key: string;
-  readonly mime: string;
-  readonly size: number;
-  readonly ttl_days: number;
-  readonly sha256: string | null;
-  readonly state: string;
-  readonly created_at: string;
-  readonly committed_at: string | null;
-  readonly expires_at: string | null;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly version?: number | null;
-}
+/** Every field of the contract: a conforming release sends the optional ones, too. */
+export type Artifact = Readonly<Required<Contract.Artifact>>;
 
 /** The part of an artifact that operations need. */
 export type Identified = Pick<Artifact, "artifact_id">;
@@ -63,22 +51,9 @@ export interface GivenGrantsPage {
   readonly next_cursor: string | null;
 }
 
-export interface Download extends Pick<Artifact, "artifact_id" | "key" | "mime" | "size"> {
-  readonly url: string;
-  readonly expires_at: string;
-  readonly sha256: string;
-}
+export type Download = Readonly<Required<Contract.Download>>;
 
-export interface InboxEntry
-  extends
-    Omit<Download, "url">,
-    Readonly<Record<"grant_id" | "from_agent" | "granted_at", string>>,
-    Pick<Artifact, "metadata"> {
-  readonly note: string | null;
-  readonly reply_to: string | null;
-  readonly deliver: string;
-  readonly superseded: boolean;
-}
+export type InboxEntry = Readonly<Required<Contract.InboxEntry>>;
 
 export interface ListPage {
   readonly artifacts: Artifact[];

@@ -180,6 +180,13 @@ export function deleteArtifact(
   return post<Artifact>("/agent-artifacts/delete", { as, body: { artifact_id } });
 }
 
+/** What a download and an entry of an inbox have of an artifact: all but what its owner is told. */
+export function contentOf(artifact: Artifact): object {
+  const { agent_id: _owner, ttl_days: _days, state: _state, ...rest } = artifact;
+  const { created_at: _created, committed_at: _committed, expires_at: _end, ...content } = rest;
+  return content;
+}
+
 /** Calls /fetch with a grant's token and no other credential. */
 export function redeem(token: string): Promise<Answer<Download>> {
   return post<Download>("/agent-artifacts/fetch", { as: "nobody", body: { grant_token: token } });

@@ -98,7 +98,7 @@ artifactTest(
 );
 
 artifactTest(
-  "/list, /inbox, /open, /revoke and /delete with a field too many → 422, and nothing has changed",
+  "/list, /inbox, /open, /revoke and /delete with an unknown field → 422, and nothing has changed",
   async ({ planner, builder }) => {
     const { artifact_id } = await publish(planner);
     const requests: readonly [path: string, body: JsonObject, field: string][] = [

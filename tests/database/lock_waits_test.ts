@@ -117,6 +117,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "set_agent_quota",
     "set_agent_tags",
     "set_enrolment_limits",
+    "set_mesh_network",
     "settle_changes",
     "settle_reads",
     "settle_tasks",

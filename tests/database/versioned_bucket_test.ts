@@ -96,7 +96,7 @@ Deno.test("Storage adds its columns, and the first thing to come is a delete mar
   });
 });
 
-Deno.test("names are listed in pages of current objects, whatever versions and markers lie between them", async () => {
+Deno.test("names are listed in pages of current objects, whatever versions and markers are between them", async () => {
   await withProjectDatabase({}, async (sql) => {
     // Two of three names have two versions. For one of these, the newest version is a delete
     // marker.

@@ -1,106 +1,63 @@
 /** Every operation's card, by function. The compiler names an operation without one. */
-import { commit } from "./artifacts/commit.ts";
-import { deleteArtifact } from "./artifacts/delete.ts";
-import { fetchGrant } from "./artifacts/fetch.ts";
-import { grant } from "./artifacts/grant.ts";
-import { grants } from "./artifacts/grants.ts";
-import { inbox } from "./artifacts/inbox/inbox.ts";
-import { inboxBlock } from "./artifacts/inbox/block.ts";
-import { inboxDone } from "./artifacts/inbox/done.ts";
-import { inboxExtend } from "./artifacts/inbox/extend.ts";
-import { inboxFail } from "./artifacts/inbox/fail.ts";
-import { inboxRequeue } from "./artifacts/inbox/requeue.ts";
-import { inboxTake } from "./artifacts/inbox/take.ts";
-import { inboxUnblock } from "./artifacts/inbox/unblock.ts";
-import { list } from "./artifacts/list.ts";
-import { openArtifact } from "./artifacts/open.ts";
-import { recipients } from "./artifacts/recipients.ts";
-import { register } from "./artifacts/register.ts";
-import { revoke } from "./artifacts/revoke.ts";
-import { versions } from "./artifacts/versions.ts";
-import { standingCreate } from "./artifacts/standing/create.ts";
-import { standingEnd } from "./artifacts/standing/end.ts";
-import { standingList } from "./artifacts/standing/list.ts";
-import { sweep } from "./artifacts/sweep.ts";
-import { webhooksDeliver } from "./artifacts/webhooks/deliver.ts";
-import { webhooksPut } from "./artifacts/webhooks/put.ts";
 import type { ArtifactsCard, Card, FunctionName, MeshCard, Paths } from "./card.ts";
-import { aclPut } from "./mesh/acl/put.ts";
-import { aclRevoke } from "./mesh/acl/revoke.ts";
-import { netmap } from "./mesh/netmap.ts";
-import { peerHeartbeat } from "./mesh/peer/heartbeat.ts";
-import { peerRegister } from "./mesh/peer/register.ts";
-import { peerRemove } from "./mesh/peer/remove.ts";
-import { pskKeys } from "./mesh/psk/keys.ts";
-import { pskRotate } from "./mesh/psk/rotate.ts";
-import { relay } from "./mesh/relay.ts";
-import { wgConfig } from "./mesh/wg_config.ts";
-import { enroll } from "./shared/enroll.ts";
-import { enrolmentList } from "./shared/enrolment/list.ts";
-import { enrolmentPut } from "./shared/enrolment/put.ts";
-import { enrolmentRevoke } from "./shared/enrolment/revoke.ts";
-import { enrolmentTest } from "./shared/enrolment/test_proof.ts";
-import { events } from "./shared/events.ts";
-import { leave } from "./shared/leave.ts";
-import { wait } from "./shared/wait.ts";
 
 export const FUNCTIONS = ["agent-artifacts", "agent-mesh"] as const;
 
 export const ARTIFACTS_CARDS = {
-  "/register": register,
-  "/commit": commit,
-  "/grant": grant,
-  "/revoke": revoke,
-  "/fetch": fetchGrant,
-  "/open": openArtifact,
-  "/grants": grants,
-  "/recipients": recipients,
-  "/standing/create": standingCreate,
-  "/standing/list": standingList,
-  "/standing/end": standingEnd,
-  "/inbox": inbox,
-  "/inbox/block": inboxBlock,
-  "/inbox/unblock": inboxUnblock,
-  "/inbox/take": inboxTake,
-  "/inbox/extend": inboxExtend,
-  "/inbox/done": inboxDone,
-  "/inbox/fail": inboxFail,
-  "/inbox/requeue": inboxRequeue,
-  "/list": list,
-  "/versions": versions,
-  "/delete": deleteArtifact,
-  "/events": events,
-  "/wait": wait,
-  "/enroll": enroll,
-  "/leave": leave,
-  "/enrolment/put": enrolmentPut,
-  "/enrolment/list": enrolmentList,
-  "/enrolment/revoke": enrolmentRevoke,
-  "/enrolment/test": enrolmentTest,
-  "/sweep": sweep,
-  "/webhooks/put": webhooksPut,
-  "/webhooks/deliver": webhooksDeliver,
+  "/register": (await import("./artifacts/register.ts")).register,
+  "/commit": (await import("./artifacts/commit.ts")).commit,
+  "/grant": (await import("./artifacts/grant.ts")).grant,
+  "/revoke": (await import("./artifacts/revoke.ts")).revoke,
+  "/fetch": (await import("./artifacts/fetch.ts")).fetchGrant,
+  "/open": (await import("./artifacts/open.ts")).openArtifact,
+  "/grants": (await import("./artifacts/grants.ts")).grants,
+  "/recipients": (await import("./artifacts/recipients.ts")).recipients,
+  "/standing/create": (await import("./artifacts/standing/create.ts")).standingCreate,
+  "/standing/list": (await import("./artifacts/standing/list.ts")).standingList,
+  "/standing/end": (await import("./artifacts/standing/end.ts")).standingEnd,
+  "/inbox": (await import("./artifacts/inbox/inbox.ts")).inbox,
+  "/inbox/block": (await import("./artifacts/inbox/block.ts")).inboxBlock,
+  "/inbox/unblock": (await import("./artifacts/inbox/unblock.ts")).inboxUnblock,
+  "/inbox/take": (await import("./artifacts/inbox/take.ts")).inboxTake,
+  "/inbox/extend": (await import("./artifacts/inbox/extend.ts")).inboxExtend,
+  "/inbox/done": (await import("./artifacts/inbox/done.ts")).inboxDone,
+  "/inbox/fail": (await import("./artifacts/inbox/fail.ts")).inboxFail,
+  "/inbox/requeue": (await import("./artifacts/inbox/requeue.ts")).inboxRequeue,
+  "/list": (await import("./artifacts/list.ts")).list,
+  "/versions": (await import("./artifacts/versions.ts")).versions,
+  "/delete": (await import("./artifacts/delete.ts")).deleteArtifact,
+  "/events": (await import("./shared/events.ts")).events,
+  "/wait": (await import("./shared/wait.ts")).wait,
+  "/enroll": (await import("./shared/enroll.ts")).enroll,
+  "/leave": (await import("./shared/leave.ts")).leave,
+  "/enrolment/put": (await import("./shared/enrolment/put.ts")).enrolmentPut,
+  "/enrolment/list": (await import("./shared/enrolment/list.ts")).enrolmentList,
+  "/enrolment/revoke": (await import("./shared/enrolment/revoke.ts")).enrolmentRevoke,
+  "/enrolment/test": (await import("./shared/enrolment/test_proof.ts")).enrolmentTest,
+  "/sweep": (await import("./artifacts/sweep.ts")).sweep,
+  "/webhooks/put": (await import("./artifacts/webhooks/put.ts")).webhooksPut,
+  "/webhooks/deliver": (await import("./artifacts/webhooks/deliver.ts")).webhooksDeliver,
 } satisfies Record<Paths["agent-artifacts"], ArtifactsCard>;
 
 export const MESH_CARDS = {
-  "/peer/register": peerRegister,
-  "/peer/heartbeat": peerHeartbeat,
-  "/peer/remove": peerRemove,
-  "/netmap": netmap,
-  "/acl/put": aclPut,
-  "/acl/revoke": aclRevoke,
-  "/wg_config": wgConfig,
-  "/psk/rotate": pskRotate,
-  "/relay": relay,
-  "/events": events,
-  "/wait": wait,
-  "/enroll": enroll,
-  "/leave": leave,
-  "/enrolment/put": enrolmentPut,
-  "/enrolment/list": enrolmentList,
-  "/enrolment/revoke": enrolmentRevoke,
-  "/enrolment/test": enrolmentTest,
-  "/psk/keys": pskKeys,
+  "/peer/register": (await import("./mesh/peer/register.ts")).peerRegister,
+  "/peer/heartbeat": (await import("./mesh/peer/heartbeat.ts")).peerHeartbeat,
+  "/peer/remove": (await import("./mesh/peer/remove.ts")).peerRemove,
+  "/netmap": (await import("./mesh/netmap.ts")).netmap,
+  "/acl/put": (await import("./mesh/acl/put.ts")).aclPut,
+  "/acl/revoke": (await import("./mesh/acl/revoke.ts")).aclRevoke,
+  "/wg_config": (await import("./mesh/wg_config.ts")).wgConfig,
+  "/psk/rotate": (await import("./mesh/psk/rotate.ts")).pskRotate,
+  "/relay": (await import("./mesh/relay.ts")).relay,
+  "/events": (await import("./shared/events.ts")).events,
+  "/wait": (await import("./shared/wait.ts")).wait,
+  "/enroll": (await import("./shared/enroll.ts")).enroll,
+  "/leave": (await import("./shared/leave.ts")).leave,
+  "/enrolment/put": (await import("./shared/enrolment/put.ts")).enrolmentPut,
+  "/enrolment/list": (await import("./shared/enrolment/list.ts")).enrolmentList,
+  "/enrolment/revoke": (await import("./shared/enrolment/revoke.ts")).enrolmentRevoke,
+  "/enrolment/test": (await import("./shared/enrolment/test_proof.ts")).enrolmentTest,
+  "/psk/keys": (await import("./mesh/psk/keys.ts")).pskKeys,
 } satisfies Record<Paths["agent-mesh"], MeshCard>;
 
 /** What is the same for the cards of both functions: everything but the cast of `valid`. */

@@ -197,7 +197,7 @@ Deno.test("a forwarded peer has another key, then the tunnel restarts → it kee
   assert.equal(openAtLast, 0, "what a socket still forwards would change the endpoint again");
 });
 
-Deno.test("neither side has an endpoint → a port at the first look, and no path after a while; one of them has → no port", async () => {
+Deno.test("neither side has an endpoint → a port at the first look, and no path after a while; one side has one → no port", async () => {
   const cases = ["", "ListenPort = 51820\n", "#name a= endpoint a.example:51820\n"];
   await Promise.all(cases.map(async (lines) => {
     await using keeping = await Keeping.start({

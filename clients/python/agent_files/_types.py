@@ -56,20 +56,8 @@ class PutFolder(PutArtifact):
     hidden: list[str]
 
 
-class _OfLater(TypedDict, total=False):
-    #: Missing in the answers of earlier releases.
-    version: int | None
-    metadata: dict[str, str]
-
-
-class Got(_OfLater):
+class Got(models.Content):
     """The metadata of a file that was downloaded."""
-
-    artifact_id: str
-    key: str
-    mime: str
-    size: int
-    sha256: str
 
 
 class GotFolder(Got):

@@ -16,6 +16,7 @@ else:
 
 __all__ = [
     "Artifact",
+    "Content",
     "CreatedStandingGrant",
     "DeletedArtifact",
     "Download",
@@ -537,6 +538,24 @@ class News(TypedDict):
     """Present with `events_after`. If `changed`, call /events."""
     heartbeat_interval_seconds: int
     """Without `wait_seconds`, send the next request after this many seconds."""
+
+
+class Content(TypedDict):
+    artifact_id: str
+    """Identifies the artifact. An artifact's content never changes."""
+    key: str
+    """The file's name."""
+    mime: str
+    """The file's media type."""
+    size: int
+    """The file's size in bytes."""
+    sha256: str
+    """The SHA-256 digest of the file, in lower-case hex."""
+    version: NotRequired[int | None]
+    """Counts the commits under the file's name, from 1. A number is never used again. Null
+    before the commit."""
+    metadata: NotRequired[dict[str, str]]
+    """What the owner registered beside the file; `{}`: nothing."""
 
 
 class RevokeAnswer(TypedDict):

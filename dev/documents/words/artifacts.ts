@@ -1,300 +1,262 @@
 import type { operations } from "../../../packages/agent-files/contract/artifacts.ts";
-import type { OPERATIONS } from "../../../supabase/functions/agent-artifacts/app.ts";
-import { type FieldIn, LEFT_OUT, type PageWords } from "./words.ts";
+import type { FieldIn, PageWords } from "./words.ts";
 
-/** The words of docs/artifacts.md about the operations. */
-export const ARTIFACTS_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operations>> = {
-  rows: {
-    "/register": "registers a file, gives an upload URL",
-    "/commit": "verifies an upload, fixes its bytes",
-    "/grant": "gives access until a given time",
-    "/revoke": "ends one grant, or all to one agent",
-    "/fetch": "gives a URL to download, for a token",
-    "/open": "gives a URL to download",
-    "/grants": "lists live grants from an agent",
-    "/recipients": "lists who shares files with an agent",
-    "/standing/create": "grants what will be committed",
-    "/standing/list": "lists live standing grants",
-    "/standing/end": "ends a standing grant and its grants",
-    "/inbox": "lists live grants to an agent",
-    "/inbox/block": "hides a sender's grants",
-    "/inbox/unblock": "shows a sender's grants again",
-    "/inbox/take": "takes grants as work",
-    "/inbox/extend": "holds a task for longer",
-    "/inbox/done": "finishes a task, grants a reply",
-    "/inbox/fail": "gives a task back",
-    "/inbox/requeue": "lets a parked task wait again",
-    "/list": "lists an agent's files by name prefix",
-    "/versions": "lists the versions of a file",
-    "/delete": "ends an artifact and its grants",
-    "/events": "shows what happened, and who did it",
-    "/wait": "waits for everything in one request",
-    "/enroll": "gives an agent key for a proof",
-    "/leave": "ends agent keys, peer and rules",
-    "/enrolment/put": LEFT_OUT,
-    "/enrolment/list": LEFT_OUT,
-    "/enrolment/revoke": LEFT_OUT,
-    "/enrolment/test": LEFT_OUT,
-    "/sweep": "ends and deletes what has expired",
-    "/webhooks/put": LEFT_OUT,
-    "/webhooks/deliver": LEFT_OUT,
+/** The words of docs/artifacts.md about the fields of requests. */
+export const ARTIFACTS_WORDS: PageWords<FieldIn<operations>> = {
+  agent_id: {
+    rule: "1 to 128 of the characters `A-Z a-z 0-9 . _ : @ -`. The first is a letter or a digit.",
+    valid: ["planner", "ci:build.7@eu"],
+    invalid: ["-planner", "two words", "a/b"],
   },
-  fields: {
-    agent_id: {
-      rule: "1 to 128 of the characters `A-Z a-z 0-9 . _ : @ -`. The first is a letter or a digit.",
-      valid: ["planner", "ci:build.7@eu"],
-      invalid: ["-planner", "two words", "a/b"],
-    },
-    agent_name: "agent_id",
-    from_agent: "agent_id",
-    to_agent: "agent_id",
-    to_tag: {
-      rule:
-        "`tag:` and 1 to 63 of the characters `a-z 0-9 -`. The first of these is a letter or a digit.",
-      valid: ["tag:builder"],
-      invalid: ["builder", "tag:", "tag:-a", "tag:Builder"],
-    },
-    key: {
-      alias: "the file's name",
-      rule:
-        "1 to 1024 bytes of UTF-8, in segments joined by `/`. No segment is empty, `.` or `..`. No control characters, no backslashes.",
-      valid: ["reports/2026/july.pdf", "Übersicht 1.txt", "..a/..."],
-      invalid: ["/a", "a/", "a//b", "a/../b", "../a", ".", "a\\b", '"a\\tb"'],
-    },
-    prefix: {
-      alias: "the beginning of files' names",
-      rule:
-        "at most 1024 bytes. The rules for `key` apply, but it may be empty, end in `/`, or stop within a segment.",
-      valid: ["reports/", "reports/ju", "a/.", '""'],
-      invalid: ["/a", "a//", "a/../b", "a\\b"],
-    },
-    mime: {
-      rule: "a media type as in RFC 6838, at most 255 characters, with or without parameters.",
-      valid: ["application/pdf", "text/plain; charset=utf-8"],
-      invalid: ["pdf", "text/", "text/plain;"],
-    },
-    size: {
-      rule:
-        "a whole number of bytes, from {minimum} to `ARTIFACTS_MAX_SIZE_BYTES`, which is {maximum} by default.",
-      valid: ["0", "48213"],
-      invalid: ["-1", "1.5", '"5"'],
-    },
-    ttl_days: {
-      rule:
-        "a whole number from {minimum} to `ARTIFACTS_MAX_TTL_DAYS`, which is {maximum} by default.",
-      valid: ["7"],
-      invalid: ["0", "366"],
-    },
-    metadata: {
-      rule:
-        "an object of at most 32 texts. A name is 1 to 64 of the characters `a-z 0-9 _ . -`; the first is a letter or a digit. A text has at most 1024 bytes of UTF-8; names and texts together have at most 8192.",
-      valid: ["{}", '{"ticket": "PLAN-17", "stage": "draft"}'],
-      invalid: ['{"Ticket": "PLAN-17"}', '{"pages": 12}', "[]"],
-    },
-    keep_versions: {
-      rule: "a whole number from {minimum} to {maximum}. By default, all versions stay.",
-      valid: ["5"],
-      invalid: ["0", "1001"],
-    },
-    end_grants: {
-      rule:
-        "true or false. Of `/register`, only with `keep_versions`; of `/standing/end`, by default true.",
-      valid: ["true"],
-      invalid: ['"yes"'],
-    },
-    version: {
-      rule: "a whole number, at least {minimum}.",
-      valid: ["3"],
-      invalid: ["0", '"3"'],
-    },
-    sha256: {
-      rule: "64 hex digits, in upper or lower case.",
-      valid: ["b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"],
-      invalid: ["b94d27"],
-    },
-    artifact_id: {
-      rule:
-        "`art_` and 32 hex digits, `grant_` and 32 hex digits, `g_` and 43 characters of base64url. Any other text is valid, but identifies nothing: 404.",
-      valid: ["art_6f1c0a5be2d94c738e9b1d2f3a4c5b60", "nothing"],
-      invalid: ["1"],
-    },
-    grant_id: "artifact_id",
-    grant_token: "artifact_id",
-    standing_id: {
-      rule: "`standing_` and 32 hex digits. Any other text is valid, but identifies nothing: 404.",
-      valid: ["standing_4c1f7e0a9b2d4c3e8f6a5b7c9d0e1f2a", "nothing"],
-      invalid: ["1"],
-    },
-    grant_days: {
-      rule:
-        "a whole number from {minimum} to `ARTIFACTS_MAX_TTL_DAYS`, which is {maximum} by default.",
-      valid: ["30"],
-      invalid: ["0", "366"],
-    },
-    existing: {
-      rule: "true or false, by default {default}.",
-      valid: ["true"],
-      invalid: ['"yes"'],
-    },
-    expires_at: {
-      rule:
-        "an ISO 8601 timestamp in UTC; seconds have up to 9 decimal places. It ends in `Z` or `+00:00`.",
-      valid: ["2026-02-07T09:30:00Z", "2026-02-07T09:30:00.5+00:00"],
-      invalid: ["2026-02-07", "2026-02-07T09:30:00+01:00", "2026-02-30T09:30:00Z"],
-    },
-    enrolment_key: {
-      rule: "`ek_` and 64 hex digits, `enr_` and 32 hex digits.",
-      valid: [],
-      invalid: ["ek_0"],
-    },
-    enrolment_id: "enrolment_key",
-    instance: {
-      rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
-      valid: ["web-1"],
-      invalid: ['""', "web.1"],
-    },
-    token: {
-      rule: "the token of an issuer, 1 to 16384 characters.",
-      valid: ["eyJhbGci"],
-      invalid: ['""'],
-    },
-    max_downloads: {
-      rule: "a whole number from {minimum} to {maximum}.",
-      valid: ["1"],
-      invalid: ["0", "1001"],
-    },
-    note: {
-      rule: "1 to 2000 characters. No control characters but newline and tab.",
-      valid: ["Build this plan, please."],
-      invalid: ['""', '"a\\u0007b"'],
-    },
-    reply_to: "artifact_id",
-    deliver: {
-      rule: "{choices}, by default `each`. `one` needs `to_tag`.",
-      valid: ["each"],
-      invalid: ["all"],
-    },
-    max_attempts: {
-      rule: "a whole number from {minimum} to {maximum}, by default 5.",
-      valid: ["1"],
-      invalid: ["0", "101"],
-    },
-    idempotency_key: {
-      rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
-      valid: ["plan-17"],
-      invalid: ['""', "plan 17"],
-    },
-    known_only: {
-      rule: "true or false, by default false.",
-      valid: ["true"],
-      invalid: ['"yes"'],
-    },
-    take_id: {
-      rule: "`take_` and 32 hex digits. Any other text is valid, but names no take: 409.",
-      valid: ["take_5d2f8e1a7c4b4f0d9e6a3b2c1d0e9f87"],
-      invalid: ["1"],
-    },
-    states: {
-      rule: "a list of at least {minItems} of {items}.",
-      valid: ['["waiting", "parked"]'],
-      invalid: ["[]", '["lost"]'],
-    },
-    max: {
-      rule: "a whole number from {minimum} to {maximum}, by default {default}.",
-      valid: ["50"],
-      invalid: ["0", "51"],
-    },
-    seconds: {
-      rule: "a whole number from 30 to 3600; for `/inbox/take`, by default 300.",
-      valid: ["30"],
-      invalid: ["29", "3601"],
-    },
-    reply: {
-      rule:
-        "an object with `artifact_id` and, optionally, `note` and `expires_at`, by the rules of these.",
-      valid: ['{"artifact_id": "art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"}'],
-      invalid: ["{}", '"art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"'],
-    },
-    reason: {
-      rule: "1 to 500 characters, without U+0000.",
-      valid: ["The plan has no roof."],
-      invalid: ['""'],
-    },
-    retry_after_seconds: {
-      rule: "a whole number from {minimum} to {maximum}.",
-      valid: ["0"],
-      invalid: ["-1", "86401"],
-    },
-    final: {
-      rule: "true or false, by default {default}.",
-      valid: ["true"],
-      invalid: ['"yes"'],
-    },
-    interrupted: {
-      rule: "true or false, by default {default}.",
-      valid: ["true"],
-      invalid: ["1"],
-    },
-    max_size: {
-      rule: "a whole number of bytes, at least {minimum}.",
-      valid: ["0"],
-      invalid: ["-1"],
-    },
-    limit: {
-      rule: "a whole number from {minimum} to {maximum}, by default {default}.",
-      valid: ["1000"],
-      invalid: ["0", "1001"],
-    },
-    paths: {
-      rule:
-        "the host's reports about its neighbours, a list of at most 64, with at most one report for each agent. Each report has `agent_id`; `handshake_age_seconds`, a whole number from 0 to 1000000000, or null; `endpoint`, `<address>:<port>` or null; and `via`, which is `direct`, `relay` or `none`. [Paths](mesh.md#paths) says how the reports are used.",
-      valid: [
-        "[]",
-        '[{"agent_id": "beta", "handshake_age_seconds": 42, "endpoint": "203.0.113.7:51820", "via": "direct"}]',
-      ],
-      invalid: [
-        "{}",
-        '[{"agent_id": "beta", "handshake_age_seconds": -1, "endpoint": null, "via": "none"}]',
-        '[{"agent_id": "beta", "handshake_age_seconds": null, "endpoint": null, "via": "vpn"}]',
-      ],
-    },
-    wait_seconds: {
-      rule: "a whole number from {minimum} to {maximum}, by default {default}.",
-      valid: ["140"],
-      invalid: ["141", "-1"],
-    },
-    after: {
-      rule: "the `latest` of an earlier answer of the same operation.",
-      valid: [],
-      invalid: ['""', "yesterday"],
-    },
-    inbox_after: {
-      rule:
-        "the `latest` of an earlier answer of `/inbox` or `/events`, or the `latest` in `inbox` or `events` of an answer of `/wait`.",
-      valid: [],
-      invalid: ['""', "yesterday"],
-    },
-    events_after: "inbox_after",
-    config_version: {
-      rule: "a whole number, at least {minimum}.",
-      valid: ["8"],
-      invalid: ["-1"],
-    },
-    cursor: {
-      rule:
-        "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters, for `/versions` at most 15, for `/recipients` at most 128.",
-      valid: [],
-      invalid: ['""', "a b"],
-    },
-    types: {
-      rule: "a list of at least {minItems} of {items}.",
-      valid: ['["grant.created"]'],
-      invalid: ["[]", '["rule.requested"]'],
-    },
-    remove_many_orphans: {
-      rule: "true or false, by default {default}.",
-      valid: ["true"],
-      invalid: ['"yes"'],
-    },
+  agent_name: "agent_id",
+  from_agent: "agent_id",
+  to_agent: "agent_id",
+  to_tag: {
+    rule:
+      "`tag:` and 1 to 63 of the characters `a-z 0-9 -`. The first of these is a letter or a digit.",
+    valid: ["tag:builder"],
+    invalid: ["builder", "tag:", "tag:-a", "tag:Builder"],
+  },
+  key: {
+    alias: "the file's name",
+    rule:
+      "1 to 1024 bytes of UTF-8, in segments joined by `/`. No segment is empty, `.` or `..`. No control characters, no backslashes.",
+    valid: ["reports/2026/july.pdf", "Übersicht 1.txt", "..a/..."],
+    invalid: ["/a", "a/", "a//b", "a/../b", "../a", ".", "a\\b", '"a\\tb"'],
+  },
+  prefix: {
+    alias: "the beginning of files' names",
+    rule:
+      "at most 1024 bytes. The rules for `key` apply, but it may be empty, end in `/`, or stop within a segment.",
+    valid: ["reports/", "reports/ju", "a/.", '""'],
+    invalid: ["/a", "a//", "a/../b", "a\\b"],
+  },
+  mime: {
+    rule: "a media type as in RFC 6838, at most 255 characters, with or without parameters.",
+    valid: ["application/pdf", "text/plain; charset=utf-8"],
+    invalid: ["pdf", "text/", "text/plain;"],
+  },
+  size: {
+    rule:
+      "a whole number of bytes, from {minimum} to `ARTIFACTS_MAX_SIZE_BYTES`, which is {maximum} by default.",
+    valid: ["0", "48213"],
+    invalid: ["-1", "1.5", '"5"'],
+  },
+  ttl_days: {
+    rule:
+      "a whole number from {minimum} to `ARTIFACTS_MAX_TTL_DAYS`, which is {maximum} by default.",
+    valid: ["7"],
+    invalid: ["0", "366"],
+  },
+  metadata: {
+    rule:
+      "an object of at most 32 texts. A name is 1 to 64 of the characters `a-z 0-9 _ . -`; the first is a letter or a digit. A text has at most 1024 bytes of UTF-8; names and texts together have at most 8192.",
+    valid: ["{}", '{"ticket": "PLAN-17", "stage": "draft"}'],
+    invalid: ['{"Ticket": "PLAN-17"}', '{"pages": 12}', "[]"],
+  },
+  keep_versions: {
+    rule: "a whole number from {minimum} to {maximum}. By default, all versions stay.",
+    valid: ["5"],
+    invalid: ["0", "1001"],
+  },
+  end_grants: {
+    rule:
+      "true or false. Of `/register`, only with `keep_versions`; of `/standing/end`, by default true.",
+    valid: ["true"],
+    invalid: ['"yes"'],
+  },
+  version: {
+    rule: "a whole number, at least {minimum}.",
+    valid: ["3"],
+    invalid: ["0", '"3"'],
+  },
+  sha256: {
+    rule: "64 hex digits, in upper or lower case.",
+    valid: ["b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"],
+    invalid: ["b94d27"],
+  },
+  artifact_id: {
+    rule:
+      "`art_` and 32 hex digits, `grant_` and 32 hex digits, `g_` and 43 characters of base64url. Any other text is valid, but identifies nothing: 404.",
+    valid: ["art_6f1c0a5be2d94c738e9b1d2f3a4c5b60", "nothing"],
+    invalid: ["1"],
+  },
+  grant_id: "artifact_id",
+  grant_token: "artifact_id",
+  standing_id: {
+    rule: "`standing_` and 32 hex digits. Any other text is valid, but identifies nothing: 404.",
+    valid: ["standing_4c1f7e0a9b2d4c3e8f6a5b7c9d0e1f2a", "nothing"],
+    invalid: ["1"],
+  },
+  grant_days: {
+    rule:
+      "a whole number from {minimum} to `ARTIFACTS_MAX_TTL_DAYS`, which is {maximum} by default.",
+    valid: ["30"],
+    invalid: ["0", "366"],
+  },
+  existing: {
+    rule: "true or false, by default {default}.",
+    valid: ["true"],
+    invalid: ['"yes"'],
+  },
+  expires_at: {
+    rule:
+      "an ISO 8601 timestamp in UTC; seconds have up to 9 decimal places. It ends in `Z` or `+00:00`.",
+    valid: ["2026-02-07T09:30:00Z", "2026-02-07T09:30:00.5+00:00"],
+    invalid: ["2026-02-07", "2026-02-07T09:30:00+01:00", "2026-02-30T09:30:00Z"],
+  },
+  enrolment_key: {
+    rule: "`ek_` and 64 hex digits, `enr_` and 32 hex digits.",
+    valid: [],
+    invalid: ["ek_0"],
+  },
+  enrolment_id: "enrolment_key",
+  instance: {
+    rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
+    valid: ["web-1"],
+    invalid: ['""', "web.1"],
+  },
+  token: {
+    rule: "the token of an issuer, 1 to 16384 characters.",
+    valid: ["eyJhbGci"],
+    invalid: ['""'],
+  },
+  max_downloads: {
+    rule: "a whole number from {minimum} to {maximum}.",
+    valid: ["1"],
+    invalid: ["0", "1001"],
+  },
+  note: {
+    rule: "1 to 2000 characters. No control characters but newline and tab.",
+    valid: ["Build this plan, please."],
+    invalid: ['""', '"a\\u0007b"'],
+  },
+  reply_to: "artifact_id",
+  deliver: {
+    rule: "{choices}, by default `each`. `one` needs `to_tag`.",
+    valid: ["each"],
+    invalid: ["all"],
+  },
+  max_attempts: {
+    rule: "a whole number from {minimum} to {maximum}, by default 5.",
+    valid: ["1"],
+    invalid: ["0", "101"],
+  },
+  idempotency_key: {
+    rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
+    valid: ["plan-17"],
+    invalid: ['""', "plan 17"],
+  },
+  known_only: {
+    rule: "true or false, by default false.",
+    valid: ["true"],
+    invalid: ['"yes"'],
+  },
+  take_id: {
+    rule: "`take_` and 32 hex digits. Any other text is valid, but names no take: 409.",
+    valid: ["take_5d2f8e1a7c4b4f0d9e6a3b2c1d0e9f87"],
+    invalid: ["1"],
+  },
+  states: {
+    rule: "a list of at least {minItems} of {items}.",
+    valid: ['["waiting", "parked"]'],
+    invalid: ["[]", '["lost"]'],
+  },
+  max: {
+    rule: "a whole number from {minimum} to {maximum}, by default {default}.",
+    valid: ["50"],
+    invalid: ["0", "51"],
+  },
+  seconds: {
+    rule: "a whole number from 30 to 3600; for `/inbox/take`, by default 300.",
+    valid: ["30"],
+    invalid: ["29", "3601"],
+  },
+  reply: {
+    rule:
+      "an object with `artifact_id` and, optionally, `note` and `expires_at`, by the rules of these.",
+    valid: ['{"artifact_id": "art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"}'],
+    invalid: ["{}", '"art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"'],
+  },
+  reason: {
+    rule: "1 to 500 characters, without U+0000.",
+    valid: ["The plan has no roof."],
+    invalid: ['""'],
+  },
+  retry_after_seconds: {
+    rule: "a whole number from {minimum} to {maximum}.",
+    valid: ["0"],
+    invalid: ["-1", "86401"],
+  },
+  final: {
+    rule: "true or false, by default {default}.",
+    valid: ["true"],
+    invalid: ['"yes"'],
+  },
+  interrupted: {
+    rule: "true or false, by default {default}.",
+    valid: ["true"],
+    invalid: ["1"],
+  },
+  max_size: {
+    rule: "a whole number of bytes, at least {minimum}.",
+    valid: ["0"],
+    invalid: ["-1"],
+  },
+  limit: {
+    rule: "a whole number from {minimum} to {maximum}, by default {default}.",
+    valid: ["1000"],
+    invalid: ["0", "1001"],
+  },
+  paths: {
+    rule:
+      "the host's reports about its neighbours, a list of at most 64, with at most one report for each agent. Each report has `agent_id`; `handshake_age_seconds`, a whole number from 0 to 1000000000, or null; `endpoint`, `<address>:<port>` or null; and `via`, which is `direct`, `relay` or `none`. [Paths](mesh.md#paths) says how the reports are used.",
+    valid: [
+      "[]",
+      '[{"agent_id": "beta", "handshake_age_seconds": 42, "endpoint": "203.0.113.7:51820", "via": "direct"}]',
+    ],
+    invalid: [
+      "{}",
+      '[{"agent_id": "beta", "handshake_age_seconds": -1, "endpoint": null, "via": "none"}]',
+      '[{"agent_id": "beta", "handshake_age_seconds": null, "endpoint": null, "via": "vpn"}]',
+    ],
+  },
+  wait_seconds: {
+    rule: "a whole number from {minimum} to {maximum}, by default {default}.",
+    valid: ["140"],
+    invalid: ["141", "-1"],
+  },
+  after: {
+    rule: "the `latest` of an earlier answer of the same operation.",
+    valid: [],
+    invalid: ['""', "yesterday"],
+  },
+  inbox_after: {
+    rule:
+      "the `latest` of an earlier answer of `/inbox` or `/events`, or the `latest` in `inbox` or `events` of an answer of `/wait`.",
+    valid: [],
+    invalid: ['""', "yesterday"],
+  },
+  events_after: "inbox_after",
+  config_version: {
+    rule: "a whole number, at least {minimum}.",
+    valid: ["8"],
+    invalid: ["-1"],
+  },
+  cursor: {
+    rule:
+      "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters, for `/versions` at most 15, for `/recipients` at most 128.",
+    valid: [],
+    invalid: ['""', "a b"],
+  },
+  types: {
+    rule: "a list of at least {minItems} of {items}.",
+    valid: ['["grant.created"]'],
+    invalid: ["[]", '["rule.requested"]'],
+  },
+  remove_many_orphans: {
+    rule: "true or false, by default {default}.",
+    valid: ["true"],
+    invalid: ['"yes"'],
   },
 };

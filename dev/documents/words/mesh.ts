@@ -1,151 +1,128 @@
 import type { operations } from "../../../packages/agent-files/contract/mesh.ts";
-import type { OPERATIONS } from "../../../supabase/functions/agent-mesh/app.ts";
-import { type FieldIn, LEFT_OUT, type PageWords } from "./words.ts";
+import type { FieldIn, PageWords } from "./words.ts";
 
-/** The words of docs/mesh.md about the operations. */
-export const MESH_WORDS: PageWords<keyof typeof OPERATIONS, FieldIn<operations>> = {
-  rows: {
-    "/peer/register": "registers or updates a public key and endpoint",
-    "/peer/heartbeat": "reports that the agent is online, and its paths",
-    "/peer/remove": "removes the peer, its rules and its PSKs",
-    "/netmap": "shows peers, active rules and requests",
-    "/acl/put": "agrees to a rule between two agents",
-    "/acl/revoke": "ends a rule, for both agents",
-    "/wg_config": "renders the agent's configuration",
-    "/psk/rotate": "replaces the PSK of a pair",
-    "/relay": "gives credentials of a TURN relay",
-    "/events": "shows what happened, and who did it",
-    "/wait": "waits for everything in one request",
-    "/enroll": "gives an agent key for a proof",
-    "/leave": "ends the agent's agent keys, peer and rules",
-    "/enrolment/put": LEFT_OUT,
-    "/enrolment/list": LEFT_OUT,
-    "/enrolment/revoke": LEFT_OUT,
-    "/enrolment/test": LEFT_OUT,
-    "/psk/keys": "lists the ids of the encryption keys",
+/** The words of docs/mesh.md about the fields of requests. */
+export const MESH_WORDS: PageWords<FieldIn<operations>> = {
+  agent_id: {
+    rule:
+      "1 to 128 of the characters `A-Z a-z 0-9 . _ : @ -`. The first is a letter or a digit. `to_agent` differs from `from_agent`.",
+    valid: ["alpha", "ci:build.7@eu"],
+    invalid: ["-alpha", "two words", "a/b"],
   },
-  fields: {
-    agent_id: {
-      rule:
-        "1 to 128 of the characters `A-Z a-z 0-9 . _ : @ -`. The first is a letter or a digit. `to_agent` differs from `from_agent`.",
-      valid: ["alpha", "ci:build.7@eu"],
-      invalid: ["-alpha", "two words", "a/b"],
-    },
-    agent_name: "agent_id",
-    from_agent: "agent_id",
-    to_agent: "agent_id",
-    a: "agent_id",
-    b: "agent_id",
-    pubkey: {
-      rule:
-        "a WireGuard public key, the 44 characters of base64 that `wg pubkey` prints. Low-order points and encodings of 2^255−19 or more are refused.",
-      valid: ["aKZGuFqxzUrxCXcEJMvBbVQZdDAeYcGjcyAjJtuEQ3I="],
-      invalid: ["aKZGuFqxzUrxCXcEJMvBbVQZdDAeYcGjcyAjJtuEQ3J=", "key"],
-    },
-    endpoint: {
-      rule:
-        "`<host>:<port>`, at most 259 characters, or null. The host is a DNS name, an IPv4 address or an IPv6 address in brackets; the port is 1 to 65535. [Endpoints](#endpoints) lists which addresses are refused.",
-      valid: ["vpn.example.com:51820", "203.0.113.7:51820", "[2001:db8::7]:51820"],
-      invalid: [
-        "vpn.example.com",
-        "2001:db8::7:51820",
-        "[fe80::1%eth0]:51820",
-        "a_b:51820",
-        "a.example:0",
-      ],
-    },
-    endpoints: {
-      rule:
-        "a list of at most 4 endpoints of at most 259 characters. If the request also has `endpoint`, the first of the list must be the same.",
-      valid: ['["203.0.113.7:51820", "[2001:db8::7]:51820"]'],
-      invalid: ['["a_b:51820"]', '"203.0.113.7:51820"'],
-    },
-    listen_port: {
-      rule: "a whole number from {minimum} to {maximum}.",
-      valid: ["443"],
-      invalid: ["0", "65536", '"443"'],
-    },
-    port: "listen_port",
-    proto: {
-      rule: "{choices}.",
-      valid: ["udp"],
-      invalid: ["icmp", "TCP"],
-    },
-    config_version: {
-      rule: "a whole number, at least {minimum}.",
-      valid: ["8"],
-      invalid: ["-1"],
-    },
-    private_key_file: {
-      rule:
-        "an absolute path of 2 to 201 of the characters `A-Z a-z 0-9 . _ / @ -` and `%i`, by default `/etc/wireguard/%i.key`. No segment is `..`.",
-      valid: ["/etc/wireguard/%i.key"],
-      invalid: ["key", "/", "/etc/../key", "/etc/%n.key", "/etc/my key"],
-    },
-    firewall: {
-      rule: "{choices}, by default `{default}`.",
-      valid: ["none"],
-      invalid: ["iptables"],
-    },
-    format: {
-      rule: "{choices}, by default `{default}`.",
-      valid: ["json"],
-      invalid: ["yaml"],
-    },
-    after: {
-      rule: "the `latest` of an earlier answer.",
-      valid: [],
-      invalid: ['""', "yesterday"],
-    },
-    inbox_after: {
-      rule: "as in [artifacts](artifacts.md#fields).",
-      valid: [],
-      invalid: ['""', "yesterday"],
-    },
-    events_after: "inbox_after",
-    enrolment_key: {
-      rule: "`ek_` and 64 hex digits, `enr_` and 32 hex digits.",
-      valid: [],
-      invalid: ["ek_0"],
-    },
-    enrolment_id: "enrolment_key",
-    instance: {
-      rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
-      valid: ["web-1"],
-      invalid: ['""', "web.1"],
-    },
-    token: {
-      rule: "the token of an issuer, 1 to 16384 characters.",
-      valid: ["eyJhbGci"],
-      invalid: ['""'],
-    },
-    limit: {
-      rule: "a whole number from {minimum} to {maximum}, by default {default}.",
-      valid: ["1000"],
-      invalid: ["0", "1001"],
-    },
-    types: {
-      rule: "a list of at least {minItems} of {items}.",
-      valid: ['["psk.rotated"]'],
-      invalid: ["[]", '["grant.created"]'],
-    },
-    paths: {
-      rule:
-        "the host's reports about its neighbours, a list of at most 64, with at most one report for each agent. Each report has `agent_id`; `handshake_age_seconds`, a whole number from 0 to 1000000000, or null; `endpoint`, `<address>:<port>` or null; and `via`, which is `direct`, `relay` or `none`. [Paths](#paths) says how the reports are used.",
-      valid: [
-        "[]",
-        '[{"agent_id": "beta", "handshake_age_seconds": 42, "endpoint": "203.0.113.7:51820", "via": "direct"}]',
-      ],
-      invalid: [
-        "{}",
-        '[{"agent_id": "beta", "handshake_age_seconds": -1, "endpoint": null, "via": "none"}]',
-        '[{"agent_id": "beta", "handshake_age_seconds": null, "endpoint": null, "via": "vpn"}]',
-      ],
-    },
-    wait_seconds: {
-      rule: "a whole number from {minimum} to {maximum}, by default {default}.",
-      valid: ["140"],
-      invalid: ["141", "-1"],
-    },
+  agent_name: "agent_id",
+  from_agent: "agent_id",
+  to_agent: "agent_id",
+  a: "agent_id",
+  b: "agent_id",
+  pubkey: {
+    rule:
+      "a WireGuard public key, the 44 characters of base64 that `wg pubkey` prints. Low-order points and encodings of 2^255−19 or more are refused.",
+    valid: ["aKZGuFqxzUrxCXcEJMvBbVQZdDAeYcGjcyAjJtuEQ3I="],
+    invalid: ["aKZGuFqxzUrxCXcEJMvBbVQZdDAeYcGjcyAjJtuEQ3J=", "key"],
+  },
+  endpoint: {
+    rule:
+      "`<host>:<port>`, at most 259 characters, or null. The host is a DNS name, an IPv4 address or an IPv6 address in brackets; the port is 1 to 65535. [Endpoints](#endpoints) lists which addresses are refused.",
+    valid: ["vpn.example.com:51820", "203.0.113.7:51820", "[2001:db8::7]:51820"],
+    invalid: [
+      "vpn.example.com",
+      "2001:db8::7:51820",
+      "[fe80::1%eth0]:51820",
+      "a_b:51820",
+      "a.example:0",
+    ],
+  },
+  endpoints: {
+    rule:
+      "a list of at most 4 endpoints of at most 259 characters. If the request also has `endpoint`, the first of the list must be the same.",
+    valid: ['["203.0.113.7:51820", "[2001:db8::7]:51820"]'],
+    invalid: ['["a_b:51820"]', '"203.0.113.7:51820"'],
+  },
+  listen_port: {
+    rule: "a whole number from {minimum} to {maximum}.",
+    valid: ["443"],
+    invalid: ["0", "65536", '"443"'],
+  },
+  port: "listen_port",
+  proto: {
+    rule: "{choices}.",
+    valid: ["udp"],
+    invalid: ["icmp", "TCP"],
+  },
+  config_version: {
+    rule: "a whole number, at least {minimum}.",
+    valid: ["8"],
+    invalid: ["-1"],
+  },
+  private_key_file: {
+    rule:
+      "an absolute path of 2 to 201 of the characters `A-Z a-z 0-9 . _ / @ -` and `%i`, by default `/etc/wireguard/%i.key`. No segment is `..`.",
+    valid: ["/etc/wireguard/%i.key"],
+    invalid: ["key", "/", "/etc/../key", "/etc/%n.key", "/etc/my key"],
+  },
+  firewall: {
+    rule: "{choices}, by default `{default}`.",
+    valid: ["none"],
+    invalid: ["iptables"],
+  },
+  format: {
+    rule: "{choices}, by default `{default}`.",
+    valid: ["json"],
+    invalid: ["yaml"],
+  },
+  after: {
+    rule: "the `latest` of an earlier answer.",
+    valid: [],
+    invalid: ['""', "yesterday"],
+  },
+  inbox_after: {
+    rule: "as in [artifacts](artifacts.md#fields).",
+    valid: [],
+    invalid: ['""', "yesterday"],
+  },
+  events_after: "inbox_after",
+  enrolment_key: {
+    rule: "`ek_` and 64 hex digits, `enr_` and 32 hex digits.",
+    valid: [],
+    invalid: ["ek_0"],
+  },
+  enrolment_id: "enrolment_key",
+  instance: {
+    rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
+    valid: ["web-1"],
+    invalid: ['""', "web.1"],
+  },
+  token: {
+    rule: "the token of an issuer, 1 to 16384 characters.",
+    valid: ["eyJhbGci"],
+    invalid: ['""'],
+  },
+  limit: {
+    rule: "a whole number from {minimum} to {maximum}, by default {default}.",
+    valid: ["1000"],
+    invalid: ["0", "1001"],
+  },
+  types: {
+    rule: "a list of at least {minItems} of {items}.",
+    valid: ['["psk.rotated"]'],
+    invalid: ["[]", '["grant.created"]'],
+  },
+  paths: {
+    rule:
+      "the host's reports about its neighbours, a list of at most 64, with at most one report for each agent. Each report has `agent_id`; `handshake_age_seconds`, a whole number from 0 to 1000000000, or null; `endpoint`, `<address>:<port>` or null; and `via`, which is `direct`, `relay` or `none`. [Paths](#paths) says how the reports are used.",
+    valid: [
+      "[]",
+      '[{"agent_id": "beta", "handshake_age_seconds": 42, "endpoint": "203.0.113.7:51820", "via": "direct"}]',
+    ],
+    invalid: [
+      "{}",
+      '[{"agent_id": "beta", "handshake_age_seconds": -1, "endpoint": null, "via": "none"}]',
+      '[{"agent_id": "beta", "handshake_age_seconds": null, "endpoint": null, "via": "vpn"}]',
+    ],
+  },
+  wait_seconds: {
+    rule: "a whole number from {minimum} to {maximum}, by default {default}.",
+    valid: ["140"],
+    invalid: ["141", "-1"],
   },
 };

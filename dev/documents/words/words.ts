@@ -6,9 +6,6 @@ type FieldOf<Operation> = Operation extends {
 } ? Extract<keyof Body, string>
   : never;
 
-/** Of an operation that only the operator's tasks call, and that its page does not list. */
-export const LEFT_OUT = null;
-
 /** What a page says about a field, besides what its schema says. */
 export interface FieldWords {
   /** Follows the name. */
@@ -23,10 +20,8 @@ export interface FieldWords {
   readonly invalid: readonly string[];
 }
 
-/** What a page says about its function's operations. The compiler names a missing one. */
-export interface PageWords<Path extends string, Field extends string> {
-  /** What each operation does, in a few words. */
-  readonly rows: Readonly<Record<Path, string | typeof LEFT_OUT>>;
-  /** In the order of the page. A name stands for the field that has the same words. */
-  readonly fields: Readonly<Record<Field, FieldWords | Field>>;
-}
+/**
+ * What a page says about the fields of its function's requests, in the order of the page. A name
+ * stands for the field that has the same words. The compiler names a missing field.
+ */
+export type PageWords<Field extends string> = Readonly<Record<Field, FieldWords | Field>>;

@@ -1,8 +1,9 @@
-import type { Artifact } from "../contract/types.ts";
+import type { Download } from "../contract/types.ts";
 import { createSha256 } from "../platform/sha256.ts";
 import { brokenKeyRule } from "../transfer/names.ts";
 import { check, checkRange, Refusal } from "./refusal.ts";
 import {
+  contentOf,
   type Input,
   iso,
   newId,
@@ -37,7 +38,7 @@ export class FileOperations {
     checkRange(size, "size", 0, MOST_BYTES);
     checkRange(ttl_days, "ttl_days", 1, MOST_DAYS);
     const artifact_id = newId("art_");
-    const artifact: Artifact = {
+    const artifact: StoredFile["artifact"] = {
       artifact_id,
       agent_id: agent,
       key,
@@ -130,11 +131,9 @@ export class FileOperations {
   }
 
   /** What whoever may open a file is told. */
-  download({ artifact }: StoredFile): object {
-    const { artifact_id, key, mime, size, sha256, version, metadata } = artifact;
+  download(file: StoredFile): Required<Download> {
     const expires_at = iso(this.#store.now() + URL_MILLISECONDS);
-    const url = this.#urlOf(artifact_id);
-    return { url, expires_at, artifact_id, key, mime, size, sha256, version, metadata };
+    return { url: this.#urlOf(file.artifact.artifact_id), expires_at, ...contentOf(file) };
   }
 
   #urlOf(artifactId: string): string {

@@ -1,8 +1,8 @@
-import type { Artifact, GivenGrant, InboxEntry } from "../contract/types.ts";
+import type { GivenGrant, InboxEntry } from "../contract/types.ts";
 import { AGENT_ID } from "../transfer/names.ts";
 import { countDownload, type FileOperations } from "./file_operations.ts";
 import { check, checkRange, Refusal } from "./refusal.ts";
-import { type Input, iso, newId, page, type Store, type StoredGrant } from "./store.ts";
+import { contentOf, type Input, iso, newId, page, type Store, type StoredGrant } from "./store.ts";
 
 /** The operations on grants, by their path. `agent` is the caller. */
 export class GrantOperations {
@@ -122,20 +122,12 @@ export class GrantOperations {
   }
 
   /** A grant as its grantee sees it. */
-  entry(grant: StoredGrant): InboxEntry {
-    const { artifact_id, key, mime, size, sha256, version, metadata } = grant.file
-      .artifact as Artifact & { sha256: string; version: number; metadata: Record<string, string> };
+  entry(grant: StoredGrant): Required<InboxEntry> {
     const { grant_id, granted_at, expires_at, note = null, attempt } = grant.given;
     const state = this.#store.stateOf(grant);
     const isPaused = state === "waiting" && grant.readyAt > this.#store.now();
     return {
-      artifact_id,
-      key,
-      mime,
-      size,
-      sha256,
-      version,
-      metadata,
+      ...contentOf(grant.file),
       grant_id,
       from_agent: grant.from,
       granted_at,

@@ -1,12 +1,15 @@
-import type { Artifact, GivenGrant, InboxEntry } from "../contract/types.ts";
+import type { Artifact, Download, GivenGrant, InboxEntry } from "../contract/types.ts";
 import { Refusal } from "./refusal.ts";
 
 /** What a request says. Its fields are checked where they are used. */
 // deno-lint-ignore no-explicit-any
 export type Input = Record<string, any>;
 
+type Content = Omit<Required<Download>, "url" | "expires_at">;
+
 export interface StoredFile {
-  readonly artifact: Artifact;
+  /** The compiler names a field of the contract that nothing sets. */
+  readonly artifact: Required<Artifact>;
   bytes: Uint8Array<ArrayBuffer> | null;
 }
 
@@ -90,6 +93,13 @@ export class Store {
       )
       .toSorted((one, other) => other.artifact.version! - one.artifact.version!);
   }
+}
+
+/** What everybody who may have the bytes sees of a file: all but what only its owner is told. */
+export function contentOf({ artifact }: StoredFile): Content {
+  const { agent_id: _owner, ttl_days: _days, state: _state, ...rest } = artifact;
+  const { created_at: _created, committed_at: _committed, expires_at: _expires, ...content } = rest;
+  return { ...content, sha256: content.sha256! };
 }
 
 export function notFound(): Refusal {

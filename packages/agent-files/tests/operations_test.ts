@@ -111,7 +111,7 @@ Deno.test("inbox() of one sender → only its grants", async () => {
   assert.deepEqual(found.map(({ key }) => key), ["plan"]);
 });
 
-Deno.test("inboxPage() with wait_seconds → answers with what comes, and nothing that was there", async () => {
+Deno.test("inboxPage() with wait_seconds → answers with new grants, and no earlier ones", async () => {
   const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
   const to = [builder.agent.id];
   await planner.files.put("first", "1", { to });

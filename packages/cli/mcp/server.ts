@@ -2,25 +2,30 @@ import process from "node:process";
 import {
   type CallToolResult,
   type JSONRPCMessage,
+  type McpRequestContext,
   ProtocolError,
   ProtocolErrorCode,
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import type { AgentFiles } from "../../agent-files/agent_files.ts";
+import { AgentError } from "../../agent-files/errors/agent_error.ts";
 import type { Progress } from "../../agent-files/transfer/put.ts";
 import type { Context } from "../context.ts";
 import { errorJson } from "../error_json.ts";
 import { note } from "../../command/terminal/output.ts";
 import { displayed, escapedJson } from "./escapes.ts";
+import { begunBy, taskOf } from "./given_task.ts";
 import { settleMessage } from "./message.ts";
 import { inputSchemaOf, parseArguments } from "./parse.ts";
 import { Root } from "./root.ts";
+import { begunTask, knowsTasks, type PolledTasks, serveTasks, TASKS } from "./task_extension.ts";
 import type { ToolCall } from "./tools/tool.ts";
 import { FILE_TOOLS } from "./tools/file_tools.ts";
 import { HeldTasks } from "./tools/held_tasks.ts";
 import { MESH_TOOLS } from "./tools/mesh_tools.ts";
-import { TASK_TOOLS } from "./tools/task_tools.ts";
+import { handOver, TASK_TOOLS } from "./tools/task_tools.ts";
 import { getFile, putFile } from "./tools/transfer_tools.ts";
 
 const TOOLS = [putFile, getFile, ...TASK_TOOLS, ...FILE_TOOLS, ...MESH_TOOLS];
@@ -51,7 +56,7 @@ export async function serveTools(
   ];
   const served = { root, files, mesh, tasks: new HeldTasks(files) };
   const transport = new EndingTransport();
-  const handle = serveStdio(() => createServer(served), {
+  const handle = serveStdio(({ era }) => createServer(served, era), {
     transport,
     // Standard output carries the protocol.
     onerror: (error) => note(`agentfiles mcp: ${error.message}`),
@@ -94,9 +99,13 @@ class EndingTransport extends StdioServerTransport {
  * The lower of the SDK's two layers: the higher one would check the arguments before they are in
  * the form in which they are meant.
  */
-function createServer(served: Pick<ToolCall, "files" | "mesh" | "root" | "tasks">): Server {
+function createServer(
+  served: Pick<ToolCall, "files" | "mesh" | "root" | "tasks">,
+  era: McpRequestContext["era"],
+): Server {
   const server = new Server({ name: "agentfiles", title: "Agent files", version: "1" }, {
-    capabilities: { tools: {} },
+    // Older clients have no extensions.
+    capabilities: { tools: {}, ...(era === "modern" && { extensions: TASKS }) },
     instructions: INSTRUCTIONS,
   });
   server.setRequestHandler("tools/list", () => ({
@@ -109,21 +118,44 @@ function createServer(served: Pick<ToolCall, "files" | "mesh" | "root" | "tasks"
       outputSchema: { type: "object" as const, required: [answers] },
     })),
   }));
-  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
     const tool = TOOLS.find(({ name }) => name === params.name);
     if (tool === undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name}.`);
     }
-    const onProgress = progressNotices(mcpReq);
+    const { signal } = context.mcpReq;
+    const onProgress = progressNotices(context.mcpReq);
     try {
       const given = parseArguments(params.arguments ?? {}, tool.input);
-      return result(await tool.call(given, { ...served, signal: mcpReq.signal, onProgress }));
+      const answer = await tool.call(given, { ...served, signal, onProgress });
+      if (tool === handOver && knowsTasks(context)) return begunTask(begunBy(answer));
+      return result(answer);
     } catch (error) {
-      // Without `structuredContent`: clients compare it with the schema of a success.
-      return { content: textOf(errorJson(error)), isError: true };
+      return failure(errorJson(error));
     }
   });
+  if (era === "modern") serveTasks(server, polledTasks(served.files));
   return server;
+}
+
+/** What hand_over began, for hosts that poll it. */
+function polledTasks(files: AgentFiles): PolledTasks {
+  return {
+    async get(grantId, signal) {
+      const { value: given } = await files.grants({ grantId, signal }).next().catch(refuse);
+      return given ? taskOf(given) : null;
+    },
+    end: (grant_id, signal) => files.revoke({ grant_id }, { signal }).catch(refuse),
+    resultOf: ({ body, isError }) => isError ? failure(body) : result(body),
+  };
+}
+
+/** For methods whose result cannot be an error. */
+function refuse(error: unknown): never {
+  const isRefusal = error instanceof AgentError && error.status >= 400 && error.status < 500;
+  const code = isRefusal ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
+  const { message } = error as Error;
+  throw new ProtocolError(code, message, errorJson(error));
 }
 
 function result(body: object): CallToolResult {
@@ -131,6 +163,11 @@ function result(body: object): CallToolResult {
     content: textOf(body),
     structuredContent: displayed(body) as Record<string, unknown>,
   };
+}
+
+/** Without `structuredContent`: clients compare it with the schema of a success. */
+function failure(body: object): CallToolResult {
+  return { content: textOf(body), isError: true };
 }
 
 function textOf(body: object): CallToolResult["content"] {

@@ -60,7 +60,7 @@ const RENAMED = [
   ["agent-mesh", "Heartbeat", "heartbeat_interval_seconds"],
 ] as const;
 
-Deno.test("a contract in which properties are called otherwise → the client does not compile, for each of them", async () => {
+Deno.test("a contract with renamed properties → the client does not compile, for each of them", async () => {
   const directory = await Deno.makeTempDir();
   try {
     await cp(join(PROJECT, "packages"), join(directory, "packages"), {

@@ -23,7 +23,7 @@ export const OPERATIONS = {
   "/enrolment/put": () => import("../_shared/identity/enrolment/put.ts"),
   "/enrolment/list": () => import("../_shared/identity/enrolment/list.ts"),
   "/enrolment/revoke": () => import("../_shared/identity/enrolment/revoke.ts"),
-  "/enrolment/test": () => import("../_shared/identity/enrolment/test.ts"),
+  "/enrolment/test": () => import("../_shared/identity/enrolment/test_proof.ts"),
   "/psk/keys": () => import("./routes/psk_keys.ts"),
 } satisfies Operations<MeshSettings>;
 

@@ -5,7 +5,7 @@ comment on schema mesh is 'Peers, access rules and encrypted PSKs. Not exposed b
 
 create table mesh.settings (
   only_row boolean primary key default true,
-  ipv4_network cidr not null default '10.213.0.0/16',
+  ipv4_network cidr not null,
   ipv6_network cidr not null,
 
   constraint there_is_only_one_row check (only_row),
@@ -24,13 +24,30 @@ create table mesh.settings (
   )
 );
 comment on table mesh.settings is
-  'One row: the networks of the mesh. The operator can change them with SQL while no peer exists.';
+  'One row: the networks of the mesh. `agentops mesh network` changes the IPv4 network while no peer '
+  'exists; SQL can change both.';
+
+create function mesh.draw_ipv4_network() returns cidr
+language sql
+volatile
+set search_path = ''
+as $$
+  -- The last 12 digits of a version 4 UUID are random. No extension is needed.
+  select format('10.%s.0.0/16', case when r.drawn < 32 then 48 + r.drawn else 80 + r.drawn end)::cidr
+  from (select ('x' || right(gen_random_uuid()::text, 7))::bit(28)::integer % 48 as drawn) r
+$$;
+comment on function mesh.draw_ipv4_network() is
+  'One of 48 networks, so that a host can be in two meshes: 10.48.0.0/16 to 10.79.0.0/16, and '
+  '10.112.0.0/16 to 10.127.0.0/16. The ranges between and around them are the defaults of others: '
+  'OpenVPN, k3s and VPCs use what is below, CRI-O, Podman and Kubernetes 10.85.0.0 to 10.111.0.0, '
+  'and Google Cloud, MicroK8s and flannel what is above.';
 
 -- RFC 4193, 3.2: the 40 bits after fd are random, so that two meshes do not use the same network. A
--- version 4 UUID begins with 48 random bits of the server's strong generator; no extension is
--- needed.
-insert into mesh.settings (ipv6_network)
-select format('fd%s:%s:%s::/64', substr(r.digits, 1, 2), substr(r.digits, 3, 4), substr(r.digits, 7, 4))::cidr
+-- version 4 UUID begins with 48 random bits of the server's strong generator.
+insert into mesh.settings (ipv4_network, ipv6_network)
+select
+  mesh.draw_ipv4_network(),
+  format('fd%s:%s:%s::/64', substr(r.digits, 1, 2), substr(r.digits, 3, 4), substr(r.digits, 7, 4))::cidr
 from (select replace(gen_random_uuid()::text, '-', '') as digits) r;
 
 create table mesh.address_leases (

@@ -3,6 +3,7 @@ import { type Agent, assertError, post, succeed } from "../client.ts";
 import {
   type Artifact,
   artifactTest,
+  contentOf,
   deleteArtifact,
   grant,
   inbox,
@@ -127,15 +128,9 @@ artifactTest(
       const { granted_at, ...entry } = entries[index]!;
       assert.match(granted_at, /Z$/);
       assert.deepEqual({ ...entry }, {
+        ...contentOf(artifact),
         grant_id: given.grant_id,
-        artifact_id: artifact.artifact_id,
         from_agent: artifact.agent_id,
-        key: artifact.key,
-        mime: artifact.mime,
-        metadata: {},
-        version: 1,
-        size: artifact.size,
-        sha256: artifact.sha256,
         expires_at,
         note: null,
         reply_to: null,

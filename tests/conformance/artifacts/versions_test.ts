@@ -89,7 +89,7 @@ artifactTest("/versions with bad fields → 422 that names them", async ({ plann
 });
 
 artifactTest(
-  "/open with a key and a version → that one; a version that there is not, or was not granted → 404",
+  "/open with a key and a version → that one; a version that does not exist, or was not granted → 404",
   async ({ planner, builder, stranger }) => {
     const first = await publish(planner);
     await publish(planner);

@@ -199,7 +199,7 @@ Deno.test("/enroll with what is no proof → refused, and nobody enrols", async 
   assert.equal((await enrol({ enrolment_key, agent_name })).generation, 1);
 });
 
-Deno.test("an enrolment that is over, or of an agent that was removed → refused, with the reason in the event", async () => {
+Deno.test("an enrolment that has ended, or of an agent that was removed → refused, with the reason in the event", async () => {
   const over = await put({ expires_at: secondsFromNow(4) });
   await new Promise((resolve) => setTimeout(resolve, 4200));
   const agent_name = newName("vm");

@@ -78,7 +78,7 @@ artifactTest(
 );
 
 artifactTest(
-  "done and fail of a take that is over → take_lapsed; the task, its answer and the inboxes stay as they were",
+  "done and fail of a take that has ended → take_lapsed; the task, its answer and the inboxes stay as they were",
   async ({ planner, builder }) => {
     await using giver = await connect("agent-artifacts", planner);
     await using worker = await connect("agent-artifacts", builder);

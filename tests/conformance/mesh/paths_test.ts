@@ -79,7 +79,7 @@ meshTest(
 );
 
 meshTest(
-  "paths of agents without an active rule → left out, and nobody is told of them",
+  "paths of agents without an active rule → left out, and shown to nobody",
   async ({ alice, bob, carol }) => {
     await pairUp(alice, bob);
     await join(carol);

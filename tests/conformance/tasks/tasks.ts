@@ -1,15 +1,10 @@
 /** Requests about grants as work. */
 import assert from "node:assert/strict";
-import { givenGrants, type InboxEntry } from "../artifacts.ts";
+import type * as Contract from "../../../packages/agent-files/contract/types.ts";
+import { givenGrants } from "../artifacts.ts";
 import { type Agent, type Answer, post, type Sender, succeed } from "../client.ts";
 
-export interface Task extends InboxEntry {
-  readonly take_id: string;
-  readonly taken_until: string;
-  readonly state: string;
-  readonly attempt: number;
-  readonly next_at: string | null;
-}
+export type Task = Readonly<Required<Contract.TaskEntry>>;
 
 /** What /grants says about a grant to an agent that nobody has looked at. */
 export const UNTOUCHED = {

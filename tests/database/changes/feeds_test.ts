@@ -166,7 +166,7 @@ Deno.test("events behind thousands of other types → found over several pages, 
   });
 });
 
-Deno.test("a position that lies in the future of this database → position_expired", async () => {
+Deno.test("a position in the future of this database → position_expired", async () => {
   await withProjectDatabase({}, async (sql) => {
     const after = await positionAt(sql, "9000000000000000000.0");
     await assert.rejects(read(sql, { after }), /position_expired/);

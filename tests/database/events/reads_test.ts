@@ -92,7 +92,7 @@ artifactTest(
 );
 
 artifactTest(
-  "the sweep → tells of reads whose minute is over, in the reader's name and once; not of those of this minute",
+  "the sweep → records the reads of past minutes, in the reader's name and once; not those of this minute",
   async ({ planner, builder }) => {
     const artifact = await publish(planner);
     const { artifact_id } = artifact;

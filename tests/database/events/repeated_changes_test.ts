@@ -139,7 +139,7 @@ meshTest(
 );
 
 meshTest(
-  "rules that name 2,600 strangers within an hour → 2,000 are told one by one, the others once for all of them",
+  "rules that name 2,600 strangers within an hour → an event for each of 2,000, and few for all the others",
   async ({ alice, bob }) => {
     await withStackDatabase(async (sql) => {
       const caller = { kind: "agent", request_id: "flood" };

@@ -112,7 +112,7 @@ Deno.test("the public key of a removed peer rests for a day: only its agent can 
   assert.equal((await mesh.register("bob", { pubkey })).pubkey, pubkey);
 });
 
-Deno.test("a removed peer's agent comes back with another public key → the one before is free", async () => {
+Deno.test("a removed peer's agent comes back with another public key → the earlier one is free", async () => {
   const { mesh } = file;
   await mesh.startOver();
   const { pubkey } = await mesh.register("alice");
@@ -151,7 +151,7 @@ Deno.test("the networks are changed while there is a peer → refused, and they 
   assert.deepEqual((await mesh.register("alice")).addresses[0], "10.98.0.1");
 });
 
-Deno.test("the networks change while 16 agents register → every address lies in the networks that hold", async () => {
+Deno.test("the networks change while 16 agents register → every address is in the current networks", async () => {
   const { mesh } = file;
   await mesh.startOver();
   const change = mesh.owner`update mesh.settings set ipv4_network = '10.97.0.0/24'`;

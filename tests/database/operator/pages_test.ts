@@ -156,7 +156,7 @@ async function listAll(
   return found;
 }
 
-Deno.test("every list for the operator, in pages of 7 and in one → all that there is, in order, once", async (t) => {
+Deno.test("every list for the operator, in pages of 7 and in one → every entry, in order, once", async (t) => {
   await withProjectDatabase({}, async (sql) => {
     await fill(sql, {
       artifacts: 1_000,

@@ -251,7 +251,7 @@ Deno.test("every function but those listed runs as its caller, with an empty sea
   });
 });
 
-Deno.test("every table has row level security, no policy, and a comment; none lies in public", async () => {
+Deno.test("every table has row level security, no policy, and a comment; none is in public", async () => {
   await withProjectDatabase({}, async (sql) => {
     for (
       const { name, kind, secured, asCaller, policies, comment } of await projectRelations(sql)

@@ -173,7 +173,7 @@ Deno.test("each step of the sweep by an agent → forbidden, and nothing ends", 
   });
 });
 
-Deno.test("tombstones go after 30 days, with their grants, once nothing lies under them", async () => {
+Deno.test("tombstones go after 30 days, with their grants, once Storage has no object of them", async () => {
   await withProjectDatabase({}, async (sql) => {
     const ended = (days: number) => ({
       ...committed({ expiresIn: -40 * DAY }),

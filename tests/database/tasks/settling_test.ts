@@ -160,7 +160,7 @@ artifactTest(
 );
 
 artifactTest(
-  "a version that is taken → keep_versions leaves it until the take is over",
+  "a version that is taken → keep_versions leaves it until the take ends",
   async ({ planner, builder }) => {
     const first = await publish(planner, { key: "log" });
     await grant(planner, first, { to: builder });

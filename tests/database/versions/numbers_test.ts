@@ -93,7 +93,7 @@ Deno.test("an agent is erased, then readmitted → versions beyond the former on
   });
 });
 
-Deno.test("after_restore() → versions beyond every one that was given out, of old and new names; again after a second one, with a clock that went back", async () => {
+Deno.test("after_restore() → versions above every one that was given out, of old and new names; again after a second restore, with a clock that went back", async () => {
   await withProjectDatabase({}, async (sql) => {
     await commitFile(sql, "plan");
     await callAsService(sql, "after_restore", {});

@@ -80,7 +80,7 @@ Deno.test("an attempt that its taker called interrupted → is not counted, and 
   assertBroken([first, stop, take([5, 6], "two", 1)], "an attempt was not counted");
 });
 
-Deno.test("an attempt that is not counted, or one too many → found, unless the giver requeued", () => {
+Deno.test("an uncounted attempt, or one too many → found, unless the giver requeued", () => {
   const first = take([0, 1], "one", 2);
   const again = take([40 * SECOND, 41 * SECOND], "two", 1);
   assertBroken([first, again], "an attempt was not counted");

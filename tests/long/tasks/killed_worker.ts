@@ -11,8 +11,25 @@ import { StrikingProxy } from "./striking_proxy.ts";
 const PROGRAMS = join(PROJECT, "tests/long/tasks/programs");
 
 /** By what the agents of a pipeline work. */
-export const WAYS = ["files.tasks()", "agentfiles work --exec"] as const;
+export const WAYS = [
+  "files.tasks()",
+  "agentfiles work --exec",
+  "agentfiles mcp",
+  "the tools of /mcp",
+] as const;
 export type Way = (typeof WAYS)[number];
+
+/** What a kill ends: a process, what it runs, or both, as when a machine fails. */
+export type Victims = "the process" | "it and its programs" | "its programs";
+
+export const VICTIMS: Readonly<Record<Way, readonly Victims[]>> = {
+  "files.tasks()": ["the process"],
+  // A program that fails is an attempt of its task, and no kill of the worker.
+  "agentfiles work --exec": ["the process", "it and its programs"],
+  // The program is the server.
+  "agentfiles mcp": ["the process", "it and its programs", "its programs"],
+  "the tools of /mcp": ["the process"],
+};
 
 export interface Role {
   readonly name: string;
@@ -42,16 +59,18 @@ export class KilledWorker implements AsyncDisposable {
     return this.#isKilled;
   }
 
-  /** SIGKILL to the process alone, or also to what it runs, as when a machine fails. */
-  async kill({ withPrograms }: { readonly withPrograms: boolean }): Promise<void> {
+  /** SIGKILL. A process whose programs alone are killed ends because of that. */
+  async kill(victims: Victims): Promise<void> {
     const { pid } = this.#child;
     const programs = childrenOf(pid);
-    Deno.kill(pid, "SIGKILL");
-    if (withPrograms) programs.forEach(endProgram);
-    else this.#orphans.push(...programs);
+    if (victims === "its programs") assert.ok(programs.length > 0, this.role.name);
+    else endProgram(pid);
+    if (victims === "the process") this.#orphans.push(...programs);
+    else programs.forEach(endProgram);
     this.kills += 1;
     const { signal } = await this.#child.status;
-    assert.equal(signal, "SIGKILL", `${this.role.name} had ended by itself`);
+    const expected = victims === "its programs" ? null : "SIGKILL";
+    assert.equal(signal, expected, `${this.role.name} had ended by itself`);
     this.#isKilled = true;
   }
 
@@ -68,11 +87,15 @@ export class KilledWorker implements AsyncDisposable {
     const program = (file: string) => [...deno, settings("tests"), join(PROGRAMS, file)];
     const exec = [Deno.execPath(), ...program("step.ts")].map((word) => `'${word}'`).join(" ");
     const answers = Object.keys(routes).length === 0 ? ["--reply", "answer.txt"] : [];
-    const work = ["work", "--exec", exec, ...answers];
+    const cli = [...deno, settings("packages/cli"), join(PROJECT, "packages/cli/main.ts")];
+    const args: Record<Way, string[]> = {
+      "files.tasks()": program("worker.ts"),
+      "agentfiles work --exec": [...cli, "work", "--exec", exec, ...answers],
+      "agentfiles mcp": program("local_host.ts"),
+      "the tools of /mcp": program("hosted.ts"),
+    };
     return new Deno.Command(Deno.execPath(), {
-      args: way === "files.tasks()"
-        ? program("worker.ts")
-        : [...deno, settings("packages/cli"), join(PROJECT, "packages/cli/main.ts"), ...work],
+      args: args[way],
       env: {
         AGENT_URL: this.proxy.url,
         AGENT_KEY: agent.key,
@@ -90,7 +113,7 @@ export class KilledWorker implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#isKilled) await this.kill({ withPrograms: true });
+    if (!this.#isKilled) await this.kill("it and its programs");
     for (const pid of this.#orphans) await ended(pid);
     await this.proxy[Symbol.asyncDispose]();
   }
@@ -98,15 +121,22 @@ export class KilledWorker implements AsyncDisposable {
 
 /** At once, so that a request goes no further meanwhile. */
 function childrenOf(pid: number): number[] {
-  const list = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
-  return list.split(" ").filter(Boolean).map(Number);
+  return unlessEnded(() => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"))
+    ?.split(" ").filter(Boolean).map(Number) ?? [];
 }
 
 function endProgram(pid: number): void {
+  unlessEnded(() => Deno.kill(pid, "SIGKILL"));
+}
+
+function unlessEnded<Answer>(ask: () => Answer): Answer | undefined {
   try {
-    Deno.kill(pid, "SIGKILL");
+    return ask();
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    const isOver = error instanceof Deno.errors.NotFound ||
+      ["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code!);
+    if (!isOver) throw error;
+    return undefined;
   }
 }
 

@@ -8,7 +8,7 @@ import { AgentFiles } from "../../../packages/agent-files/index.ts";
 import { bytesIn } from "../../../packages/agent-files/tests/cast.ts";
 import { type Agent, createAgent, operatorRpc, SUPABASE_URL } from "../../conformance/client.ts";
 import { SUPERUSER_URL } from "../../database/connection.ts";
-import { KilledWorker, type Way } from "./killed_worker.ts";
+import { KilledWorker, type Victims, type Way } from "./killed_worker.ts";
 import type { Routes } from "./programs/hand_on.ts";
 import type { Blow } from "./striking_proxy.ts";
 
@@ -22,8 +22,7 @@ const UNKNOWN_TAKE_SECONDS = 10;
 
 export interface PlannedKill extends Pick<Blow, "step" | "moment"> {
   readonly role: (typeof ROLES)[number];
-  /** Whether the programs that it runs are killed with it. */
-  readonly withPrograms: boolean;
+  readonly victims: Victims;
 }
 
 export class Pipeline implements AsyncDisposable {
@@ -73,7 +72,7 @@ export class Pipeline implements AsyncDisposable {
     for (const { proxy } of this.#workers.values()) proxy.prepare(null);
     let killing: Promise<void> | null = null;
     // A blow may still fall when the job is done.
-    const strike = () => void (killing ??= victim!.kill(planned!));
+    const strike = () => void (killing ??= victim!.kill(planned!.victims));
     if (planned !== null) victim!.proxy.prepare({ ...planned, strike });
     const planner = this.#workers.get("planner")!.role.agent.id;
     this.#jobs += 1;
@@ -89,6 +88,8 @@ export class Pipeline implements AsyncDisposable {
     if (victim === null) return;
     strike();
     await killing;
+    // What has not fallen would strike at its successor, which nobody kills.
+    victim.proxy.prepare(null);
     await this.#revive();
   }
 

@@ -16,6 +16,8 @@ export interface Blow {
 /** Headers that say how a message came, and not what it is. */
 const OF_THE_CONNECTION = ["host", "connection", "content-length", "content-encoding"];
 
+const TAKE_ID = /take_[0-9a-f]{32}/g;
+
 export class StrikingProxy implements AsyncDisposable {
   readonly #origin: string;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -95,8 +97,8 @@ export class StrikingProxy implements AsyncDisposable {
       return new Response(await answer.arrayBuffer(), { status, headers });
     }
     const text = await answer.text();
-    if (pathname.endsWith("/inbox/take") && answer.ok) {
-      for (const { take_id } of JSON.parse(text).tasks) told.add(take_id);
+    if (answer.ok && (pathname.endsWith("/inbox/take") || pathname.endsWith("/mcp"))) {
+      for (const [takeId] of text.matchAll(TAKE_ID)) told.add(takeId);
     }
     return new Response(text.replaceAll(this.#origin, this.url), { status, headers });
   }

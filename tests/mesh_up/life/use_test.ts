@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { createAgent, succeed } from "../../conformance/client.ts";
 import { eventually } from "../../wireguard/hosts/run_program.ts";
-import { hasInterface, Mesh, putRule, TCP_443 } from "../../wireguard/hosts/mesh_of_hosts.ts";
+import {
+  firstTwoNumbers,
+  hasInterface,
+  Mesh,
+  putRule,
+  TCP_443,
+} from "../../wireguard/hosts/mesh_of_hosts.ts";
 import { answersPing, untilPingAnswered } from "../../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/hosts/service_door.ts";
@@ -115,12 +121,13 @@ tunnelTest(
     const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
     await putRule({ from: alice, to: bob, ...TCP_443 });
     mesh.attach(await ServiceDoor.open(bob.host));
+    const network = firstTwoNumbers(bob.ipv4);
     await bob.host.run(["ip", "link", "add", "docker0", "type", "bridge"]);
-    await bob.host.run(["ip", "address", "add", "10.213.0.1/16", "dev", "docker0"]);
+    await bob.host.run(["ip", "address", "add", `${network}.0.1/16`, "dev", "docker0"]);
     await bob.host.run(["ip", "link", "set", "docker0", "up"]);
     const routes = await bob.host.run(["ip", "route"]);
     await startUp(bob);
-    const sentence = "the network 10.213.0.0/16 of this mesh overlaps 10.213.0.0/16, " +
+    const sentence = `the network ${network}.0.0/16 of this mesh overlaps ${network}.0.0/16, ` +
       "to which this host has a route by docker0";
     await untilSaid(bob, sentence);
     const { output } = await agentfiles(bob, ["mesh", "up", "--status", ...placeOf(bob)]);

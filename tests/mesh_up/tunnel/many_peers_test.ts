@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash, randomUUID } from "node:crypto";
 import { succeed } from "../../conformance/client.ts";
 import { eventually } from "../../wireguard/hosts/run_program.ts";
-import { type Member, Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
+import { firstTwoNumbers, type Member, Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
 import { HostAgent } from "../hosts/host_agent.ts";
 
@@ -41,7 +41,7 @@ tunnelTest(`${MANY} peers, then others, then none → each time, the tunnel has 
   }
 });
 
-function peerAt(index: number, { ipv6 }: Member): Peer & Record<string, unknown> {
+function peerAt(index: number, { ipv4, ipv6 }: Member): Peer & Record<string, unknown> {
   const [network] = ipv6.split("::");
   const name = `peer-${index}`;
   return {
@@ -50,7 +50,7 @@ function peerAt(index: number, { ipv6 }: Member): Peer & Record<string, unknown>
     public_key: createHash("sha256").update(name).digest("base64"),
     preshared_key: createHash("sha256").update(randomUUID()).digest("base64"),
     allowed_ips: [
-      `10.213.${200 + (index >> 8)}.${index & 255}/32`,
+      `${firstTwoNumbers(ipv4)}.${200 + (index >> 8)}.${index & 255}/32`,
       `${network}::f:${(index + 1).toString(16)}/128`,
     ],
     endpoints: [],

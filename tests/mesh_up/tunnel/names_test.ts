@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { succeed } from "../../conformance/client.ts";
 import { eventually } from "../../wireguard/hosts/run_program.ts";
 import {
+  firstTwoNumbers,
   type Member,
   Mesh,
   putRule,
@@ -72,7 +73,9 @@ tunnelTest(
     await Deno.writeTextFile(
       file,
       `${HOSTS_BEFORE}${begin}\n192.0.2.8 scanner # by hand, too\n${rest.join("\n")}` +
-        `192.0.2.9\t${name.toUpperCase()}\n${begin}\n10.213.0.99 gone\n192.0.2.10 last of all\n`,
+        `192.0.2.9\t${name.toUpperCase()}\n${begin}\n${
+          firstTwoNumbers(bob.ipv4)
+        }.0.99 gone\n192.0.2.10 last of all\n`,
     );
     const kept =
       `${HOSTS_BEFORE}192.0.2.8 scanner # by hand, too\n192.0.2.9\t${name.toUpperCase()}\n` +

@@ -5,7 +5,13 @@ import { succeed } from "../../conformance/client.ts";
 import { configurationOf, largeState } from "../../unit/wireguard/inputs/states.ts";
 import { eventually } from "../../wireguard/hosts/run_program.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
-import { Mesh, peerField, putRule, TCP_443 } from "../../wireguard/hosts/mesh_of_hosts.ts";
+import {
+  firstTwoNumbers,
+  Mesh,
+  peerField,
+  putRule,
+  TCP_443,
+} from "../../wireguard/hosts/mesh_of_hosts.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
 import { HostAgent } from "../hosts/host_agent.ts";
 
@@ -61,6 +67,7 @@ tunnelTest(
     );
     const version = own.config_version + 1;
     const [network] = bob.ipv6.split("::");
+    const ipv4Network = firstTwoNumbers(bob.ipv4);
     meshAgent.door.replaceAnswers({
       "/wait": { config_version: version, heartbeat_interval_seconds: 1 },
       "/wg_config": {
@@ -68,7 +75,7 @@ tunnelTest(
         config_version: version,
         peers: peers.map((peer, n) => ({
           ...peer,
-          allowed_ips: [`10.213.255.${n}/32`, `${network}::f:${(n + 1).toString(16)}/128`],
+          allowed_ips: [`${ipv4Network}.255.${n}/32`, `${network}::f:${(n + 1).toString(16)}/128`],
         })),
       },
     });

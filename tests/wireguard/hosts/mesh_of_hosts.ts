@@ -33,6 +33,11 @@ export interface Member {
   readonly ipv6: string;
 }
 
+/** The part of an IPv4 address that names a network of /16: `10.64` of 10.64.0.1. */
+export function firstTwoNumbers(ipv4: string): string {
+  return ipv4.split(".", 2).join(".");
+}
+
 export interface AccessRule {
   readonly from: Member;
   readonly to: Member;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from .. import models
 from .._names import AGENT_ID, broken_key_rule
 from ._state import Refusal, State, check, check_range, iso, new_id, page, seconds_of
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 _DAY_SECONDS = 86_400
 _OF_A_GRANT = ("grant_id", "token", "artifact_id", "to_agent", "expires_at")
-_OF_A_FILE = ("artifact_id", "key", "mime", "size", "sha256", "version", "metadata")
+# What everybody who may have the bytes sees of a file.
+_OF_A_FILE = tuple(models.Content.__annotations__)
 
 
 class Operations(State):
@@ -29,16 +31,13 @@ class Operations(State):
         check_range(request["size"], "size", 0, 50 * 1024**2)
         check_range(request["ttl_days"], "ttl_days", 1, 365)
         file: Json = {
+            **dict.fromkeys(models.Artifact.__annotations__),
             "artifact_id": new_id("art_"),
             "metadata": {},
             **request,
             "agent_id": agent,
             "state": "pending",
-            "sha256": None,
-            "version": None,
             "created_at": iso(self.now()),
-            "committed_at": None,
-            "expires_at": None,
         }
         self.files[file["artifact_id"]] = file
         upload = {"upload_expires_at": iso(self.now() + _DAY_SECONDS)}

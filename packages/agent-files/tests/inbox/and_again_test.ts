@@ -36,7 +36,7 @@ Deno.test("andAgain() while nothing fails → what comes, to its end", async () 
   assert.equal((await last).done, true);
 });
 
-Deno.test("andAgain() with one that failed, while nothing comes → that again, as often as it fails; then what comes", async () => {
+Deno.test("andAgain() with one that failed, while nothing comes → that one again, as often as it fails; then what comes", async () => {
   const coming = new Coming();
   const again = new Set<string>();
   const all = andAgain(coming.items, again, { seconds: 0.001 });
@@ -55,7 +55,7 @@ Deno.test("andAgain() with one that failed, while nothing comes → that again, 
   assert.equal(coming.isReturned, true);
 });
 
-Deno.test("andAgain() with one that failed, before it is time → what comes first", async () => {
+Deno.test("andAgain() with one that failed, before it is due → what comes first", async () => {
   const coming = new Coming();
   const again = new Set<string>();
   const all = andAgain(coming.items, again, { seconds: 3600 });
@@ -70,7 +70,7 @@ Deno.test("andAgain() with one that failed, before it is time → what comes fir
   assert.equal((await last).done, true);
 });
 
-Deno.test("andAgain() where what comes fails → that error, once what failed before was given again", async () => {
+Deno.test("andAgain() whose source fails → its error, after what failed before was yielded again", async () => {
   const again = new Set(["fails"]);
   const coming = { next: () => Promise.reject(new Error("gone")) };
   const all = andAgain(coming as unknown as AsyncGenerator<string>, again, { seconds: 0 });

@@ -117,7 +117,7 @@ Deno.test("tasks() with fromAgent and prefix → only those, and the others stay
   assert.deepEqual(left.map(({ attempt }) => attempt), [0, 0]);
 });
 
-Deno.test("tasks() that waits → what comes later, too; one answer at a time is waited for", async () => {
+Deno.test("tasks() that waits → later tasks, too; it waits for one answer at a time", async () => {
   const { fetch, asked } = countingFetch();
   const { planner, builder } = await handOver([], { fetch });
   const keys: string[] = [];

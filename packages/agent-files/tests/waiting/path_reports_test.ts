@@ -13,7 +13,7 @@ function forever(signal: AbortSignal): Promise<boolean> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }
 
-Deno.test("a path that turns while a request waits → the wait is over without news, not before", async () => {
+Deno.test("a path that changes while a request waits → the wait ends without news, not before", async () => {
   let via: SentPath["via"] = "none";
   let age = 0;
   const reports = new PathReports(() => [path("a", "relay"), path("builder", via, age++)], OFTEN);
@@ -29,7 +29,7 @@ Deno.test("a path that turns while a request waits → the wait is over without 
   assert.equal(await reports.until(() => Promise.resolve(true), undefined), true);
 });
 
-Deno.test("paths that cannot be read any more → the wait is over; the next report throws", async () => {
+Deno.test("paths that can no longer be read → the wait ends; the next report throws", async () => {
   let isGone = false;
   const reports = new PathReports(() => {
     if (isGone) throw new Error("the tunnel is gone");

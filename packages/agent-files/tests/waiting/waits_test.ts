@@ -61,7 +61,7 @@ Deno.test("inbox() with wait → goes on from the first page's position, and wai
   ]);
 });
 
-Deno.test("events() → the pages that there are; with wait → on from the newest position", async () => {
+Deno.test("events() → the existing pages; with wait → on from the newest position", async () => {
   const page = (event_id: string, latest: string, more: boolean) => ({
     events: [{ event_id }],
     latest,

@@ -40,7 +40,7 @@ Deno.test("a peer without a handshake, with one, and without traffic → broken,
   assert.deepEqual([works(), isBroken()], [false, true]);
 });
 
-Deno.test("a peer that leaves and comes back → as one that is new", () => {
+Deno.test("a peer that leaves and comes back → like a new peer", () => {
   const { watch, lookFor, isBroken } = watching();
   lookFor(20_000, {});
   watch.update([], { now: 20_000, unixTime: NOON, forwarded: [] });

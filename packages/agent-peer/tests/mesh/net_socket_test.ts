@@ -82,7 +82,7 @@ Deno.test("a connection that fails → the event error with its code, then close
   assert.deepEqual([socket.destroyed, socket.connecting], [true, false]);
 });
 
-Deno.test("destroy() while it connects → connecting is given up; a connection that still comes is reset", async () => {
+Deno.test("destroy() while it connects → it stops connecting; a connection that still succeeds is reset", async () => {
   const { socket, signals, resolve } = dialling();
   socket.connect(443, "builder").destroy();
   assert.equal(signals[0]!.aborted, true);

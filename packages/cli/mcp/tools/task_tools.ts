@@ -13,7 +13,7 @@ const DAY_MILLISECONDS = 86_400_000;
 
 const takeId = z.string().min(1).meta({ description: "Of take's answer." });
 
-const handOver = defineTool({
+export const handOver: Tool = defineTool({
   name: "hand_over",
   answers: "grant_id",
   description:
@@ -32,6 +32,9 @@ const handOver = defineTool({
     max_attempts: z.number().int().min(1).max(100).optional().meta({
       description: "After how many failed attempts it is parked. Default: 5.",
     }),
+    idempotency_key: z.string().min(1).optional().meta({
+      description: "A call repeated with it hands over once.",
+    }),
     days: z.number().int().min(1).max(36_500).optional().meta({
       description: "How many days the access lasts. Default: as long as the file.",
     }),
@@ -40,7 +43,7 @@ const handOver = defineTool({
     if ((to_agent === undefined) === (to_tag === undefined)) {
       throw new UsageError("Give either to_agent or to_tag.");
     }
-    const { note, reply_to, deliver, max_attempts } = given;
+    const { note, reply_to, deliver, max_attempts, idempotency_key } = given;
     const { token: _, ...granted } = await files.share(
       artifactOf(given),
       to_agent ?? { tag: to_tag! },
@@ -49,6 +52,7 @@ const handOver = defineTool({
         ...(reply_to !== undefined && { replyTo: reply_to }),
         ...(deliver !== undefined && { deliver }),
         ...(max_attempts !== undefined && { maxAttempts: max_attempts }),
+        ...(idempotency_key !== undefined && { idempotencyKey: idempotency_key }),
         ...(days !== undefined && { expiresAt: new Date(Date.now() + days * DAY_MILLISECONDS) }),
         signal,
       },

@@ -103,7 +103,7 @@ for (
     }));
 }
 
-Deno.test("save() of an artifact whose id leads out → its temporary file lies beside the target", () =>
+Deno.test("save() of an artifact whose id leads out → its temporary file is beside the target", () =>
   inFolder(async (folder) => {
     await mkdir(join(folder, "x"), { recursive: true });
     let temporary = "";

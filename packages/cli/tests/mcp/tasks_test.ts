@@ -74,6 +74,26 @@ Deno.test("hand_over, take, done with a reply → the file at a path, and its an
   assert.equal((await builder.client.succeed("take", { wait_seconds: 1 }))["task"], null);
 });
 
+Deno.test("hand_over repeated with its idempotency_key → one task; of another file → refused", async () => {
+  await using planner = await AgentHost.of("planner");
+  await using builder = await AgentHost.of("builder");
+  await writeFile(planner.path("plan.txt"), "four walls");
+  const put = (key: string) => planner.client.succeed("put_file", { path: "plan.txt", key });
+  const [plan, other] = [await put("plan.txt"), await put("other.txt")];
+  const terms = { to_agent: builder.agent.id, idempotency_key: "plan-17" };
+  const handOver = (artifact_id: unknown) =>
+    planner.client.call("hand_over", { artifact_id, ...terms });
+  const first = await handOver(plan["artifact_id"]);
+  const again = await handOver(plan["artifact_id"]);
+  assert.deepEqual(
+    [again.body["grant_id"], first.body["repeated"], again.body["repeated"]],
+    [first.body["grant_id"], undefined, true],
+  );
+  assert.equal(codeOf(await handOver(other["artifact_id"])), "idempotency_conflict");
+  const grants = await collect(filesOf(planner.agent).grants());
+  assert.deepEqual(grants.map(({ grant_id }) => grant_id), [first.body["grant_id"]]);
+});
+
 Deno.test("take, fail → waits again with its reason; with final → parked", async () => {
   await using planner = await AgentHost.of("planner");
   await using builder = await AgentHost.of("builder");

@@ -63,7 +63,7 @@ Deno.test("peers that change, come, go and stay → only differences are set", (
   assert.deepEqual(found.routed, [added, wanted[2]]);
 });
 
-Deno.test("the section of a new peer → its keepalive comes with its endpoint", () => {
+Deno.test("the section of a new peer → its keepalive, and its endpoint if it has one", () => {
   const text = sectionsOf(
     [peer(0), peer(1)],
     ({ publicKey }) => publicKey === "a=" ? "192.0.2.1:51820" : null,

@@ -86,7 +86,7 @@ Deno.test("agentfiles fail, with a pause, for good → the task rests, is parked
   );
 });
 
-Deno.test("agentfiles done of a take that is over, fail of it → exit code 5, and no reply is left", async () => {
+Deno.test("agentfiles done and fail of a take that has ended → exit code 5, and no reply is left", async () => {
   await using all = await desks({ plan: "1" });
   const { builder } = all;
   const [task] = await builder.json<Taken>("take");

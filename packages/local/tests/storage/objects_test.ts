@@ -88,7 +88,7 @@ Deno.test("remove(paths) → the removed rows; again → none, and no error", as
   assert.equal(await bucket.read("a"), null);
 });
 
-Deno.test("remove of 1001 paths → the removed rows; of none → refused", async () => {
+Deno.test("remove of 1001 paths → the removed rows; of no path → refused", async () => {
   const bucket = await openBucket();
   await bucket.upload("a", "1");
   const paths = ["a", ...Array.from({ length: 1000 }, (_, index) => `x${index}`)];

@@ -1,5 +1,6 @@
 import { mesh as meshShow } from "../../reports/mesh.ts";
 import { meshCheck } from "../../reports/mesh_check.ts";
+import { meshNetwork } from "../../mesh/mesh_network.ts";
 import { meshWhy } from "../../mesh/mesh_why.ts";
 import { defineOperations, type Operation } from "../../command.ts";
 
@@ -10,6 +11,7 @@ export const mesh: Operation = defineOperations({
     show: meshShow,
     check: meshCheck,
     why: meshWhy,
+    network: meshNetwork,
   },
   defaultPart: "show",
 });

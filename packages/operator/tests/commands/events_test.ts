@@ -64,7 +64,7 @@ async function withEndlessLog(
   }
 }
 
-Deno.test("events --type of what lies behind thousands of newer events → it is found", async () => {
+Deno.test("events --type of an event before thousands of newer ones → it is found", async () => {
   await withBusyAgent(3_000, async ({ id }) => {
     const { code, output, errors } = await run(
       "events",

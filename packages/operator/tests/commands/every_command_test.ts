@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { grant, publish } from "../../../../tests/conformance/artifacts.ts";
 import {
   createAgent,
   endCreatedAgents,
   operatorRpc,
 } from "../../../../tests/conformance/client.ts";
-import { PROJECT } from "../../../local/project.ts";
 import { runTask } from "../../../local/tests/stack/stack_process.ts";
-import { commandFilesIn, COMMANDS, exampleArgs } from "./every_command.ts";
+import { commandFilesIn, exampleArgs } from "./every_command.ts";
 
 /** Commands in `endings/` that ask nothing, and why. */
 const ASKING_NOTHING: Readonly<Record<string, string>> = {
@@ -24,21 +21,6 @@ Deno.test("every file of packages/operator that defines a command → a verb or 
     files.filter(({ words }) => words === undefined).map(({ path }) =>
       `packages/operator/${path}: list it in packages/operator/agentops/verbs.ts or in groups/ there`
     ),
-    [],
-  );
-});
-
-Deno.test("every command of agentops → a page in docs/ has it", async () => {
-  const docs = join(PROJECT, "docs");
-  const pages = (await readdir(docs, { recursive: true })).filter((file) => file.endsWith(".md"));
-  const text = (await Promise.all(pages.map((file) => readFile(join(docs, file), "utf8")))).join();
-  assert.deepEqual(
-    COMMANDS.filter(([, { parts }]) => parts === undefined)
-      .map(([words]) => words.replace(/ (?:list|show)$/, ""))
-      .filter((words) => !new RegExp(`${words}(?![\\w-])`).test(text))
-      .map((words) =>
-        `${words}: describe it in the page of its subject, such as docs/operating.md`
-      ),
     [],
   );
 });

@@ -100,7 +100,7 @@ Deno.test("every table of the operator in a terminal of 80 columns, with long na
   }
 });
 
-Deno.test("usage, agent list and grants with --sort → by that column, the most first; of none that there is → refused", async () => {
+Deno.test("usage, agent list and grants with --sort → by that column, the most first; by an unknown column → refused", async () => {
   try {
     const names: string[] = [];
     for (const size of [1, 3, 2]) {

@@ -112,7 +112,7 @@ Deno.test("a Host that somebody else has resolve to loopback → 421, with the r
   });
 });
 
-Deno.test("a request that a page of another origin makes → 403; one of its own page, or of the person → answered", async () => {
+Deno.test("a request from a page of another origin → 403; from its own page, or typed by the person → answered", async () => {
   await withDashboard(async ({ url }) => {
     for (
       const [site, status] of [

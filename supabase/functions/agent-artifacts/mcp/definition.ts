@@ -1,12 +1,11 @@
 import type { McpDefinition } from "../../_shared/operations/mcp/definition.ts";
 import { commitTool } from "./commit.ts";
 import { getTool } from "./get.ts";
-import { grantTool, handOverTool, linkTool } from "./grant.ts";
+import { grantTool, handOverTool, linkTool, tasks } from "./grant.ts";
 import { inboxTool, takeTool } from "./inbox.ts";
 import { listTool } from "./list.ts";
 import { putTool } from "./put.ts";
 import { resources } from "./resources.ts";
-import { tasks } from "./tasks.ts";
 
 /** What agent-artifacts tells MCP clients besides its operations. */
 export const mcp: McpDefinition = {

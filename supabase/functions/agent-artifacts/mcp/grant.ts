@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { defineTool } from "../../_shared/operations/mcp/definition.ts";
+import { defineTool, type TaskDefinition } from "../../_shared/operations/mcp/definition.ts";
 import { refusalOf } from "../../_shared/request/reading/invalid_request.ts";
+import { begunBy, type Given, taskOf } from "./given_task.ts";
 
 interface Granted {
   readonly token: string;
@@ -84,6 +85,19 @@ export const handOverTool = defineTool({
     return { body: granted };
   },
 });
+
+/** What hand_over began, as a task that the client's host polls. */
+export const tasks: TaskDefinition = {
+  tool: "hand_over",
+  begun: begunBy,
+  async get({ run }, grant_id) {
+    const { grants } = await run<{ readonly grants: readonly Given[] }>("/grants", { grant_id });
+    return grants[0] === undefined ? null : taskOf(grants[0]);
+  },
+  async end({ run }, grant_id) {
+    await run("/revoke", { grant_id });
+  },
+};
 
 /** /grant to a person, who opens the URL in a browser. */
 export const linkTool = defineTool({

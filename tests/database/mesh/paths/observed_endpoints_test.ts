@@ -130,7 +130,7 @@ for (const silent of ["hub", "alice"]) {
   });
 }
 
-Deno.test("one observer that lies, and two that agree → what the two say, whoever reports last", async () => {
+Deno.test("one wrong observer, and two that agree → what the two say, whoever reports last", async () => {
   const mesh = await meshWithHub();
   await addObserver(mesh, "hub-2", "198.51.100.2:51820");
   await addObserver(mesh, "liar", "198.51.100.3:51820");

@@ -107,7 +107,7 @@ Deno.test("reports while peers are removed, registered, rotated, and get PSKs �
   );
 });
 
-Deno.test("a pair that somebody holds → the report of it is left out at once, and comes with the next", async () => {
+Deno.test("a pair whose lock is held → its report is left out at once, and comes with the next", async () => {
   const mesh = await fullMesh(AGENTS);
   const [one, other, third] = AGENTS as [string, string, string];
   await mesh.owner.begin(async (holding) => {

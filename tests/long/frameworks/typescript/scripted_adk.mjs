@@ -7,7 +7,6 @@ export class Scripted extends BaseLlm {
     super({ model: "scripted" });
   }
 
-  // deno-lint-ignore require-await -- The framework expects this kind of iterator.
   async *generateContentAsync({ contents }) {
     const parts = contents.flatMap(({ parts }) => parts);
     const asked = parts.find(({ text }) => text !== undefined).text;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { unknownFields } from "../../../../supabase/functions/_shared/request/reading/invalid_request.ts";
 import { createOperation as createPut } from "../../../../supabase/functions/_shared/identity/enrolment/put.ts";
-import { createOperation as createTest } from "../../../../supabase/functions/_shared/identity/enrolment/test.ts";
+import { createOperation as createTest } from "../../../../supabase/functions/_shared/identity/enrolment/test_proof.ts";
 import { createOperation as createRevoke } from "../../../../supabase/functions/_shared/identity/enrolment/revoke.ts";
 import { createOperation as createList } from "../../../../supabase/functions/_shared/identity/enrolment/list.ts";
 import { createOperation as createKeys } from "../../../../supabase/functions/agent-mesh/routes/psk_keys.ts";

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Effect } from "../operation.ts";
 import type { PlatformSettings } from "../../request/settings/platform.ts";
+import type { McpTask } from "./task_extension.ts";
 
 /** What a tool or a resource can do while it serves one request. */
 export interface McpCall {
@@ -99,20 +100,6 @@ export interface ResourceDefinition {
   ) => Promise<{ readonly text: string; readonly mimeType: string } | null>;
 }
 
-/** A task of the extension io.modelcontextprotocol/tasks (SEP-2663). */
-export interface McpTask {
-  readonly taskId: string;
-  readonly status: "working" | "completed" | "cancelled";
-  readonly statusMessage?: string;
-  readonly createdAt: string;
-  readonly lastUpdatedAt: string;
-  /** How long after `createdAt` it is known. */
-  readonly ttlMs: number;
-  readonly pollIntervalMs: number;
-  /** What the tool's call answers in the end. Only if the task is completed. */
-  readonly outcome?: { readonly body: object; readonly isError: boolean };
-}
-
 /** A tool whose call begins something that ends later. */
 export interface TaskDefinition {
   /** The tool's name. */
@@ -121,8 +108,8 @@ export interface TaskDefinition {
   readonly begun: (body: object) => McpTask;
   /** Null: the caller has begun no such task. Throws ServiceError. */
   readonly get: (mcp: McpCall, taskId: string) => Promise<McpTask | null>;
-  /** Ends a task, unless it is over. False: the caller has begun no such task. */
-  readonly cancel: (mcp: McpCall, taskId: string) => Promise<boolean>;
+  /** Ends a task that is not over. Throws ServiceError. */
+  readonly end: (mcp: McpCall, taskId: string) => Promise<void>;
 }
 
 /** What a function tells MCP clients besides its operations. */

@@ -1,24 +1,18 @@
 import {
   type CallToolResult,
-  CLIENT_CAPABILITIES_META_KEY,
-  type ClientCapabilities,
   createMcpHandler,
   isLegacyRequest,
-  MissingRequiredClientCapabilityError,
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
   Server,
-  type ServerContext,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import * as z from "zod";
 import { errorBody, messageOf } from "../../request/error_body.ts";
 import { errorEntry, ServiceError } from "../../request/errors.ts";
 import type {
   McpCall,
   McpDefinition,
-  McpTask,
   ResourceDefinition,
   ResourceLink,
   TaskDefinition,
@@ -27,6 +21,7 @@ import type {
 import { displayed, escapedJson, visible } from "./escapes.ts";
 import { refuseVersion, settleHeaders } from "./headers.ts";
 import { settleMessage } from "./message.ts";
+import { begunTask, knowsTasks, serveTasks, TASKS } from "./task_extension.ts";
 import { callTool, listTools, type LoadOperations } from "./tools.ts";
 
 /** What the answer to one message needs. */
@@ -112,8 +107,7 @@ function createServer(service: McpService): Server {
         mcp,
       });
       if (answer !== null && params.name === tasks?.tool && knowsTasks(context)) {
-        // The SDK adds `content` to every result of a call.
-        return { ...shownTask(tasks.begun(answer.body)), resultType: "task", content: [] };
+        return begunTask(tasks.begun(answer.body));
       }
       if (answer !== null) return toolResult(answer);
     } catch (error) {
@@ -126,53 +120,16 @@ function createServer(service: McpService): Server {
   return server;
 }
 
-/** The extension Tasks (SEP-2663), as both sides declare it. */
-const TASKS = { "io.modelcontextprotocol/tasks": {} };
-
-/** Whether the client polls tasks: each request says it, from 2026-07-28 on. */
-function knowsTasks({ mcpReq }: ServerContext): boolean {
-  const envelope = mcpReq.envelope as Partial<Record<string, ClientCapabilities>> | undefined;
-  const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY]?.extensions;
-  return Object.keys(TASKS).every((name) => declared?.[name] !== undefined);
-}
-
 function addTasks(server: Server, tasks: TaskDefinition, service: McpService): void {
-  const params = z.looseObject({ taskId: z.string() });
-  const find = async (taskId: string, context: ServerContext) => {
-    if (!knowsTasks(context)) {
-      throw new MissingRequiredClientCapabilityError({
-        requiredCapabilities: { extensions: TASKS },
-      });
-    }
-    const task = await tasks.get(service.mcp, taskId).catch((error) => {
-      throw protocolError(error, service);
-    });
-    if (task !== null) return task;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "There is no such task.");
+  const { mcp } = service;
+  const told = (error: unknown) => {
+    throw protocolError(error, service);
   };
-  server.setRequestHandler("tasks/get", { params }, async ({ taskId }, context) => {
-    const task = await find(taskId, context);
-    if (task.outcome === undefined) return shownTask(task);
-    const { body, isError } = task.outcome;
-    const result = isError ? failedResult(body) : toolResult({ body });
-    return { ...shownTask(task), result: { ...result, resultType: "complete" } };
+  serveTasks(server, {
+    get: (taskId) => tasks.get(mcp, taskId).catch(told),
+    end: (taskId) => tasks.end(mcp, taskId).catch(told),
+    resultOf: ({ body, isError }) => isError ? failedResult(body) : toolResult({ body }),
   });
-  // No task asks its client for anything.
-  server.setRequestHandler("tasks/update", { params }, async ({ taskId }, context) => {
-    await find(taskId, context);
-    return {};
-  });
-  server.setRequestHandler("tasks/cancel", { params }, async ({ taskId }, context) => {
-    await find(taskId, context);
-    await tasks.cancel(service.mcp, taskId).catch((error) => {
-      throw protocolError(error, service);
-    });
-    return {};
-  });
-}
-
-function shownTask({ outcome: _, ...task }: McpTask): Omit<McpTask, "outcome"> {
-  return task;
 }
 
 function addResources(server: Server, resources: ResourceDefinition, service: McpService): void {

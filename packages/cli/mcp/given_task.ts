@@ -1,7 +1,9 @@
-import type { McpCall, McpTask, TaskDefinition } from "../../_shared/operations/mcp/definition.ts";
+// Made by `deno task client:types` of supabase/functions/agent-artifacts/mcp/given_task.ts.
+
+import type { McpTask } from "./task_extension.ts";
 
 /** What /grants says about one grant. */
-interface Given {
+export interface Given {
   readonly grant_id: string;
   readonly artifact_id: string;
   readonly granted_at: string;
@@ -22,34 +24,16 @@ const POLL_MILLISECONDS = 5000;
 
 const UNKNOWN_RECIPIENT = "Nobody has had the name `to_agent` so far: check its spelling.";
 
-/** A grant that hand_over made, as a task that the client's host polls. */
-export const tasks: TaskDefinition = {
-  tool: "hand_over",
-  begun(body) {
-    const { grant_id, expires_at } = body as Pick<Given, "grant_id" | "expires_at">;
-    const granted_at = new Date().toISOString();
-    const task = taskOf({ ...body as Given, grant_id, granted_at, expires_at, state: "waiting" });
-    return "unknown_recipient" in body ? { ...task, statusMessage: UNKNOWN_RECIPIENT } : task;
-  },
-  async get(mcp, taskId) {
-    const given = await find(mcp, taskId);
-    return given === undefined ? null : taskOf(given);
-  },
-  async cancel(mcp, taskId) {
-    const given = await find(mcp, taskId);
-    if (given === undefined) return false;
-    // What is over stays as it is: the file of a task that is done can still be opened.
-    if (taskOf(given).status === "working") await mcp.run("/revoke", { grant_id: taskId });
-    return true;
-  },
-};
-
-async function find({ run }: McpCall, grant_id: string): Promise<Given | undefined> {
-  const { grants } = await run<{ readonly grants: readonly Given[] }>("/grants", { grant_id });
-  return grants[0];
+/** The task that a grant begins, by the answer to hand_over. */
+export function begunBy(answer: object): McpTask {
+  const given = answer as Pick<Given, "grant_id" | "artifact_id" | "expires_at">;
+  const granted_at = new Date().toISOString();
+  const task = taskOf({ ...given, granted_at, state: "waiting" });
+  return "unknown_recipient" in answer ? { ...task, statusMessage: UNKNOWN_RECIPIENT } : task;
 }
 
-function taskOf(given: Given): McpTask {
+/** A grant that hand_over made, as a task that its giver's host polls. */
+export function taskOf(given: Given): McpTask {
   const { grant_id, granted_at, expires_at, shown_at, done_at } = given;
   return {
     taskId: grant_id,
