@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -10,6 +10,7 @@ import { addCounts, describeCounts, type TestCounts } from "./units/test_counts.
 import { unitsOf, withTestFiles } from "./units/test_files.ts";
 import { readResults, writeQueue } from "./units/queue.ts";
 import { describeCosts } from "./units/costs.ts";
+import { measureIdle } from "./units/processor_time.ts";
 
 /** The line that `deno test` writes after it has run all its files. */
 const END_OF_UNIT = /^(?:ok|FAILED) \| .*\n$/m;
@@ -18,9 +19,9 @@ const TEST = fileURLToPath(new URL("./test.ts", import.meta.url));
 /**
  * Runs test files on several stacks at once, because tests mostly wait. A unit is a few test
  * files of one folder. Each stack takes the next unit when it has finished one. Shows the output of
- * the first stack as it comes, that of the others unit by unit, which units cost most, and then the
- * sum of all. A file that failed beside others is run once more, alone (see repeat.ts). Resolves to
- * the exit code.
+ * the first stack as it comes, that of the others unit by unit, which units cost most, how idle the
+ * machine was, and then the sum of all. A file that failed beside others is run once more, alone
+ * (see repeat.ts). Resolves to the exit code.
  *
  *   side_by_side.ts --stacks=3 --ignore=tests/database/sweep tests/database tests/unit
  *
@@ -51,27 +52,35 @@ async function main(): Promise<number> {
   try {
     const queue = join(directory, "queue");
     await writeQueue(queue, units);
-    const options = [
+    const builds = join(directory, "builds");
+    await mkdir(builds);
+    const args = [
       ...(values.filter === undefined ? [] : [`--filter=${values.filter}`]),
       ...(values.postgres === undefined ? [] : [`--postgres=${values.postgres}`]),
     ];
     const count = Math.min(stacks, units.length);
+    const idleShare = measureIdle();
     const runs = await Promise.all(
       Array.from({ length: count }, (_, index) =>
-        run([`--queue=${queue}`, ...options], {
+        run([`--queue=${queue}`, ...args], {
           isLive: index === 0,
           share: `${index}/${count}`,
+          builds,
         })),
     );
+    const idle = `Idle while they ran: ${
+      (100 * idleShare()).toFixed(0)
+    } % of the processors' time.`;
     const results = await readResults(queue);
     const counts = addCounts(runs);
     const repeat = filesToRepeat(results);
     const last = repeat === null ? counts : withRepeated(
       counts,
       repeat.counts,
-      await runAgain(repeat.files, options),
+      await runAgain(repeat.files, { args, builds }),
     );
     for (const line of describeCosts(results)) console.log(line);
+    console.log(idle);
     console.log(describeCounts(last));
     return last.failed === 0 ? 0 : 1;
   } finally {
@@ -80,12 +89,23 @@ async function main(): Promise<number> {
 }
 
 /** Runs files that failed beside others once more, on a stack of their own. */
-async function runAgain(files: readonly string[], options: readonly string[]): Promise<TestCounts> {
+async function runAgain(
+  files: readonly string[],
+  { args, builds }: { readonly args: readonly string[]; readonly builds: string },
+): Promise<TestCounts> {
   for (const file of files) console.log(`Failed beside other tests, is run once more: ${file}`);
-  const counts = await run([...options, ...files], { isLive: true, share: "0/1" });
+  const counts = await run([...args, ...files], { isLive: true, share: "0/1", builds });
   const result = counts.failed === 0 ? "passes alone" : "fails alone, too";
   console.log(`Run once more: ${result} (${files.join(", ")})`);
   return counts;
+}
+
+interface RunOptions {
+  readonly isLive: boolean;
+  /** Which of its ports, for free_port.ts. */
+  readonly share: string;
+  /** A folder for what the tests of all stacks build once (tests/long/installed_package.ts). */
+  readonly builds: string;
 }
 
 /**
@@ -94,11 +114,11 @@ async function runAgain(files: readonly string[], options: readonly string[]): P
  */
 async function run(
   args: readonly string[],
-  { isLive, share }: { readonly isLive: boolean; readonly share: string },
+  { isLive, share, builds }: RunOptions,
 ): Promise<TestCounts> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--allow-all", TEST, ...args],
-    env: { PORT_SHARE: share },
+    env: { PORT_SHARE: share, SHARED_BUILDS: builds },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

@@ -17151,7 +17151,7 @@ begin
     end loop;
     -- Without a change, the leases of removed peers stay.
     if wanted <> current_network then
-      update mesh.settings set ipv4_network = wanted;
+      update mesh.settings s set ipv4_network = wanted where s.only_row;
     end if;
   exception
     when invalid_text_representation or check_violation then

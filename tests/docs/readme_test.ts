@@ -8,6 +8,8 @@ import {
 } from "../../packages/local/tests/stack/stack_process.ts";
 import { freePort } from "../../packages/local/processes/free_port.ts";
 import { PROJECT } from "../../packages/local/project.ts";
+import { agentFiles } from "../../packages/agent-files/tests/cast.ts";
+import { SUPABASE_URL } from "../conformance/client.ts";
 import { drawHandOver, pictureFile, THEMES, transcribed } from "../../dev/pictures/hand_over.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { Terminal } from "./blocks/terminal.ts";
@@ -49,6 +51,36 @@ Deno.test("README, Hand over a file → builder has what planner put, as the pic
     const picture = await readFile(join(PROJECT, pictureFile(theme)), "utf8");
     const [shownId] = picture.match(ARTIFACT_ID)!;
     assert.equal(drawHandOver(printed.replace(ARTIFACT_ID, shownId), theme), picture);
+  }
+});
+
+Deno.test("README, the loop → a task is done, and its giver gets the reply", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  const block = await documentedBlock("README.md, Agent artifacts and agent mesh, 2");
+  const source = join(PROJECT, "packages/agent-files/index.ts");
+  const program = block.replace('"agent-files"', JSON.stringify(source))
+    .replace("https://<ref>.supabase.co", SUPABASE_URL)
+    .replace("ak_…", builder.agent.key);
+  const { artifact_id } = await planner.files.put("plan.txt", "First the cellar.", {
+    to: [builder.agent.id],
+  });
+  const worker = new Deno.Command(Deno.execPath(), {
+    args: ["eval", `--config=${join(PROJECT, "tests/deno.json")}`, "--ext=ts", program],
+    stdout: "null",
+  }).spawn();
+  try {
+    const signal = AbortSignal.timeout(120_000);
+    for await (const reply of planner.files.inbox({ wait: true, signal })) {
+      const [given] = await Array.fromAsync(planner.files.grants({ artifactId: artifact_id }));
+      assert.deepEqual([given!.state, reply.reply_to], ["done", given!.grant_id]);
+      const { body } = await planner.files.get(reply.artifact_id);
+      const text = await new Response(body as ReadableStream).text();
+      assert.equal(text, "Built: First the cellar.");
+      break;
+    }
+  } finally {
+    worker.kill("SIGTERM");
+    await worker.status;
   }
 });
 

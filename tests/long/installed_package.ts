@@ -1,14 +1,50 @@
 import assert from "node:assert/strict";
-import { cp, stat, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../packages/local/project.ts";
 import { runProgram } from "../../packages/local/processes/run_program.ts";
 
-/** Packs the package and installs it into an empty project. Returns the path of its command. */
+/** What `npm pack` makes of the package. */
+const PACKED = "agent-files-0.0.0.tgz";
+
+/**
+ * A folder of all test processes of one run, for what is built once (dev/checks/side_by_side.ts).
+ * Undefined: a file that runs alone builds for itself.
+ */
+const SHARED_BUILDS = Deno.env.get("SHARED_BUILDS");
+
+/**
+ * Installs the packed package into an empty project. Returns the path of its command. Only
+ * package_test.ts tests the packing: other tests of the same run share one packed file.
+ */
 export async function installPackage(folder: string): Promise<string> {
+  if (SHARED_BUILDS === undefined) return await packAndInstall(folder);
+  const shared = join(SHARED_BUILDS, PACKED);
+  if (await stat(shared).catch(() => null) === null) await packTo(shared);
+  await cp(shared, join(folder, PACKED));
+  return await installInto(folder, [`./${PACKED}`]);
+}
+
+/** Packs the package and installs it into an empty project. Returns the path of its command. */
+export async function packAndInstall(folder: string): Promise<string> {
+  await pack(folder);
+  return await installInto(folder, [`./${PACKED}`]);
+}
+
+async function pack(folder: string): Promise<void> {
   await using clone = await Clone.make({ isBuilt: true });
   await run("npm", ["pack", "--pack-destination", folder], clone.package);
-  return await installInto(folder, ["./agent-files-0.0.0.tgz"]);
+}
+
+/** Nobody sees an unfinished file. If two processes do this at once, the last one stays. */
+async function packTo(file: string): Promise<void> {
+  const folder = await mkdtemp(`${file}-`);
+  try {
+    await pack(folder);
+    await rename(join(folder, PACKED), file);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 /** Installs `what` with npm into an empty project. Returns the path of the package's command. */

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runProgram } from "../../packages/local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
-import { Clone, installInto, installPackage } from "./installed_package.ts";
+import { Clone, installInto, packAndInstall } from "./installed_package.ts";
 
 /** Puts and gets a file with the installed command, then gets it with the module. */
 async function assertWorks(command: string, folder: string): Promise<void> {
@@ -46,7 +46,7 @@ async function inEmptyFolder(test: (folder: string) => Promise<void>): Promise<v
 
 Deno.test("npm pack in a clean clone, npm install of what it made → command and module work", () =>
   inEmptyFolder(async (folder) => {
-    await assertWorks(await installPackage(folder), folder);
+    await assertWorks(await packAndInstall(folder), folder);
   }));
 
 Deno.test("npm install --install-links of a clean clone's folder → command and module work", () =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describeCosts } from "../../dev/checks/units/costs.ts";
-import { processorSecondsOfChildren } from "../../dev/checks/units/processor_time.ts";
+import { measureIdle, processorSecondsOfChildren } from "../../dev/checks/units/processor_time.ts";
 import type { UnitResult } from "../../dev/checks/units/queue.ts";
 import { filesToRepeat, withRepeated } from "../../dev/checks/units/repeat.ts";
 
@@ -93,4 +93,13 @@ Deno.test("processorSecondsOfChildren() → grows by what a child computes", asy
   const code = "const end = process.cpuUsage().user + 3e5; while (process.cpuUsage().user < end);";
   await new Deno.Command(Deno.execPath(), { args: ["eval", code] }).output();
   assert.ok(await processorSecondsOfChildren() - before >= 0.3);
+});
+
+Deno.test("measureIdle() of two processors, one of which ran half of the time → 0.75; of no time → 0", () => {
+  const at = (user: number, idle: number) => ({ user, nice: 0, sys: 0, irq: 0, idle });
+  let now = [at(100, 500), at(40, 600)];
+  const idleShare = measureIdle(() => now);
+  assert.equal(idleShare(), 0);
+  now = [at(150, 550), at(40, 700)];
+  assert.equal(idleShare(), 0.75);
 });

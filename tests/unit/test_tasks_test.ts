@@ -11,6 +11,7 @@ const TASKS = [
   "test:programs",
   "test:long",
   "test:rotation",
+  "test:simulation",
   "test:faults",
 ];
 

@@ -14,7 +14,7 @@ import { eventsFragment } from "./view/events.ts";
 import { agentsList, peersList } from "./view/lists.ts";
 import { overview } from "./view/overview.ts";
 import { page, type PageOptions, section } from "./view/page.ts";
-import { panelFragment } from "./view/panels.ts";
+import { panelFragment } from "./view/panels/panel.ts";
 import { usageFragment } from "./view/usage.ts";
 import { collect } from "../reads/collections.ts";
 

@@ -63,7 +63,7 @@ for (const name of FUNCTIONS) {
       tools.delete(nameOf(path, card));
       assert.ok(tool, `${path} has no tool`);
       const { requestBody } = operations.get(path)!;
-      assert.ok(tool.description!.length > 20, path);
+      assert.ok(tool.description!.length > 20, `${path}: its summary says too little to a model`);
       const taken = tool.inputSchema.properties as Record<string, object>;
       const { properties = {}, required = [] } = requestBody.content["application/json"].schema;
       const missing = Object.keys(properties).filter((field) => !(field in taken));

@@ -2,9 +2,15 @@ import type { Facts } from "../../doctor/facts/facts.ts";
 import type { Finding } from "../../doctor/findings/finding.ts";
 import { readConnection } from "../../connection/connection.ts";
 import { callAsOperator } from "../../operator_call.ts";
+import { readWebhooks, type ShownWebhooks } from "./webhooks.ts";
 
 /** What a panel is about, by its name in the URL. */
-export const PANELS = { doctor: "Doctor", sweep: "Sweep", storage: "Storage" } as const;
+export const PANELS = {
+  doctor: "Doctor",
+  sweep: "Sweep",
+  storage: "Storage",
+  webhooks: "Webhooks",
+} as const;
 
 export type PanelName = keyof typeof PANELS;
 
@@ -29,6 +35,8 @@ export interface Panel {
   readonly findings: readonly Finding[];
   /** Null if the database did not answer; the findings say why. */
   readonly holdings: Holdings | null;
+  /** Null in other panels, and if the database did not answer. */
+  readonly webhooks: ShownWebhooks | null;
 }
 
 /**
@@ -39,17 +47,29 @@ export async function readPanel(name: PanelName): Promise<Panel> {
   const connection = await readConnection();
   if (name === "doctor") {
     const { diagnose } = await import("../../doctor/diagnose.ts");
-    return { findings: await diagnose(connection), holdings: null };
+    return { findings: await diagnose(connection), holdings: null, webhooks: null };
   }
   const { gatherFacts } = await import("../../doctor/facts/facts.ts");
-  const [facts, holdings] = await Promise.all([gatherFacts(connection), readHoldings()]);
-  return { findings: await check(name, facts), holdings };
+  const [facts, holdings, webhooks] = await Promise.all([
+    gatherFacts(connection),
+    name === "webhooks" ? null : readHoldings(),
+    name === "webhooks" ? readWebhooks().catch(() => null) : null,
+  ]);
+  return { findings: await check(name, facts), holdings, webhooks };
 }
 
-async function check(name: "storage" | "sweep", facts: Facts): Promise<readonly Finding[]> {
-  return name === "sweep"
-    ? (await import("../../doctor/checks/sweep.ts")).checkSweep(facts)
-    : (await import("../../doctor/checks/storage.ts")).checkStorage(facts);
+async function check(
+  name: Exclude<PanelName, "doctor">,
+  facts: Facts,
+): Promise<readonly Finding[]> {
+  switch (name) {
+    case "sweep":
+      return (await import("../../doctor/checks/sweep.ts")).checkSweep(facts);
+    case "storage":
+      return (await import("../../doctor/checks/storage.ts")).checkStorage(facts);
+    case "webhooks":
+      return (await import("../../doctor/checks/webhooks.ts")).checkWebhooks(facts);
+  }
 }
 
 async function readHoldings(): Promise<Holdings | null> {

@@ -41,6 +41,7 @@ const PATHS = [
   "panels/doctor",
   "panels/sweep",
   "panels/storage",
+  "panels/webhooks",
   "picture/mesh",
   "act/key.create?agent_id=planner",
   "assets/dashboard.js",

@@ -1,4 +1,5 @@
-import { isAllowedTarget } from "./target.ts";
+import { postTo } from "./post_to.ts";
+import { allowedAddresses } from "./target.ts";
 import type { Sign } from "./signing.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
@@ -57,20 +58,13 @@ export async function send(
   const signal = AbortSignal.timeout(SEND_MILLISECONDS);
   const body = bodyOf(event_id, event);
   try {
-    if (!await isAllowedTarget(url, settings, signal)) return ended(null, "address_refused");
-    const response = await fetch(url, {
-      method: "POST",
-      redirect: "manual",
-      headers: {
-        "content-type": "application/json",
-        ...sign({ id: delivery.message_id, sentAt: new Date(), body }),
-      },
-      body,
-      signal,
-    });
-    // What the receiver says beside its status is not read.
-    await response.body?.cancel();
-    return ended(response.status, null);
+    const addresses = await allowedAddresses(url, settings, signal);
+    if (addresses === null) return ended(null, "address_refused");
+    const headers = {
+      "content-type": "application/json",
+      ...sign({ id: delivery.message_id, sentAt: new Date(), body }),
+    };
+    return ended(await postTo({ url: new URL(url), addresses, headers, body, signal }), null);
   } catch {
     return ended(null, signal.aborted ? "timeout" : "unreachable");
   }

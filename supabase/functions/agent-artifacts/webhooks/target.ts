@@ -22,18 +22,19 @@ export function targetComplaint(text: string, settings: TargetSettings): string 
 }
 
 /**
- * Whether every address of the URL's name is public at this moment. The setting may have changed
- * since the webhook was created, so the URL is checked again, too.
+ * The addresses where an event may be sent: those of the URL's name at this moment. Null if one of
+ * them is inside a private network, or if the URL is not allowed any more: the setting may have
+ * changed since the webhook was created. Throws if the name has no address.
  */
-export async function isAllowedTarget(
+export async function allowedAddresses(
   text: string,
   settings: TargetSettings,
   signal: AbortSignal,
-): Promise<boolean> {
-  if (targetComplaint(text, settings) !== null) return false;
+): Promise<readonly string[] | null> {
+  if (targetComplaint(text, settings) !== null) return null;
   const { hostname } = new URL(text);
-  if (hostname === "127.0.0.1") return true;
+  if (hostname === "127.0.0.1") return [hostname];
   const addresses = await resolve(hostname, signal);
-  // A runtime without a resolver of its own finds none: `fetch` looks the name up.
-  return addresses === null || addresses.every(isPublic);
+  if (addresses === null) throw new Error("The name has no address.");
+  return addresses.every(isPublic) ? addresses : null;
 }

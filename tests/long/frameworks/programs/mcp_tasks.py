@@ -100,9 +100,14 @@ async def hand_over(mode: str, *extensions: ClientExtension) -> dict[str, Any]:
 async def main() -> None:
     begun = asyncio.Event()
     tasks = Tasks(begun)
-    given, replied = await asyncio.gather(
-        hand_over("2026-07-28", tasks), build("2026-07-28", begun)
-    )
+
+    async def polled() -> dict[str, Any]:
+        try:
+            return await hand_over("2026-07-28", tasks)
+        finally:
+            begun.set()
+
+    given, replied = await asyncio.gather(polled(), build("2026-07-28", begun))
     assert tasks.statuses[:2] == ["working", "working"], tasks.statuses
     assert tasks.statuses[-1] == "completed", tasks.statuses
     assert (given["state"], given["reply_grant_id"]) == ("done", replied), given

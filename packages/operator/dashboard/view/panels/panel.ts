@@ -1,9 +1,10 @@
 import { html } from "hono/html";
-import type { Holdings, Panel, PanelName } from "../read/panels.ts";
-import { bytes, instant, type Markup, table } from "./cells.ts";
+import type { Holdings, Panel, PanelName } from "../../read/panels.ts";
+import { bytes, instant, type Markup, table } from "../cells.ts";
+import { webhooksTable } from "./webhooks.ts";
 
-/** What a panel shows: findings and, if known, what the project holds. */
-export function panelFragment(name: PanelName, { findings, holdings }: Panel): Markup {
+/** What a panel shows: findings and, if known, what the project holds, or its webhooks. */
+export function panelFragment(name: PanelName, { findings, holdings, webhooks }: Panel): Markup {
   return html`<ul class="findings">${
     findings.map(({ check, level, message, remedy }) =>
       html`<li class="${level}"><strong>${level}</strong> ${check}: ${message}${
@@ -15,7 +16,9 @@ export function panelFragment(name: PanelName, { findings, holdings }: Panel): M
       ? html`<p class="none">The database gave no answer: run the doctor.</p>`
       : ""
   }
-  ${holdings === null ? "" : name === "sweep" ? backlog(holdings) : held(holdings)}`;
+  ${holdings === null ? "" : name === "sweep" ? backlog(holdings) : held(holdings)}${
+    webhooks === null ? "" : webhooksTable(webhooks)
+  }`;
 }
 
 function backlog({ backlog, backlog_since, swept_at }: Holdings): Markup {
