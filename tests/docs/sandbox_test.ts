@@ -30,6 +30,14 @@ Deno.test("docs/sandbox.md, In TypeScript → compiles", async () => {
   );
 });
 
+Deno.test("docs/sandbox.md, Serve requests → compiles", async () => {
+  const imported = `import type { Mesh } from "${ENTRY}"; declare const mesh: Mesh;`;
+  await assertCompiles(
+    await documentedBlock("docs/sandbox.md, Serve requests, 1"),
+    `${imported} void listener;`,
+  );
+});
+
 Deno.test("packages/agent-files/README.md, The mesh → compiles", async () => {
   await assertCompiles(await documentedBlock("packages/agent-files/README.md, The mesh, 1"));
 });

@@ -78,7 +78,7 @@ tunnelTest(
     const [name] = await peerNames(builder.agent);
     const block = (await documentedBlock("docs/sandbox.md, For any program, 1"))
       .replace("https://<ref>.supabase.co", `${SERVICE_ORIGIN} <<< "$KEY"`)
-      .replace(" --json", ` --expose 9000=9001 --forward 0=${name}:8080 --json`)
+      .replace(" --json", ` --expose 9000=9001 --forward 0=${name}:8080 --flows flows.jsonl --json`)
       .replace("curl ", "curl -sS --retry 5 --retry-all-errors -o first ")
       .replace("http://builder:", `http://${name}:`);
     user.start(`${block}; wait`, "block");
@@ -128,11 +128,32 @@ tunnelTest(
       },
     });
 
-    user.start("agentfiles mesh join --socks 127.0.0.1:0 > second", "second");
+    const counted = await user.run(await documentedBlock("docs/sandbox.md, Flow log, 1"));
+    // Before the rule, the host may have been refused.
+    const served = /^in\t.*\t9000\t[1-9]\d*\t0\t\d+\t\d+ B\t[1-9]\d* B\t(\d+ no rule)?$/m;
+    assert.match(counted.output, served, counted.errors);
+    assert.match(counted.output, new RegExp(`^out\t${builder.agent.id}\t8080\t[1-9]`, "m"));
+    assert.match(counted.output, new RegExp(`^out\t${name}\t81\tno_rule\t1$`, "m"));
+    assert.match(counted.output, /^out\tnobody\t8080\tunknown_peer\t1$/m);
+    const log = await user.read("flows.jsonl");
+    for (const url of [joined.socks, joined.http_proxy]) {
+      assert.ok(!log.includes(new URL(url).password), "no token is in the file");
+    }
+
+    user.start(
+      "agentfiles mesh join --socks 127.0.0.1:0 --flows /dev/full > second 2> full",
+      "second",
+    );
     await eventually("a second process says what is carried", {
       condition: async () =>
         /^Joined as .*\nOnly TCP is carried: .*\nSOCKS5/.test(await user.read("second")),
     });
+    const [proxy] = /socks5h:\S+/.exec(await user.read("second")) ?? [];
+    for (let round = 0; round < 2; round++) {
+      const { output } = await user.run(`curl -sS -x ${proxy} ${url}`);
+      assert.equal(output, "from the builder\n", "a full disk loses no connection");
+    }
+    assert.match(await user.read("full"), /^The flows are not all written to \/dev\/full: .*\n$/);
   },
 );
 

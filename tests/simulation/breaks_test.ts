@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { breakNamed, changed } from "./breaks/break.ts";
+import { changedFunctions } from "./breaks/changed_functions.ts";
 import { playHistory } from "./history.ts";
 import { shrink } from "./runs/shrink.ts";
 import { openStage } from "./stage.ts";
+import { FIRST_OPENING } from "./world/decisions.ts";
 
 const MOST_SEEDS = 40;
 
@@ -19,6 +21,28 @@ Deno.test("a revoked token opens again → found, and made smaller by at least h
     assert.ok(smaller.outcome.transcript.length <= outcome.transcript.length / 2);
     const again = await playHistory(stage, smaller.question);
     assert.deepEqual(again.transcript, smaller.outcome.transcript);
+    return;
+  }
+  assert.fail(`not found in ${MOST_SEEDS} seeds`);
+});
+
+Deno.test("an idempotency key makes two grants → smaller by at least half, also at the beginning", async () => {
+  const stage = await openStage();
+  for (const text of await changedFunctions((await breakNamed("grants/two_grants"))!)) {
+    stage.database.run(text);
+  }
+  const broken = { ...stage, start: stage.database.save() };
+  for (let seed = 1; seed <= MOST_SEEDS; seed++) {
+    const question = { seed, steps: 40 };
+    const outcome = await playHistory(broken, question);
+    if (outcome.violation === null) continue;
+    assert.match(outcome.violation.invariant, /^an idempotency key makes one grant/);
+    const { question: smaller, outcome: least } = await shrink(broken, question, outcome);
+    assert.ok(least.made.length <= outcome.made.length / 2, `${least.made.length} moves`);
+    assert.ok(least.transcript.length <= outcome.transcript.length / 2);
+    const openings = [...smaller.omissions!.steps].filter((step) => step >= FIRST_OPENING);
+    assert.notDeepEqual(openings, []);
+    assert.deepEqual((await playHistory(broken, smaller)).transcript, least.transcript);
     return;
   }
   assert.fail(`not found in ${MOST_SEEDS} seeds`);

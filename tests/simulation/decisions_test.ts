@@ -60,16 +60,34 @@ Deno.test("delta debugging → the least part that fails", async () => {
 });
 
 Deno.test("the command of a smaller history → asks for that history", () => {
-  const omissions = { steps: new Set([1, 3]), calm: new Set(["2.1 fate", "2 gap"]) };
+  const omissions = { steps: new Set([1, 3, 1002, 1004]), calm: new Set(["2.1 fate", "2 gap"]) };
   const question = { seed: 5, steps: 4, omissions };
   const text = commandOf(question, null);
   assert.equal(
     text,
-    'deno task simulate --seed 5 --steps 4 --only 2,4 --calm "2.1 fate;2 gap"',
+    'deno task simulate --seed 5 --steps 4 --only 2,4 --without 1002,1004 --calm "2.1 fate;2 gap"',
   );
-  const args = ["--seed", "5", "--steps", "4", "--only", "2,4", "--calm", "2.1 fate;2 gap"];
+  const args = [
+    "--seed",
+    "5",
+    "--steps",
+    "4",
+    "--only",
+    "2,4",
+    "--without",
+    "1002,1004",
+    "--calm",
+    "2.1 fate;2 gap",
+  ];
   assert.deepEqual(readCommand(args)!.question, question);
+  const opening = {
+    seed: 5,
+    steps: 4,
+    omissions: { steps: new Set([1001]), calm: new Set<string>() },
+  };
+  assert.equal(commandOf(opening, null), "deno task simulate --seed 5 --steps 4 --without 1001");
   assert.equal(readCommand([]), null);
+  assert.equal(readCommand(["--seed", "5", "--steps", "1001"]), null);
   assert.deepEqual(readCommand(["--seeds", "20"])!.seeds, [1, 20]);
   assert.deepEqual(readCommand(["--seeds", "5..9"])!.seeds, [5, 9]);
 });

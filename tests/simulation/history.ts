@@ -1,11 +1,12 @@
-import { Known } from "./known.ts";
+import { Known } from "./known/known.ts";
 import { type Invariant, INVARIANTS, type Move } from "./registry.ts";
 import { sweep } from "./actors/operator.ts";
+import { deliverRest } from "./actors/webhooks.ts";
 import { type Swarm, swarmOf } from "./swarm.ts";
-import { CREW } from "./tasks.ts";
+import { CREW } from "./known/tasks.ts";
 import { Turn } from "./turn.ts";
 import type { SavedDatabase } from "./world/database.ts";
-import { type Choice, NOTHING_OMITTED, type Omissions } from "./world/decisions.ts";
+import { type Choice, FIRST_OPENING, NOTHING_OMITTED, type Omissions } from "./world/decisions.ts";
 import { runAs } from "./world/globals.ts";
 import { type Deployment, World } from "./world/world.ts";
 
@@ -13,6 +14,8 @@ export interface Question {
   readonly seed: number;
   readonly steps: number;
   readonly omissions?: Omissions;
+  /** Actors who take no part, whatever the seed says. */
+  readonly absent?: readonly string[];
 }
 
 /** What one seed's history was. */
@@ -22,6 +25,8 @@ export interface Outcome {
   readonly violation: { readonly invariant: string; readonly what: string } | null;
   /** The decisions for a fault or a delay that were taken. */
   readonly taken: readonly string[];
+  /** The steps that were made, those of the beginning last. */
+  readonly made: readonly number[];
 }
 
 /** Milliseconds between two steps. */
@@ -36,9 +41,6 @@ const GAPS: readonly [Choice<number>, ...Choice<number>[]] = [
 
 /** Many races and retries need steps that follow each other soon. */
 const BRISK_GAPS: typeof GAPS = [[60, 30], [30, 1_000], [9, 20_000], [1, 300_000]];
-
-/** What a history begins with is called so, and is never left out. */
-const FIRST_STEP = 1001;
 
 const MOST_AT_ONCE = 6;
 /** After so long, every upload URL, lease, grant and window of these histories has ended. */
@@ -64,13 +66,14 @@ export function playHistory(stage: Stage, question: Question): Promise<Outcome> 
 /** Plays a seed's history on whatever the database holds. */
 export async function playOn(
   deployment: Deployment,
-  { seed, steps, omissions = NOTHING_OMITTED }: Question,
+  { seed, steps, omissions = NOTHING_OMITTED, absent = [] }: Question,
 ): Promise<Outcome> {
   const world = new World(seed, deployment, omissions);
   const { transcript, decisions } = world;
+  const play = new Play(world, absent);
   let violation: Outcome["violation"] = null;
   try {
-    await new Play(world).run(steps, omissions);
+    await play.run(steps, omissions);
   } catch (error) {
     if (!(error instanceof Broken)) throw error;
     violation = { invariant: error.invariant, what: error.what };
@@ -78,10 +81,12 @@ export async function playOn(
   } finally {
     world.end();
   }
-  return { transcript: transcript.lines, violation, taken: decisions.taken };
+  const made = play.made.toSorted((one, other) => one - other);
+  return { transcript: transcript.lines, violation, taken: decisions.taken, made };
 }
 
 class Play {
+  readonly made: number[] = [];
   readonly #known = new Known();
   #underWay = 0;
   #heard = 0;
@@ -93,8 +98,8 @@ class Play {
 
   readonly #gaps: typeof GAPS;
 
-  constructor(private readonly world: World) {
-    this.#swarm = swarmOf(world.decisions);
+  constructor(private readonly world: World, absent: readonly string[]) {
+    this.#swarm = swarmOf(world.decisions, absent);
     this.#gaps = world.decisions.random("pace").pick([GAPS, BRISK_GAPS]);
   }
 
@@ -103,7 +108,9 @@ class Play {
     this.#createAgents();
     world.network.isCalm = true;
     for (const [at, move] of this.#swarm.beginning.entries()) {
-      this.#play(move, FIRST_STEP + at);
+      const step = FIRST_OPENING + at;
+      if (omissions.steps.has(step)) continue;
+      this.#play(move, step);
       await this.#pass(Infinity, () => this.#underWay === 0);
     }
     world.network.isCalm = false;
@@ -140,6 +147,7 @@ class Play {
 
   #play(move: Move, step: number): void {
     const turn = new Turn(this.world, this.#known, step);
+    this.made.push(step);
     this.#underWay++;
     runAs(this.world.party(`${step}`), () => move.play(turn)).then(
       () => this.#underWay--,
@@ -161,6 +169,7 @@ class Play {
   async #end(steps: number): Promise<void> {
     const { world } = this;
     world.network.isCalm = true;
+    await this.#deliverRest(steps + 4);
     for (let round = 1; round <= 3; round++) {
       await this.#pass(world.timeline.now + END_MILLISECONDS / 3);
       let left: number | null = null;
@@ -175,6 +184,20 @@ class Play {
       const [what] = atEnd?.(world, this.#known) ?? [];
       if (what !== undefined) throw new Broken(name, what);
     }
+  }
+
+  /** Before anything has ended: an event that is forgotten is not sent. */
+  async #deliverRest(step: number): Promise<void> {
+    const { world } = this;
+    if (this.#known.webhooks.made.length === 0) return;
+    world.receivers.down.clear();
+    let isOver = false;
+    void runAs(world.party(`${step}`), () => deliverRest(new Turn(world, this.#known, step)))
+      .then(() => isOver = true, (error: unknown) => this.#failure ??= error);
+    await this.#pass(Infinity, () => isOver);
+    this.#known.webhooks.isOver = true;
+    this.#lookAtOnce();
+    this.#known.webhooks.isOver = false;
   }
 
   #hear(): void {

@@ -15,19 +15,22 @@ async function main(args: string[]): Promise<number> {
   if (command.seeds !== null) {
     return (await playSeeds({ ...command, seeds: command.seeds })).length === 0 ? 0 : 1;
   }
-  const stage = await openStage(await breakNamed(command.breakName));
-  return await printHistory(stage, command.question!, command.breakName);
+  const broken = await breakNamed(command.breakName);
+  const question = { ...command.question!, absent: broken?.absent ?? [] };
+  return await printHistory(await openStage(broken), question, command.breakName);
 }
 
 /** One process' share of the seeds. */
 async function playShare({ seeds, steps, processes, breakName }: Command): Promise<number> {
-  const stage = await openStage(await breakNamed(breakName));
+  const broken = await breakNamed(breakName);
+  const stage = await openStage(broken);
+  const absent = broken?.absent ?? [];
   const [first, last] = seeds!;
   for (let seed = first; seed <= last; seed += processes) {
-    const { violation } = await playHistory(stage, { seed, steps });
-    const broken = violation && `${violation.invariant}: ${violation.what}`;
-    console.log(JSON.stringify({ seed, broken }));
-    if (broken !== null) return 0;
+    const { violation } = await playHistory(stage, { seed, steps, absent });
+    const words = violation && `${violation.invariant}: ${violation.what}`;
+    console.log(JSON.stringify({ seed, broken: words }));
+    if (violation !== null) return 0;
   }
   return 0;
 }

@@ -3,19 +3,25 @@ import { ENROLMENT_MOVES } from "./actors/enrolments.ts";
 import { KEY_MOVES } from "./actors/keys.ts";
 import { OPERATOR_MOVES } from "./actors/operator.ts";
 import { OWNER_MOVES } from "./actors/owner.ts";
-import { GRANTEE_MOVES } from "./actors/grantee.ts";
+import { GRANTEE_MOVES } from "./actors/grants/grantee.ts";
+import { KEYED_MOVES } from "./actors/grants/keyed.ts";
+import { STANDING_MOVES } from "./actors/grants/standing.ts";
 import { RESTORE_MOVES } from "./actors/restores.ts";
 import { TASK_MOVES } from "./actors/tasks.ts";
 import { VERSION_MOVES } from "./actors/versions.ts";
+import { WEBHOOK_MOVES } from "./actors/webhooks.ts";
 import { WORLD_MOVES } from "./actors/world.ts";
 import { ACCESS } from "./invariants/access.ts";
 import { BYTES } from "./invariants/bytes.ts";
 import { IDENTITIES } from "./invariants/identities.ts";
+import { KEYED } from "./invariants/keyed.ts";
 import { REFERENCES } from "./invariants/references.ts";
 import { RESTORES } from "./invariants/restores.ts";
+import { STANDING } from "./invariants/standing.ts";
 import { TASKS } from "./invariants/tasks.ts";
 import { TOTALS } from "./invariants/totals.ts";
-import type { Heard, Known } from "./known.ts";
+import { WEBHOOKS } from "./invariants/webhooks.ts";
+import type { Heard, Known } from "./known/known.ts";
 import type { Turn } from "./turn.ts";
 import type { World } from "./world/world.ts";
 
@@ -60,6 +66,9 @@ export const ACTORS: Readonly<Record<string, Actor>> = {
   restores: { moves: RESTORE_MOVES, beginsWith: null },
   tasks: { moves: TASK_MOVES, beginsWith: "owner hands work out" },
   versions: { moves: VERSION_MOVES, beginsWith: null },
+  standing: { moves: STANDING_MOVES, beginsWith: "owner makes a standing grant" },
+  keyed: { moves: KEYED_MOVES, beginsWith: "owner grants with an idempotency key" },
+  webhooks: { moves: WEBHOOK_MOVES, beginsWith: "operator makes a webhook" },
 };
 
 export const INVARIANTS: readonly Invariant[] = [
@@ -70,4 +79,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...IDENTITIES,
   ...RESTORES,
   ...TASKS,
+  ...STANDING,
+  ...KEYED,
+  ...WEBHOOKS,
 ];

@@ -19,11 +19,11 @@ export interface Swarm {
  * few subjects, and on different ones in each history. If all actors took part in every history,
  * hardly any would reach the fifth step of the same subject.
  */
-export function swarmOf(decisions: Decisions): Swarm {
+export function swarmOf(decisions: Decisions, absent: readonly string[]): Swarm {
   const acting = Object.entries(ACTORS).flatMap(([actor, { moves, beginsWith }]) => {
     const busy = actor === "owner" ? OWNER_BUSY : BUSY;
     const factor = decisions.random(`how busy ${actor} is`).pick(busy);
-    return factor === 0 ? [] : [{ moves, beginsWith, factor }];
+    return factor === 0 || absent.includes(actor) ? [] : [{ moves, beginsWith, factor }];
   });
   const choices = acting.flatMap(({ moves, factor }) =>
     moves.map((move): Choice<Move> => [factor * move.weight, move])

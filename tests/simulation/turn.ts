@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Entry } from "../histories/history.ts";
 import { DOWNLOAD } from "../histories/history.ts";
 import type { Json, JsonObject } from "../conformance/client.ts";
-import type { Agent, Heard, Known } from "./known.ts";
+import type { Agent, Heard, Known } from "./known/known.ts";
 import type { Random } from "../seeds/random.ts";
 import { ORIGIN, SECRET_KEY, type World } from "./world/world.ts";
 

@@ -53,6 +53,7 @@ export class TcpConnection {
   #hasRemoteEnded = false;
   #isOver = false;
   #isClosing = false;
+  #isCut = false;
   #error: TcpError | null = null;
 
   /** Only `IpStack` creates connections. */
@@ -67,6 +68,11 @@ export class TcpConnection {
   /** Whether writes wait for room. */
   get isBlocked(): boolean {
     return this.#writes.length > 0;
+  }
+
+  /** Whether this side closed before it had read what had arrived: the other side gets a reset. */
+  get isCut(): boolean {
+    return this.#isCut;
   }
 
   /** Resolves to the next bytes, or to null at the end. Throws TcpError. */
@@ -144,6 +150,7 @@ export class TcpConnection {
     }
     if (this.#isOver) return;
     if (this.#isClosing) {
+      this.#isCut = this.#received.length > 0;
       this.#calls.close();
       this.finish(null);
     } else if (this.#ending !== null) {

@@ -9,6 +9,8 @@ import { openWorkerEngine } from "./worker/worker_engine.ts";
 
 export type { JoinOptions, PeerOptions } from "./join.ts";
 export { type ConnectOptions, Mesh, type MeshListener, type MeshPeer } from "./mesh.ts";
+export type { Flow, FlowEnd, FlowReason } from "./flows/flow.ts";
+export type { ServeHandler, ServeInfo, ServeOptions } from "./http/serve.ts";
 export type { From } from "./member.ts";
 export { MeshError, type MeshErrorCode } from "./mesh_error.ts";
 export { TcpError, type TcpErrorCode } from "../ip/tcp_error.ts";

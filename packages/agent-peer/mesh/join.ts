@@ -1,5 +1,6 @@
 import { type CallerOptions, Connection } from "../service.ts";
 import type { OpenEngine } from "./engine/engine.ts";
+import type { Flow } from "./flows/flow.ts";
 import { Member } from "./member.ts";
 import { Mesh } from "./mesh.ts";
 import { newPrivateKey, readOrMakeKey } from "./service/own_key.ts";
@@ -19,20 +20,31 @@ export interface PeerOptions {
   readonly proxy?: URL | null;
   /** Called after each change of peers or rules. */
   readonly onChange?: () => void;
+  /** Called with each connection that is over, and with those that were refused. */
+  readonly onFlow?: (flow: Flow) => void;
 }
 
 /** `signal` only gives up joining. Use `close` to leave. */
 export type JoinOptions = CallerOptions & PeerOptions;
 
 export async function joinWith(openEngine: OpenEngine, options: JoinOptions): Promise<Mesh> {
-  const { signal, keyFile, listenPort, stunServers, proxy, onChange = () => {}, ...caller } =
-    options;
+  const {
+    signal,
+    keyFile,
+    listenPort,
+    stunServers,
+    proxy,
+    onChange = () => {},
+    onFlow,
+    ...caller
+  } = options;
   const privateKey = keyFile === undefined ? newPrivateKey() : await readOrMakeKey(keyFile);
   const member = await Member.join({
     connection: new Connection("agent-mesh", caller),
     openEngine,
     signal,
     onChange,
+    onFlow,
     engineOptions: {
       privateKey,
       listenPort,

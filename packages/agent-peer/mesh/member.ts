@@ -8,7 +8,8 @@ import {
 } from "../service.ts";
 import type { Engine, EngineOptions, OpenEngine } from "./engine/engine.ts";
 import { TcpError } from "../ip/tcp_error.ts";
-import { MeshError } from "./mesh_error.ts";
+import type { Flow } from "./flows/flow.ts";
+import { endOf, MeshError } from "./mesh_error.ts";
 import type { RelayAnswer } from "../paths/paths.ts";
 import { onClockJump } from "./service/clock_jumps.ts";
 import { Follower } from "./service/follower.ts";
@@ -25,6 +26,7 @@ export interface MemberOptions {
   /** Gives up joining. Has no effect after that. */
   readonly signal: AbortSignal | undefined;
   readonly onChange: () => void;
+  readonly onFlow?: ((flow: Flow) => void) | undefined;
 }
 
 /** The other side of a connection. */
@@ -141,6 +143,11 @@ export class Member {
     });
   }
 
+  async flows(): Promise<readonly Flow[]> {
+    this.#requireMember();
+    return await this.#engine.flows();
+  }
+
   async close(): Promise<void> {
     await this.#finish(null);
   }
@@ -150,6 +157,7 @@ export class Member {
     this.#engine = await openEngine(engineOptions, {
       iceServers: () => this.#iceServers(),
       onEndpoints: (endpoints) => this.#onEndpoints(endpoints),
+      onFlow: this.#options.onFlow,
       onFailure: (cause) => void this.#finish(new MeshError("broken", cause.message, { cause })),
     });
     this.#endpoints = await this.#engine.endpoints();
@@ -160,7 +168,7 @@ export class Member {
     });
     await this.#follower.start();
     this.#over.signal.throwIfAborted();
-    this.#follower.run().catch((error) => this.#finish(asEnd(error)));
+    this.#follower.run().catch((error) => this.#finish(endOf(error)));
     const timers = [
       setInterval(() => this.#tellPaths(), PATHS_MS),
       setInterval(() => this.#registrar.registerMissed(), REGISTER_AGAIN_MS),
@@ -220,7 +228,14 @@ export class Member {
     await this.#follower.refreshSoon();
     const found = this.#find(host, port);
     if (found !== null) return found;
-    if (findPeer(this.#requireMember(), host) === null) {
+    const peer = findPeer(this.#requireMember(), host)?.peer ?? null;
+    this.#engine.refused({
+      direction: "out",
+      peer: { agentId: peer?.agent_id ?? null, name: peer?.name ?? host },
+      port,
+      reason: peer === null ? "unknown_peer" : "no_rule",
+    });
+    if (peer === null) {
       throw new MeshError(
         "unknown_peer",
         `No visible peer is called ${host}. A peer is visible while a rule with it is active.`,
@@ -274,14 +289,4 @@ export class Member {
 
 function summaryOf(paths: readonly SentPath[]): string {
   return JSON.stringify(paths.map(({ agent_id, via, endpoint }) => [agent_id, via, endpoint]));
-}
-
-function asEnd(error: unknown): Error {
-  if (error instanceof AgentError && error.code === "peer_not_found") {
-    return new MeshError("removed", "The peer of this agent was removed.", { cause: error });
-  }
-  if (error instanceof AgentError && error.code === "superseded") {
-    return new MeshError("superseded", error.message, { cause: error });
-  }
-  return error instanceof Error ? error : new Error(String(error));
 }

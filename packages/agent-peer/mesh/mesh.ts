@@ -1,4 +1,6 @@
+import type { Flow } from "./flows/flow.ts";
 import { meshFetch } from "./http/fetch.ts";
+import { connectionServer, type ServeHandler, type ServeOptions } from "./http/serve.ts";
 import type { From, Member } from "./member.ts";
 import type { Connection } from "./sockets/connection.ts";
 import { type MeshSocket, toSocket } from "./sockets/mesh_socket.ts";
@@ -141,6 +143,28 @@ export class Mesh implements AsyncDisposable {
   }
 
   /**
+   * Answers HTTP requests to a port, if a rule allows their connections. The second argument of the
+   * handler says who asks. What it throws is answered with 500, without details. If the caller
+   * leaves before the answer is sent, `request.signal` is aborted. Rejects with MeshError or
+   * TcpError.
+   *
+   * @example
+   * ```ts
+   * await mesh.serve(8080, (request, { agentId }) => new Response(`Hello, ${agentId}`));
+   * ```
+   */
+  async serve(
+    port: number,
+    handler: ServeHandler,
+    options: ServeOptions = {},
+  ): Promise<MeshListener> {
+    const take = await connectionServer(handler, options);
+    return await this.listenNet(port, (socket, { from }) => take(socket, from), {
+      allowHalfOpen: true,
+    });
+  }
+
+  /**
    * Like the global `fetch`, over the mesh: HTTP/1.1. The host of the URL is a peer.
    *
    * @example
@@ -156,6 +180,14 @@ export class Mesh implements AsyncDisposable {
   peers(): MeshPeer[] {
     return this.#member.peers()
       .map(({ via, publicKey: _, use, ...peer }) => ({ ...peer, ...use, path: via }));
+  }
+
+  /**
+   * Who connected to which port, and how it ended: the last 1,000 connections that are over, the
+   * oldest first, then those that are open. The same refusals within a minute are one flow.
+   */
+  async flows(): Promise<Flow[]> {
+    return [...await this.#member.flows()];
   }
 
   /**

@@ -1,3 +1,5 @@
+import { AgentError } from "../service.ts";
+
 /** Why something cannot be done in the mesh. Errors of connections are `TcpError`. */
 export type MeshErrorCode =
   /** No visible peer has that name. */
@@ -22,4 +24,15 @@ export class MeshError extends Error {
     super(message, options);
     this.code = code;
   }
+}
+
+/** The error that ends a membership. */
+export function endOf(error: unknown): Error {
+  if (error instanceof AgentError && error.code === "peer_not_found") {
+    return new MeshError("removed", "The peer of this agent was removed.", { cause: error });
+  }
+  if (error instanceof AgentError && error.code === "superseded") {
+    return new MeshError("superseded", error.message, { cause: error });
+  }
+  return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import process from "node:process";
 import { UsageError } from "../../command/usage_error.ts";
+import { note, plain } from "../../command/terminal/output.ts";
 import type { Context } from "../context.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { obey } from "./control.ts";
@@ -39,6 +40,12 @@ export const join: Verb = defineVerb({
       help: "forward connections from a port of this machine, or from the path of a Unix socket, " +
         "to a port of a peer; can be repeated",
     },
+    flows: {
+      type: "string",
+      value: "FILE",
+      help: "append to this file, as lines of JSON, who connected to which port, and how it ended",
+      completes: "file",
+    },
     control: {
       type: "boolean",
       help:
@@ -72,10 +79,12 @@ export const join: Verb = defineVerb({
         "give at least one of --socks, --http-proxy, --expose, --forward and --control.",
       );
     }
+    const { flows } = values;
     const keyFile = values["key-file"];
     const listenPort = values["listen-port"];
     await runMember(context, proxies, {
       isControlled,
+      flows,
       ...(keyFile !== undefined && { keyFile }),
       ...(listenPort !== undefined && { listenPort: portOf(listenPort) }),
     });
@@ -91,20 +100,30 @@ async function runMember(
     readonly exposures: readonly Exposure[];
     readonly forwardings: readonly Forwarding[];
   },
-  { isControlled, ...options }: {
+  { isControlled, flows, ...options }: {
     readonly isControlled: boolean;
+    /** The file for the flow log. */
+    readonly flows: string | undefined;
     readonly keyFile?: string;
     readonly listenPort?: number;
   },
 ): Promise<void> {
   // Loaded only here: few commands need the code that carries packets.
-  const [{ joinWith }, { openLocalEngine }, { openProxies }] = await Promise.all([
+  const [{ joinWith }, { openLocalEngine }, { openProxies }, { FlowFile }] = await Promise.all([
     import("../../agent-peer/mesh/join.ts"),
     import("../../agent-peer/mesh/engine/local_engine.ts"),
     import("../../agent-peer/mesh/proxies/open_proxies.ts"),
+    import("./flows/flow_file.ts"),
   ]);
+  const file = flows === undefined ? null : new FlowFile(flows, (message) => note(plain(message)));
+  // It closes after the mesh, which ends the connections that are open.
+  await using _ = { [Symbol.asyncDispose]: async () => await file?.close() };
   // This process does nothing else, so the tunnel needs no thread of its own.
-  await using mesh = await joinWith(openLocalEngine, { ...await context.connection(), ...options });
+  await using mesh = await joinWith(openLocalEngine, {
+    ...await context.connection(),
+    ...options,
+    ...(file !== null && { onFlow: (flow) => file.add(flow) }),
+  });
   const opened = await openProxies(mesh, proxies);
   const { agentId: agent_id, name, addresses } = mesh;
   const { socks, httpProxy: http_proxy, forwards } = opened;

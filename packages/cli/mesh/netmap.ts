@@ -6,19 +6,31 @@ import {
   type PathDescription,
   type PathSide,
 } from "../../agent-peer/paths/describe_path.ts";
-import { plain } from "../../command/terminal/output.ts";
+import { inBytes, plain } from "../../command/terminal/output.ts";
+import type { Context } from "../context.ts";
 import { defineVerb, type Verb } from "../verb.ts";
+import type { FlowTotals } from "./flows/flow_totals.ts";
 
 type Peer = Netmap["peers"][number];
 
 export const status: Verb = defineVerb({
   summary: "Show the peers and rules that the agent can see, and whether it reaches them.",
-  example: "agentfiles mesh status",
-  options: {},
-  async run(_parsed, context) {
+  example: "agentfiles mesh status\nagentfiles mesh status --flows flows.jsonl",
+  options: {
+    flows: {
+      type: "string",
+      value: "FILE",
+      help: "also count the connections in the file that mesh join --flows writes",
+      completes: "file",
+    },
+  },
+  async run({ values }, context) {
+    const flows = values.flows === undefined ? null : await totalsIn(values.flows);
     const mesh = await context.mesh();
     const netmap = await mesh.netmap();
-    if (context.output.json) return await context.output.value(netmap, String);
+    if (context.output.json) {
+      return await context.output.value(flows === null ? netmap : { ...netmap, flows }, String);
+    }
     const own = netmap.peers.find(({ self }) => self);
     const describe = (peer: Peer, relayIsSet: boolean | null) =>
       peer.self || own === undefined ? null : pathBetween(own, peer, relayIsSet);
@@ -45,8 +57,28 @@ export const status: Verb = defineVerb({
         ...rules,
         `version ${config_version}, ${acls.length} rules, ${acl_requests.length} requests`,
       ].join("\n"));
+    if (flows !== null) await showTotals(flows, context);
   },
 });
+
+async function totalsIn(path: string): Promise<FlowTotals[]> {
+  return await (await import("./flows/flow_totals.ts")).totalsOf(path);
+}
+
+async function showTotals(flows: readonly FlowTotals[], { output }: Context): Promise<void> {
+  const { reasonsOf } = await import("./flows/flow_totals.ts");
+  await output.rows(each(flows), {
+    heads: ["WAY", "AGENT", "PORT", "CLEAN", "RESET", "REFUSED", "RECEIVED", "SENT", "WHY"],
+    cells: (totals) => [
+      totals.direction,
+      totals.agent,
+      totals.port === null ? "several" : String(totals.port),
+      ...[totals.clean, totals.reset, totals.refused].map(String),
+      ...[totals.received_bytes, totals.sent_bytes].map(inBytes),
+      reasonsOf(totals),
+    ],
+  });
+}
 
 /** Whether the operator has set a relay; null if the request for it failed. */
 export async function hasRelay(mesh: AgentMesh): Promise<boolean | null> {
@@ -58,7 +90,7 @@ export async function hasRelay(mesh: AgentMesh): Promise<boolean | null> {
   }
 }
 
-function saysNoRelay({ code, details }: AgentError): boolean {
+export function saysNoRelay({ code, details }: AgentError): boolean {
   return code === "misconfigured" && (details as { relay?: unknown } | null)?.relay === "none";
 }
 
@@ -108,8 +140,6 @@ export const hosts: Verb = defineVerb({
   },
 });
 
-async function* each<Item extends Peer | Netmap["acl_requests"][number]>(
-  items: readonly Item[],
-): AsyncGenerator<Item> {
+async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   yield* items;
 }

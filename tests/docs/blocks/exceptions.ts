@@ -114,10 +114,11 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
 
 /** Blocks that tests in other folders run. */
 export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: string }[] = [
-  {
-    what: "docs/sandbox.md, For any program, 1",
+  ...["docs/sandbox.md, For any program, 1", "docs/sandbox.md, Flow log, 1"].map((what) => ({
+    what,
     test: "tests/sandbox/command_line_test.ts",
-  },
+  })),
+  { what: "docs/sandbox.md, Check the network, 1", test: "tests/paths/netcheck_test.ts" },
   {
     what: "docs/deployment.md, Check it, 2",
     test: "tests/deploy/hosted_runtime_test.ts",

@@ -1,4 +1,5 @@
 /** Rules of grants: a revoked grant is not served; a live grant is. */
+import type { JsonObject } from "../../conformance/client.ts";
 import {
   didHappen,
   effectEnd,
@@ -56,19 +57,20 @@ export const endedGrantsAreNotServed: Rule = (history) => {
 /** /open serves an artifact only to its owner, and to an agent whose grant may be live. */
 export const nobodyOpensWithoutAGrant: Rule = (history) => {
   const grants = knownGrants(history);
-  const owners = new Map(
+  const registrations = new Map(
     entriesOf(history, "/agent-artifacts/register").filter(didHappen)
-      .map(({ agent, answer }) => [answer!["artifact_id"], agent]),
+      .map((entry) => [entry.answer!["artifact_id"], entry]),
   );
   const unsure = entriesOf(history, "/agent-artifacts/grant")
     .filter((entry) => mayHappen(entry) && !didHappen(entry));
   // The answer to a task is granted to its giver.
   const replies = entriesOf(history, "/agent-artifacts/inbox/done").filter(mayHappen);
+  const promises = standingGrants(history);
   return entriesOf(history, "/agent-artifacts/open").filter(didHappen).flatMap((opened) => {
     const { artifact_id } = opened.request;
-    const owner = owners.get(artifact_id);
+    const registered = registrations.get(artifact_id);
     // If the answer to the registration was lost, the owner is unknown.
-    if (owner === undefined || owner === opened.agent) return [];
+    if (registered === undefined || registered.agent === opened.agent) return [];
     const isLive = ({ entry, artifactId, toAgent, ends }: KnownGrant) =>
       artifactId === artifact_id && (toAgent ?? opened.agent) === opened.agent &&
       entry.start < opened.end &&
@@ -80,7 +82,13 @@ export const nobodyOpensWithoutAGrant: Rule = (history) => {
     const mayHaveReplied = ({ request, start }: Entry) =>
       (request["reply"] as { artifact_id: string } | undefined)?.artifact_id === artifact_id &&
       start < opened.end;
+    const mayBePromised = ({ entry: { agent, request, start }, ends }: StandingGrant) =>
+      agent === registered.agent && start < opened.end &&
+      (request["to_agent"] ?? opened.agent) === opened.agent &&
+      isPromised(request, String(registered.answer!["key"])) &&
+      !ends.some((end) => end.end < opened.start);
     if (grants.some(isLive) || unsure.some(mayBeLive) || replies.some(mayHaveReplied)) return [];
+    if (promises.some(mayBePromised)) return [];
     return [{ rule: "an artifact was opened without a live grant", entries: [opened] }];
   });
 };
@@ -102,6 +110,27 @@ export const grantsAreNotLost: Rule = (history) => {
       .map(({ entry }) => ({ rule: "an inbox misses a live grant", entries: [entry, read] }));
   });
 };
+
+/** A standing grant that may have been made, and the requests that ended it and its grants. */
+interface StandingGrant {
+  readonly entry: Entry;
+  readonly ends: readonly Entry[];
+}
+
+function standingGrants(history: readonly Entry[]): StandingGrant[] {
+  const ends = entriesOf(history, "/agent-artifacts/standing/end").filter((end) =>
+    didHappen(end) && end.request["end_grants"] !== false && end.answer!["remaining"] === false
+  );
+  return entriesOf(history, "/agent-artifacts/standing/create").filter(mayHappen)
+    .map((entry) => ({
+      entry,
+      ends: ends.filter(({ request }) => request["standing_id"] === entry.answer?.["standing_id"]),
+    }));
+}
+
+function isPromised({ key, prefix }: JsonObject, name: string): boolean {
+  return prefix === undefined ? name === key : name.startsWith(String(prefix));
+}
 
 function knownGrants(history: readonly Entry[]): KnownGrant[] {
   const revocations = entriesOf(history, "/agent-artifacts/revoke").filter(mayHappen);

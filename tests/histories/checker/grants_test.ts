@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../conformance/client.ts";
 import {
   artifacts,
   assertBroken,
@@ -71,6 +72,32 @@ Deno.test("an artifact opened by an agent that was granted nothing → found", (
   const opened = open([8, 9], "eve", "art");
   assertBroken([...GRANTED, opened], "an artifact was opened without a live grant");
   assertBroken([...GRANTED, { ...opened, agent: "ann" }]);
+});
+
+Deno.test("what a standing grant may have granted → is opened until its end was answered", () => {
+  const opened = open([12, 13], "eve", "art");
+  const standing = (request: JsonObject, status = 200) => {
+    const answer = { standing_id: "standing_1" };
+    return artifacts([2, 3], ["ann", "/standing/create"], { request, answer, status });
+  };
+  const end = (request: JsonObject, remaining = false) =>
+    artifacts([8, 9], ["ann", "/standing/end"], {
+      request: { standing_id: "standing_1", ...request },
+      answer: { remaining },
+    });
+  const rule = "an artifact was opened without a live grant";
+  const toEve = { key: "k", to_agent: "eve" };
+  for (const request of [toEve, { prefix: "", to_agent: "eve" }, { prefix: "k", to_tag: "crew" }]) {
+    assertBroken([...GRANTED, standing(request), opened]);
+    assertBroken([...GRANTED, standing(request, 503), opened]);
+    assertBroken([...GRANTED, standing(request), end({ end_grants: false }), opened]);
+    assertBroken([...GRANTED, standing(request), end({}, true), opened]);
+    assertBroken([...GRANTED, standing(request), end({}), opened], rule);
+    assertBroken([...GRANTED, standing(request, 422), opened], rule);
+  }
+  for (const request of [{ ...toEve, key: "" }, { ...toEve, to_agent: "bob" }]) {
+    assertBroken([...GRANTED, standing(request), opened], rule);
+  }
 });
 
 Deno.test("a grant without an answer → may be served", () => {

@@ -148,20 +148,31 @@ export class Pipeline implements AsyncDisposable {
   /** Asserts that every job came back once, and what became of each task. */
   async check(): Promise<void> {
     const tasks = await this.#sql<
-      { agent_id: string; state: string; attempt: number; takes: number; late: number }[]
+      {
+        agent_id: string;
+        state: string;
+        attempt: number;
+        takes: number;
+        returns: number;
+        late: number;
+      }[]
     >`
       select t.agent_id, t.state, t.attempt,
         (select count(*)::integer from agents.events e
           where e.object_id = t.grant_id and e.action = 'task.taken') as takes,
+        (select count(*)::integer from agents.events e
+          where e.object_id = t.grant_id and e.action = 'task.failed') as returns,
         (select count(*)::integer from agents.events e
           join agents.events d on d.object_id = t.grant_id and d.action = 'task.done'
           where e.event_id > d.event_id and (e.object_id = t.grant_id
             or e.object_id = g.artifact_id and e.action = 'artifact.opened')) as late
       from artifacts.tasks t join artifacts.grants g using (grant_id)
       where t.agent_id = any (${this.#agents})`;
-    for (const { state, attempt, takes, late } of tasks) {
+    for (const { state, attempt, takes, returns, late } of tasks) {
       assert.equal(state, "done");
-      assert.equal(attempt, takes, "every take was counted");
+      // A server that outlives its host gives back what it has: that was no attempt.
+      const isCounted = takes - returns <= attempt && attempt <= takes;
+      assert.ok(isCounted, `${takes} takes, ${returns} given back, ${attempt} counted`);
       assert.equal(late, 0, "nobody took or opened what was done");
     }
     const byAgent = Map.groupBy(tasks, ({ agent_id }) => agent_id);

@@ -86,6 +86,8 @@ function masquerade(how: string, first = ""): string {
 export interface SiteHost {
   readonly site: Site;
   readonly host: Host;
+  /** Null if the host is in the internet itself. */
+  readonly router: Host | null;
   /** The address that others see. */
   readonly outside: string;
   /** Null if the site has no proxy. */
@@ -121,7 +123,8 @@ export async function addSite(internet: Internet, name: string, site: Site): Pro
   if (site === "none" || site === "IPv6" || site === "IPv6 firewall") {
     const host = await internet[ADD[site]](name);
     const outside = host.address ?? await addressOf(host);
-    return { site, host, outside, proxy: null, countBlocked: () => Promise.resolve(0) };
+    const countBlocked = () => Promise.resolve(0);
+    return { site, host, router: null, outside, proxy: null, countBlocked };
   }
   const router = await internet.addHost(`${name}-r`);
   await router.run(["nft", "-f", "-"], { input: RULES[site] });
@@ -131,7 +134,7 @@ export async function addSite(internet: Internet, name: string, site: Site): Pro
     const rules = await router.run(["nft", "list", "chain", "ip", "nat", "forward"]);
     return Number(/counter packets (\d+)/.exec(rules)?.[1] ?? 0);
   };
-  return { site, host, outside: router.address!, proxy, countBlocked };
+  return { site, host, router, outside: router.address!, proxy, countBlocked };
 }
 
 async function startProxy(router: Host): Promise<string> {

@@ -9,10 +9,15 @@ import type { Duplex } from "node:stream";
 import { join, type Mesh } from "../../../packages/agent-peer/mesh/index.ts";
 import type { Command } from "./sandbox_protocol.ts";
 import { readAll, Transfer } from "./transfer.ts";
+import { drain, pour } from "./streams.ts";
+import { webServer } from "./web_server.ts";
 
 let mesh: Mesh | null = null;
 let held: Promise<string> | null = null;
 let transfer: Transfer | null = null;
+let poured: ReturnType<typeof pour> | null = null;
+let drained: ReturnType<typeof drain> | null = null;
+const web = webServer();
 let received = 0;
 const accepted: string[] = [];
 
@@ -121,6 +126,25 @@ async function run(command: Command): Promise<unknown> {
       return await hold(command);
     case "outcome":
       return { outcome: await held };
+    case "pour":
+      poured = pour(await joined().connectNet(command));
+      return;
+    case "poured":
+      return { outcome: poured!.outcome };
+    case "stopPouring":
+      return void poured!.socket.destroy();
+    case "drain":
+      await joined().listenNet(command.port, (socket) => void (drained = drain(socket)));
+      return;
+    case "drained":
+      return { bytes: drained?.bytes ?? 0, outcome: drained?.outcome ?? null };
+    case "serveWeb":
+      await joined().serve(command.port, web.answer, { onError: () => {} });
+      return;
+    case "signals":
+      return { signals: web.signals() };
+    case "flows":
+      return { flows: await joined().flows() };
     case "fetch": {
       const init = command.body === undefined ? {} : { method: "POST", body: command.body };
       const response = await joined().fetch(command.url, init);

@@ -29,6 +29,17 @@ export type Command =
   /** Opens a connection and reads from it until it ends. `outcome` reports how it ended. */
   | { readonly do: "hold"; readonly host: string; readonly port: number }
   | { readonly do: "outcome" }
+  /** Sends without end. `poured` says how it ended, or null; `stopPouring` resets it. */
+  | { readonly do: "pour"; readonly host: string; readonly port: number }
+  | { readonly do: "poured" }
+  | { readonly do: "stopPouring" }
+  /** From now on, reads a connection to its end. `drained` says how much, and how it ended. */
+  | { readonly do: "drain"; readonly port: number }
+  | { readonly do: "drained" }
+  /** From now on, answers HTTP requests by `serve`. `signals`: which of them were aborted. */
+  | { readonly do: "serveWeb"; readonly port: number }
+  | { readonly do: "signals" }
+  | { readonly do: "flows" }
   | { readonly do: "fetch"; readonly url: string; readonly body?: string }
   /** The agents whose connections were accepted, in order. */
   | { readonly do: "accepted" }

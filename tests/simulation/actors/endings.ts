@@ -1,5 +1,5 @@
 import { eraseAgent } from "../../../packages/operator/endings/erasing.ts";
-import { end } from "../identities.ts";
+import { end } from "../known/identities.ts";
 import type { Move } from "../registry.ts";
 import type { Turn } from "../turn.ts";
 import type { SimulatedDatabase } from "../world/database.ts";

@@ -1,4 +1,4 @@
-import { BOXES, end, type KnownEnrolment } from "../identities.ts";
+import { BOXES, end, type KnownEnrolment } from "../known/identities.ts";
 import type { Move } from "../registry.ts";
 import type { Turn } from "../turn.ts";
 import { someKey, someName, takeUp } from "./keys.ts";

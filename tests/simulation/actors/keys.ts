@@ -1,5 +1,5 @@
-import { BOXES, type Credential, end, GUESTS } from "../identities.ts";
-import type { Known } from "../known.ts";
+import { BOXES, type Credential, end, GUESTS } from "../known/identities.ts";
+import type { Known } from "../known/known.ts";
 import type { Move } from "../registry.ts";
 import type { Turn } from "../turn.ts";
 import { call } from "./operator_calls.ts";

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
-import type { Agent, KnownArtifact } from "../known.ts";
+import type { Agent, KnownArtifact } from "../known/known.ts";
 import type { Move } from "../registry.ts";
 import type { Turn } from "../turn.ts";
 
-const KEYS = ["plan.txt", "notes/july.md", "empty"];
+export const KEYS = ["plan.txt", "notes/july.md", "empty"];
 /** Storage may still be moving a file after several answers. */
 const MOST_COMMITS = 8;
 
 export async function register(
   turn: Turn,
   owner = turn.pick(turn.known.agents, "owner")!,
+  key = turn.random.pick(KEYS),
 ): Promise<KnownArtifact | null> {
   const name = `a${turn.step}`;
-  const key = turn.random.pick(KEYS);
   const content = key === "empty" ? "" : `${name} `.repeat(1 + turn.random.below(12));
   const ttl_days = 1 + turn.random.below(3);
   turn.say(`${owner.name} registers ${name}: ${key}, ${content.length} bytes, ${ttl_days} days`);
@@ -26,6 +26,14 @@ export async function register(
   turn.world.transcript.rename(id, name);
   turn.known.artifacts.push(artifact);
   return artifact;
+}
+
+/** Registers a file, uploads it and commits it. */
+export async function handIn(turn: Turn, owner?: Agent, key?: string): Promise<void> {
+  const artifact = await register(turn, owner, key);
+  if (artifact === null) return;
+  await turn.put(artifact.uploadUrl, artifact.content);
+  await commit(turn, artifact);
 }
 
 async function commit(turn: Turn, artifact: KnownArtifact): Promise<void> {
@@ -62,12 +70,7 @@ export const OWNER_MOVES: readonly Move[] = [
   {
     name: "owner hands a file in",
     weight: 8,
-    async play(turn) {
-      const artifact = await register(turn);
-      if (artifact === null) return;
-      await turn.put(artifact.uploadUrl, artifact.content);
-      await commit(turn, artifact);
-    },
+    play: (turn) => handIn(turn),
   },
   {
     name: "owner registers",

@@ -5,9 +5,10 @@ import { ENDING_TYPES } from "../../../packages/operator/restore/ending_types.ts
 import { withSources } from "../../../packages/operator/restore/exported.ts";
 import type { RecordedEvent, RecordedLine } from "../../../packages/operator/restore/record.ts";
 import { replayRecord } from "../../../packages/operator/restore/replay.ts";
-import type { Position } from "../identities.ts";
+import type { Position } from "../known/identities.ts";
 import type { Move } from "../registry.ts";
 import type { Turn } from "../turn.ts";
+import type { World } from "../world/world.ts";
 
 /** As long as any request takes that was under way when the functions were closed. */
 const QUIET_MILLISECONDS = 600_000;
@@ -40,6 +41,12 @@ function looseEnds({ world, known }: Turn): void {
   for (const version of kept) if (!named.has(version)) world.bytes.lose(version);
 }
 
+function lastEvent({ database }: World): string {
+  return database.query(
+    "select coalesce(max(event_id), 0) as last from agents.events",
+  )[0]!["last"]!;
+}
+
 /** What docs/backup.md says, with a record that was exported until the end. */
 async function restore(turn: Turn): Promise<void> {
   const { world, known } = turn;
@@ -47,6 +54,8 @@ async function restore(turn: Turn): Promise<void> {
   const record = await exportRecord();
   const versions = world.database.query("select agent_id, version from mesh.config_versions");
   world.database.restore(identities.backup!.database);
+  known.webhooks.lastEvent = lastEvent(world);
+  world.handedOut.forget();
   looseEnds(turn);
   await callAsOperator("after_restore", {});
   const faults = await replayRecord(record, SILENT);
@@ -59,6 +68,7 @@ async function restore(turn: Turn): Promise<void> {
     if (now !== undefined) identities.faults.push(`a version of ${agent_id} is handed out again`);
   }
   known.tasks.forget();
+  known.keyed.length = 0;
   identities.restoredAt = turn.known.nextPlace();
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../conformance/client.ts";
-import type { Agent, Heard } from "../known.ts";
+import type { Agent, Heard } from "../known/known.ts";
 import type { Move } from "../registry.ts";
-import { CREW, type KnownTake, taskOf } from "../tasks.ts";
+import { CREW, type KnownTake, taskOf } from "../known/tasks.ts";
 import type { Turn } from "../turn.ts";
 
 const MINUTE = 60_000;

@@ -4,6 +4,8 @@ export interface Break {
   readonly number?: number;
   /** What somebody does, and what goes wrong. */
   readonly words: string;
+  /** Actors who take no part, so that more steps are spent on what breaks. */
+  readonly absent?: readonly string[];
   /** It is found within so many seeds, from 1 on. */
   readonly seeds?: number;
   /** Each `from` stands exactly once in its file. */

@@ -1,5 +1,5 @@
-import type { Credential } from "../identities.ts";
-import type { Known } from "../known.ts";
+import type { Credential } from "../known/identities.ts";
+import type { Known } from "../known/known.ts";
 import type { Invariant } from "../registry.ts";
 
 /** Asks for nothing but the token, whoever sends it. */

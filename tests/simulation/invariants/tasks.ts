@@ -1,6 +1,6 @@
-import type { Heard, Known } from "../known.ts";
+import type { Heard, Known } from "../known/known.ts";
 import type { Invariant } from "../registry.ts";
-import { taskOf } from "../tasks.ts";
+import { taskOf } from "../known/tasks.ts";
 
 const ENDING = new Set(["done", "fail", "extend"].map((name) => `/agent-artifacts/inbox/${name}`));
 

@@ -1,4 +1,5 @@
 import { type Outcome, playHistory, type Question, type Stage } from "../history.ts";
+import { FIRST_OPENING, NOTHING_OMITTED, type Omissions } from "../world/decisions.ts";
 
 /** A failing history, and the least of it that was found to fail in the same way. */
 export interface Shrunk {
@@ -11,47 +12,48 @@ export interface Shrunk {
 const MOST_PLAYS = 150;
 
 /**
- * Leaves steps out of a failing history, then faults and delays, as long as the same invariant
- * breaks.
+ * Leaves steps out of a failing history, also of its beginning, then faults and delays, as long as
+ * the same invariant breaks.
  */
 export async function shrink(stage: Stage, question: Question, failing: Outcome): Promise<Shrunk> {
   const invariant = failing.violation!.invariant;
   let outcome = failing;
   let plays = 0;
-  let steps = new Set<number>();
-  let calm = new Set<string>();
+  let least: Question & { readonly omissions: Omissions } = {
+    ...question,
+    omissions: NOTHING_OMITTED,
+  };
 
-  async function fails(tried: { steps: Set<number>; calm: Set<string> }): Promise<boolean> {
+  async function fails(tried: Partial<Question>): Promise<boolean> {
     if (plays >= MOST_PLAYS) return false;
     plays++;
-    const played = await playHistory(stage, { ...question, omissions: tried });
+    const asked = { ...least, ...tried };
+    const played = await playHistory(stage, asked);
     if (played.violation?.invariant !== invariant) return false;
-    outcome = played;
+    [outcome, least] = [played, asked];
     return true;
   }
 
-  const all = Array.from({ length: question.steps }, (_, index) => index + 1);
-  const kept = await leastOf(all, async (some) => {
-    const tried = new Set(all.filter((step) => !some.includes(step)));
-    if (!await fails({ steps: tried, calm })) return false;
-    steps = tried;
-    return true;
+  const all = failing.made;
+  // Otherwise, every history that does not fail would go on to the end.
+  await fails({ steps: lastOf(all) });
+  const kept = await leastOf(all, (some) => {
+    const steps = new Set(all.filter((step) => !some.includes(step)));
+    return fails({ omissions: { ...least.omissions, steps } });
   });
   // Decisions of steps that are left out are not taken any more.
   const taken = outcome.taken;
-  await leastOf(taken, async (some) => {
-    const tried = new Set(taken.filter((decision) => !some.includes(decision)));
-    if (!await fails({ steps, calm: tried })) return false;
-    calm = tried;
-    return true;
+  await leastOf(taken, (some) => {
+    const calm = new Set(taken.filter((decision) => !some.includes(decision)));
+    return fails({ omissions: { ...least.omissions, calm } });
   });
-  const last = Math.max(0, ...kept);
-  const end = { ...question, steps: last, omissions: { steps, calm } };
-  // Time that passes after the last step may be needed.
-  const shorter = await playHistory(stage, end);
-  return shorter.violation?.invariant === invariant
-    ? { question: end, outcome: shorter, plays }
-    : { question: { ...question, omissions: { steps, calm } }, outcome, plays };
+  await fails({ steps: lastOf(kept) });
+  return { question: least, outcome, plays };
+}
+
+/** The last step that does not belong to the beginning. */
+function lastOf(steps: readonly number[]): number {
+  return Math.max(0, ...steps.filter((step) => step < FIRST_OPENING));
 }
 
 /** Delta debugging: a part of `items` that still fails, and passes without any piece tried. */
@@ -60,18 +62,15 @@ export async function leastOf<Item>(
   fails: (some: readonly Item[]) => Promise<boolean>,
 ): Promise<readonly Item[]> {
   let least = items;
-  for (let pieces = 2; least.length > 0;) {
-    const length = Math.ceil(least.length / pieces);
+  for (let length = Math.ceil(items.length / 2); least.length > 0;) {
     let isSmaller = false;
-    for (let start = 0; start < least.length; start += length) {
+    for (let start = 0; start < least.length;) {
       const without = [...least.slice(0, start), ...least.slice(start + length)];
-      if (!await fails(without)) continue;
-      [least, isSmaller] = [without, true];
-      break;
+      if (await fails(without)) [least, isSmaller] = [without, true];
+      else start += length;
     }
-    if (isSmaller) pieces = Math.max(2, pieces - 1);
-    else if (length === 1) break;
-    else pieces = Math.min(least.length, pieces * 2);
+    if (length === 1 && !isSmaller) break;
+    length = Math.ceil(length / 2);
   }
   return least;
 }

@@ -1,8 +1,11 @@
 import { Random } from "../../seeds/random.ts";
 
+/** The first of the moves that a history begins with; the others are counted from here on. */
+export const FIRST_OPENING = 1001;
+
 /** What is left out when a history is repeated, to make it smaller. */
 export interface Omissions {
-  /** Steps whose move is not made. */
+  /** Steps whose move is not made, also of those from `FIRST_OPENING` on. */
   readonly steps: ReadonlySet<number>;
   /** Decisions that go the ordinary way: no fault, no delay. */
   readonly calm: ReadonlySet<string>;

@@ -40,7 +40,11 @@ const real = {
   getRandomValues: crypto.getRandomValues.bind(crypto),
   randomUUID: crypto.randomUUID.bind(crypto),
   timeout: AbortSignal.timeout,
+  resolveDns: Deno.resolveDns,
 };
+
+/** An address of the public internet: every name of a history has it. */
+const PUBLIC_ADDRESS = "192.0.2.1";
 
 /** Real milliseconds, for measuring the simulator itself. */
 export const realNow = real.now;
@@ -169,5 +173,11 @@ export function replaceGlobals(): void {
     error: (...words: unknown[]) => owner === null ? error(...words) : owner.log(String(words[0])),
   });
   // A process of a function would write its counts when it ends. Here it ends without a word.
-  define(Deno, { addSignalListener: () => {} });
+  define(Deno, {
+    addSignalListener: () => {},
+    resolveDns: (...query: Parameters<typeof Deno.resolveDns>) =>
+      owner === null
+        ? real.resolveDns(...query)
+        : Promise.resolve(query[1] === "A" ? [PUBLIC_ADDRESS] : []),
+  });
 }

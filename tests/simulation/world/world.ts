@@ -5,6 +5,8 @@ import type { meshApp } from "../../../supabase/functions/agent-mesh/app.ts";
 import { ObjectBytes } from "../storage/object_bytes.ts";
 import { rowsPool } from "../storage/rows_pool.ts";
 import { signedTokens } from "../storage/signed_tokens.ts";
+import { HandedOut } from "../webhooks/handed_out.ts";
+import { REACTIONS, Receivers } from "../webhooks/receivers.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import { Decisions, type Omissions } from "./decisions.ts";
 import { ownGlobals, type Running, settled } from "./globals.ts";
@@ -25,6 +27,12 @@ const SETTINGS = new Map([
   ["LOG_ORDINARY_REQUESTS", "false"],
   // Small, so that small files are verified in several calls.
   ["ARTIFACTS_COMMIT_BYTES_PER_CALL", "24"],
+]);
+
+const CONCERN_DELIVERIES = new Set([
+  "agent_api_take_deliveries",
+  "agent_api_requeue_deliveries",
+  "agent_api_delete_webhook",
 ]);
 
 const STORAGE_CALL =
@@ -54,6 +62,8 @@ export class World {
   readonly database: SimulatedDatabase;
   readonly postgrest: Postgrest;
   readonly bytes: ObjectBytes;
+  readonly handedOut = new HandedOut();
+  readonly receivers = new Receivers(this.handedOut);
   /** Milliseconds by which each clock differs from the time that has passed. */
   readonly clockErrors = { functions: 0, database: 0 };
   readonly #apps: Apps;
@@ -128,6 +138,10 @@ export class World {
     return instance;
   }
 
+  get isClosed(): boolean {
+    return this.#settings.has("MAINTENANCE");
+  }
+
   /** From now on, the functions answer only the operator. Deploying replaces their processes. */
   closeFunctions(): void {
     this.#settings.set("MAINTENANCE", "true");
@@ -178,9 +192,10 @@ export class World {
       const server: Server = async (received) =>
         isBusy
           ? lockNotAvailable()
-          : this.postgrest.call(sqlFunction, await received.text(), received.headers);
+          : await this.#callSql(sqlFunction, await received.text(), received.headers);
       return this.network.call(name, request, { server, serverSide: this.party(name), signal });
     }
+    if (Receivers.nameOf(request.url) !== null) return this.#tellReceiver(request, signal);
     const storagePath = /^\/storage\/v1(\/.*)$/.exec(pathname)?.[1];
     if (storagePath === undefined) throw new Error(`Nobody answers at ${pathname}.`);
     const call = STORAGE_CALL.exec(storagePath)?.[1] ?? "other";
@@ -188,5 +203,25 @@ export class World {
     const inner = new Request(`${ORIGIN}${storagePath}${search}`, request);
     const serverSide = this.party(name);
     return this.network.call(name, inner, { server: this.#storage, serverSide, signal });
+  }
+
+  async #callSql(sqlFunction: string, body: string, headers: Headers): Promise<Response> {
+    const response = this.postgrest.call(sqlFunction, body, headers);
+    if (response.ok && CONCERN_DELIVERIES.has(sqlFunction)) {
+      const answer = await response.clone().text();
+      this.handedOut.note(sqlFunction, body, answer, this.databaseClock());
+    }
+    return response;
+  }
+
+  /** A webhook's message. */
+  #tellReceiver(request: Request, signal: AbortSignal | null | undefined): Promise<Response> {
+    const name = this.network.nameCall(`POST ${Receivers.nameOf(request.url)}`);
+    const reaction = this.network.isCalm
+      ? 204
+      : this.decisions.choose(`${name} reaction`, REACTIONS);
+    if (reaction === "hangs") this.transcript.fault(name, "the receiver does not answer");
+    const server: Server = (received) => this.receivers.receive(received, reaction);
+    return this.network.call(name, request, { server, serverSide: this.party(name), signal });
   }
 }

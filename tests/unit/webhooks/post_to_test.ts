@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { postTo } from "../../../supabase/functions/agent-artifacts/webhooks/post_to.ts";
+import { postTo } from "../../../supabase/functions/agent-artifacts/webhooks/send.ts";
 
 interface Answering extends AsyncDisposable {
   readonly port: number;

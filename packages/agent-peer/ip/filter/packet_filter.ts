@@ -41,6 +41,8 @@ export interface FilterOptions {
   readonly connections?: () => readonly ConnectionFacts[];
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
+  /** Called for each packet of a visible neighbour to this stack that no rule allows. */
+  readonly onRefused?: (packet: Packet) => void;
 }
 
 /**
@@ -57,13 +59,16 @@ export class PacketFilter {
   #most = MANY_FLOWS;
   readonly #connections: () => readonly ConnectionFacts[];
   readonly #now: () => number;
+  readonly #onRefused: (packet: Packet) => void;
 
   constructor(
     rules: FilterRules,
-    { connections = () => [], now = () => performance.now() }: FilterOptions = {},
+    { connections = () => [], now = () => performance.now(), onRefused = () => {} }: FilterOptions =
+      {},
   ) {
     this.#connections = connections;
     this.#now = now;
+    this.#onRefused = onRefused;
     this.update(rules);
   }
 
@@ -102,6 +107,7 @@ export class PacketFilter {
     if (peer === undefined) return null;
     const isAllowed = packet.kind !== "tcp" || peer.inbound.has(packet.destinationPort) ||
       this.#isAnswer(packet);
+    if (!isAllowed) this.#onRefused(packet);
     return isAllowed ? packet : null;
   }
 

@@ -6,6 +6,7 @@ import type { MeshConfiguration } from "../../service.ts";
 import type { RelayAnswer } from "../../paths/paths.ts";
 import type { NeighbourUse } from "../../ip/shares/neighbour_shares.ts";
 import type { ByteStream, RemotePort } from "../byte_stream.ts";
+import type { Flow, Refusal } from "../flows/flow.ts";
 
 export interface EngineOptions {
   /** 32 bytes; a copy is kept. */
@@ -25,6 +26,8 @@ export interface EngineHooks {
   readonly onEndpoints: (endpoints: readonly string[]) => void;
   /** Called when the engine has failed and cannot continue. */
   readonly onFailure: (error: Error) => void;
+  /** Called with each connection that is over or was refused. */
+  readonly onFlow?: ((flow: Flow) => void) | undefined;
 }
 
 /** A peer as the tunnel sees it. */
@@ -61,6 +64,10 @@ export interface Engine {
   listen(port: number, accept: Accept): Promise<() => void>;
   /** The states of all peers. They may be a second old. */
   peers(): readonly PeerState[];
+  /** Connections that are over, of which it remembers the last ones, and those that are open. */
+  flows(): Promise<readonly Flow[]>;
+  /** Remembers a connection that its owner refused. */
+  refused(refusal: Refusal): void;
   /** Resets all connections, and ends all sessions. */
   close(): Promise<void>;
 }

@@ -11,6 +11,9 @@ import type { ByteStream } from "../byte_stream.ts";
 import { systemSurroundings } from "../../wireguard/system_surroundings.ts";
 import { Tunnel } from "../../wireguard/tunnel.ts";
 import type { Accept, ConnectTo, Engine, EngineHooks, EngineOptions, PeerState } from "./engine.ts";
+import type { Flow, Refusal } from "../flows/flow.ts";
+import { FlowLog, type OpenFlow } from "../flows/flow_log.ts";
+import { FlowWatch, opensConnection } from "./flow_watch.ts";
 import { addressesByPeer, addressOf, filterRules } from "./rules.ts";
 import { RuledStream } from "./ruled_stream.ts";
 
@@ -62,7 +65,10 @@ class LocalEngine implements Engine {
   #tunnel!: Tunnel;
   #filter = new PacketFilter({ addresses: [], peers: [] }, {
     connections: () => this.#stack?.connections ?? [],
+    onRefused: (packet) => this.#flows.refused(packet, "no_rule"),
   });
+  readonly #log: FlowLog;
+  readonly #flows: FlowWatch;
   /** Null until the first configuration tells the addresses. */
   #stack: IpStack | null = null;
   #addresses: readonly string[] = [];
@@ -83,6 +89,8 @@ class LocalEngine implements Engine {
     this.#wasm = wasm;
     this.#paths = paths;
     this.#hooks = hooks;
+    this.#log = new FlowLog(hooks.onFlow);
+    this.#flows = new FlowWatch(this.#log);
   }
 
   start(tunnel: Tunnel): void {
@@ -106,14 +114,33 @@ class LocalEngine implements Engine {
   /** Takes a packet of the tunnel, which has checked that its source address is the peer's. */
   receive(packet: Uint8Array): void {
     const allowed = this.#filter.allowed(packet);
-    if (allowed !== null && this.#shares.admits(allowed)) this.#stack?.input(packet);
+    if (allowed === null) return;
+    if (!this.#shares.admits(allowed)) return this.#flows.refused(allowed, "too_many");
+    if (opensConnection(allowed) && this.#stack?.isListening(allowed.destinationPort) === false) {
+      this.#flows.refused(allowed, "nothing_listens");
+    }
+    this.#stack?.input(packet);
   }
 
   async connect({ address, port, signal }: ConnectTo): Promise<ByteStream> {
     await this.#configured;
     if (this.#stack === null) throw new TcpError("ENETUNREACH");
-    const connection = await this.#stack.connect({ address, port, ...(signal && { signal }) });
-    return this.#ruled(connection);
+    const startedAt = Date.now();
+    try {
+      const connection = await this.#stack.connect({ address, port, ...(signal && { signal }) });
+      return this.#ruled(connection, this.#flows.connected(connection, startedAt));
+    } catch (error) {
+      this.#flows.failed({ address, port, signal }, error);
+      throw error;
+    }
+  }
+
+  flows(): Promise<readonly Flow[]> {
+    return Promise.resolve(this.#log.all());
+  }
+
+  refused(refusal: Refusal): void {
+    this.#log.refused(refusal);
   }
 
   // deno-lint-ignore require-await -- If the port is taken, it must reject, not throw.
@@ -146,9 +173,11 @@ class LocalEngine implements Engine {
     await new Promise((resolve) => setTimeout(resolve, 10));
     this.#tunnel.close();
     this.#paths.close();
+    this.#log.close();
   }
 
   async #configure(configuration: MeshConfiguration): Promise<void> {
+    this.#flows.update(configuration);
     await this.#useAddresses(configuration);
     const stack = this.#stack!;
     this.#filter.update(filterRules(configuration));
@@ -184,7 +213,14 @@ class LocalEngine implements Engine {
       wasm: this.#wasm,
       addresses: addresses.map(addressOf),
       mtu,
-      watcher: this.#shares,
+      watcher: {
+        opens: (facts) => this.#shares.opens(facts),
+        accepts: (facts, drop) => {
+          const watch = this.#shares.accepts(facts, drop);
+          if (watch === null) this.#flows.hasNoPlace(facts);
+          return watch;
+        },
+      },
       onOutput: (packets) => this.#send(packets),
       onFailure: (error) => this.#hooks.onFailure(error),
     });
@@ -198,13 +234,14 @@ class LocalEngine implements Engine {
     if (this.#stack === null) return;
     const listener = this.#stack.listen(listening.port, (connection) => {
       const { remoteAddress: address, remotePort: port } = connection;
-      listening.accept(this.#ruled(connection), { address, port });
+      const stream = this.#ruled(connection, this.#flows.accepted(connection));
+      listening.accept(stream, { address, port });
     });
     listening.end = () => listener.close();
   }
 
-  #ruled(connection: TcpConnection): RuledStream {
-    const stream = new RuledStream(connection);
+  #ruled(connection: TcpConnection, flow: OpenFlow): RuledStream {
+    const stream = new RuledStream(connection, flow);
     this.#streams.set(connection, stream);
     return stream;
   }

@@ -60,16 +60,21 @@ export class EngineHost {
         this.#unlisten.get(call.port)?.();
         this.#unlisten.delete(call.port);
         return;
+      case "flows":
+        return await engine.flows();
+      case "refused":
+        return engine.refused(call.refusal);
       case "close":
         if (this.#timer !== null) clearInterval(this.#timer);
         return await engine.close();
     }
   }
 
-  async #open({ options }: Extract<EngineCall, { call: "open" }>): Promise<string> {
+  async #open({ options, tellsFlows }: Extract<EngineCall, { call: "open" }>): Promise<string> {
     this.#engine = await openLocalEngine(options, {
       iceServers: () => this.#ask(),
       onEndpoints: (endpoints) => this.#post({ is: "endpoints", endpoints }),
+      onFlow: tellsFlows ? (flow) => this.#post({ is: "flow", flow }) : undefined,
       onFailure: ({ message }) => this.#post({ is: "failure", message }),
     });
     this.#timer = setInterval(() => this.#tellPeers(), PEERS_MS);

@@ -3,11 +3,15 @@ import type { MeshConfiguration } from "../../service.ts";
 import type { EngineOptions, PeerState } from "../engine/engine.ts";
 import type { RelayAnswer } from "../../paths/paths.ts";
 import type { RemotePort } from "../byte_stream.ts";
+import type { Flow, Refusal } from "../flows/flow.ts";
 import type { SentError } from "../streams/port_messages.ts";
 
 /** The calls of the application to the engine. Each gets an answer. */
 export type EngineCall =
-  | { readonly call: "open"; readonly options: EngineOptions }
+  /** `tellsFlows`: whether the application wants each flow that is over. */
+  | { readonly call: "open"; readonly options: EngineOptions; readonly tellsFlows: boolean }
+  | { readonly call: "flows" }
+  | { readonly call: "refused"; readonly refusal: Refusal }
   | { readonly call: "endpoints" }
   | { readonly call: "configure"; readonly configuration: MeshConfiguration }
   /** `stream` becomes the connection. `giveUp` refers to it by `attempt`. */
@@ -36,6 +40,7 @@ export type FromEngine =
   | { readonly is: "ready" }
   | { readonly is: "answer"; readonly id: number; readonly value: unknown }
   | { readonly is: "refusal"; readonly id: number; readonly error: SentError }
+  | { readonly is: "flow"; readonly flow: Flow }
   | { readonly is: "peers"; readonly peers: readonly PeerState[] }
   | { readonly is: "endpoints"; readonly endpoints: readonly string[] }
   | { readonly is: "failure"; readonly message: string }

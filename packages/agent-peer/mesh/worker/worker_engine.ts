@@ -10,6 +10,7 @@ import type {
 } from "../engine/engine.ts";
 import { TcpError } from "../../ip/tcp_error.ts";
 import type { ByteStream } from "../byte_stream.ts";
+import type { Flow, Refusal } from "../flows/flow.ts";
 import { PortStream } from "../streams/port_stream.ts";
 import { fromSentError } from "../streams/thread_errors.ts";
 import type { EngineCall, FromEngine, ToEngine } from "./messages.ts";
@@ -67,7 +68,11 @@ class WorkerEngine implements Engine {
 
   async open(options: EngineOptions): Promise<void> {
     await this.#ready;
-    this.#publicKey = await this.#call({ call: "open", options }) as string;
+    this.#publicKey = await this.#call({
+      call: "open",
+      options,
+      tellsFlows: this.#hooks.onFlow !== undefined,
+    }) as string;
   }
 
   async endpoints(): Promise<readonly string[]> {
@@ -120,6 +125,14 @@ class WorkerEngine implements Engine {
     return this.#peers;
   }
 
+  async flows(): Promise<readonly Flow[]> {
+    return await this.#call({ call: "flows" }) as readonly Flow[];
+  }
+
+  refused(refusal: Refusal): void {
+    void this.#call({ call: "refused", refusal }).catch(() => {});
+  }
+
   async close(): Promise<void> {
     await this.#call({ call: "close" }).catch(() => {});
     this.#end ??= new Error("The mesh was left.");
@@ -160,6 +173,8 @@ class WorkerEngine implements Engine {
         return this.#settle(message.id)?.resolve(message.value);
       case "refusal":
         return this.#settle(message.id)?.reject(fromSentError(message.error));
+      case "flow":
+        return this.#hooks.onFlow?.(message.flow);
       case "peers":
         this.#peers = message.peers;
         return;

@@ -38,13 +38,15 @@ export function diagnose(facts: ProbeFacts): Diagnosis {
 }
 
 function clockFault({ clockSeconds }: ProbeFacts): Diagnosis | null {
-  if (clockSeconds === null || Math.abs(clockSeconds) <= MOST_CLOCK_SECONDS) return null;
-  const way = clockSeconds > 0 ? "ahead of" : "behind";
-  return say(
-    "clock",
-    "own",
-    `This host's clock is ${durationOf(Math.abs(clockSeconds))} ${way} the service's. Set it.`,
-  );
+  const sentence = clockSentence(clockSeconds);
+  return sentence === null ? null : say("clock", "own", sentence);
+}
+
+/** What is wrong with the clock of this host; null if nothing is, or if that is not known. */
+export function clockSentence(secondsAhead: number | null): string | null {
+  if (secondsAhead === null || Math.abs(secondsAhead) <= MOST_CLOCK_SECONDS) return null;
+  const way = secondsAhead > 0 ? "ahead of" : "behind";
+  return `This host's clock is ${durationOf(Math.abs(secondsAhead))} ${way} the service's. Set it.`;
 }
 
 function ruleFault(facts: ProbeFacts): Diagnosis | null {

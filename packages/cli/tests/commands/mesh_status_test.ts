@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { agree, heartbeat, join, ruleBetween } from "../../../../tests/conformance/mesh_cast.ts";
 import { succeed } from "../../../../tests/conformance/client.ts";
 import { Desk } from "../desk.ts";
@@ -45,4 +46,29 @@ Deno.test("agentfiles mesh status → of each peer whether it is reached, since 
   );
   const paths = netmap!.peers.map(({ self, path }) => [self, path !== null]);
   assert.deepEqual(paths.sort(), [[false, true], [true, false]]);
+});
+
+Deno.test("agentfiles mesh status --flows → counts what mesh join has written; a file that is missing → an error", async () => {
+  await using planner = await Desk.of("planner");
+  await join(planner.agent);
+  const flow = { direction: "in", agent_id: "builder-1", port: 8080, received_bytes: 2048 };
+  const flows = [
+    { ...flow, end: "clean", reason: null, count: 1 },
+    { ...flow, end: "refused", reason: "no_rule", count: 40 },
+  ];
+  const lines = flows.map((each) => `${JSON.stringify(each)}\n`).join("");
+  await writeFile(planner.path("flows.jsonl"), lines);
+  const { output } = await planner.run(["mesh", "status", "--flows", "flows.jsonl"]);
+  const row = ["in", "builder-1", "8080", "1", "0", "40", "4.0 KiB", "0 B", "40 no rule"];
+  assert.ok(output.split("\n").includes(row.join("\t")), output);
+  const [netmap] = await planner.json<{ flows: { refused: number }[] }>(
+    "mesh",
+    "status",
+    "--flows",
+    "flows.jsonl",
+  );
+  assert.deepEqual(netmap!.flows.map(({ refused }) => refused), [40]);
+  const { code, errors } = await planner.run(["mesh", "status", "--flows", "missing"]);
+  assert.notEqual(code, 0);
+  assert.match(errors, /missing/);
 });

@@ -1,6 +1,9 @@
-import type { Entry } from "../histories/history.ts";
+import type { Entry } from "../../histories/history.ts";
 import { Identities } from "./identities.ts";
+import type { KeyedRequest } from "./keyed.ts";
+import type { KnownStanding } from "./standing.ts";
 import { Tasks } from "./tasks.ts";
+import { Webhooks } from "./webhooks.ts";
 
 /** What the clients of a history know, by what was answered to them. */
 export interface Agent {
@@ -56,8 +59,11 @@ export class Known {
   readonly agents: Agent[] = [];
   readonly artifacts: KnownArtifact[] = [];
   readonly grants: KnownGrant[] = [];
+  readonly standing: KnownStanding[] = [];
+  readonly keyed: KeyedRequest[] = [];
   readonly identities = new Identities();
   readonly tasks = new Tasks();
+  readonly webhooks = new Webhooks();
   /** The agent whose key a request had. */
   readonly askedBy = new WeakMap<Entry, Agent>();
   /** Every request with its answer, for `tests/histories/checker/`. */

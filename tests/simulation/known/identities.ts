@@ -1,5 +1,5 @@
 import type { Agent } from "./known.ts";
-import type { SavedDatabase } from "./world/database.ts";
+import type { SavedDatabase } from "../world/database.ts";
 
 /** An enrolment that the operator has made. Its key is shared by everybody who enrols with it. */
 export interface KnownEnrolment {

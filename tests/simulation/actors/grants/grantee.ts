@@ -1,7 +1,7 @@
-import type { KnownGrant } from "../known.ts";
-import type { Move } from "../registry.ts";
-import type { Turn } from "../turn.ts";
-import { open } from "./owner.ts";
+import type { KnownGrant } from "../../known/known.ts";
+import type { Move } from "../../registry.ts";
+import type { Turn } from "../../turn.ts";
+import { open } from "../owner.ts";
 
 const MINUTE = 60_000;
 
