@@ -28,8 +28,17 @@ async function generate(folder: string, name: string, document: Document): Promi
   await writeFile(config, JSON.stringify({ post_hooks: [] }));
   await python(
     folder,
-    ...["-m", "openapi_python_client", "generate", "--path", file, "--config", config],
-    ...["--meta", "none", "--output-path", name.replace("-", "_")],
+    "-m",
+    "openapi_python_client",
+    "generate",
+    "--path",
+    file,
+    "--config",
+    config,
+    "--meta",
+    "none",
+    "--output-path",
+    name.replace("-", "_"),
     // Otherwise it leaves out what it does not understand.
     "--fail-on-warning",
   );
