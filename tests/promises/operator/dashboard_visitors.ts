@@ -11,7 +11,7 @@ export default {
     },
     {
       file: "packages/operator/tests/dashboard/guard_test.ts",
-      name: "a request that a page of another origin makes → 403",
+      name: "a request from a page of another origin → 403",
     },
     {
       file: "tests/browser/dashboard_test.ts",
