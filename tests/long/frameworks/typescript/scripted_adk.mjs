@@ -1,6 +1,8 @@
 /** A model of @google/adk that is a script. */
-import { BaseLlm } from "@google/adk";
 import { nextStep } from "./scripted.mjs";
+
+// By import(): type checks of this tree, which has no such package, resolve every other form.
+const { BaseLlm } = await import("@google/adk");
 
 export class Scripted extends BaseLlm {
   constructor() {

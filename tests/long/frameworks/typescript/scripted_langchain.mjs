@@ -1,7 +1,9 @@
 /** A model of LangChain that is a script. */
-import { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage } from "@langchain/core/messages";
 import { nextStep } from "./scripted.mjs";
+
+// By import(): type checks of this tree, which has no such package, resolve every other form.
+const { BaseChatModel } = await import("@langchain/core/language_models/chat_models");
+const { AIMessage } = await import("@langchain/core/messages");
 
 export class Scripted extends BaseChatModel {
   constructor() {

@@ -1,6 +1,8 @@
 /** A model of @openai/agents that is a script. */
-import { Usage } from "@openai/agents";
 import { nextStep } from "./scripted.mjs";
+
+// By import(): type checks of this tree, which has no such package, resolve every other form.
+const { Usage } = await import("@openai/agents");
 
 export class Scripted {
   getResponse({ input }) {
