@@ -20,7 +20,6 @@ const FOUND: Readonly<Record<string, RegExp>> = {
   "grants/two_grants": /^an idempotency key makes one grant/,
   "grants/other_request": /^another request with the same idempotency key is refused/,
   "webhooks/no_lease": /^nobody sends what somebody else is sending/,
-  "webhooks/arrived_again": /^nothing that has arrived is sent again/,
   "webhooks/not_queued": /^each event is queued for the webhooks that it concerns/,
 };
 
