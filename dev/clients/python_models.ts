@@ -58,7 +58,7 @@ const PARTS = [
 export function pythonModels({ paths, components }: ContractDocument): string {
   const classes = new Map<string, string>();
   for (const [name, schema] of Object.entries(components.schemas)) {
-    if (name !== "Error") addClass(classes, name, schema);
+    if (name !== "ErrorBody") addClass(classes, name, schema);
   }
   for (const { name, of, without } of PARTS) {
     const { properties = {}, ...schema } = components.schemas[of] as Schema ?? {};

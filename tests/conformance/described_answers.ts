@@ -61,7 +61,7 @@ const UNLISTED = [
 ];
 
 /** The document's schema of every error. */
-const ERROR_SCHEMA = "#/components/schemas/Error";
+const ERROR_SCHEMA = "#/components/schemas/ErrorBody";
 
 /** Validates answers against one function's document. */
 export class DescribedFunction {

@@ -180,7 +180,7 @@ export interface components {
        */
       upload_expires_at: string;
     };
-    Error: {
+    ErrorBody: {
       /** @description The error. */
       error: {
         /**

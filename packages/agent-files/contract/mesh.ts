@@ -97,7 +97,7 @@ export interface components {
        */
       updated_at: string;
     };
-    Error: {
+    ErrorBody: {
       /** @description The error. */
       error: {
         /**

@@ -63,7 +63,7 @@ export type MeshEvent = MeshComponents["schemas"]["Event"];
 export type Identity = Answered<OperationOf<ArtifactPaths, "/whoami", "get">>;
 
 type ErrorBody =
-  | ArtifactComponents["schemas"]["Error"]
-  | MeshComponents["schemas"]["Error"];
+  | ArtifactComponents["schemas"]["ErrorBody"]
+  | MeshComponents["schemas"]["ErrorBody"];
 /** The error codes of the service. */
 export type ServiceErrorCode = ErrorBody["error"]["code"];

@@ -173,6 +173,17 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: `docs/frameworks.md, ${section}, 1`,
     test: "tests/long/frameworks/documented_test.ts",
   })),
+  ...[
+    "TypeScript",
+    "ai",
+    "@openai/agents",
+    "@mastra/core",
+    "@langchain/langgraph",
+    "@google/adk",
+  ].map((section) => ({
+    what: `docs/frameworks.md, ${section}, 1`,
+    test: "tests/long/frameworks/typescript_test.ts",
+  })),
   {
     what: "clients/python/README.md, The mesh, 1",
     test: "clients/python/tests/mesh_test.ts",

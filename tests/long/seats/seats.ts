@@ -10,6 +10,7 @@ interface Seat {
 
 const PACKAGE = "the TypeScript package";
 const MODULE = "the Python package";
+const TOOLS = "the tools at `/mcp`";
 
 export const SEATS = [
   { name: "Node 20", client: PACKAGE, version: /^v20\./ },
@@ -22,8 +23,8 @@ export const SEATS = [
   { name: "Chromium", client: PACKAGE, version: /^\d+\.[\d.]+$/ },
   { name: "Python 3.10", client: MODULE, version: /^3\.10\./ },
   { name: "Python 3.11 or newer", client: MODULE, version: /^3\.(1[1-9]|[2-9]\d)\./ },
-  { name: "MCP client 1.x", client: "the tools at `/mcp`", version: /^1\./ },
-  { name: "MCP client 2.x", client: "the tools at `/mcp`", version: /^2\./ },
+  { name: "MCP client 1.x", client: TOOLS, version: /^1\./ },
+  { name: "MCP client 2.x", client: TOOLS, version: /^2\./ },
   { name: "orval", client: "what it generates from `/openapi.json`", version: /^\d+\./ },
   { name: "@hey-api/openapi-ts", client: "what it generates from `/openapi.json`", version: /^\d/ },
   {
@@ -31,6 +32,11 @@ export const SEATS = [
     client: "openapi-fetch, with the types that it generates from `/openapi.json`",
     version: /^\d+\./,
   },
+  { name: "ai", client: TOOLS, version: /^\d+\./ },
+  { name: "@openai/agents", client: TOOLS, version: /^\d+\./ },
+  { name: "@mastra/core", client: TOOLS, version: /^\d+\./ },
+  { name: "@langchain/langgraph", client: TOOLS, version: /^\d+\./ },
+  { name: "@google/adk", client: TOOLS, version: /^\d+\./ },
 ] as const satisfies readonly Seat[];
 
 export type SeatName = typeof SEATS[number]["name"];

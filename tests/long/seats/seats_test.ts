@@ -1,6 +1,7 @@
 /** One hand-over in every seat, and the table of the results. */
 import assert from "node:assert/strict";
 import { type Given, handOverBy, NotHereError, type Outcome } from "./hand_over.ts";
+import { byFramework } from "./programs/frameworks.ts";
 import { byGenerated, saveDocuments } from "./programs/generated.ts";
 import { byChromium, byDeno, byNode, byWorkerd, writeJavaScript } from "./programs/javascript.ts";
 import { byMcp } from "./programs/mcp.ts";
@@ -27,6 +28,11 @@ const RUNS: Readonly<Record<SeatName, Run>> = {
   "orval": (given, folder) => byGenerated(folder, "orval", given),
   "@hey-api/openapi-ts": (given, folder) => byGenerated(folder, "@hey-api/openapi-ts", given),
   "openapi-typescript": (given, folder) => byGenerated(folder, "openapi-typescript", given),
+  "ai": (given) => byFramework("ai", given),
+  "@openai/agents": (given) => byFramework("@openai/agents", given),
+  "@mastra/core": (given) => byFramework("@mastra/core", given),
+  "@langchain/langgraph": (given) => byFramework("@langchain/langgraph", given),
+  "@google/adk": (given) => byFramework("@google/adk", given),
 };
 
 /** The only seats whose program may be missing: no package that the tests install contains it. */

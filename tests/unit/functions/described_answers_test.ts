@@ -34,13 +34,13 @@ const FUNCTION = new DescribedFunction({
         required: ["done"],
         additionalProperties: false,
       },
-      Error: ERROR,
+      ErrorBody: ERROR,
     },
     responses: {
       MethodNotAllowed: {
         content: {
           "application/json": {
-            schema: { $ref: "#/components/schemas/Error" },
+            schema: { $ref: "#/components/schemas/ErrorBody" },
             examples: { method_not_allowed: {} },
           },
         },
@@ -49,7 +49,7 @@ const FUNCTION = new DescribedFunction({
         headers: { "retry-after": { $ref: "#/components/headers/RetryAfter" } },
         content: {
           "application/json": {
-            schema: { $ref: "#/components/schemas/Error" },
+            schema: { $ref: "#/components/schemas/ErrorBody" },
             examples: { upstream_unavailable: {} },
           },
         },

@@ -165,7 +165,7 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
         "DeletedArtifact",
         "Download",
         "EndedStandingGrant",
-        "Error",
+        "ErrorBody",
         "Event",
         "GivenGrant",
         "Grant",
@@ -178,7 +178,7 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
         "VerifyingArtifact",
       ],
       [
-        "Error",
+        "ErrorBody",
         "Event",
         "Heartbeat",
         "IceServer",

@@ -66,7 +66,7 @@ const errorEnvelope = z.object({
     details: z.unknown().optional()
       .meta({ description: "Details for programs. Their form depends on `code`." }),
   }).meta({ description: "The error." }),
-}).meta({ id: "Error" });
+}).meta({ id: "ErrorBody" });
 
 export function jsonResponse(description: string, body: z.ZodType, components: Components): object {
   return {
