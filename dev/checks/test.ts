@@ -31,8 +31,8 @@ async function main(): Promise<number> {
     // Open to other users, because PostgreSQL runs as another user if this process is root.
     await chmod(stateDir, 0o711);
     const { stack, environment } = await startTestStack(stateDir, valueOf(POSTGRES));
-    const { code, counts } = await runAll(stack, { environment, stopRequested });
-    await stack.stop();
+    const { code, counts } = await runAll(stack, { environment, stopRequested })
+      .finally(() => stack.stop());
     const complaints = [
       ...(await findLeftovers(stack)).map((leftover) => `Left behind: ${leftover}`),
       ...await findSecretsInLogs(stateFiles(stateDir).logs),
