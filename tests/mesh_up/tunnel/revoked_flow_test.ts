@@ -21,7 +21,9 @@ tunnelTest(
     // A second rule keeps both peers when the first rule ends.
     for (const target of [TCP_80, TCP_443]) await putRule({ from: alice, to: bob, ...target });
     await bringUp(alice, { firewall: "none" });
-    const meshAgent = await HostAgent.start(bob, { mesh });
+    // Otherwise the program would end the connection, and there would be nothing to answer.
+    const environment = { PATH: await pathWithoutSs(bob.host.directory) };
+    const meshAgent = await HostAgent.start(bob, { mesh, environment });
     await bob.host.run(["sysctl", "-qw", "net.netfilter.nf_conntrack_tcp_timeout_close=1"]);
     const sender = "SYSTEM:while sleep 0.1; do echo line; done";
     bob.host.start(["socat", "TCP-LISTEN:443", sender], { logName: "sender" });
@@ -54,3 +56,11 @@ tunnelTest(
     assert.notEqual(await bob.host.run(connections), "", "alice's RST has reached bob's socket");
   },
 );
+
+/** The PATH of a host on which `ss` cannot end connections. */
+async function pathWithoutSs(directory: string): Promise<string> {
+  const folder = `${directory}/without-ss`;
+  await Deno.mkdir(folder);
+  await Deno.writeTextFile(`${folder}/ss`, "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+  return `${folder}:${Deno.env.get("PATH")}`;
+}

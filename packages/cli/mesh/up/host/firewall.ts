@@ -8,6 +8,7 @@ import type { Log } from "../basics/log.ts";
 import { type Firewall, rulesetOf, tableOf } from "../wanted/ruleset.ts";
 import type { Wanted } from "../wanted/accept.ts";
 import { ProgramError, run, Started } from "../basics/programs.ts";
+import { endRevoked } from "./revoked_connections.ts";
 
 export interface FirewallOptions {
   readonly interfaceName: string;
@@ -21,6 +22,8 @@ export class TunnelFirewall {
   #spareIp: Started | null = null;
   /** The ruleset that was loaded last. */
   #loaded: string | null = null;
+  /** The configuration whose rules were loaded last. */
+  #before: Wanted | null = null;
   /** Whether rules are loaded at all: with `none`, nft may be missing. */
   #hasNft = true;
 
@@ -53,6 +56,8 @@ export class TunnelFirewall {
         log(`${error.message}; the firewall was loaded by a program that was started earlier`);
       });
       this.#loaded = ruleset;
+      if (firewall !== "none") await endRevoked(this.#before, wanted);
+      this.#before = wanted;
     } catch (error) {
       if (firewall === "none") return log("nft has not loaded the guard against loops");
       throw error;
