@@ -253,7 +253,7 @@ async function latestHandshakes(one: Member, other: Member) {
 
 /** A connection on which alice sends ten lines a second, and bob sends each line back. */
 function openConnection(alice: Member, bob: Member) {
-  const script = 'while sleep 0.1; do echo line; done | socat - "$0"';
+  const script = 'while sleep 0.1; do echo line; done | socat -d - "$0"';
   const address = socatAddress({ ...TCP_443, address: bob.ipv4 });
   alice.host.start(["sh", "-c", script, address], { logName: "lines" });
   const connections = ["ss", "-Htn", "state", "established", "dport", "=", ":443"];
