@@ -71,7 +71,8 @@ tunnelTest(
 
     await putRule({ from: alice, to: bob, ...TCP_80 });
     await bob.meshAgent.untilApplied();
-    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
+    const target = { ...TCP_80, address: bob.ipv4 };
+    assert.equal(await reaches(alice.host, target, { withinSeconds: 10 }), true);
 
     await pings.untilSent(10);
     const { sent, lost } = await pings.stop();
