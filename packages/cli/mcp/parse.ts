@@ -6,18 +6,30 @@ import { nearestField } from "./nearest_field.ts";
 
 /** How many unknown fields an error names. */
 const MAX_NAMED = 16;
+/** Rules that the list of tools leaves out. */
+const UNLISTED = ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"] as const;
 
 /** The schema of a tool's arguments, as hosts show it to a model. */
 export type InputSchema = JSONObject & { readonly type: "object" };
 
-/** Without the bounds that zod writes for every whole number: they say nothing. */
+/**
+ * Short, because hosts put the list of tools into every conversation. Without bounds, of which an
+ * error names the broken one; and without defaults of false, 0 and "", which say nothing.
+ */
 export function inputSchemaOf(input: z.ZodObject): InputSchema {
+  return jsonSchemaOf(input, (schema) => {
+    for (const rule of UNLISTED) delete schema[rule];
+    if (!schema.default) delete schema.default;
+  });
+}
+
+function jsonSchemaOf(
+  input: z.ZodObject,
+  shorten?: (schema: z.core.JSONSchema.BaseSchema) => void,
+) {
   const { $schema: _, ...schema } = z.toJSONSchema(input, {
     io: "input",
-    override({ jsonSchema }) {
-      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-    },
+    override: ({ jsonSchema }) => shorten?.(jsonSchema),
   });
   return schema as InputSchema;
 }
@@ -27,7 +39,7 @@ export function inputSchemaOf(input: z.ZodObject): InputSchema {
  * not know is refused: it may be a mistyped one that was to limit something.
  */
 export function parseArguments(given: object, input: z.ZodObject): Record<string, unknown> {
-  const settled = settleArguments(given, inputSchemaOf(input) as ArgumentSchema);
+  const settled = settleArguments(given, jsonSchemaOf(input) as ArgumentSchema);
   const fields = Object.keys(input.shape);
   const unused = fields.filter((field) => !Object.hasOwn(settled, field));
   const unknown = Object.keys(settled).filter((field) => !fields.includes(field));

@@ -12,19 +12,19 @@ export const agents: z.ZodArray<z.ZodString> = z.array(z.string().min(1)).min(1)
 
 export const tags: z.ZodOptional<z.ZodArray<z.ZodString>> = z.array(z.string().min(1))
   .min(1).max(32).optional().meta({
-    description: "Tags, such as tag:builder: every agent that has one, now or later.",
+    description: "Such as tag:builder.",
   });
 
 export const waitSeconds: z.ZodDefault<z.ZodNumber> = z.number().int().min(0)
   .max(50).default(0)
-  .meta({ description: "How long to wait if nothing is new yet." });
+  .meta({ description: "If nothing is new yet." });
 
 /** Names one artifact, by its id or its key. */
 export const artifactFields: ArtifactFields = {
   artifact_id: z.string().min(1).optional(),
   key: z.string().min(1).optional()
     .meta({
-      description: "Instead of artifact_id: the name that its owner gave it.",
+      description: "Instead of artifact_id.",
     }),
 };
 

@@ -9,17 +9,17 @@ const DAY_MILLISECONDS = 86_400_000;
 
 const after = z.string().min(1).optional()
   .meta({
-    description: "The `latest` of an earlier answer: return only what is newer.",
+    description: "Only what is newer than this `latest`.",
   });
 
 const accessFields = {
   days: z.number().int().min(1).max(36_500).optional()
     .meta({
-      description: "How many days the access lasts. Default: as long as the file.",
+      description: "Of access. Default: as long as the file.",
     }),
   max_downloads: z.number().int().min(1).max(1000).optional()
     .meta({
-      description: "How many downloads are allowed. Default: any number.",
+      description: "Default: any number.",
     }),
 };
 
@@ -56,9 +56,7 @@ export const FILE_TOOLS: readonly Tool[] = [
       "answers as soon as there is one. To wait for the next one, give `after`.",
     effect: "reads",
     input: z.object({
-      from_agent: z.string().min(1).optional().meta({
-        description: "Only files granted by this agent.",
-      }),
+      from_agent: z.string().min(1).optional(),
       after,
       limit: z.number().int().optional(),
       wait_seconds: waitSeconds,
@@ -89,11 +87,11 @@ export const FILE_TOOLS: readonly Tool[] = [
   defineTool({
     name: "list",
     answers: "artifacts",
-    description: "Your own files, in the order of their `key`.",
+    description: "Your own files, by `key`.",
     effect: "reads",
     input: z.object({
       prefix: z.string().default("").meta({
-        description: "Only files whose `key` begins with this.",
+        description: "Of the `key`.",
       }),
       limit: z.number().int().min(1).max(1000).default(100),
     }),
@@ -118,8 +116,7 @@ export const FILE_TOOLS: readonly Tool[] = [
       to_tags: tags,
       ...accessFields,
       show_tokens: z.boolean().default(false).meta({
-        description:
-          "Also return the grant tokens. Anyone who reads this conversation can use them.",
+        description: "Also return the tokens, which anyone who reads this conversation can use.",
       }),
     }),
     async call({ to, to_tags, show_tokens, ...given }, { files, signal }) {
@@ -142,8 +139,8 @@ export const FILE_TOOLS: readonly Tool[] = [
     name: "link",
     answers: "url",
     description:
-      "Make a URL with which a person without an account can download one of your files. " +
-      "Anyone who has the URL or reads this conversation can use it.",
+      "Make a URL by which a person without an account can download one of your files. Anyone " +
+      "who reads this conversation can use it, too.",
     effect: "adds",
     input: z.object({ ...artifactFields, ...accessFields }),
     async call(given, { files, signal }) {

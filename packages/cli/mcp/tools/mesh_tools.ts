@@ -5,8 +5,8 @@ import { defineTool, type Tool } from "./tool.ts";
 type AccessRule = Netmap["acls"][number];
 
 const rule = z.object({
-  from_agent: z.string().min(1).meta({ description: "The agent that may connect" }),
-  to_agent: z.string().min(1).meta({ description: "The agent it may reach" }),
+  from_agent: z.string().min(1),
+  to_agent: z.string().min(1),
   port: z.number().int(),
   proto: z.enum(["tcp", "udp"]).default("tcp"),
 });
@@ -16,15 +16,15 @@ export const MESH_TOOLS: readonly Tool[] = [
     name: "mesh_netmap",
     answers: "agent_id",
     description:
-      "The agents that you share a rule with, their ports, and the requests that one side has " +
-      "not agreed to yet. `you_reach` and `reaches_you` are the ports of the active rules.",
+      "The agents that you share a rule with, their ports, and the requests that wait for " +
+      "agreement. `you_reach` and `reaches_you` are the ports of the active rules.",
     effect: "reads",
     input: z.object({
       with_agent: z.string().min(1).optional()
-        .meta({ description: "Show everything about this neighbour only." }),
+        .meta({ description: "Only this neighbour." }),
       limit: z.number().int().min(1).max(1000).default(100),
       cursor: z.string().min(1).optional()
-        .meta({ description: "The `next_cursor` of the previous answer." }),
+        .meta({ description: "The `next_cursor` of an answer." }),
     }),
     async call({ with_agent, limit, cursor }, { mesh, signal }) {
       const netmap = await mesh.netmap({ signal });
@@ -36,7 +36,8 @@ export const MESH_TOOLS: readonly Tool[] = [
   defineTool({
     name: "mesh_allow",
     answers: "from_agent",
-    description: "Agree that one agent may reach a port of another. You must be one of the two. " +
+    description:
+      "Agree that from_agent may reach a port of to_agent. You must be one of the two. " +
       "The rule is active once both have agreed.",
     effect: "sets",
     input: rule,

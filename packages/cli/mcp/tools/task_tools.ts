@@ -27,16 +27,16 @@ export const handOver: Tool = defineTool({
     note: z.string().min(1).optional().meta({ description: "What to do with the file." }),
     reply_to: z.string().min(1).optional().meta({ description: "The grant_id that this answers." }),
     deliver: z.enum(["each", "one"]).optional().meta({
-      description: "With to_tag: whether each of its agents works on it (default), or exactly one.",
+      description: "With to_tag: each of its agents works on it (default), or exactly one.",
     }),
     max_attempts: z.number().int().min(1).max(100).optional().meta({
-      description: "After how many failed attempts it is parked. Default: 5.",
+      description: "Then it is parked. Default: 5.",
     }),
     idempotency_key: z.string().min(1).optional().meta({
       description: "A call repeated with it hands over once.",
     }),
     days: z.number().int().min(1).max(36_500).optional().meta({
-      description: "How many days the access lasts. Default: as long as the file.",
+      description: "Of access. Default: as long as the file.",
     }),
   }),
   async call({ to_agent, to_tag, days, ...given }, { files, signal }) {
@@ -71,12 +71,12 @@ const take = defineTool({
   effect: "renews",
   input: z.object({
     folder: path.default("inbox").meta({
-      description: "Where to save it, inside this server's folder: below its sender's name.",
+      description: "Where it is saved, below its sender's name.",
     }),
     prefix: z.string().optional().meta({
-      description: "Only files whose `key` begins with this.",
+      description: "Of the `key`.",
     }),
-    from_agent: z.string().min(1).optional().meta({ description: "Only files of this agent." }),
+    from_agent: z.string().min(1).optional(),
     seconds: z.number().int().min(30).max(3600).default(300).meta({
       description: "How long it stays yours if this server dies.",
     }),
@@ -132,16 +132,16 @@ const done = defineTool({
   answers: "grant_id",
   description:
     "Report that a task is done. With `reply`, upload the file that answers it: its giver gets " +
-    "access to it. After `take_lapsed`, stop working on the task: another agent may have it.",
+    "access to it. After `take_lapsed`, stop: another agent may have it.",
   effect: "sets",
   input: z.object({
     take_id: takeId,
     reply: path.optional().meta({ description: "The path of a file." }),
     key: z.string().min(1).optional().meta({
-      description: "The reply's name. Default: replies/ and the file's own name.",
+      description: "Of the reply. Default: replies/ and the file's name.",
     }),
-    note: z.string().min(1).optional().meta({ description: "What to say about the reply." }),
-    mime: z.string().min(1).optional().meta({ description: "Default: by the file extension." }),
+    note: z.string().min(1).optional().meta({ description: "About the reply." }),
+    mime: z.string().min(1).optional(),
     ttl_days: z.number().int().optional().meta({ description: "Default: 7." }),
   }),
   async call({ take_id, reply, ...its }, call) {
@@ -195,10 +195,10 @@ const fail = defineTool({
     take_id: takeId,
     reason: z.string().min(1).max(500).meta({ description: "Why, for its giver." }),
     retry_after_seconds: z.number().int().min(0).max(86_400).optional().meta({
-      description: "The pause. Default: 10 seconds, and more with each attempt.",
+      description: "Default: 10, and more with each attempt.",
     }),
     final: z.boolean().default(false).meta({
-      description: "Whether it cannot succeed, however often it is tried.",
+      description: "It is not tried again.",
     }),
   }),
   call: ({ take_id, reason, retry_after_seconds, final }, { tasks, signal }) =>

@@ -17,17 +17,17 @@ export interface ToolCall {
   readonly onProgress: (progress: Progress) => void;
 }
 
-/** The hints by which hosts decide whether to ask a person first. */
+/**
+ * The hints by which hosts decide whether to ask a person first, without those that say what a
+ * missing one says: `readOnlyHint` and `idempotentHint` are false then. What reads is neither
+ * destructive nor worth to be called idempotent.
+ */
 const EFFECTS = {
-  reads: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
-  adds: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
-  sets: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
-  replaces: {
-    readOnlyHint: false,
-    destructiveHint: true,
-    idempotentHint: true,
-  },
-  renews: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
+  reads: { readOnlyHint: true },
+  adds: { destructiveHint: false },
+  sets: { destructiveHint: false, idempotentHint: true },
+  replaces: { destructiveHint: true, idempotentHint: true },
+  renews: { destructiveHint: true },
 } as const;
 
 interface Definition<Input extends z.ZodObject> {

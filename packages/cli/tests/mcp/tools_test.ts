@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { type CalledTool, DIALECTS } from "../../../../tests/conformance/mcp/mcp_client.ts";
 import { askUntil } from "../../../../tests/conformance/ask_until.ts";
 import { createAgent } from "../../../../tests/conformance/client.ts";
@@ -179,7 +180,41 @@ Deno.test("the instructions, and the hints of get_file → names are data; a dow
   );
   const { tools } = await sdk.listTools();
   const { annotations } = tools.find(({ name }) => name === "get_file")!;
-  assert.deepEqual([annotations!["readOnlyHint"], annotations!["idempotentHint"]], [false, false]);
+  // A missing hint of these two means false.
+  assert.deepEqual(annotations, { destructiveHint: true, openWorldHint: false });
+});
+
+Deno.test("the list of tools → at most 2,600 tokens, and each is read-only, destructive or neither, by its hints", async () => {
+  await using planner = await AgentHost.of("planner");
+  const { tools } = await planner.client.sdk.listTools();
+  const tokens = encode(JSON.stringify(tools)).length;
+  assert.ok(tokens <= 2600, `${tokens} tokens`);
+  for (const { name, annotations } of tools) {
+    // Without the hint, a host assumes that a tool is destructive, unless it is read-only.
+    assert.ok(annotations?.readOnlyHint || annotations?.destructiveHint !== undefined, name);
+  }
+});
+
+Deno.test("values beyond the bounds that the list of tools leaves out → refused by name, and nothing is done", async () => {
+  await using planner = await AgentHost.of("planner");
+  const { client, agent } = planner;
+  await writeFile(planner.path("plan.txt"), "1");
+  await client.succeed("put_file", { path: "plan.txt" });
+  const { id } = await createAgent("builder");
+  for (
+    const [tool, given, named] of [
+      ["share", { key: "plan.txt", to: [id], max_downloads: 1001 }, "max_downloads"],
+      ["share", { key: "plan.txt", to: [id], days: 0 }, "days"],
+      ["hand_over", { key: "plan.txt", to_agent: id, max_attempts: 101 }, "max_attempts"],
+      ["unshare", { key: "plan.txt", from: Array(101).fill(id) }, "from"],
+    ] as const
+  ) {
+    const refused = await client.call(tool, { ...given });
+    assert.equal(codeOf(refused), "usage", tool);
+    assert.match(JSON.stringify(refused), new RegExp(`"${named}|${named}: `), tool);
+  }
+  assert.deepEqual(await registeredKeys(agent), ["plan.txt"]);
+  assert.equal((await client.succeed("unshare", { key: "plan.txt", from: [id] }))["revoked"], 0);
 });
 
 Deno.test("put_file of a file and of a folder, share, with a bad agent in the last place → refused; nothing is registered, nobody has access", async () => {
