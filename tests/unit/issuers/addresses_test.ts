@@ -81,6 +81,7 @@ Deno.test("an address that a name has → of the internet or not, also in IPv6's
       "fc00::1",
       "fd12::1",
       "fe80::1",
+      "fec0::1",
       "ff02::1",
       "64:ff9b::7f00:1",
       "2002:7f00:1::",

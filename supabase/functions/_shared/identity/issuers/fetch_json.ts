@@ -35,6 +35,7 @@ for (
     ["2002::", 16],
     ["fc00::", 7],
     ["fe80::", 10],
+    ["fec0::", 10],
     ["ff00::", 8],
   ] as const
 ) INSIDE[6].addSubnet(network, prefix, "ipv6");
