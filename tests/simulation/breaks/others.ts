@@ -190,7 +190,7 @@ export const OTHERS: readonly OtherBreak[] = [
       name: "after_restore() → an event for the operator",
     }, {
       file: "tests/database/versions/numbers_test.ts",
-      name: "after_restore() → versions beyond every one",
+      name: "after_restore() → versions above every one",
     }],
   },
   {
