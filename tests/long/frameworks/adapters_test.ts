@@ -45,7 +45,7 @@ for (const [framework, name, title] of ADAPTERS) {
         agents,
         framework,
         [program(name)],
-        stack.url,
+        { url: stack.url },
       );
       assert.equal(code, 0, output + errors);
       assert.match(output, /^passed$/m);
