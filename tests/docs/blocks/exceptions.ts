@@ -169,7 +169,15 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: "clients/python/README.md, agent_files, 1",
     test: "clients/python/tests/package_test.ts",
   },
-  ...["google-adk", "a2a", "openai-agents", "pydantic-ai", "langgraph", "mcp"].map((section) => ({
+  ...[
+    "google-adk",
+    "a2a",
+    "openai-agents",
+    "pydantic-ai",
+    "langgraph",
+    "A graph that waits for a file",
+    "mcp",
+  ].map((section) => ({
     what: `docs/frameworks.md, ${section}, 1`,
     test: "tests/long/frameworks/documented_test.ts",
   })),

@@ -11,15 +11,23 @@ import { type Framework, program, pythonOf, runAs } from "./cast.ts";
 const ADAPTERS = [
   [
     "adk",
+    "adk.py",
     "adk_service.py",
     "google-adk: artifacts are saved, loaded, listed and deleted as in its own service",
   ],
   [
     "a2a",
+    "a2a.py",
     "a2a_parts.py",
     "a2a-sdk: a part leads to a file, for its agent alone; a part that lies is refused",
   ],
-] as const satisfies readonly (readonly [Framework, string, string])[];
+  [
+    "langgraph",
+    "deepagents.py",
+    "deepagents_files.py",
+    "deepagents: files are written, edited, searched and deleted as in its own backend of a store",
+  ],
+] as const satisfies readonly (readonly [Framework, string, string, string])[];
 
 async function createAgentIn(stack: Stack, id: string): Promise<Agent> {
   const response = await fetch(`${stack.url}/rest/v1/rpc/agent_api_create_agent_key`, {
@@ -32,7 +40,7 @@ async function createAgentIn(stack: Stack, id: string): Promise<Agent> {
   return { id, key, keyId: key_id };
 }
 
-for (const [framework, name, title] of ADAPTERS) {
+for (const [framework, module, name, title] of ADAPTERS) {
   // On a stack of its own: after a restore, which another test may have made, versions begin with
   // larger numbers, and a framework's own service counts from zero.
   Deno.test(title, () =>
@@ -45,13 +53,13 @@ for (const [framework, name, title] of ADAPTERS) {
         agents,
         framework,
         [program(name)],
-        stack.url,
+        { url: stack.url },
       );
       assert.equal(code, 0, output + errors);
       assert.match(output, /^passed$/m);
     }));
 
-  Deno.test(`mypy, strict, of agent_files/${framework}.py → no error`, async () => {
+  Deno.test(`mypy, strict, of agent_files/${module} → no error`, async () => {
     const { code, output, errors } = await runProgram(await interpreter(), {
       args: [
         "-m",
@@ -59,7 +67,7 @@ for (const [framework, name, title] of ADAPTERS) {
         "--cache-dir=/dev/null",
         "--ignore-missing-imports",
         `--python-executable=${await pythonOf(framework)}`,
-        join("agent_files", `${framework}.py`),
+        join("agent_files", module),
       ],
       cwd: PYTHON_PACKAGE,
     });

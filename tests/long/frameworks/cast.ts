@@ -28,13 +28,16 @@ export function program(name: string): string {
 
 /**
  * Runs Python with a framework, as two agents that are strangers to all others. `url`: their
- * service, by default the stack of the tests.
+ * service, by default the stack of the tests. `environment`: more variables.
  */
 export async function runAs(
   [planner, builder]: readonly [Agent, Agent],
   framework: Framework,
   args: readonly string[],
-  url: string = SUPABASE_URL,
+  { url = SUPABASE_URL, environment = {} }: {
+    readonly url?: string;
+    readonly environment?: Readonly<Record<string, string>>;
+  } = {},
 ) {
   return await runProgram(await pythonOf(framework), {
     args: [...args],
@@ -49,6 +52,7 @@ export async function runAs(
       OPENAI_AGENTS_DISABLE_TRACING: "1",
       LANGSMITH_TRACING: "false",
       FASTMCP_CHECK_FOR_UPDATES: "off",
+      ...environment,
     },
   });
 }

@@ -56,9 +56,10 @@ async function builds(section: string, framework: Framework, changes: Changes): 
   assert.deepEqual(await Array.fromAsync(filesOf(builder).inbox()), []);
 }
 
-Deno.test("the versions on the page → those that are installed", async () => {
+Deno.test("the versions of Python frameworks on the page → those that are installed", async () => {
   const page = await readFile(join(PROJECT, "docs/frameworks.md"), "utf8");
-  const named = [...page.matchAll(/^\| ([a-z][a-z0-9-]+) (\d[\d.]+) +\|/gm)];
+  const [python = ""] = page.split(/^\| TypeScript/m);
+  const named = [...python.matchAll(/^\| ([a-z][a-z0-9-]+) (\d[\d.]+) +\|/gm)];
   const pins = (await Promise.all(FRAMEWORKS.map((name) => readFile(requirementsOf(name), "utf8"))))
     .join("\n").replace("pydantic-ai-slim==", "pydantic-ai==").split("\n");
   assert.equal(named.length, 8);
@@ -119,6 +120,30 @@ const LANGGRAPH = {
 
 Deno.test("langgraph of the page → takes the task, and answers it", () =>
   builds("langgraph", "langgraph", LANGGRAPH));
+
+Deno.test("the graph of the page that waits for a file → stops before it; goes on with the answer, and not with another file", async () => {
+  const agents = await twoAgents();
+  const [planner, builder] = agents;
+  const answer = async () => {
+    const files = filesOf(builder);
+    for await (const task of files.tasks({ signal: AbortSignal.timeout(120_000) })) {
+      // The newest of the inbox comes first: one of these does, whenever the program looks.
+      await files.put("before.txt", "another file", { to: [planner.id] });
+      await task.done({ reply: (await task.text()).toUpperCase() });
+      await files.put("after.txt", "another file", { to: [planner.id] });
+      break;
+    }
+  };
+  const [output] = await Promise.all([
+    pasted("A graph that waits for a file", {
+      agents,
+      framework: "langgraph",
+      changes: { '"builder"]': 'os.environ["BUILDER"]]' },
+    }),
+    answer(),
+  ]);
+  assert.equal(output, "Next: ('receive',)\nBuilt: A HOUSE\n");
+});
 
 Deno.test("deepagents by the same arguments → takes the task, and answers it", () =>
   builds("langgraph", "langgraph", {

@@ -10,13 +10,8 @@ import {
 } from "@modelcontextprotocol/client";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp";
-import { readSigningKey } from "../../../packages/local/auth/signing_key.ts";
-import { signUserToken } from "../../../packages/local/auth/user_token.ts";
-import { type RunningFunction, startFunction } from "../../../packages/local/stack/functions.ts";
-import { awaitHealth } from "../../../packages/local/stack/health.ts";
-import { THROW_AWAY } from "../../../packages/local/stack/options.ts";
-import { type Stack, startStack } from "../../../packages/local/stack/stack.ts";
-import { openStateDirectory } from "../../../packages/local/tests/stack/stack_process.ts";
+import type { Stack } from "../../../packages/local/stack/stack.ts";
+import { userTokens, withStack } from "./oauth_stack.ts";
 
 const REDIRECT_URL = "https://connector.example/callback?of=test";
 
@@ -170,40 +165,6 @@ async function answerConsent(
   return callback;
 }
 
-/** A stack whose function can be restarted with other variables. */
-async function withStack(
-  test: (stack: Stack, restartWith: (more: Record<string, string>) => Promise<void>) => Promise<
-    void
-  >,
-): Promise<void> {
-  await using state = await openStateDirectory();
-  let more: Record<string, string> = {};
-  let running: RunningFunction | null = null;
-  const stack = await startStack({
-    ...THROW_AWAY,
-    stateDir: state.path,
-    functionNames: ["agent-artifacts"],
-    async startFunction(options) {
-      running = await startFunction({
-        ...options,
-        environment: { ...options.environment, ...more },
-      });
-      return running;
-    },
-  });
-  try {
-    await test(stack, async (variables) => {
-      more = variables;
-      const { pid } = running!;
-      await running!.kill();
-      while (running!.pid === pid) await new Promise((resolve) => setTimeout(resolve, 50));
-      await awaitHealth({ url: stack.url, name: "agent-artifacts" });
-    });
-  } finally {
-    await stack.stop();
-  }
-}
-
 async function whoami(stack: Stack, token: string): Promise<{ status: number; text: string }> {
   const answer = await fetch(`${stack.url}/functions/v1/agent-artifacts/whoami`, {
     headers: { authorization: `Bearer ${token}` },
@@ -214,9 +175,7 @@ async function whoami(stack: Stack, token: string): Promise<{ status: number; te
 Deno.test("connectors with the official clients' OAuth → a user logs in by each, and one hands a file to the other, without an agent key", async () => {
   await withStack(async (stack, restartWith) => {
     const url = new URL(`${stack.url}/functions/v1/agent-artifacts/mcp`);
-    const signingKey = await readSigningKey(stack.stateDir, { make: false });
-    const tokenOf = (agentId: string) =>
-      signUserToken(signingKey, { sub: crypto.randomUUID(), agentId }, { url: stack.url });
+    const tokenOf = await userTokens(stack);
     const [planner, builder] = [newLogin(url), oldLogin(url)];
 
     for (const [login, agentId] of [[planner, "planner"], [builder, "builder"]] as const) {
