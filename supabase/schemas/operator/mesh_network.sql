@@ -9,8 +9,9 @@ as $$
   select json_build_object(
     'ipv4_network', s.ipv4_network,
     'ipv6_network', s.ipv6_network,
-    'has_peers', exists (select from mesh.peers),
-    -- A lease gets the address after the highest one. max() reads one index entry.
+    -- min() and max() read one index entry each.
+    'has_peers', (select min(p.agent_id) from mesh.peers p) is not null,
+    -- A lease gets the address after the highest one.
     'leased', coalesce((select max(l.ipv4) from mesh.address_leases l) - network(s.ipv4_network)::inet, 0),
     -- Without the network's first and last address.
     'size', (1::bigint << (32 - masklen(s.ipv4_network))) - 2

@@ -158,7 +158,8 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   }),
   call("read_mesh_pair", { from_agent: "peer-5", to_agent: HUB.agentId, port: 443 }),
   call("read_mesh_network", {}),
-  call("set_mesh_network", { ipv4_network: "10.64.0.0/16" }, { refused: true }),
+  // The network that the mesh has. Another one would be refused by 55000.
+  call("set_mesh_network", { ipv4_network: "10.0.0.0/8" }),
   call("check_mesh", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
   call("plan_policy", { policy: POLICY }, { bounds: { rows: 2_000, pages: 4_000 } }),
   call("apply_policy", { policy: POLICY, expect: "" }, { refused: true, bounds: A_FEW_EACH }),
