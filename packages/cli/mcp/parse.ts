@@ -13,8 +13,8 @@ const UNLISTED = ["minimum", "maximum", "minLength", "maxLength", "minItems", "m
 export type InputSchema = JSONObject & { readonly type: "object" };
 
 /**
- * Short, because hosts put the list of tools into every conversation. Without bounds, of which an
- * error names the broken one; and without defaults of false, 0 and "", which say nothing.
+ * Short, because hosts put the list of tools into every conversation. Without bounds: an error
+ * names the one that is broken. Without defaults of false, 0 and "": they say nothing.
  */
 export function inputSchemaOf(input: z.ZodObject): InputSchema {
   return jsonSchemaOf(input, (schema) => {

@@ -64,7 +64,7 @@ export interface Engine {
   listen(port: number, accept: Accept): Promise<() => void>;
   /** The states of all peers. They may be a second old. */
   peers(): readonly PeerState[];
-  /** Connections that are over, of which it remembers the last ones, and those that are open. */
+  /** The last connections that are over, and those that are open. */
   flows(): Promise<readonly Flow[]>;
   /** Remembers a connection that its owner refused. */
   refused(refusal: Refusal): void;
