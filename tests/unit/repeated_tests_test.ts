@@ -95,7 +95,7 @@ Deno.test("processorSecondsOfChildren() → grows by what a child computes", asy
   assert.ok(await processorSecondsOfChildren() - before >= 0.3);
 });
 
-Deno.test("measureIdle() of two processors, one of which ran half of the time → 0.75; of no time → 0", () => {
+Deno.test("measureIdle() of two processors, one idle and one busy half of the time → 0.75; of no time → 0", () => {
   const at = (user: number, idle: number) => ({ user, nice: 0, sys: 0, irq: 0, idle });
   let now = [at(100, 500), at(40, 600)];
   const idleShare = measureIdle(() => now);
