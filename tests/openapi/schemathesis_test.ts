@@ -54,7 +54,7 @@ for (const name of ["agent-artifacts", "agent-mesh"]) {
     const { key } = await createAgent("schema");
     const { code, output, errors } = await schemathesis(functionUrl(`/${name}`), key);
     assert.equal(code, 0, output + errors);
-    for (const phase of ["Examples", "Coverage", "Fuzzing"]) {
+    for (const phase of ["Examples", "Coverage", "Fuzzing", "Stateful"]) {
       assert.match(output, new RegExp(`✅ +${phase} \\(in`), output);
     }
   });

@@ -1,4 +1,4 @@
-"""claude-agent-sdk: the tools of `agent_files.tools`, in the program itself. Needs claude-agent-sdk.
+"""claude-agent-sdk: the tools of `agent_files.tools`, inside the program. Needs claude-agent-sdk.
 
 options = ClaudeAgentOptions(mcp_servers={"files": tools_server(AgentTools(files))}, …)
 """
