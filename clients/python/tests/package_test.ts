@@ -182,7 +182,7 @@ async function installed(base: string, file: string, environment: string): Promi
   await succeed(base, ["-m", "venv", "--without-pip", environment]);
   const python = join(environment, "bin/python");
   const pip = ["-m", "pip", "--python", python, "--disable-pip-version-check", "install"];
-  await succeed("python3", [...pip, "--quiet", file], dirname(file));
+  await succeed("python3", [...pip, "--quiet", "--no-compile", file], dirname(file));
   return python;
 }
 
