@@ -10,8 +10,7 @@ import { type Forwarding, parseForwarding } from "../../agent-peer/mesh/proxies/
 import { parsePlace, type Place } from "../../agent-peer/mesh/proxies/place.ts";
 
 export const join: Verb = defineVerb({
-  summary: "Join the mesh from a sandbox, without root. Other programs use it through proxies. " +
-    "Carries TCP, not UDP.",
+  summary: "Join the mesh from a sandbox, without root. Other programs use it through proxies.",
   example: "agentfiles mesh join --socks 127.0.0.1:1080\n" +
     "agentfiles mesh join --http-proxy 127.0.0.1:3128 --expose 8080=3000\n" +
     "agentfiles mesh join --forward 5432=db:5432",
@@ -131,7 +130,6 @@ async function runMember(
   await context.output.value(facts, () =>
     [
       `Joined as ${name}: ${addresses.join(", ")}`,
-      "Only TCP is carried: rules for UDP have no effect here.",
       ...(socks === null ? [] : [`SOCKS5 proxy: ${socks}`]),
       ...(http_proxy === null ? [] : [`HTTP proxy: ${http_proxy}`]),
       ...proxies.forwardings.map(({ host, port }, index) =>

@@ -26,7 +26,7 @@ export function findPeer(
   return peer === undefined || first === undefined ? null : { peer, address: addressOf(first) };
 }
 
-/** Whether a rule lets the agent reach a TCP port of a peer. */
+/** Whether a rule lets the agent connect to a TCP port of a peer. */
 export function mayReach(
   { agent_id, rules }: MeshConfiguration,
   peer: ConfiguredPeer,
