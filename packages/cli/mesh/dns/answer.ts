@@ -4,10 +4,10 @@ import { Buffer } from "node:buffer";
 import * as dns from "dns-packet";
 import { MESH_DOMAIN } from "../../../agent-peer/mesh/service/names.ts";
 
-/** The tunnel addresses of the peer with this name, in lower case; null if there is no such peer. */
+/** The tunnel addresses of the peer with this name (in lower case); null if no peer has it. */
 export type AddressesOf = (name: string) => readonly string[] | null;
 
-/** In seconds. A peer's addresses stay the same, but a rule may appear or be revoked at any time. */
+/** In seconds. A peer keeps its addresses, but may become visible or invisible at any time. */
 const TTL = 5;
 /** No query about a name is longer, whatever options it has. */
 const MOST_BYTES = 4096;

@@ -14,7 +14,7 @@ export interface Settings {
   readonly endpoint: EndpointSetting;
   /** WireGuard's port, if it is not that of the endpoint. */
   readonly listenPort: number | null;
-  /** Gets the names of the peers. Null: none; undefined: /etc/hosts, unless there is a better way. */
+  /** Gets the names of the peers. Null: none; undefined: /etc/hosts, if it is the best way. */
   readonly hostsFile: string | null | undefined;
   /** Where names of peers are answered by DNS. Null: nowhere; undefined: at the usual place. */
   readonly dns: PortPlace | null | undefined;
