@@ -33,7 +33,7 @@ async function withFolder(
   }
 }
 
-Deno.test("read-only, executable, without an end, huge, with bytes that are no UTF-8 → as before, byte for byte, with its mode", async () => {
+Deno.test("read-only, private, without an end, huge, with bytes that are no UTF-8 → as before, byte for byte, with its mode", async () => {
   const huge = Array.from({ length: 200_000 }, (_, at) => `0.0.0.0 blocked-${at}.example\n`);
   for (
     const [what, before, mode] of [
