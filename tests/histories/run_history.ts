@@ -10,7 +10,9 @@ import type { Client } from "./clients/client.ts";
 import { assembleFleet } from "./fleet.ts";
 import type { Entry } from "./history.ts";
 import { killInTurn, type Target } from "./kills.ts";
+import { startReceivers } from "./receiver.ts";
 import { Recorder } from "./recorder.ts";
+import { settleDeliveries } from "./settle_deliveries.ts";
 
 /** Pauses keep the clients from only competing for the processor. */
 const MOST_PAUSE_MILLISECONDS = 100;
@@ -35,16 +37,20 @@ export async function runHistory(
 ): Promise<Run> {
   const random = new Random(seed);
   await using state = await openStateDirectory();
-  const service = await launch({ stateDir: state.path });
+  const toReceivers = { WEBHOOKS_ALLOW_HTTP: "true", WEBHOOK_HOSTS: "127.0.0.1" };
+  const service = await launch({ stateDir: state.path, environment: toReceivers });
   await service.ready();
   const environment = await readEnvironment(state.path);
-  const target: Target = { stateDir: state.path, service };
+  const target: Target = { stateDir: state.path, environment: toReceivers, service };
+  const recorder = new Recorder(service.url);
+  await using receivers = startReceivers(recorder, random.fork());
   try {
-    const recorder = new Recorder(service.url);
+    const secretKey = environment["SUPABASE_SECRET_KEY"]!;
     const clients = await assembleFleet({
       url: service.url,
-      secretKey: environment["SUPABASE_SECRET_KEY"]!,
+      secretKey,
       recorder,
+      receivers,
       random,
     });
     const end = performance.now() + seconds * 1000;
@@ -58,6 +64,8 @@ export async function runHistory(
       }),
       ...clients.map((client) => actUntil(isOver, client, pauses.fork())),
     ]);
+    const operator = { headers: { apikey: secretKey } };
+    await settleDeliveries(target, { recorder, operator });
     // Read three times. For a pair, a value that only one side sees then lies between two readings
     // of the other side.
     for (const _ of ["first", "second", "third"]) {
