@@ -23,7 +23,7 @@ const TAG = "tag:told";
 
 /** Webhooks tell of some events, because each delivery takes time from the clients. */
 const FILTERS: readonly JsonObject[] = [
-  { agent_id: "agent-1", types: ["grant.created", "grant.revoked", "acl.put"] },
+  { agent_id: "agent-1", types: ["grant.created", "rule.activated"] },
   { tag: TAG },
   { types: ["task.done", "task.parked"] },
   { agent_id: "worker-1" },

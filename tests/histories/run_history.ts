@@ -9,7 +9,7 @@ import {
 import type { Client } from "./clients/client.ts";
 import { assembleFleet } from "./fleet.ts";
 import type { Entry } from "./history.ts";
-import { killInTurn, type Target } from "./kills.ts";
+import { killInTurn, queryOnce, type Target } from "./kills.ts";
 import { startReceivers } from "./receiver.ts";
 import { Recorder } from "./recorder.ts";
 import { settleDeliveries } from "./settle_deliveries.ts";
@@ -45,6 +45,7 @@ export async function runHistory(
   const recorder = new Recorder(service.url);
   await using receivers = startReceivers(recorder, random.fork());
   try {
+    await leaveDeliveriesToClients(target);
     const secretKey = environment["SUPABASE_SECRET_KEY"]!;
     const clients = await assembleFleet({
       url: service.url,
@@ -78,6 +79,17 @@ export async function runHistory(
     await target.service.exit();
     await awaitNothingLeft({ stateDir: state.path, port: service.port });
   }
+}
+
+/**
+ * Nobody is told of events, so nothing is sent but by the calls of the clients. Otherwise, several
+ * calls would look for deliveries all the time, and the other clients would get less done.
+ */
+async function leaveDeliveriesToClients(target: Target): Promise<void> {
+  await queryOnce(
+    target,
+    (sql) => sql`update agents.webhook_kicks set kicked_at = 'infinity' where only_row`,
+  );
 }
 
 async function actUntil(isOver: () => boolean, client: Client, pauses: Random): Promise<void> {
