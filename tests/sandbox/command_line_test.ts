@@ -70,7 +70,7 @@ tunnelTest(
     const host = await mesh.internet.addHost("sandbox");
     mesh.attach(await ServiceDoor.open(host));
     const agent = await createAgent("sandbox");
-    await allow({ from: { agent }, to: builder, port: 8080 });
+    for (const port of [8080, 8081]) await allow({ from: { agent }, to: builder, port });
     await serveHttp(builder.host, { port: 8080, text: "from the builder\n" });
     await HostAgent.start(builder, { mesh });
 
@@ -129,6 +129,15 @@ tunnelTest(
     ) {
       const { output } = await user.run(`curl -s -o /dev/null -w '%{http_code}' ${options}`);
       assert.equal(output, refused, options);
+    }
+
+    const probe = (await documentedBlock("docs/sandbox.md, Why a port is not reached, 1"))
+      .replace("builder", name!);
+    const places = [[probe, "none"], [probe.replace("8080", "8081"), "nothing_listens"]] as const;
+    for (const [command, cause] of places) {
+      const { output, errors } = await user.run(`${command.trim()} --json`);
+      assert.equal(JSON.parse(output || "{}").cause, cause, errors);
+      assert.ok(!output.includes(new URL(joined.http_proxy).password), "the token is not told");
     }
 
     await serveHttp(host, { port: 9001, text: "from the sandbox\n" });
