@@ -32,7 +32,10 @@ export interface MeshPeer {
 }
 
 export interface ConnectOptions {
-  /** The `name` of a peer, its agent's identifier, or one of its tunnel addresses. */
+  /**
+   * The `name` of a peer, with or without `.mesh.internal`, its agent's identifier, or one of its
+   * tunnel addresses.
+   */
   readonly host: string;
   /** The TCP port. */
   readonly port: number;

@@ -6,6 +6,7 @@ import {
   type PathDescription,
   type PathSide,
 } from "../../agent-peer/paths/describe_path.ts";
+import { MESH_DOMAIN } from "../../agent-peer/mesh/service/names.ts";
 import { inBytes, plain } from "../../command/terminal/output.ts";
 import type { Context } from "../context.ts";
 import { defineVerb, type Verb } from "../verb.ts";
@@ -135,7 +136,10 @@ export const hosts: Verb = defineVerb({
       addresses.map((address) => ({ address, name, agent_id }))
     );
     for (const host of hosts) {
-      await context.output.value(host, ({ address, name }) => `${plain(address)}\t${plain(name)}`);
+      await context.output.value(
+        host,
+        ({ address, name }) => `${plain(address)}\t${plain(name)}.${MESH_DOMAIN} ${plain(name)}`,
+      );
     }
   },
 });

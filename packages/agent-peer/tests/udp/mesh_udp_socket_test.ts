@@ -47,11 +47,8 @@ Deno.test("send to a name, an agent, each address, and to a sender → to that a
   for (const host of ["builder", "builder-1", "10.213.0.2", "fd00::2"]) {
     await socket.send(new Uint8Array(1), { host, port: 53 });
   }
-  await socket.send(new Uint8Array(1), {
-    ...{ agentId: "builder-1", name: "builder" },
-    address: "fd00::2",
-    port: 53,
-  });
+  const from = { agentId: "builder-1", name: "builder", address: "fd00::2", port: 53 };
+  await socket.send(new Uint8Array(1), from);
   const [ipv4, ipv6] = ["10.213.0.2", "fd00::2"];
   assert.deepEqual(sent.map(({ address }) => address), [ipv4, ipv4, ipv4, ipv6, ipv6]);
 });

@@ -22,9 +22,22 @@ export interface ProbeFacts {
   readonly pathReason: string | null;
   /** The tunnel of this host; null if it has no tunnel, or this process may not look at it. */
   readonly tunnel: TunnelFacts | null;
+  /** What the proxy of `mesh join` answered; null if none was named. */
+  readonly proxy: ProxyAnswer | null;
   /** Whether the last report of a side says that the tunnel works. */
   readonly reports: { readonly own: boolean | null; readonly peer: boolean | null };
 }
+
+/** `failed`: for another reason, such as a tunnel that ends meanwhile. */
+export type ProxyAnswer =
+  | "open"
+  | "refused"
+  | "timeout"
+  | "denied"
+  | "unknown_peer"
+  | "failed"
+  | "token_refused"
+  | "no_proxy";
 
 export interface TunnelFacts {
   readonly interfaceName: string;

@@ -1,8 +1,10 @@
+import type { RequestOptions } from "node:http";
 import type { AgentMesh } from "../../../agent-files/agent_mesh.ts";
 import type { Netmap } from "../../../agent-files/contract/types.ts";
 import { AgentError } from "../../../agent-files/errors/agent_error.ts";
 import { reasonOf } from "../../../agent-peer/paths/describe_path.ts";
 import { hasRelay } from "../netmap.ts";
+import { connectByProxy } from "./by_proxy.ts";
 import type { ProbeFacts } from "./facts.ts";
 import { tunnelFacts } from "./local_tunnel.ts";
 
@@ -13,14 +15,20 @@ export interface Target {
   readonly proto: "tcp" | "udp";
 }
 
+interface Ways {
+  readonly interfaceName: string;
+  /** The proxy of `mesh join`; null: look at the tunnel of this host. */
+  readonly proxy: RequestOptions | null;
+}
+
 type Peer = Netmap["peers"][number];
 
 /** Throws AgentError if the service cannot be asked. */
 export async function gather(
   mesh: AgentMesh,
-  { target, interfaceName, ownId, clockSeconds }: {
+  { target, ways, ownId, clockSeconds }: {
     readonly target: Target;
-    readonly interfaceName: string;
+    readonly ways: Ways;
     readonly ownId: string;
     readonly clockSeconds: number | null;
   },
@@ -40,6 +48,7 @@ export async function gather(
     isOnline: found?.online ?? null,
     pathReason: null,
     tunnel: null,
+    proxy: null,
     reports: { own: null, peer: null },
   };
   if (netmap === null) return facts;
@@ -56,39 +65,48 @@ export async function gather(
       otherPorts: active.map(({ port, proto }) => `${port}/${proto}`),
     };
   }
-  return { ...facts, rule: "active", ...await pathFacts(mesh, { netmap, facts, interfaceName }) };
+  return { ...facts, rule: "active", ...await pathFacts(mesh, { netmap, facts, ways }) };
 }
 
 async function pathFacts(
   mesh: AgentMesh,
-  { netmap, facts, interfaceName }: {
+  { netmap, facts, ways }: {
     readonly netmap: Netmap;
     readonly facts: ProbeFacts;
-    readonly interfaceName: string;
+    readonly ways: Ways;
   },
-): Promise<Pick<ProbeFacts, "pathReason" | "tunnel" | "reports">> {
+): Promise<Pick<ProbeFacts, "pathReason" | "tunnel" | "proxy" | "reports">> {
   const self = netmap.peers.find((each) => each.self);
   const peer = netmap.peers.find(({ agent_id }) => agent_id === facts.peer);
   if (self === undefined || peer === undefined) {
-    return { pathReason: null, tunnel: null, reports: { own: null, peer: null } };
+    return { pathReason: null, tunnel: null, proxy: null, reports: { own: null, peer: null } };
   }
   const { reported_by_self = null, reported_by_peer = null } = peer.path ?? {};
-  const served = (await mesh.jsonConfiguration()).peers
-    .find(({ agent_id }) => agent_id === facts.peer);
-  const tunnel = served === undefined ? null : await tunnelFacts(interfaceName, {
-    registeredKey: self.pubkey,
-    peer: served,
-    port: facts.port,
-    proto: facts.proto,
-  });
+  const { interfaceName, proxy } = ways;
+  const own = { registeredKey: self.pubkey, interfaceName };
+  const canAsk = proxy !== null && facts.proto === "tcp";
   return {
     pathReason: reasonOf([self, peer], await hasRelay(mesh)),
-    tunnel,
+    tunnel: proxy === null ? await ownTunnel(mesh, facts, own) : null,
+    proxy: canAsk ? await connectByProxy(proxy, `${peer.name}:${facts.port}`) : null,
     reports: {
       own: reported_by_self?.works ?? null,
       peer: reported_by_peer?.works ?? null,
     },
   };
+}
+
+async function ownTunnel(
+  mesh: AgentMesh,
+  { peer, port, proto }: ProbeFacts,
+  { interfaceName, registeredKey }: {
+    readonly interfaceName: string;
+    readonly registeredKey: string;
+  },
+): Promise<ProbeFacts["tunnel"]> {
+  const served = (await mesh.jsonConfiguration()).peers.find(({ agent_id }) => agent_id === peer);
+  if (served === undefined) return null;
+  return await tunnelFacts(interfaceName, { registeredKey, peer: served, port, proto });
 }
 
 /** Null if the agent is not in the mesh. */
