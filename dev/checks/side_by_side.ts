@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { chmod, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -54,6 +54,8 @@ async function main(): Promise<number> {
     await writeQueue(queue, units);
     const builds = join(directory, "builds");
     await mkdir(builds);
+    // Open to other users, because PostgreSQL runs as another user if this process is root.
+    await Promise.all([chmod(directory, 0o711), chmod(builds, 0o711)]);
     const args = [
       ...(values.filter === undefined ? [] : [`--filter=${values.filter}`]),
       ...(values.postgres === undefined ? [] : [`--postgres=${values.postgres}`]),
@@ -104,7 +106,7 @@ interface RunOptions {
   readonly isLive: boolean;
   /** Which of its ports, for free_port.ts. */
   readonly share: string;
-  /** A folder for what the tests of all stacks build once (tests/long/installed_package.ts). */
+  /** A folder for what all stacks and their tests build once (SHARED_BUILDS). */
   readonly builds: string;
 }
 
