@@ -120,6 +120,16 @@ export const MESH_WORDS: PageWords<FieldIn<operations>> = {
       '[{"agent_id": "beta", "handshake_age_seconds": null, "endpoint": null, "via": "vpn"}]',
     ],
   },
+  problem: {
+    rule:
+      "why the host has no tunnel, an object with `code`, which is `network_taken` (another network of the host has addresses of the mesh), and `network`, an IPv4 network or null. It holds until the next heartbeat.",
+    valid: ['{"code": "network_taken", "network": "172.17.0.0/16"}'],
+    invalid: [
+      "{}",
+      '{"code": "network_taken", "network": "docker0"}',
+      '{"code": "broken", "network": null}',
+    ],
+  },
   wait_seconds: {
     rule: "a whole number from {minimum} to {maximum}, by default {default}.",
     valid: ["140"],

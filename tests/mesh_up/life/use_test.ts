@@ -5,6 +5,7 @@ import { eventually } from "../../wireguard/hosts/run_program.ts";
 import {
   firstTwoNumbers,
   hasInterface,
+  type Member,
   Mesh,
   putRule,
   TCP_443,
@@ -132,6 +133,17 @@ tunnelTest(
     await untilSaid(bob, sentence);
     const { output } = await agentfiles(bob, ["mesh", "up", "--status", ...placeOf(bob)]);
     assert.ok(output.includes(sentence), output);
+    const problemSeen = () => problemOf(bob, alice);
+    await eventually("the neighbour sees the problem", {
+      condition: async () =>
+        JSON.stringify(await problemSeen()) === JSON.stringify(
+          { code: "network_taken", network: `${network}.0.0/16` },
+        ),
+    });
+    const probed = await agentfiles(alice, ["mesh", "probe", bob.agent.id, "443"]);
+    assert.match(probed.output, new RegExp(`^The host of ${bob.agent.id} has no tunnel, because`));
+    const status = await agentfiles(alice, ["mesh", "status"]);
+    assert.match(status.output, new RegExp(`does not work: the host of ${bob.agent.id} has no`));
     assert.equal(await hasInterface(bob), false);
     assert.equal(await bob.host.run(["ip", "route"]), routes);
     assert.equal(await answersPing(bob.host, alice.ipv4), false);
@@ -139,5 +151,17 @@ tunnelTest(
     await bob.host.run(["ip", "link", "delete", "docker0"]);
     await untilSaid(bob, "is applied");
     assert.equal(await hasInterface(bob), true);
+    await eventually("the neighbour sees no problem", {
+      condition: async () => await problemSeen() === null,
+    });
   },
 );
+
+/** What `seenBy` sees of the member's host. */
+async function problemOf({ agent }: Member, seenBy: Member): Promise<unknown> {
+  const { peers } = await succeed<{ peers: { agent_id: string; problem: unknown }[] }>(
+    "/agent-mesh/netmap",
+    { as: seenBy.agent },
+  );
+  return peers.find(({ agent_id }) => agent_id === agent.id)?.problem;
+}
