@@ -58,7 +58,6 @@ meshTest(
 
 for (
   const [what, problem, issue] of [
-    ["nothing in it", {}, "problem.code"],
     ["a text in place of it", "network_taken", "problem"],
     ["no code", { network: null }, "problem.code"],
     ["an unknown code", { ...TAKEN, code: "tired" }, "problem.code"],
@@ -70,7 +69,7 @@ for (
     ["octal", { ...TAKEN, network: "0172.17.0.0/16" }, "problem.network"],
     ["IPv6", { ...TAKEN, network: "fd00::/64" }, "problem.network"],
     ["a line break", { ...TAKEN, network: "172.17.0.0/16\n" }, "problem.network"],
-    ["a further field", { ...TAKEN, device: "docker0" }, "problem"],
+    ["a further field", { ...TAKEN, device: "docker0" }, "problem.device"],
   ] as const
 ) {
   meshTest(`a problem with ${what} → 422, nothing changes`, async ({ alice, bob }) => {

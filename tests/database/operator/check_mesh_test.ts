@@ -75,7 +75,7 @@ Deno.test("check_mesh of a peer that reports a problem → that alone, until a h
   await own.mesh.register("a");
   const caller = await own.mesh.callerOf("a");
   const report = (problem: object | null) =>
-    own.mesh.call("record_heartbeat", { caller, agent_id: "a", config_version: 1, problem });
+    own.mesh.call("record_heartbeat", { caller, agent_id: "a", config_version: 0, problem });
   await report({ code: "network_taken", network: "172.17.0.0/16" });
   const [fault, ...others] = await check();
   const { last_seen, ...facts } = fault!;

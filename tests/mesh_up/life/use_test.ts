@@ -13,7 +13,7 @@ import {
 import { answersPing, untilPingAnswered } from "../../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/hosts/service_door.ts";
-import { HOSTS_BEFORE } from "../hosts/settings.ts";
+import { agentSettings, HOSTS_BEFORE } from "../hosts/settings.ts";
 import { PROGRAM } from "../hosts/command_line.ts";
 import { agentfiles, placeOf, startUp, untilSaid } from "../hosts/typed.ts";
 
@@ -121,7 +121,8 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
     await putRule({ from: alice, to: bob, ...TCP_443 });
-    mesh.attach(await ServiceDoor.open(bob.host));
+    for (const { host } of [alice, bob]) mesh.attach(await ServiceDoor.open(host));
+    await agentSettings(alice);
     const network = firstTwoNumbers(bob.ipv4);
     await bob.host.run(["ip", "link", "add", "docker0", "type", "bridge"]);
     await bob.host.run(["ip", "address", "add", `${network}.0.1/16`, "dev", "docker0"]);

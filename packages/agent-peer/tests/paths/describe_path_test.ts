@@ -65,11 +65,6 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    what: "one had a problem when it went offline",
-    builder: { online: false, problem: TAKEN },
-    expected: ["offline", null, "does not work: builder is offline"],
-  },
-  {
     what: "one is behind the relay",
     planner: { report: WORKS },
     builder: { report: RELAYED },
@@ -123,7 +118,7 @@ const CASES: readonly Case[] = [
   {
     what: "one is offline",
     planner: broken(),
-    builder: { online: false },
+    builder: { online: false, problem: TAKEN },
     expected: ["offline", null, "does not work since 2026-01-31 09:45 UTC: builder is offline"],
   },
   {
