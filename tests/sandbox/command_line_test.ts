@@ -78,7 +78,10 @@ tunnelTest(
     const [name] = await peerNames(builder.agent);
     const block = (await documentedBlock("docs/sandbox.md, For any program, 1"))
       .replace("https://<ref>.supabase.co", `${SERVICE_ORIGIN} <<< "$KEY"`)
-      .replace(" --json", ` --expose 9000=9001 --forward 0=${name}:8080 --flows flows.jsonl --json`)
+      .replace(
+        " --json",
+        ` --expose 9000=9001 --forward 0=${name}:8080 --dns 0 --flows flows.jsonl --json`,
+      )
       .replace("curl ", "curl -sS --retry 5 --retry-all-errors -o first ")
       .replace("http://builder:", `http://${name}:`);
     user.start(`${block}; wait`, "block");
@@ -93,6 +96,7 @@ tunnelTest(
       "socks",
       "http_proxy",
       "forwards",
+      "dns",
     ]);
     assert.equal(joined.agent_id, agent.id);
     assert.match(joined.socks, /^socks5h:\/\/mesh:[\w-]{20,}@127\.0\.0\.1:1080$/);
@@ -107,6 +111,14 @@ tunnelTest(
       const { output } = await user.run(`curl -sS ${options} ${url}`);
       assert.equal(output, "from the builder\n", options);
     }
+    for (const proxy of [joined.http_proxy, joined.socks]) {
+      const { output } = await user.run(`curl -sS -x ${proxy} http://${name}.mesh.internal:8080/`);
+      assert.equal(output, "from the builder\n", proxy);
+    }
+    const lookUp = `const resolver = new (require("node:dns/promises").Resolver)();
+      resolver.setServers(["${joined.dns}"]);
+      resolver.resolve4("${name}.mesh.internal").then(([address]) => console.log(address));`;
+    assert.equal((await user.run(`node -e '${lookUp}'`)).output, `${builder.ipv4}\n`);
     for (
       const [options, refused] of [
         [`-x http://127.0.0.1:3128 ${url}`, "407"],
@@ -154,8 +166,7 @@ tunnelTest(
       "second",
     );
     await eventually("a second process says what is carried", {
-      condition: async () =>
-        /^Joined as .*\nOnly TCP is carried: .*\nSOCKS5/.test(await user.read("second")),
+      condition: async () => /^Joined as .*\nSOCKS5/.test(await user.read("second")),
     });
     const [proxy] = /socks5h:\S+/.exec(await user.read("second")) ?? [];
     for (let round = 0; round < 2; round++) {

@@ -6,6 +6,7 @@ import {
   type PathDescription,
   type PathSide,
 } from "../../agent-peer/paths/describe_path.ts";
+import { MESH_DOMAIN } from "../../agent-peer/mesh/service/names.ts";
 import { inBytes, plain } from "../../command/terminal/output.ts";
 import type { Context } from "../context.ts";
 import { defineVerb, type Verb } from "../verb.ts";
@@ -72,7 +73,7 @@ async function showTotals(flows: readonly FlowTotals[], { output }: Context): Pr
     cells: (totals) => [
       totals.direction,
       totals.agent,
-      totals.port === null ? "several" : String(totals.port),
+      `${totals.port ?? "several"}${totals.proto === "udp" ? "/udp" : ""}`,
       ...[totals.clean, totals.reset, totals.refused].map(String),
       ...[totals.received_bytes, totals.sent_bytes].map(inBytes),
       reasonsOf(totals),
@@ -135,7 +136,10 @@ export const hosts: Verb = defineVerb({
       addresses.map((address) => ({ address, name, agent_id }))
     );
     for (const host of hosts) {
-      await context.output.value(host, ({ address, name }) => `${plain(address)}\t${plain(name)}`);
+      await context.output.value(
+        host,
+        ({ address, name }) => `${plain(address)}\t${plain(name)}.${MESH_DOMAIN} ${plain(name)}`,
+      );
     }
   },
 });
