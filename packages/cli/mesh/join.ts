@@ -12,8 +12,7 @@ import { parsePlace, type Place, textOf } from "../../agent-peer/mesh/proxies/pl
 import { dnsPlaceOf, type PortPlace } from "./dns/place.ts";
 
 export const join: Verb = defineVerb({
-  summary: "Join the mesh from a sandbox, without root. Other programs use it through proxies. " +
-    "Carries TCP, not UDP.",
+  summary: "Join the mesh from a sandbox, without root. Other programs use it through proxies.",
   example: "agentfiles mesh join --socks 127.0.0.1:1080\n" +
     "agentfiles mesh join --http-proxy 127.0.0.1:3128 --expose 8080=3000\n" +
     "agentfiles mesh join --forward 5432=db:5432",
@@ -143,7 +142,6 @@ async function runMember(
   await context.output.value(facts, () =>
     [
       `Joined as ${name}: ${addresses.join(", ")}`,
-      "Only TCP is carried: rules for UDP have no effect here.",
       ...(socks === null ? [] : [`SOCKS5 proxy: ${socks}`]),
       ...(http_proxy === null ? [] : [`HTTP proxy: ${http_proxy}`]),
       ...(names === null ? [] : [`DNS: ${names}`]),

@@ -73,7 +73,7 @@ async function showTotals(flows: readonly FlowTotals[], { output }: Context): Pr
     cells: (totals) => [
       totals.direction,
       totals.agent,
-      totals.port === null ? "several" : String(totals.port),
+      `${totals.port ?? "several"}${totals.proto === "udp" ? "/udp" : ""}`,
       ...[totals.clean, totals.reset, totals.refused].map(String),
       ...[totals.received_bytes, totals.sent_bytes].map(inBytes),
       reasonsOf(totals),

@@ -35,7 +35,7 @@ export function labelOf(host: string): string {
   return name.endsWith(`.${MESH_DOMAIN}`) ? name.slice(0, -MESH_DOMAIN.length - 1) : name;
 }
 
-/** Whether a rule lets the agent reach a TCP port of a peer. */
+/** Whether a rule lets the agent connect to a TCP port of a peer. */
 export function mayReach(
   { agent_id, rules }: MeshConfiguration,
   peer: ConfiguredPeer,
