@@ -5,6 +5,7 @@ import {
   instance,
   limit,
   pathsOn,
+  problem,
   token,
   wait_seconds,
 } from "./both.ts";
@@ -202,6 +203,7 @@ export const ARTIFACTS_WORDS: PageWords<FieldIn<operations>> = {
   },
   limit,
   paths: pathsOn("mesh.md"),
+  problem,
   wait_seconds,
   after: {
     rule: "the `latest` of an earlier answer of the same operation.",

@@ -5,6 +5,7 @@ import {
   instance,
   limit,
   pathsOn,
+  problem,
   token,
   wait_seconds,
 } from "./both.ts";
@@ -97,5 +98,6 @@ export const MESH_WORDS: PageWords<FieldIn<operations>> = {
     invalid: ["[]", '["grant.created"]'],
   },
   paths: pathsOn(""),
+  problem,
   wait_seconds,
 };
