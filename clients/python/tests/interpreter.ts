@@ -77,6 +77,8 @@ async function make(base: string, requirements: string): Promise<string> {
     "--disable-pip-version-check",
     "install",
     "--quiet",
+    // Compiles only what is imported, when it is imported: a third of the installation's time.
+    "--no-compile",
     "--requirement",
     requirements,
   ]);

@@ -114,8 +114,8 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
 
 /** Blocks that tests in other folders run. */
 export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: string }[] = [
-  ...["docs/sandbox.md, For any program, 1", "docs/sandbox.md, Flow log, 1"].map((what) => ({
-    what,
+  ...["For any program", "Flow log", "Why a port is not reached"].map((heading) => ({
+    what: `docs/sandbox.md, ${heading}, 1`,
     test: "tests/sandbox/command_line_test.ts",
   })),
   { what: "docs/sandbox.md, Check the network, 1", test: "tests/paths/netcheck_test.ts" },
