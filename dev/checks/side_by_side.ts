@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { chmod, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -11,6 +11,7 @@ import { unitsOf, withTestFiles } from "./units/test_files.ts";
 import { readResults, writeQueue } from "./units/queue.ts";
 import { describeCosts } from "./units/costs.ts";
 import { measureIdle } from "./units/processor_time.ts";
+import { openTemplate } from "../../packages/local/postgres/template.ts";
 
 /** The line that `deno test` writes after it has run all its files. */
 const END_OF_UNIT = /^(?:ok|FAILED) \| .*\n$/m;
@@ -54,10 +55,16 @@ async function main(): Promise<number> {
     await writeQueue(queue, units);
     const builds = join(directory, "builds");
     await mkdir(builds);
+    // Open to other users, because PostgreSQL runs as another user if this process is root.
+    await Promise.all([chmod(directory, 0o711), chmod(builds, 0o711)]);
     const args = [
       ...(values.filter === undefined ? [] : [`--filter=${values.filter}`]),
       ...(values.postgres === undefined ? [] : [`--postgres=${values.postgres}`]),
     ];
+    if (values.postgres === undefined) {
+      // Before the stacks: if they begin at once, each would make its own.
+      await openTemplate({ folder: builds, postgresDirectory: null, migrationsDirectory: null });
+    }
     const count = Math.min(stacks, units.length);
     const idleShare = measureIdle();
     const runs = await Promise.all(
@@ -104,7 +111,7 @@ interface RunOptions {
   readonly isLive: boolean;
   /** Which of its ports, for free_port.ts. */
   readonly share: string;
-  /** A folder for what the tests of all stacks build once (tests/long/installed_package.ts). */
+  /** A folder for what all stacks and their tests build once (SHARED_BUILDS). */
   readonly builds: string;
 }
 

@@ -32,6 +32,7 @@ const SOURCES = [
 const PACKAGES = [
   "@modelcontextprotocol/server",
   "@noble/hashes",
+  "dns-packet",
   "https-proxy-agent",
   "leven",
   "libsodium",

@@ -38,6 +38,19 @@ Deno.test("docs/sandbox.md, Serve requests → compiles", async () => {
   );
 });
 
+Deno.test("docs/sandbox.md, UDP → compiles", async () => {
+  const declarations = [
+    `import type { Mesh } from "${ENTRY}";`,
+    "declare const mesh: Mesh, question: Uint8Array;",
+    "declare function answerTo(data: Uint8Array, agentId: string): Uint8Array;",
+    "void answer;",
+  ];
+  await assertCompiles(
+    await documentedBlock("docs/sandbox.md, UDP, 1"),
+    declarations.join("\n"),
+  );
+});
+
 Deno.test("packages/agent-files/README.md, The mesh → compiles", async () => {
   await assertCompiles(await documentedBlock("packages/agent-files/README.md, The mesh, 1"));
 });

@@ -1,4 +1,7 @@
-/** The clients of a run: some exchange artifacts, some build a mesh, some hand over work. */
+/**
+ * The clients of a run: some exchange artifacts, some build a mesh, some hand over work, and one
+ * has webhooks told of it.
+ */
 import type { Agent, JsonObject } from "../conformance/client.ts";
 import { newPubkey } from "../conformance/mesh_cast.ts";
 import type { Random } from "../seeds/random.ts";
@@ -6,6 +9,8 @@ import { artifactClient, type SharedKnowledge } from "./clients/artifact_client.
 import type { Client, ClientOptions } from "./clients/client.ts";
 import { joinAll, meshClient } from "./clients/mesh_client.ts";
 import { type AgentsWork, taskClient } from "./clients/task_client.ts";
+import { webhookClient } from "./clients/webhook_client.ts";
+import type { Receivers } from "./receiver.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** Two clients act for each agent, because concurrent requests of one agent cause races. */
@@ -13,13 +18,24 @@ const AGENTS_PER_GROUP = 7;
 const CLIENTS_PER_AGENT = 2;
 /** Agents of their own, because a grant to them leaves their inbox when they have taken it. */
 const WORKERS = 3;
+/** Of one of the workers. */
+const TAG = "tag:told";
 
-/** Creates the agents and the 34 clients that act for them. */
+/** Webhooks tell of some events, because each delivery takes time from the clients. */
+const FILTERS: readonly JsonObject[] = [
+  { agent_id: "agent-1", types: ["grant.created", "rule.activated"] },
+  { tag: TAG },
+  { types: ["task.done", "task.parked"] },
+  { agent_id: "worker-1" },
+];
+
+/** Creates the agents and the 34 clients that act for them, and the operator of webhooks. */
 export async function assembleFleet(
-  { url, secretKey, recorder, random }: {
+  { url, secretKey, recorder, receivers, random }: {
     readonly url: string;
     readonly secretKey: string;
     readonly recorder: Recorder;
+    readonly receivers: Receivers;
     readonly random: Random;
   },
 ): Promise<Client[]> {
@@ -30,6 +46,7 @@ export async function assembleFleet(
     Array.from({ length: WORKERS }, (_, index) => createAgent(`worker-${index}`)),
   );
   const operator = { headers: { apikey: secretKey } };
+  await recorder.call("set_agent_tags", operator, { agent_id: workers[0]!.id, tags: [TAG] });
   const optionsOf = (group: readonly Agent[]) =>
     group.map((agent): ClientOptions => ({
       agent,
@@ -47,13 +64,15 @@ export async function assembleFleet(
   await joinAll(options, pubkeys);
 
   const shared: SharedKnowledge = { artifacts: new Map(), grants: [] };
-  return Array.from({ length: CLIENTS_PER_AGENT }).flatMap(() => [
+  const clients = Array.from({ length: CLIENTS_PER_AGENT }).flatMap(() => [
     ...options.flatMap((option) => [
       artifactClient({ ...option, random: random.fork() }, shared),
       meshClient({ ...option, random: random.fork() }, pubkeys),
     ]),
     ...work.map(([option, own]) => taskClient({ ...option, random: random.fork() }, own)),
   ]);
+  const ofWebhooks = { operator, recorder, receivers, filters: FILTERS, random: random.fork() };
+  return [...clients, webhookClient(ofWebhooks)];
 
   async function createAgent(id: string): Promise<Agent> {
     const response = await fetch(`${url}/rest/v1/rpc/agent_api_create_agent_key`, {

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { chosenSeed } from "../seeds/random.ts";
 import { checkHistory } from "./checker/check_history.ts";
-import type { Entry, Violation } from "./history.ts";
+import { DELIVERY, type Entry, type Violation } from "./history.ts";
 import { runHistory } from "./run_history.ts";
 
 const SECONDS = Number(Deno.env.get("HISTORY_SECONDS") ?? 120);
 const MOST_SHOWN = 10;
 
-/** Operations that must have succeeded at least once. Without them, the run shows nothing. */
+/** What must have succeeded at least once. Without it, the run shows nothing. */
 const OPERATIONS = [
   ...["register", "commit", "grant", "revoke", "fetch", "open", "inbox", "list", "delete", "sweep"]
     .map((name) => `/agent-artifacts/${name}`),
@@ -16,6 +16,8 @@ const OPERATIONS = [
   ...["peer/register", "peer/heartbeat", "peer/remove", "netmap", "acl/put", "acl/revoke"]
     .map((name) => `/agent-mesh/${name}`),
   ...["wg_config", "psk/rotate"].map((name) => `/agent-mesh/${name}`),
+  ...["put", "deliver"].map((name) => `/agent-artifacts/webhooks/${name}`),
+  "rpc/delete_webhook",
 ];
 
 Deno.test(`34 clients for ${SECONDS} s while every part is killed → a history that the contract allows`, async () => {
@@ -36,6 +38,11 @@ Deno.test(`34 clients for ${SECONDS} s while every part is killed → a history 
   const succeeded = new Set(
     history.filter(({ status }) => status === 200).map(({ operation }) => operation),
   );
+  const delivered = history.filter(({ operation, status }) =>
+    operation === DELIVERY && status === 204
+  );
+  console.log(`  ${delivered.length} deliveries of webhooks`);
+  assert.ok(delivered.length > 0);
   assert.deepEqual(OPERATIONS.filter((operation) => !succeeded.has(operation)), []);
 });
 

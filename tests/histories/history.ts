@@ -2,9 +2,12 @@
 import type { JsonObject } from "../conformance/client.ts";
 
 export interface Entry {
-  /** The path with the function's name, such as /agent-artifacts/commit; or DOWNLOAD. */
+  /**
+   * The path with the function's name, such as /agent-artifacts/commit; DOWNLOAD; DELIVERY; or
+   * `rpc/` and the name of a function for the operator.
+   */
   readonly operation: string;
-  /** The agent for which the request was sent. */
+  /** The agent for which the request was sent; of a DELIVERY: what its receiver is called. */
   readonly agent: string;
   readonly request: JsonObject;
   /** Milliseconds since the run began. */
@@ -19,6 +22,12 @@ export interface Entry {
 
 /** A GET of a download URL. Its answer is `{sha256}` of the received bytes. */
 export const DOWNLOAD = "download";
+
+/**
+ * A request to the receiver of a webhook, which is the last part of its URL's path. Its status is
+ * what the receiver answered. Its request is `{id, timestamp, signature, body, always_refused}`.
+ */
+export const DELIVERY = "delivery";
 
 /** A contradiction between a history and the contract. */
 export interface Violation {

@@ -109,7 +109,7 @@ function killIfThere(pid: number): void {
 }
 
 /** Retries `query` while PostgreSQL still recovers from the kill of a backend. */
-async function queryOnce<Row>(
+export async function queryOnce<Row>(
   target: Target,
   ask: (sql: postgres.Sql) => Promise<Row>,
 ): Promise<Row> {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { headersOf, type JsonObject, type Sender } from "../conformance/client.ts";
-import { DOWNLOAD, type Entry } from "./history.ts";
+import { DELIVERY, DOWNLOAD, type Entry } from "./history.ts";
 
 /**
  * Longer than several deadlines of a function in a row, because one request may meet more than one.
@@ -20,6 +20,8 @@ export class Recorder {
   readonly history: Entry[] = [];
   readonly #url: string;
   readonly #startedAt = performance.now();
+  /** By the clock that the service has, too. */
+  readonly beganAt = new Date();
 
   constructor(url: string) {
     this.#url = url;
@@ -35,6 +37,29 @@ export class Recorder {
       });
       return { status: response.status, answer: parse(await response.text()) };
     });
+  }
+
+  /** Calls one of the SQL functions for the operator, as agentops does. */
+  async call(name: string, operator: Sender, parameters: JsonObject): Promise<Entry> {
+    const asked = { operation: `rpc/${name}`, agent: "operator", request: parameters };
+    return await this.#record(asked, async (signal) => {
+      const response = await fetch(`${this.#url}/rest/v1/rpc/agent_api_${name}`, {
+        method: "POST",
+        headers: { ...headersOf(operator), "content-type": "application/json" },
+        body: JSON.stringify(parameters),
+        signal,
+      });
+      return { status: response.status, answer: parse(await response.text()) };
+    });
+  }
+
+  /** Records what the receiver of a webhook gets, and what it answers to that. */
+  async receive(name: string, request: JsonObject, answer: () => Promise<number>): Promise<number> {
+    const entry = await this.#record(
+      { operation: DELIVERY, agent: name, request },
+      async () => ({ status: await answer(), answer: null }),
+    );
+    return entry.status;
   }
 
   /** GETs the URL from /open or /fetch. The URL may have expired by then. */

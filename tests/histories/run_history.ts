@@ -9,8 +9,10 @@ import {
 import type { Client } from "./clients/client.ts";
 import { assembleFleet } from "./fleet.ts";
 import type { Entry } from "./history.ts";
-import { killInTurn, type Target } from "./kills.ts";
+import { killInTurn, queryOnce, type Target } from "./kills.ts";
+import { startReceivers } from "./receiver.ts";
 import { Recorder } from "./recorder.ts";
+import { settleDeliveries } from "./settle_deliveries.ts";
 
 /** Pauses keep the clients from only competing for the processor. */
 const MOST_PAUSE_MILLISECONDS = 100;
@@ -35,16 +37,21 @@ export async function runHistory(
 ): Promise<Run> {
   const random = new Random(seed);
   await using state = await openStateDirectory();
-  const service = await launch({ stateDir: state.path });
+  const toReceivers = { WEBHOOKS_ALLOW_HTTP: "true", WEBHOOK_HOSTS: "127.0.0.1" };
+  const service = await launch({ stateDir: state.path, environment: toReceivers });
   await service.ready();
   const environment = await readEnvironment(state.path);
-  const target: Target = { stateDir: state.path, service };
+  const target: Target = { stateDir: state.path, environment: toReceivers, service };
+  const recorder = new Recorder(service.url);
+  await using receivers = startReceivers(recorder, random.fork());
   try {
-    const recorder = new Recorder(service.url);
+    await leaveDeliveriesToClients(target);
+    const secretKey = environment["SUPABASE_SECRET_KEY"]!;
     const clients = await assembleFleet({
       url: service.url,
-      secretKey: environment["SUPABASE_SECRET_KEY"]!,
+      secretKey,
       recorder,
+      receivers,
       random,
     });
     const end = performance.now() + seconds * 1000;
@@ -58,6 +65,8 @@ export async function runHistory(
       }),
       ...clients.map((client) => actUntil(isOver, client, pauses.fork())),
     ]);
+    const operator = { headers: { apikey: secretKey } };
+    await settleDeliveries(target, { recorder, operator });
     // Read three times. For a pair, a value that only one side sees then lies between two readings
     // of the other side.
     for (const _ of ["first", "second", "third"]) {
@@ -70,6 +79,17 @@ export async function runHistory(
     await target.service.exit();
     await awaitNothingLeft({ stateDir: state.path, port: service.port });
   }
+}
+
+/**
+ * Nobody is told of events, so nothing is sent but by the calls of the clients. Otherwise, several
+ * calls would look for deliveries all the time, and the other clients would get less done.
+ */
+async function leaveDeliveriesToClients(target: Target): Promise<void> {
+  await queryOnce(
+    target,
+    (sql) => sql`update agents.webhook_kicks set kicked_at = 'infinity' where only_row`,
+  );
 }
 
 async function actUntil(isOver: () => boolean, client: Client, pauses: Random): Promise<void> {

@@ -70,7 +70,7 @@ tunnelTest(
     const host = await mesh.internet.addHost("sandbox");
     mesh.attach(await ServiceDoor.open(host));
     const agent = await createAgent("sandbox");
-    await allow({ from: { agent }, to: builder, port: 8080 });
+    for (const port of [8080, 8081]) await allow({ from: { agent }, to: builder, port });
     await serveHttp(builder.host, { port: 8080, text: "from the builder\n" });
     await HostAgent.start(builder, { mesh });
 
@@ -78,7 +78,10 @@ tunnelTest(
     const [name] = await peerNames(builder.agent);
     const block = (await documentedBlock("docs/sandbox.md, For any program, 1"))
       .replace("https://<ref>.supabase.co", `${SERVICE_ORIGIN} <<< "$KEY"`)
-      .replace(" --json", ` --expose 9000=9001 --forward 0=${name}:8080 --flows flows.jsonl --json`)
+      .replace(
+        " --json",
+        ` --expose 9000=9001 --forward 0=${name}:8080 --dns 0 --flows flows.jsonl --json`,
+      )
       .replace("curl ", "curl -sS --retry 5 --retry-all-errors -o first ")
       .replace("http://builder:", `http://${name}:`);
     user.start(`${block}; wait`, "block");
@@ -93,6 +96,7 @@ tunnelTest(
       "socks",
       "http_proxy",
       "forwards",
+      "dns",
     ]);
     assert.equal(joined.agent_id, agent.id);
     assert.match(joined.socks, /^socks5h:\/\/mesh:[\w-]{20,}@127\.0\.0\.1:1080$/);
@@ -107,6 +111,14 @@ tunnelTest(
       const { output } = await user.run(`curl -sS ${options} ${url}`);
       assert.equal(output, "from the builder\n", options);
     }
+    for (const proxy of [joined.http_proxy, joined.socks]) {
+      const { output } = await user.run(`curl -sS -x ${proxy} http://${name}.mesh.internal:8080/`);
+      assert.equal(output, "from the builder\n", proxy);
+    }
+    const lookUp = `const resolver = new (require("node:dns/promises").Resolver)();
+      resolver.setServers(["${joined.dns}"]);
+      resolver.resolve4("${name}.mesh.internal").then(([address]) => console.log(address));`;
+    assert.equal((await user.run(`node -e '${lookUp}'`)).output, `${builder.ipv4}\n`);
     for (
       const [options, refused] of [
         [`-x http://127.0.0.1:3128 ${url}`, "407"],
@@ -117,6 +129,15 @@ tunnelTest(
     ) {
       const { output } = await user.run(`curl -s -o /dev/null -w '%{http_code}' ${options}`);
       assert.equal(output, refused, options);
+    }
+
+    const probe = (await documentedBlock("docs/sandbox.md, Why a port is not reached, 1"))
+      .replace("builder", name!);
+    const places = [[probe, "none"], [probe.replace("8080", "8081"), "nothing_listens"]] as const;
+    for (const [command, cause] of places) {
+      const { output, errors } = await user.run(`${command.trim()} --json`);
+      assert.equal(JSON.parse(output || "{}").cause, cause, errors);
+      assert.ok(!output.includes(new URL(joined.http_proxy).password), "the token is not told");
     }
 
     await serveHttp(host, { port: 9001, text: "from the sandbox\n" });
@@ -145,8 +166,7 @@ tunnelTest(
       "second",
     );
     await eventually("a second process says what is carried", {
-      condition: async () =>
-        /^Joined as .*\nOnly TCP is carried: .*\nSOCKS5/.test(await user.read("second")),
+      condition: async () => /^Joined as .*\nSOCKS5/.test(await user.read("second")),
     });
     const [proxy] = /socks5h:\S+/.exec(await user.read("second")) ?? [];
     for (let round = 0; round < 2; round++) {

@@ -9,9 +9,10 @@ import { openWorkerEngine } from "./worker/worker_engine.ts";
 
 export type { JoinOptions, PeerOptions } from "./join.ts";
 export { type ConnectOptions, Mesh, type MeshListener, type MeshPeer } from "./mesh.ts";
+export type { DatagramTarget, MeshDatagram, MeshUdpSocket } from "./datagrams/mesh_udp_socket.ts";
 export type { Flow, FlowEnd, FlowReason } from "./flows/flow.ts";
 export type { ServeHandler, ServeInfo, ServeOptions } from "./http/serve.ts";
-export type { From } from "./member.ts";
+export type { From } from "./from.ts";
 export { MeshError, type MeshErrorCode } from "./mesh_error.ts";
 export { TcpError, type TcpErrorCode } from "../ip/tcp_error.ts";
 export type { MeshConn, NetAddr } from "./sockets/conn.ts";

@@ -9,7 +9,8 @@ import {
 import type { Engine, EngineOptions, OpenEngine } from "./engine/engine.ts";
 import { TcpError } from "../ip/tcp_error.ts";
 import type { Flow } from "./flows/flow.ts";
-import { endOf, MeshError } from "./mesh_error.ts";
+import { MeshUdpSocket } from "./datagrams/mesh_udp_socket.ts";
+import { endOf, MeshError, unreachable } from "./mesh_error.ts";
 import type { RelayAnswer } from "../paths/paths.ts";
 import { onClockJump } from "./service/clock_jumps.ts";
 import { Follower } from "./service/follower.ts";
@@ -17,7 +18,8 @@ import { type KnownPeer, knownPeers } from "./service/known_peers.ts";
 import { findPeer, mayReach } from "./service/names.ts";
 import { Registrar } from "./service/registrar.ts";
 import { Registration } from "./service/registration.ts";
-import type { ByteStream, RemotePort } from "./byte_stream.ts";
+import type { ByteStream } from "./byte_stream.ts";
+import type { From } from "./from.ts";
 
 export interface MemberOptions {
   readonly connection: Connection;
@@ -27,12 +29,6 @@ export interface MemberOptions {
   readonly signal: AbortSignal | undefined;
   readonly onChange: () => void;
   readonly onFlow?: ((flow: Flow) => void) | undefined;
-}
-
-/** The other side of a connection. */
-export interface From extends RemotePort {
-  readonly agentId: string;
-  readonly name: string;
 }
 
 const REGISTRATIONS: readonly string[] = ["peer.registered", "peer.updated"];
@@ -135,6 +131,15 @@ export class Member {
     });
   }
 
+  /** Opens a UDP port. Rejects with MeshError, or with TcpError if the port is taken. */
+  async udp(port: number): Promise<MeshUdpSocket> {
+    this.#requireMember();
+    return new MeshUdpSocket(await this.#engine.bindUdp(port), {
+      configuration: () => this.#requireMember(),
+      refused: (refusal) => this.#engine.refused(refusal),
+    });
+  }
+
   peers(): KnownPeer[] {
     if (this.#configuration === null) return [];
     return knownPeers(this.#configuration, {
@@ -230,21 +235,13 @@ export class Member {
     if (found !== null) return found;
     const peer = findPeer(this.#requireMember(), host)?.peer ?? null;
     this.#engine.refused({
+      proto: "tcp",
       direction: "out",
       peer: { agentId: peer?.agent_id ?? null, name: peer?.name ?? host },
       port,
       reason: peer === null ? "unknown_peer" : "no_rule",
     });
-    if (peer === null) {
-      throw new MeshError(
-        "unknown_peer",
-        `No visible peer is called ${host}. A peer is visible while a rule with it is active.`,
-      );
-    }
-    throw new MeshError(
-      "no_rule",
-      `No active rule lets ${this.agentId} reach tcp port ${port} of ${host}.`,
-    );
+    throw unreachable({ agentId: this.agentId, isKnown: peer !== null, host, port, proto: "tcp" });
   }
 
   /** Adds to a timeout why there is no path to the peer, as far as that can be known. */

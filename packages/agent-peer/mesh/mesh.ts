@@ -1,7 +1,9 @@
+import type { MeshUdpSocket } from "./datagrams/mesh_udp_socket.ts";
 import type { Flow } from "./flows/flow.ts";
 import { meshFetch } from "./http/fetch.ts";
 import { connectionServer, type ServeHandler, type ServeOptions } from "./http/serve.ts";
-import type { From, Member } from "./member.ts";
+import type { From } from "./from.ts";
+import type { Member } from "./member.ts";
 import type { Connection } from "./sockets/connection.ts";
 import { type MeshSocket, toSocket } from "./sockets/mesh_socket.ts";
 import { MeshNetSocket, type NetSocketOptions } from "./sockets/net_socket.ts";
@@ -30,7 +32,10 @@ export interface MeshPeer {
 }
 
 export interface ConnectOptions {
-  /** The `name` of a peer, its agent's identifier, or one of its tunnel addresses. */
+  /**
+   * The `name` of a peer, with or without `.mesh.internal`, its agent's identifier, or one of its
+   * tunnel addresses.
+   */
   readonly host: string;
   /** The TCP port. */
   readonly port: number;
@@ -174,6 +179,20 @@ export class Mesh implements AsyncDisposable {
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     return meshFetch((to) => this.connectNet(to), input, init);
+  }
+
+  /**
+   * Opens a UDP port, by default any free one. Rejects with MeshError, or with TcpError if the port
+   * is taken.
+   *
+   * @example
+   * ```ts
+   * using socket = await mesh.udp({ port: 5353 });
+   * for await (const { data, from } of socket) await socket.send(answerTo(data), from);
+   * ```
+   */
+  udp({ port = 0 }: { readonly port?: number } = {}): Promise<MeshUdpSocket> {
+    return this.#member.udp(port);
   }
 
   /** The visible peers, and how each is reached. It may be a second old. */

@@ -6,6 +6,8 @@ export type MeshErrorCode =
   | "unknown_peer"
   /** No active rule lets this agent reach that port. */
   | "no_rule"
+  /** A datagram has more bytes than fit into a packet of the mesh. */
+  | "too_large"
   /** Another process has joined as the same agent. This one is not in the mesh any more. */
   | "superseded"
   /** The peer of this agent was removed. */
@@ -35,4 +37,26 @@ export function endOf(error: unknown): Error {
     return new MeshError("superseded", error.message, { cause: error });
   }
   return error instanceof Error ? error : new Error(String(error));
+}
+
+/** The error of a connection or a datagram that cannot leave. */
+export function unreachable(
+  { agentId, isKnown, host, port, proto }: {
+    readonly agentId: string;
+    /** Whether a visible peer is called so. */
+    readonly isKnown: boolean;
+    readonly host: string;
+    readonly port: number;
+    readonly proto: "tcp" | "udp";
+  },
+): MeshError {
+  return isKnown
+    ? new MeshError(
+      "no_rule",
+      `No active rule lets ${agentId} reach ${proto} port ${port} of ${host}.`,
+    )
+    : new MeshError(
+      "unknown_peer",
+      `No visible peer is called ${host}. A peer is visible while a rule with it is active.`,
+    );
 }

@@ -7,11 +7,12 @@ import { defineVerb, type Verb } from "../verb.ts";
 import { obey } from "./control.ts";
 import { type Exposure, parseExposure } from "../../agent-peer/mesh/proxies/expose.ts";
 import { type Forwarding, parseForwarding } from "../../agent-peer/mesh/proxies/forward.ts";
-import { parsePlace, type Place } from "../../agent-peer/mesh/proxies/place.ts";
+import type { Mesh } from "../../agent-peer/mesh/mesh.ts";
+import { parsePlace, type Place, textOf } from "../../agent-peer/mesh/proxies/place.ts";
+import { dnsPlaceOf, type PortPlace } from "./dns/place.ts";
 
 export const join: Verb = defineVerb({
-  summary: "Join the mesh from a sandbox, without root. Other programs use it through proxies. " +
-    "Carries TCP, not UDP.",
+  summary: "Join the mesh from a sandbox, without root. Other programs use it through proxies.",
   example: "agentfiles mesh join --socks 127.0.0.1:1080\n" +
     "agentfiles mesh join --http-proxy 127.0.0.1:3128 --expose 8080=3000\n" +
     "agentfiles mesh join --forward 5432=db:5432",
@@ -39,6 +40,11 @@ export const join: Verb = defineVerb({
       value: "PLACE=PEER:PORT",
       help: "forward connections from a port of this machine, or from the path of a Unix socket, " +
         "to a port of a peer; can be repeated",
+    },
+    dns: {
+      type: "string",
+      value: "PLACE",
+      help: "answer DNS queries for <name>.mesh.internal at a port of this machine",
     },
     flows: {
       type: "string",
@@ -80,11 +86,13 @@ export const join: Verb = defineVerb({
       );
     }
     const { flows } = values;
+    const dns = values.dns === undefined ? undefined : dnsPlaceOf(values.dns);
     const keyFile = values["key-file"];
     const listenPort = values["listen-port"];
     await runMember(context, proxies, {
       isControlled,
       flows,
+      dns,
       ...(keyFile !== undefined && { keyFile }),
       ...(listenPort !== undefined && { listenPort: portOf(listenPort) }),
     });
@@ -100,8 +108,10 @@ async function runMember(
     readonly exposures: readonly Exposure[];
     readonly forwardings: readonly Forwarding[];
   },
-  { isControlled, flows, ...options }: {
+  { isControlled, flows, dns, ...options }: {
     readonly isControlled: boolean;
+    /** Where names are answered by DNS. */
+    readonly dns: PortPlace | undefined;
     /** The file for the flow log. */
     readonly flows: string | undefined;
     readonly keyFile?: string;
@@ -124,16 +134,17 @@ async function runMember(
     ...options,
     ...(file !== null && { onFlow: (flow) => file.add(flow) }),
   });
+  const names = dns === undefined ? null : await openDns(mesh, dns);
   const opened = await openProxies(mesh, proxies);
   const { agentId: agent_id, name, addresses } = mesh;
   const { socks, httpProxy: http_proxy, forwards } = opened;
-  const facts = { agent_id, name, addresses, socks, http_proxy, forwards };
+  const facts = { agent_id, name, addresses, socks, http_proxy, forwards, dns: names };
   await context.output.value(facts, () =>
     [
       `Joined as ${name}: ${addresses.join(", ")}`,
-      "Only TCP is carried: rules for UDP have no effect here.",
       ...(socks === null ? [] : [`SOCKS5 proxy: ${socks}`]),
       ...(http_proxy === null ? [] : [`HTTP proxy: ${http_proxy}`]),
+      ...(names === null ? [] : [`DNS: ${names}`]),
       ...proxies.forwardings.map(({ host, port }, index) =>
         `${forwards[index]} leads to port ${port} of ${host}`
       ),
@@ -148,6 +159,16 @@ async function runMember(
     if (isControlled) process.stdin.destroy();
     opened.close();
   }
+}
+
+/** Resolves to where it listens. It does not keep this process alive. */
+async function openDns(mesh: Mesh, place: PortPlace): Promise<string> {
+  const { serveNames } = await import("./dns/serve.ts");
+  const server = await serveNames(place, (name) => {
+    const peer = mesh.peers().find((peer) => peer.name === name);
+    return peer === undefined ? null : peer.addresses;
+  });
+  return textOf(server.place);
 }
 
 function aborted(signal: AbortSignal): Promise<null> {

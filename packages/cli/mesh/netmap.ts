@@ -6,6 +6,7 @@ import {
   type PathDescription,
   type PathSide,
 } from "../../agent-peer/paths/describe_path.ts";
+import { MESH_DOMAIN } from "../../agent-peer/mesh/service/names.ts";
 import { inBytes, plain } from "../../command/terminal/output.ts";
 import type { Context } from "../context.ts";
 import { defineVerb, type Verb } from "../verb.ts";
@@ -72,7 +73,7 @@ async function showTotals(flows: readonly FlowTotals[], { output }: Context): Pr
     cells: (totals) => [
       totals.direction,
       totals.agent,
-      totals.port === null ? "several" : String(totals.port),
+      `${totals.port ?? "several"}${totals.proto === "udp" ? "/udp" : ""}`,
       ...[totals.clean, totals.reset, totals.refused].map(String),
       ...[totals.received_bytes, totals.sent_bytes].map(inBytes),
       reasonsOf(totals),
@@ -99,9 +100,13 @@ function pathBetween(own: Peer, peer: Peer, relayIsSet: boolean | null): PathDes
   // An older deployment returns no `path`.
   const { reported_by_self = null, reported_by_peer = null } = peer.path ?? {};
   const sideOf = (
-    { agent_id, online, endpoint, endpoints = endpoint === null ? [] : [endpoint] }: Peer,
+    { agent_id, online, endpoint, endpoints = endpoint === null ? [] : [endpoint], ...peer }: Peer,
     report: PathSide["report"],
-  ): PathSide => ({ agent_id, online, lags: null, endpoints, report });
+  ): PathSide => {
+    // An older deployment returns no `problem`.
+    const { problem = null } = peer;
+    return { agent_id, online, lags: null, endpoints, problem, report };
+  };
   const sides = [sideOf(own, reported_by_self), sideOf(peer, reported_by_peer)] as const;
   return describePath(sides, relayIsSet);
 }
@@ -135,7 +140,10 @@ export const hosts: Verb = defineVerb({
       addresses.map((address) => ({ address, name, agent_id }))
     );
     for (const host of hosts) {
-      await context.output.value(host, ({ address, name }) => `${plain(address)}\t${plain(name)}`);
+      await context.output.value(
+        host,
+        ({ address, name }) => `${plain(address)}\t${plain(name)}.${MESH_DOMAIN} ${plain(name)}`,
+      );
     }
   },
 });

@@ -9,7 +9,8 @@ const WRONG = "Name the peer and a port: builder 8080, or builder 53/udp.";
 
 export const probe: Verb = defineVerb({
   summary: "Say why a port of a peer is not reached, and whose turn it is. Exits with 1 if it is " +
-    "not. As root on a host with mesh up, it also looks at the tunnel and connects.",
+    "not. As root on a host with mesh up, it also looks at the tunnel and connects; in a sandbox, " +
+    "with --proxy, through mesh join.",
   positionals: { usage: "PEER PORT[/tcp|/udp]", least: 2, most: 2, wrong: WRONG },
   example: "sudo agentfiles mesh probe builder 8080",
   options: {
@@ -18,21 +19,30 @@ export const probe: Verb = defineVerb({
       value: "NAME",
       help: "the name of the WireGuard interface; default: mesh0",
     },
+    proxy: {
+      type: "string",
+      value: "URL",
+      help: "connect through the HTTP proxy of mesh join, by the URL that it prints",
+    },
   },
   async run({ positionals, values }, context) {
     const target = targetOf(positionals);
     // Loaded only here: few commands need it.
-    const [{ gather }, { diagnose }, { clockSecondsAhead, connectionFor }, { interfaceNameOf }] =
-      await Promise.all([
+    const [{ gather }, { diagnose }, { parseProxy }, service, { interfaceNameOf }] = await Promise
+      .all([
         import("./probe/gather.ts"),
         import("./probe/diagnose.ts"),
+        import("./probe/by_proxy.ts"),
         import("./probe/service.ts"),
         import("./up/basics/settings.ts"),
       ]);
-    const interfaceName = interfaceNameOf(values.interface);
-    const { mesh, ownId, url, fetch } = await connectionFor(context);
-    const clockSeconds = await clockSecondsAhead(url, fetch);
-    const facts = await gather(mesh, { target, interfaceName, ownId, clockSeconds });
+    const ways = {
+      interfaceName: interfaceNameOf(values.interface),
+      proxy: values.proxy === undefined ? null : parseProxy(values.proxy),
+    };
+    const { mesh, ownId, url, fetch } = await service.connectionFor(context);
+    const clockSeconds = await service.clockSecondsAhead(url, fetch);
+    const facts = await gather(mesh, { target, ways, ownId, clockSeconds });
     const diagnosis = diagnose(facts);
     await context.output.value(
       { ...diagnosis, facts },
@@ -48,7 +58,7 @@ function targetOf([peer = "", place = ""]: readonly string[]): Target {
   return { peer, port: Number(port), proto: proto as Target["proto"] };
 }
 
-function linesOf({ rule, clockSeconds, tunnel, isOnline }: ProbeFacts): string[] {
+function linesOf({ rule, clockSeconds, tunnel, proxy, isOnline }: ProbeFacts): string[] {
   const ruleText = rule === "active"
     ? "active"
     : rule === null
@@ -59,6 +69,7 @@ function linesOf({ rule, clockSeconds, tunnel, isOnline }: ProbeFacts): string[]
     `rule              ${ruleText}`,
     `peer              ${word(isOnline, "online", "offline")}`,
     `clock             ${clockSeconds === null ? "unknown" : `${clockSeconds} s ahead`}`,
+    ...(proxy === null ? [] : [`proxy             ${proxy.replaceAll("_", " ")}`]),
     ...(tunnel === null ? [] : [
       `key, PSK          ${word(tunnel.hasRegisteredKey, "right", "another key")}, ${
         word(tunnel.hasSamePsk, "right", "another PSK")

@@ -21,15 +21,10 @@ export const allow: Verb = defineVerb({
     const put = await (await context.mesh()).allow(parseRule(positionals));
     await context.output.value(
       put,
-      ({ active, waiting_for, proto }) =>
-        [
-          active
-            ? "The rule is active."
-            : `The rule waits for ${plain(waiting_for ?? "the other side")} to agree.`,
-          ...(proto === "udp"
-            ? ["If one of them uses mesh join, nothing passes: mesh join does not carry UDP."]
-            : []),
-        ].join("\n"),
+      ({ active, waiting_for }) =>
+        active
+          ? "The rule is active."
+          : `The rule waits for ${plain(waiting_for ?? "the other side")} to agree.`,
     );
   },
 });

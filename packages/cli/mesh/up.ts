@@ -21,7 +21,8 @@ const RUN_DIR = {
 const HOSTS_FILE = {
   type: "string",
   value: "FILE",
-  help: "where to write the names of the peers; default: /etc/hosts; none: nowhere",
+  help: "where to write the names of the peers; default: /etc/hosts, unless systemd-resolved " +
+    "answers for them; none: nowhere",
   completes: "file",
 } as const;
 
@@ -51,6 +52,12 @@ export const up: Verb = defineVerb({
       completes: ["nftables", "none"],
     },
     "hosts-file": HOSTS_FILE,
+    dns: {
+      type: "string",
+      value: "PLACE",
+      help: "the port of this host that answers DNS queries for <name>.mesh.internal; default: " +
+        "127.0.0.55:53, or another port of that address if it is taken; none: none",
+    },
     "no-paths": {
       type: "boolean",
       help: "seek no path to peers behind NAT, neither by hole punching nor by a relay",
@@ -138,11 +145,17 @@ type Values = Readonly<Record<string, string | boolean | readonly string[] | und
 
 /** Throws UsageError. */
 async function settingsOf(values: Values): Promise<Settings> {
-  const { DEFAULT_FOLDERS, endpointSettingOf, firewallOf, interfaceNameOf, numberOf } =
-    await import("./up/basics/settings.ts");
+  const {
+    DEFAULT_FOLDERS,
+    endpointSettingOf,
+    firewallOf,
+    interfaceNameOf,
+    numberOf,
+  } = await import("./up/basics/settings.ts");
+  const { dnsPlaceOf } = await import("./dns/place.ts");
   const text = (name: string) => values[name] as string | undefined;
   const number = (name: string, most: number) => numberOf(text(name), { name: `--${name}`, most });
-  const hostsFile = text("hosts-file") ?? "/etc/hosts";
+  const [hostsFile, dns] = [text("hosts-file"), text("dns")];
   const stunServers = (values["stun-server"] ?? []) as readonly string[];
   await requireStunServers(stunServers);
   return {
@@ -153,6 +166,7 @@ async function settingsOf(values: Values): Promise<Settings> {
     endpoint: endpointSettingOf(text("endpoint")),
     listenPort: number("listen-port", 65_535),
     hostsFile: hostsFile === "none" ? null : hostsFile,
+    dns: dns === undefined ? undefined : dns === "none" ? null : dnsPlaceOf(dns),
     pollSeconds: number("poll-seconds", 9999),
     seeksPaths: values["no-paths"] !== true,
     stunServers,

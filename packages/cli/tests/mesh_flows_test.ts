@@ -7,6 +7,7 @@ import { FlowFile, MOST_BYTES } from "../mesh/flows/flow_file.ts";
 import { reasonsOf, totalsOf } from "../mesh/flows/flow_totals.ts";
 
 const FLOW: Flow = {
+  proto: "tcp",
   direction: "in",
   agentId: "builder-1",
   name: "builder",
@@ -48,6 +49,7 @@ Deno.test("a file of flows → lines of JSON that are appended, for its owner al
   assert.deepEqual(first, {
     started_at: FLOW.startedAt,
     ended_at: FLOW.endedAt,
+    proto: "tcp",
     direction: "in",
     agent_id: "builder-1",
     name: "builder",
@@ -107,6 +109,7 @@ Deno.test("totals of a file → by way, agent and port; a line that was cut off 
   const [into, out, ...others] = await totalsOf(folder.file);
   assert.deepEqual(others, []);
   assert.deepEqual(into, {
+    proto: "tcp",
     direction: "in",
     agent: "builder-1",
     port: 8080,

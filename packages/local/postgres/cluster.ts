@@ -2,6 +2,7 @@ import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { type Child, logTail, startChild } from "../processes/child_process.ts";
 import { freePort } from "../processes/free_port.ts";
+import { runProgram } from "../processes/run_program.ts";
 import { type PostgresBinaries, preparePostgresBinaries } from "./binaries.ts";
 import { openPostgresHome } from "./home.ts";
 import { removeForeignPidFile } from "./pid_file.ts";
@@ -17,6 +18,8 @@ export interface PostgresCluster {
   readonly directory: string;
   readonly user: SystemUser | null;
   readonly logFile: string;
+  /** The password that its roles still have from the template. Null: the one of the options. */
+  readonly copiedPassword: string | null;
 }
 
 export interface PostgresOptions {
@@ -28,6 +31,8 @@ export interface PostgresOptions {
   readonly binaries?: PostgresBinaries;
   /** Default, and null: the embedded PostgreSQL of this project's version. */
   readonly postgresDirectory?: string | null;
+  /** What a new cluster is a copy of (see template.ts). Default, and null: initdb makes it. */
+  readonly template?: { readonly directory: string; readonly password: string } | null;
 }
 
 /**
@@ -41,13 +46,28 @@ export async function openCluster(options: PostgresOptions): Promise<PostgresClu
     await preparePostgresBinaries(home, user, options.postgresDirectory);
   const directory = join(home, "cluster");
   const logFile = stateFiles(options.stateDir).logFile("postgres");
-  const cluster = { binaries, directory, user, logFile };
+  const cluster = { binaries, directory, user, logFile, copiedPassword: null };
   try {
     await readFile(join(directory, "PG_VERSION"));
   } catch {
+    if (options.template) {
+      await copyCluster(options.template.directory, directory);
+      return { ...cluster, copiedPassword: options.template.password };
+    }
     await initialise(cluster, options);
   }
   return cluster;
+}
+
+/** Copies a cluster that no server runs on. Its files keep their owner. Throws CommandError. */
+export async function copyCluster(source: string, target: string): Promise<void> {
+  const unfinished = `${target}.new`;
+  await rm(unfinished, { recursive: true, force: true });
+  const { code, errors } = await runProgram("cp", {
+    args: ["-a", ...(Deno.build.os === "linux" ? ["--reflink=auto"] : []), source, unfinished],
+  });
+  if (code !== 0) throw new CommandError(`The cluster could not be copied: ${errors}`);
+  await rename(unfinished, target);
 }
 
 async function initialise(cluster: PostgresCluster, options: PostgresOptions): Promise<void> {

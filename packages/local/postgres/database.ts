@@ -3,6 +3,7 @@ import { CommandError } from "../../command/command_error.ts";
 import { applyMigrations, findForeignMigration } from "./migrations.ts";
 import { preparePlatform } from "./platform.ts";
 import { openCluster, startPostgres, SUPERUSER } from "./cluster.ts";
+import { openTemplate, replacePassword } from "./template.ts";
 import type { ProcessRecords } from "../state/process_records.ts";
 import type { ProjectKeys } from "../state/project_keys.ts";
 
@@ -14,6 +15,11 @@ export interface DatabaseOptions {
   readonly postgresDirectory: string | null;
   /** Null: the project's own migrations. */
   readonly migrationsDirectory: string | URL | null;
+  /**
+   * A folder for a template of the database (see template.ts), for one that is not durable. Null:
+   * the database is made without one.
+   */
+  readonly templates: string | null;
   readonly onProgress: (line: string) => void;
 }
 
@@ -38,6 +44,9 @@ export async function startDatabase(
     superuserPassword: keys.databasePassword,
     durable,
     postgresDirectory: options.postgresDirectory,
+    template: options.templates === null || durable
+      ? null
+      : await openTemplate({ ...options, folder: options.templates }),
   });
   let port: number | undefined;
   const server = await keepRunning({
@@ -58,11 +67,14 @@ export async function startDatabase(
     },
   });
 
-  function url(role: string): string {
-    return `postgresql://${role}:${keys.databasePassword}@127.0.0.1:${port}/postgres`;
+  function url(role: string, password = keys.databasePassword): string {
+    return `postgresql://${role}:${password}@127.0.0.1:${port}/postgres`;
   }
 
   try {
+    if (cluster.copiedPassword !== null) {
+      await replacePassword(url(SUPERUSER, cluster.copiedPassword), keys.databasePassword);
+    }
     await preparePlatform(url(SUPERUSER), keys.databasePassword);
     const migrations = { databaseUrl: url("postgres"), directory: options.migrationsDirectory };
     const foreign = await findForeignMigration(migrations);
@@ -73,7 +85,7 @@ export async function startDatabase(
     await server.stop();
     throw cause;
   }
-  return { url, stop: () => server.stop() };
+  return { url: (role) => url(role), stop: () => server.stop() };
 }
 
 function otherSchema(stateDir: string, foreign: string): string {

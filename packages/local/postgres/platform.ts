@@ -16,7 +16,7 @@ export interface ProjectDatabaseOptions {
 }
 
 /** The roles that can log in. All have the cluster's one password. */
-const LOGIN_ROLES = ["postgres", "authenticator", "supabase_storage_admin"];
+export const LOGIN_ROLES = ["postgres", "authenticator", "supabase_storage_admin"];
 
 /** Makes the cluster's database `postgres` a stock Supabase database, unless it is one already. */
 export async function preparePlatform(superuserUrl: string, password: string): Promise<void> {
@@ -68,6 +68,13 @@ async function createSchemas(
   await transaction.unsafe(await platformFile("schemas.sql"));
   await transaction.unsafe(await platformFile(`default_privileges_${defaultPrivileges}.sql`));
   await transaction.unsafe(await platformFile("storage.sql"));
+}
+
+/** Everything that decides what a stock database of the local stack contains. */
+export function platformTexts(): Promise<string[]> {
+  return Promise.all(
+    ["roles.sql", "schemas.sql", "default_privileges_older.sql", "storage.sql"].map(platformFile),
+  );
 }
 
 function platformFile(name: string): Promise<string> {

@@ -29,6 +29,8 @@ export interface StackOptions {
   readonly durable: boolean;
   /** Null: the project's own. */
   readonly migrationsDirectory: string | URL | null;
+  /** A folder for a template of the database, of one run of tests. Null: no template. */
+  readonly templates: string | null;
   /** Null: the project's own. */
   readonly functionsDirectory: string | null;
   readonly functionNames: readonly string[];
@@ -52,6 +54,7 @@ const DEFAULTS: Omit<StackOptions, "port" | "stateDir"> = {
   onProgress: () => {},
   durable: true,
   migrationsDirectory: null,
+  templates: null,
   functionsDirectory: null,
   functionNames: ["agent-artifacts", "agent-mesh"],
   startFunction: null,
@@ -60,13 +63,15 @@ const DEFAULTS: Omit<StackOptions, "port" | "stateDir"> = {
 
 /**
  * For a test's own stack, which sweeps only when the test asks for it. TEST_POSTGRES chooses the
- * PostgreSQL of all of them: `--postgres` of dev/checks/test.ts sets it.
+ * PostgreSQL of all of them: `--postgres` of dev/checks/test.ts sets it. SHARED_BUILDS is where
+ * all stacks of a run find the template of their databases: dev/checks/side_by_side.ts sets it.
  */
 export const THROW_AWAY = {
   port: 0,
   durable: false,
   sweepSeconds: 24 * 3600,
   postgresDirectory: process.env["TEST_POSTGRES"] ?? null,
+  templates: process.env["SHARED_BUILDS"] ?? null,
 } as const;
 
 const DEFAULT_PORT = 54321;

@@ -14,7 +14,8 @@ create function mesh.note_sign_of_life(
   config_version bigint,
   rendering_revision integer,
   wait_seconds integer,
-  paths_reported_at timestamptz
+  paths_reported_at timestamptz,
+  problem jsonb
 ) returns json
 language plpgsql
 volatile
@@ -45,7 +46,9 @@ begin
       waits_until = case
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
-      end
+      end,
+      problem = note_sign_of_life.problem ->> 'code',
+      problem_network = network((note_sign_of_life.problem ->> 'network')::inet)
   where l.agent_id = note_sign_of_life.agent_id
   returning l.last_seen into seen_at;
   return (
@@ -59,10 +62,10 @@ begin
   );
 end
 $$;
-comment on function mesh.note_sign_of_life(text, bigint, integer, integer, timestamptz) is
+comment on function mesh.note_sign_of_life(text, bigint, integer, integer, timestamptz, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, the '
   'rendering_revision of the functions that it asked (null: not known), how long it will '
-  'wait for the answer, and when it reported its paths if it did. Returns what '
+  'wait for the answer, when it reported its paths if it did, and its problem. Returns what '
   'agent_api_record_heartbeat returns, or null without a peer.';
 
 create function public.agent_api_record_heartbeat(
@@ -71,7 +74,8 @@ create function public.agent_api_record_heartbeat(
   config_version bigint,
   wait_seconds integer default 0,
   paths jsonb default null,
-  rendering_revision integer default null
+  rendering_revision integer default null,
+  problem jsonb default null
 ) returns json
 language plpgsql
 volatile
@@ -90,7 +94,7 @@ begin
   answer := mesh.note_sign_of_life(
     subject, agent_api_record_heartbeat.config_version,
     agent_api_record_heartbeat.rendering_revision, agent_api_record_heartbeat.wait_seconds,
-    paths_reported_at
+    paths_reported_at, agent_api_record_heartbeat.problem
   );
   if answer is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -98,10 +102,10 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer) is
+comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
-  'wait for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns '
-  'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+  'wait for the answer, its paths (as mesh.note_paths takes them; null: not reported), and its '
+  'problem, {code, network | null} (null: none). Returns the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql

@@ -46,7 +46,7 @@ class Pair implements AsyncDisposable {
   async block(text: Promise<string>): Promise<string> {
     let block = (await text).replaceAll("https://<ref>.supabase.co", SERVICE_ORIGIN);
     for (const [name, { agent }] of Object.entries({ alpha: this.alpha, beta: this.beta })) {
-      block = block.replaceAll(new RegExp(`(?<=[ "])${name}(?=[ "\\n])`, "g"), agent.id);
+      block = block.replaceAll(new RegExp(`(?<=[ "])${name}(?=[ "\\n]|\\.mesh)`, "g"), agent.id);
     }
     return block;
   }

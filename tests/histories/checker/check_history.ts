@@ -23,19 +23,22 @@ import {
   oneReplyPerTask,
   oneTakerAtATime,
 } from "./tasks.ts";
+import {
+  deliveriesAreSigned,
+  deliveriesHaveIdsAlone,
+  endedWebhooksAreLeftAlone,
+  eventsAreDelivered,
+  nothingElseIsSent,
+} from "./webhooks/deliveries.ts";
 
 /**
  * Whatever part is killed, the service answers that it is unavailable, and not with an unexplained
  * 500.
  */
 const noInternalErrors: Rule = (history) =>
-  // Storage itself answers downloads, and answers 500 while its database is away.
-  history.filter(({ operation, status }) => status === 500 && operation !== "download").map((
-    entry,
-  ) => ({
-    rule: "an answer is 500",
-    entries: [entry],
-  }));
+  // Not of Storage, which answers 500 while its database is away, nor of PostgREST or receivers.
+  history.filter(({ operation, status }) => status === 500 && operation.startsWith("/agent-"))
+    .map((entry) => ({ rule: "an answer is 500", entries: [entry] }));
 
 const RULES: readonly Rule[] = [
   noInternalErrors,
@@ -61,6 +64,11 @@ const RULES: readonly Rule[] = [
   oldestFirst,
   oneReplyPerTask,
   oneGrantPerKey,
+  eventsAreDelivered,
+  nothingElseIsSent,
+  deliveriesHaveIdsAlone,
+  deliveriesAreSigned,
+  endedWebhooksAreLeftAlone,
 ];
 
 /**

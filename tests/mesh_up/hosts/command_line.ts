@@ -15,7 +15,11 @@ const OPTIONS: Readonly<Record<string, string>> = {
   LISTEN_PORT: "--listen-port",
   FIREWALL: "--firewall",
   POLL_SECONDS: "--poll-seconds",
+  DNS: "--dns",
 };
+
+/** Leaves a setting to `mesh up`. */
+export const USUAL = "usual";
 
 export interface CommandLine {
   readonly command: readonly string[];
@@ -35,7 +39,7 @@ export function commandLine(
   const given: Record<string, string> = { ENDPOINT: "", HOSTS_FILE: "", ...others };
   const options = Object.entries(OPTIONS).flatMap(([setting, option]) => {
     const value = given[setting];
-    return value === undefined ? [] : [option, value === "" ? "none" : value];
+    return value === undefined || value === USUAL ? [] : [option, value === "" ? "none" : value];
   });
   const rest = Object.entries(others).filter(([setting]) => !(setting in OPTIONS));
   return {

@@ -79,11 +79,14 @@ tunnelTest(
     );
     const kept =
       `${HOSTS_BEFORE}192.0.2.8 scanner # by hand, too\n192.0.2.9\t${name.toUpperCase()}\n` +
-      "192.0.2.10 last of all\n";
+      "192.0.2.10 last of all\n" + block.replaceAll(`.mesh.internal ${name}\n`, ".mesh.internal\n");
     alice.meshAgent.restart();
-    await eventually("each line by hand is there, and no other: the peer's name is taken", {
-      condition: async () => await Deno.readTextFile(file) === kept,
-    });
+    await eventually(
+      "each line by hand is there, and the peer's name only with its domain: the other is taken",
+      {
+        condition: async () => await Deno.readTextFile(file) === kept,
+      },
+    );
 
     await Deno.writeTextFile(file, HOSTS_BEFORE);
     await untilNamed(file, alice, [bob]);
@@ -130,7 +133,7 @@ async function untilNamed(file: string, self: Member, peers: readonly Member[]):
       const text = await Deno.readTextFile(file);
       const names = await Promise.all(named.map((peer) => nameOf(peer, self).catch(() => "?")));
       const lines = named.flatMap(({ ipv4, ipv6 }, index) =>
-        [ipv4, ipv6].map((address) => `${address} ${names[index]}`)
+        [ipv4, ipv6].map((address) => `${address} ${names[index]}.mesh.internal ${names[index]}`)
       );
       const marker = `of mesh-agent ${self.interfaceName}`;
       const block = ["# begin " + marker, ...lines, "# end " + marker, ""].join("\n");

@@ -20,13 +20,21 @@ export interface TcpPacket extends Endpoints {
   readonly isReset: boolean;
 }
 
+export interface UdpPacket extends Endpoints {
+  readonly kind: "udp";
+  readonly sourcePort: number;
+  readonly destinationPort: number;
+  /** The offset at which its data begins. It ends with the packet. */
+  readonly dataAt: number;
+}
+
 export interface IcmpPacket extends Endpoints {
   readonly kind: "echo" | "echo-reply" | "error";
 }
 
-export type Packet = TcpPacket | IcmpPacket;
+export type Packet = TcpPacket | UdpPacket | IcmpPacket;
 
-const [ICMP, TCP, ICMP6] = [1, 6, 58];
+const [ICMP, TCP, UDP, ICMP6] = [1, 6, 17, 58];
 const [FIN, SYN, RST, ACK] = [1, 2, 4, 16];
 
 /**
@@ -54,6 +62,7 @@ function parseIpv4(bytes: Uint8Array): Packet | null {
   };
   const content = { bytes, at: 20, addresses, protocol: bytes[9]! };
   if (content.protocol === TCP) return parseTcp(content, sum(bytes, 12, 20));
+  if (content.protocol === UDP) return parseUdp(content, sum(bytes, 12, 20));
   return content.protocol === ICMP ? parseIcmp(content) : null;
 }
 
@@ -66,6 +75,7 @@ function parseIpv6(bytes: Uint8Array): Packet | null {
   const content = { bytes, at: 40, addresses, protocol: bytes[6]! };
   const pseudoHeader = sum(bytes, 8, 40);
   if (content.protocol === TCP) return parseTcp(content, pseudoHeader);
+  if (content.protocol === UDP) return parseUdp(content, pseudoHeader);
   return content.protocol === ICMP6 ? parseIcmp6(content, pseudoHeader) : null;
 }
 
@@ -108,6 +118,19 @@ function parseTcp(
 function isSane(flags: number): boolean {
   if ((flags & SYN) !== 0) return (flags & (FIN | RST)) === 0;
   return (flags & (ACK | RST)) !== 0;
+}
+
+function parseUdp({ bytes, at, addresses }: Content, addressSum: number): UdpPacket | null {
+  const length = bytes.length - at;
+  if (length < 8 || word(bytes, at + 4) !== length) return null;
+  // Zero says that there is no checksum, which only IPv4 allows (RFC 768, RFC 8200).
+  const isUnchecked = word(bytes, at + 6) === 0;
+  const isRight = isUnchecked
+    ? at === 20
+    : fold(addressSum + UDP + length + sum(bytes, at, bytes.length)) === 0xffff;
+  const [sourcePort, destinationPort] = [word(bytes, at), word(bytes, at + 2)];
+  if (!isRight || sourcePort === 0 || destinationPort === 0) return null;
+  return { ...addresses, kind: "udp", sourcePort, destinationPort, dataAt: at + 8 };
 }
 
 const ICMP_KINDS: ReadonlyMap<number, IcmpPacket["kind"]> = new Map([
@@ -172,7 +195,7 @@ export function sum(bytes: Uint8Array, from: number, to: number): number {
   return fold(total);
 }
 
-function fold(total: number): number {
+export function fold(total: number): number {
   let folded = total;
   while (folded > 0xffff) folded = (folded & 0xffff) + (folded >>> 16);
   return folded;

@@ -1,14 +1,16 @@
 import { parseAddress } from "../addresses.ts";
 import type { ConnectionFacts } from "../tcp_connection.ts";
-import { hex, type Packet, parsePacket, type TcpPacket } from "./packet.ts";
+import { hex, type Packet, parsePacket, type TcpPacket, type UdpPacket } from "./packet.ts";
 
-/** A visible neighbour, and the TCP ports of the active rules in each direction. */
+/** A visible neighbour, and the ports of the active rules in each direction. */
 export interface FilterPeer {
   readonly addresses: readonly string[];
-  /** The ports here that the neighbour may reach. */
+  /** The TCP ports here that the neighbour may reach. */
   readonly inbound: readonly number[];
-  /** The ports of the neighbour that this side may reach. */
+  /** The TCP ports of the neighbour that this side may reach. */
   readonly outbound: readonly number[];
+  /** The same of UDP. */
+  readonly udp?: Pick<FilterPeer, "inbound" | "outbound">;
 }
 
 /** Who may reach what, by the newest configuration. */
@@ -21,6 +23,8 @@ export interface FilterRules {
 interface Ports {
   readonly inbound: ReadonlySet<number>;
   readonly outbound: ReadonlySet<number>;
+  readonly udpInbound: ReadonlySet<number>;
+  readonly udpOutbound: ReadonlySet<number>;
 }
 
 interface Flow {
@@ -41,6 +45,8 @@ export interface FilterOptions {
   readonly connections?: () => readonly ConnectionFacts[];
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
+  /** Whether a UDP datagram answers one of this side. Default: it does not. */
+  readonly isUdpAnswer?: (packet: UdpPacket) => boolean;
   /** Called for each packet of a visible neighbour to this stack that no rule allows. */
   readonly onRefused?: (packet: Packet) => void;
 }
@@ -59,15 +65,21 @@ export class PacketFilter {
   #most = MANY_FLOWS;
   readonly #connections: () => readonly ConnectionFacts[];
   readonly #now: () => number;
+  readonly #isUdpAnswer: (packet: UdpPacket) => boolean;
   readonly #onRefused: (packet: Packet) => void;
 
   constructor(
     rules: FilterRules,
-    { connections = () => [], now = () => performance.now(), onRefused = () => {} }: FilterOptions =
-      {},
+    {
+      connections = () => [],
+      now = () => performance.now(),
+      isUdpAnswer = () => false,
+      onRefused = () => {},
+    }: FilterOptions = {},
   ) {
     this.#connections = connections;
     this.#now = now;
+    this.#isUdpAnswer = isUdpAnswer;
     this.#onRefused = onRefused;
     this.update(rules);
   }
@@ -79,10 +91,12 @@ export class PacketFilter {
   update({ addresses, peers }: FilterRules): void {
     this.#own = new Set(addresses.map(keyOf));
     this.#peers = new Map(
-      peers.flatMap(({ addresses, inbound, outbound }) => {
+      peers.flatMap(({ addresses, inbound, outbound, udp }) => {
         const ports = {
           inbound: new Set(inbound),
           outbound: new Set(outbound),
+          udpInbound: new Set(udp?.inbound),
+          udpOutbound: new Set(udp?.outbound),
         };
         return addresses.map((address) => [keyOf(address), ports] as const);
       }),
@@ -105,10 +119,27 @@ export class PacketFilter {
     if (packet === null || !this.#own.has(packet.destination)) return null;
     const peer = this.#peers.get(packet.source);
     if (peer === undefined) return null;
-    const isAllowed = packet.kind !== "tcp" || peer.inbound.has(packet.destinationPort) ||
-      this.#isAnswer(packet);
+    const isAllowed = this.#isOpen(packet, peer);
     if (!isAllowed) this.#onRefused(packet);
     return isAllowed ? packet : null;
+  }
+
+  /** Whether a rule lets a neighbour send datagrams to a UDP port here. Addresses: hex digits. */
+  mayReceiveUdp(source: string, port: number): boolean {
+    return this.#peers.get(source)?.udpInbound.has(port) === true;
+  }
+
+  /** Whether a rule lets this side send datagrams to a UDP port of a neighbour. */
+  maySendUdp(destination: string, port: number): boolean {
+    return this.#peers.get(destination)?.udpOutbound.has(port) === true;
+  }
+
+  #isOpen(packet: Packet, peer: Ports): boolean {
+    if (packet.kind === "tcp") {
+      return peer.inbound.has(packet.destinationPort) || this.#isAnswer(packet);
+    }
+    if (packet.kind !== "udp") return true;
+    return peer.udpInbound.has(packet.destinationPort) || this.#isUdpAnswer(packet);
   }
 
   #isAnswer(packet: TcpPacket): boolean {
@@ -135,7 +166,8 @@ export class PacketFilter {
     const packet = parsePacket(bytes);
     const peer = packet === null ? undefined : this.#peers.get(packet.destination);
     if (packet === null || peer === undefined) return false;
-    if (packet.kind !== "tcp") return true;
+    // The stack sends no UDP: `UdpPorts` does.
+    if (packet.kind !== "tcp") return packet.kind !== "udp";
     const { destination: remote, destinationPort: remotePort } = packet;
     const key = keyOfFlow(remote, remotePort, packet.sourcePort);
     const begins = packet.isSyn && !packet.isAck;

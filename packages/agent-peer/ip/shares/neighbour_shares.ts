@@ -12,7 +12,7 @@ export const MOST_CONNECTIONS = 4096;
 export const MOST_HALF_OPEN = 255;
 /** The bytes that wait to be read, sent or put in order. lwIP's memory is twice as large. */
 export const MOST_BYTES: number = 128 * 1024 * 1024;
-/** The echo requests of one neighbour in a second. */
+/** The echo requests of one neighbour in a second, and the datagrams that get an ICMP error. */
 export const MOST_ECHOS = 500;
 
 /**
@@ -93,21 +93,21 @@ export class NeighbourShares implements Watcher {
   }
 
   admits(packet: Packet): boolean {
-    const owner = this.#ownerOf(packet.source);
+    const owner = this.ownerOf(packet.source);
     const isAdmitted = packet.kind === "tcp"
       ? this.#admitsTcp(owner, packet)
-      : packet.kind !== "echo" || this.#admitsEcho(owner);
-    if (!isAdmitted) this.#refuse(owner);
+      : packet.kind !== "echo" || this.mayAnswer(owner);
+    if (!isAdmitted) this.refuse(owner);
     return isAdmitted;
   }
 
   accepts(facts: ConnectionFacts, drop: () => void): Watch | null {
     const key = keyOfConnection(facts);
     const halfOpen = this.#endHalfOpen(key);
-    const owner = this.#ownerOf(keyOf(facts.remoteAddress));
+    const owner = this.ownerOf(keyOf(facts.remoteAddress));
     const free = (greediest: string) => this.#drop(greediest, ({ places }) => places);
     if (!this.#connections.take(owner, 1, free)) {
-      this.#refuse(owner);
+      this.refuse(owner);
       return null;
     }
     const next = halfOpen === undefined ? null : (halfOpen.sequence + 1) | 0;
@@ -115,7 +115,7 @@ export class NeighbourShares implements Watcher {
   }
 
   opens(facts: ConnectionFacts): Watch {
-    const owner = this.#ownerOf(keyOf(facts.remoteAddress));
+    const owner = this.ownerOf(keyOf(facts.remoteAddress));
     return this.#watch(keyOfConnection(facts), emptyFlow(owner, () => {}));
   }
 
@@ -186,7 +186,8 @@ export class NeighbourShares implements Watcher {
     return halfOpen;
   }
 
-  #admitsEcho(owner: string): boolean {
+  /** Whether a neighbour may get one more answer of ICMP now. */
+  mayAnswer(owner: string): boolean {
     if (this.#now() - this.#echosSince >= 1000) {
       this.#echos = new Map();
       this.#echosSince = this.#now();
@@ -204,7 +205,7 @@ export class NeighbourShares implements Watcher {
       if (most === null || amountOf(flow) >= amountOf(most)) most = flow;
     }
     if (most === null) return false;
-    this.#refuse(owner);
+    this.refuse(owner);
     this.#release(most);
     most.drop();
     return true;
@@ -258,11 +259,13 @@ export class NeighbourShares implements Watcher {
     };
   }
 
-  #ownerOf(source: string): string {
+  /** The neighbour that has an address, given as hex digits. */
+  ownerOf(source: string): string {
     return this.#owners.get(source) ?? source;
   }
 
-  #refuse(owner: string): void {
+  /** Counts something beyond the neighbour's share. */
+  refuse(owner: string): void {
     this.#refused.set(owner, (this.#refused.get(owner) ?? 0) + 1);
   }
 }

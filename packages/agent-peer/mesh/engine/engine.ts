@@ -4,6 +4,7 @@
  */
 import type { MeshConfiguration } from "../../service.ts";
 import type { RelayAnswer } from "../../paths/paths.ts";
+import type { UdpPort } from "../../ip/udp/udp_ports.ts";
 import type { NeighbourUse } from "../../ip/shares/neighbour_shares.ts";
 import type { ByteStream, RemotePort } from "../byte_stream.ts";
 import type { Flow, Refusal } from "../flows/flow.ts";
@@ -49,6 +50,11 @@ export interface ConnectTo extends RemotePort {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A UDP port of an engine in this thread or another one. Methods reject as those of `UdpPort`. */
+export interface EngineUdpPort extends Pick<UdpPort, "port" | "receive" | "close"> {
+  send(...args: Parameters<UdpPort["send"]>): Promise<boolean>;
+}
+
 export interface Engine {
   readonly publicKey: string;
   /** The endpoints to register, as far as known now. `onEndpoints` reports changes. */
@@ -62,6 +68,8 @@ export interface Engine {
   connect(to: ConnectTo): Promise<ByteStream>;
   /** Resolves to a function that stops listening. Rejects with TcpError if the port is taken. */
   listen(port: number, accept: Accept): Promise<() => void>;
+  /** Port 0: any free one. Rejects with TcpError if the port is taken. */
+  bindUdp(port: number): Promise<EngineUdpPort>;
   /** The states of all peers. They may be a second old. */
   peers(): readonly PeerState[];
   /** The last connections that are over, and those that are open. */

@@ -1,9 +1,11 @@
 import type { MeshConfiguration } from "../../service.ts";
 import { parseAddress } from "../../ip/addresses.ts";
-import { hex, type Packet, type TcpPacket } from "../../ip/filter/packet.ts";
+import { hex, type Packet, type TcpPacket, type UdpPacket } from "../../ip/filter/packet.ts";
 import type { TcpConnection } from "../../ip/tcp_connection.ts";
 import { TcpError } from "../../ip/tcp_error.ts";
-import type { FlowPeer, FlowReason } from "../flows/flow.ts";
+import type { EntryEnd } from "../../ip/udp/idle_table.ts";
+import type { FlowWatcher, UdpFlow } from "../../ip/udp/udp_ports.ts";
+import type { FlowEnd, FlowPeer, FlowReason } from "../flows/flow.ts";
 import type { FlowLog, OpenFlow } from "../flows/flow_log.ts";
 import { addressOf } from "./rules.ts";
 
@@ -13,6 +15,16 @@ const REASONS: Readonly<Partial<Record<string, FlowReason>>> = {
   ETIMEDOUT: "no_answer",
   ECONNABORTED: "by_this_side",
 };
+
+const UDP_ENDS: Readonly<Record<EntryEnd, readonly [FlowEnd, FlowReason | null]>> = {
+  idle: ["clean", null],
+  closed: ["clean", null],
+  too_many: ["reset", "too_many"],
+  revoked: ["reset", "rule_revoked"],
+};
+
+/** A kernel host sends datagrams to this port, only to learn whether the tunnel works. */
+const DISCARD_PORT = 9;
 
 /** Tells a flow log what an engine does, by the names of the configuration. */
 export class FlowWatch {
@@ -32,19 +44,28 @@ export class FlowWatch {
   }
 
   accepted({ remoteAddress, localPort: port }: TcpConnection): OpenFlow {
-    return this.#log.opened({ direction: "in", peer: this.#peerAt(remoteAddress), port });
+    const peer = this.#peerAt(remoteAddress);
+    return this.#log.opened({ proto: "tcp", direction: "in", peer, port });
   }
 
   connected({ remoteAddress, remotePort: port }: TcpConnection, startedAt: number): OpenFlow {
     const peer = this.#peerAt(remoteAddress);
-    return this.#log.opened({ direction: "out", peer, port, startedAt });
+    return this.#log.opened({ proto: "tcp", direction: "out", peer, port, startedAt });
+  }
+
+  exchanges({ direction, remoteAddress, remotePort, localPort }: UdpFlow): FlowWatcher {
+    const peer = this.#peerAt(remoteAddress);
+    const port = direction === "in" ? localPort : remotePort;
+    const flow = this.#log.opened({ proto: "udp", direction, peer, port });
+    return { ...flow, ended: (why) => flow.ended(...UDP_ENDS[why]) };
   }
 
   /** A packet that the stack does not get, or that it answers with a reset. */
   refused(packet: Packet, reason: FlowReason): void {
-    if (!opensConnection(packet)) return;
-    const peer = this.#peers.get(packet.source) ?? UNKNOWN;
-    this.#log.refused({ direction: "in", peer, port: packet.destinationPort, reason });
+    if (!opensConnection(packet) && !isDatagram(packet)) return;
+    const { kind: proto, source, destinationPort: port } = packet;
+    const peer = this.#peers.get(source) ?? UNKNOWN;
+    this.#log.refused({ proto, direction: "in", peer, port, reason });
   }
 
   /** A connection for which there is no place, although its handshake was admitted. */
@@ -53,7 +74,7 @@ export class FlowWatch {
     readonly localPort: number;
   }): void {
     const peer = this.#peerAt(remoteAddress);
-    this.#log.refused({ direction: "in", peer, port, reason: "too_many" });
+    this.#log.refused({ proto: "tcp", direction: "in", peer, port, reason: "too_many" });
   }
 
   /** This side could not connect. */
@@ -67,7 +88,8 @@ export class FlowWatch {
   ): void {
     const known = error instanceof TcpError ? REASONS[error.code] : undefined;
     const reason = signal?.aborted ? "given_up" : known ?? "failed";
-    this.#log.refused({ direction: "out", peer: this.#peerAt(address), port, reason });
+    const peer = this.#peerAt(address);
+    this.#log.refused({ proto: "tcp", direction: "out", peer, port, reason });
   }
 
   #peerAt(address: string): FlowPeer {
@@ -80,6 +102,10 @@ const UNKNOWN: FlowPeer = { agentId: null, name: null };
 
 export function opensConnection(packet: Packet): packet is TcpPacket {
   return packet.kind === "tcp" && packet.isSyn && !packet.isAck;
+}
+
+function isDatagram(packet: Packet): packet is UdpPacket {
+  return packet.kind === "udp" && packet.destinationPort !== DISCARD_PORT;
 }
 
 /** Why a connection is over. */

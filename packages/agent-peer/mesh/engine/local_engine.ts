@@ -1,19 +1,28 @@
 import type { MeshConfiguration } from "../../service.ts";
-import { echoRequest } from "../../ip/filter/echo_request.ts";
 import { PacketFilter } from "../../ip/filter/packet_filter.ts";
 import { IpStack } from "../../ip/ip_stack.ts";
 import { readLwip } from "../../ip/read_lwip.ts";
-import { NeighbourShares } from "../../ip/shares/neighbour_shares.ts";
+import { NeighbourShares, type NeighbourUse } from "../../ip/shares/neighbour_shares.ts";
 import type { TcpConnection } from "../../ip/tcp_connection.ts";
 import { TcpError } from "../../ip/tcp_error.ts";
+import { UdpPorts } from "../../ip/udp/udp_ports.ts";
 import { Paths, type PathsOptions } from "../../paths/paths.ts";
 import type { ByteStream } from "../byte_stream.ts";
 import { systemSurroundings } from "../../wireguard/system_surroundings.ts";
 import { Tunnel } from "../../wireguard/tunnel.ts";
-import type { Accept, ConnectTo, Engine, EngineHooks, EngineOptions, PeerState } from "./engine.ts";
+import type {
+  Accept,
+  ConnectTo,
+  Engine,
+  EngineHooks,
+  EngineOptions,
+  EngineUdpPort,
+  PeerState,
+} from "./engine.ts";
 import type { Flow, Refusal } from "../flows/flow.ts";
 import { FlowLog, type OpenFlow } from "../flows/flow_log.ts";
 import { FlowWatch, opensConnection } from "./flow_watch.ts";
+import { isReset, pingOf } from "./packets.ts";
 import { addressesByPeer, addressOf, filterRules } from "./rules.ts";
 import { RuledStream } from "./ruled_stream.ts";
 
@@ -63,8 +72,9 @@ class LocalEngine implements Engine {
   readonly #paths: Paths;
   readonly #hooks: EngineHooks;
   #tunnel!: Tunnel;
-  #filter = new PacketFilter({ addresses: [], peers: [] }, {
+  #filter: PacketFilter = new PacketFilter({ addresses: [], peers: [] }, {
     connections: () => this.#stack?.connections ?? [],
+    isUdpAnswer: (packet) => this.#udp.isAnswer(packet),
     onRefused: (packet) => this.#flows.refused(packet, "no_rule"),
   });
   readonly #log: FlowLog;
@@ -74,6 +84,16 @@ class LocalEngine implements Engine {
   #addresses: readonly string[] = [];
   readonly #shares: NeighbourShares = new NeighbourShares({
     isListening: (port) => this.#stack?.isListening(port) ?? false,
+  });
+  readonly #udp: UdpPorts = new UdpPorts({
+    mayReceive: (source, port) => this.#filter.mayReceiveUdp(source, port),
+    maySend: (destination, port) => this.#filter.maySendUdp(destination, port),
+    ownerOf: (address) => this.#shares.ownerOf(address),
+    mayAnswer: (owner) => this.#shares.mayAnswer(owner),
+    onFlow: (flow) => this.#flows.exchanges(flow),
+    onLost: (packet, why) => this.#flows.refused(packet, why),
+    onDropped: (owner) => this.#shares.refuse(owner),
+    onOutput: (packet) => void this.#tunnel.sendPacket(packet),
   });
   #listening = new Set<Listening>();
   #streams = new WeakMap<TcpConnection, RuledStream>();
@@ -115,6 +135,7 @@ class LocalEngine implements Engine {
   receive(packet: Uint8Array): void {
     const allowed = this.#filter.allowed(packet);
     if (allowed === null) return;
+    if (allowed.kind === "udp") return this.#udp.input(packet, allowed);
     if (!this.#shares.admits(allowed)) return this.#flows.refused(allowed, "too_many");
     if (opensConnection(allowed) && this.#stack?.isListening(allowed.destinationPort) === false) {
       this.#flows.refused(allowed, "nothing_listens");
@@ -155,13 +176,20 @@ class LocalEngine implements Engine {
     };
   }
 
+  // deno-lint-ignore require-await -- If the port is taken, it must reject, not throw.
+  async bindUdp(wanted: number): Promise<EngineUdpPort> {
+    const { port, receive, send, close } = this.#udp.bind(wanted);
+    // deno-lint-ignore require-await -- It must reject, not throw.
+    return { port, receive, close, send: async (data, to) => send(data, to) };
+  }
+
   peers(): readonly PeerState[] {
     const bytes = new Map(this.#tunnel.stats().map((stats) => [stats.publicKey, stats]));
     return this.#paths.reports().map((report) => ({
       ...report,
       receivedBytes: bytes.get(report.publicKey)?.receivedBytes ?? 0,
       sentBytes: bytes.get(report.publicKey)?.sentBytes ?? 0,
-      use: this.#shares.useOf(report.publicKey),
+      use: this.#useOf(report.publicKey),
     }));
   }
 
@@ -169,11 +197,17 @@ class LocalEngine implements Engine {
     // Wait for a configuration that is being applied, so that it opens nothing after `close`.
     await this.#configured.catch(() => {});
     this.#stack?.close();
+    this.#udp.close();
     // Node sends datagrams with a short delay. Let the resets leave before the sockets close.
     await new Promise((resolve) => setTimeout(resolve, 10));
     this.#tunnel.close();
     this.#paths.close();
     this.#log.close();
+  }
+
+  #useOf(peer: string): NeighbourUse {
+    const use = this.#shares.useOf(peer);
+    return { ...use, heldBytes: use.heldBytes + this.#udp.heldBy(peer) };
   }
 
   async #configure(configuration: MeshConfiguration): Promise<void> {
@@ -182,6 +216,8 @@ class LocalEngine implements Engine {
     const stack = this.#stack!;
     this.#filter.update(filterRules(configuration));
     this.#shares.update(addressesByPeer(configuration));
+    const { mtu } = configuration.interface;
+    this.#udp.update({ addresses: this.#addresses.map(addressOf), mtu });
     this.#isResetting = true;
     const isRevoked = (connection: TcpConnection) => !this.#filter.allowsConnection(connection);
     const revoked = stack.reset((connection) => {
@@ -253,23 +289,4 @@ class LocalEngine implements Engine {
       }
     }
   }
-}
-
-/** Asks the peer's first address from an own one of the same family. */
-function pingOf(own: readonly string[], [to]: readonly string[]): Uint8Array | null {
-  const from = own.find((address) => address.includes(":") === to?.includes(":"));
-  if (to === undefined || from === undefined) return null;
-  return echoRequest({ from: addressOf(from), to: addressOf(to) });
-}
-
-/**
- * Whether a packet of the stack resets a TCP connection. Between IP and TCP, the stack sends no
- * other headers.
- */
-function isReset(packet: Uint8Array): boolean {
-  const [TCP, RST] = [6, 4];
-  const isIpv6 = packet[0]! >> 4 === 6;
-  const protocol = packet[isIpv6 ? 6 : 9];
-  const flags = packet[(isIpv6 ? 40 : 20) + 13] ?? 0;
-  return protocol === TCP && (flags & RST) !== 0;
 }

@@ -12,19 +12,22 @@ export function addressesByPeer({ peers }: MeshConfiguration): Map<string, strin
 }
 
 /** The rules of a configuration, in the form of the packet filter. */
-export function filterRules(
-  { agent_id, interface: { addresses }, peers, rules }: MeshConfiguration,
-): FilterRules {
-  const tcp = rules.filter(({ proto }) => proto === "tcp");
+export function filterRules(configuration: MeshConfiguration): FilterRules {
+  const { interface: { addresses }, peers } = configuration;
   return {
     addresses: addresses.map(addressOf),
     peers: peers.map((peer) => ({
       addresses: peer.allowed_ips.map(addressOf),
-      inbound: tcp.filter(({ from_agent }) => from_agent === peer.agent_id)
-        .map(({ port }) => port),
-      outbound: tcp.filter((rule) =>
-        rule.from_agent === agent_id && rule.to_agent === peer.agent_id
-      ).map(({ port }) => port),
+      ...portsOf(configuration, peer.agent_id, "tcp"),
+      udp: portsOf(configuration, peer.agent_id, "udp"),
     })),
   };
+}
+
+function portsOf({ agent_id, rules }: MeshConfiguration, peer: string, protocol: "tcp" | "udp") {
+  const portsOf = (from: string, to: string) =>
+    rules.filter(({ from_agent, to_agent, proto }) =>
+      from_agent === from && to_agent === to && proto === protocol
+    ).map(({ port }) => port);
+  return { inbound: portsOf(peer, agent_id), outbound: portsOf(agent_id, peer) };
 }

@@ -1,4 +1,10 @@
-/** What a flow log tells about connections. It has no bytes of them, and no key. */
+/**
+ * What a flow log tells about connections. It has no bytes of them, and no key. The datagrams
+ * between a port here and a port of a peer count as a connection, which ends when none has come or
+ * left for a minute.
+ */
+
+export type Protocol = "tcp" | "udp";
 
 /**
  * `clean`: both sides ended it, or this side closed it after its last byte. `reset`: it broke.
@@ -25,13 +31,14 @@ export type FlowReason =
 
 /** A connection, or several that were refused for the same reason within a minute. */
 export interface Flow {
+  readonly proto: Protocol;
   /** `in`: the other side opened it. */
   readonly direction: "in" | "out";
   /** The other side. Null if it is not a visible peer. */
   readonly agentId: string | null;
   /** Its name, or what the program called it. Null: several that are not told apart. */
   readonly name: string | null;
-  /** The TCP port that was connected to. Null: several ports that are not told apart. */
+  /** The port that was connected to. Null: several ports that are not told apart. */
   readonly port: number | null;
   /** When it began, as ISO 8601. Of several, the first. */
   readonly startedAt: string;
@@ -55,6 +62,7 @@ export interface FlowPeer {
 }
 
 export interface Refusal {
+  readonly proto: Protocol;
   readonly direction: Flow["direction"];
   readonly peer: FlowPeer;
   readonly port: number;

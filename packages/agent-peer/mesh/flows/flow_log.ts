@@ -1,4 +1,4 @@
-import type { Flow, FlowEnd, FlowPeer, FlowReason, Refusal } from "./flow.ts";
+import type { Flow, FlowEnd, FlowPeer, FlowReason, Protocol, Refusal } from "./flow.ts";
 import { Refusals } from "./refusals.ts";
 
 /** How many ended flows are remembered. */
@@ -34,7 +34,8 @@ export class FlowLog {
   }
 
   opened(
-    { direction, peer, port, startedAt = Date.now() }: {
+    { proto, direction, peer, port, startedAt = Date.now() }: {
+      readonly proto: Protocol;
       readonly direction: Flow["direction"];
       readonly peer: FlowPeer;
       readonly port: number;
@@ -43,6 +44,7 @@ export class FlowLog {
     },
   ): OpenFlow {
     const flow: { -readonly [Field in keyof Flow]: Flow[Field] } = {
+      proto,
       direction,
       agentId: peer.agentId,
       name: peer.name,

@@ -62,9 +62,10 @@ export class Refusals {
   }
 }
 
-function flowOf({ direction, peer, port, reason }: Refusal): Flow {
+function flowOf({ proto, direction, peer, port, reason }: Refusal): Flow {
   const now = new Date().toISOString();
   return {
+    proto,
     direction,
     agentId: peer.agentId,
     name: peer.name?.slice(0, NAME_LENGTH) ?? null,
@@ -79,6 +80,6 @@ function flowOf({ direction, peer, port, reason }: Refusal): Flow {
   };
 }
 
-function kindOf({ direction, agentId, name, port, reason }: Flow): string {
-  return JSON.stringify([direction, agentId, name, port, reason]);
+function kindOf({ proto, direction, agentId, name, port, reason }: Flow): string {
+  return JSON.stringify([proto, direction, agentId, name, port, reason]);
 }

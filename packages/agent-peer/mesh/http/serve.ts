@@ -1,6 +1,6 @@
 /** A server of requests as the web has them: HTTP/1.1 by Node's own server. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { From } from "../member.ts";
+import type { From } from "../from.ts";
 import type { MeshNetSocket } from "../sockets/net_socket.ts";
 import { type HttpModules, httpModules } from "./http_modules.ts";
 

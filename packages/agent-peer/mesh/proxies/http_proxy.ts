@@ -11,12 +11,15 @@ import { basicCredentials, isRight } from "./token.ts";
 import { type Dial, type DialFailure, failureOf, goneSignal, reset, splice } from "./tunnelling.ts";
 import { upgrade, type UpgradeClient } from "./upgrade.ts";
 
-const REFUSALS: Readonly<Record<DialFailure, readonly [status: number, sentence: string]>> = {
-  not_allowed: [403, "No active rule allows this connection."],
-  unknown_host: [502, "No visible peer of the mesh is called that."],
-  refused: [502, "Nothing listens on that port of the peer."],
-  timed_out: [504, "The peer does not answer."],
-  failed: [502, "The connection to the peer failed."],
+/** The error is a type of RFC 9209, for the header Proxy-Status. */
+type Refusal = readonly [status: number, sentence: string, error?: string | undefined];
+
+const REFUSALS: Readonly<Record<DialFailure, Refusal>> = {
+  not_allowed: [403, "No active rule allows this connection.", "http_request_denied"],
+  unknown_host: [502, "No visible peer of the mesh is called that.", "dns_error"],
+  refused: [502, "Nothing listens on that port of the peer.", "connection_refused"],
+  timed_out: [504, "The peer does not answer.", "connection_timeout"],
+  failed: [502, "The connection to the peer failed.", "destination_unavailable"],
 };
 
 const UNREADABLE = [502, "The peer's answer is not valid HTTP."] as const;
@@ -24,10 +27,10 @@ const UNREADABLE = [502, "The peer's answer is not valid HTTP."] as const;
 /**
  * The refusal for an error. After a timeout, the error's own message says why, if that is known.
  */
-function refusalOf(error: unknown): readonly [status: number, sentence: string] {
+function refusalOf(error: unknown): Refusal {
   const failure = failureOf(error);
-  const [status, sentence] = REFUSALS[failure];
-  return [status, failure === "timed_out" ? (error as Error).message : sentence];
+  const [status, sentence, type] = REFUSALS[failure];
+  return [status, failure === "timed_out" ? (error as Error).message : sentence, type];
 }
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -111,17 +114,19 @@ async function tunnel(
   splice(client, connection);
 }
 
-function refuseTunnel(
-  client: Duplex,
-  [status, sentence]: readonly [status: number, sentence: string],
-): void {
+function refuseTunnel(client: Duplex, [status, sentence, error]: Refusal): void {
   // Throw away what the client still sends: only then is its end noticed.
   client.resume();
   const challenge = status === 407 ? `${CHALLENGE}\r\n` : "";
+  const cause = error === undefined ? "" : `proxy-status: ${proxyStatus(error)}\r\n`;
   client.end(
-    `HTTP/1.1 ${status} ${REASONS[status]}\r\n${challenge}content-type: text/plain\r\n` +
+    `HTTP/1.1 ${status} ${REASONS[status]}\r\n${challenge}${cause}content-type: text/plain\r\n` +
       `content-length: ${sentence.length + 1}\r\nconnection: close\r\n\r\n${sentence}\n`,
   );
+}
+
+function proxyStatus(error: string): string {
+  return `agentfiles; error=${error}`;
 }
 
 const CHALLENGE = 'proxy-authenticate: Basic realm="mesh"';
@@ -233,11 +238,9 @@ function breakOff(response: ServerResponse): void {
   response.destroy();
 }
 
-function refuse(
-  response: ServerResponse,
-  [status, sentence]: readonly [status: number, sentence: string],
-): void {
+function refuse(response: ServerResponse, [status, sentence, error]: Refusal): void {
   if (status === 407) response.setHeader("proxy-authenticate", 'Basic realm="mesh"');
+  if (error !== undefined) response.setHeader("proxy-status", proxyStatus(error));
   // This reason replaces the one of an answer that Node refused to write.
   response.writeHead(status, REASONS[status], { "content-type": "text/plain" });
   response.end(`${sentence}\n`);

@@ -3,7 +3,7 @@ import type { Mesh, MeshListener } from "../mesh.ts";
 import { expose, type Exposure } from "./expose.ts";
 import { type Forwarding, forwardServer } from "./forward.ts";
 import { httpProxyServer } from "./http_proxy.ts";
-import { listenAt, type Place } from "./place.ts";
+import { listenAt, type Place, textOf } from "./place.ts";
 import { socksServer } from "./socks5.ts";
 import { newToken, PROXY_USER } from "./token.ts";
 import { type Dial, OpenConnections } from "./tunnelling.ts";
@@ -84,10 +84,4 @@ function urlOf(scheme: "socks5h" | "http", place: Place, token: string): string 
   return scheme === "socks5h"
     ? `socks5h://localhost${place.path}`
     : `http+unix://${encodeURIComponent(place.path)}`;
-}
-
-/** A place as `parsePlace` reads it. */
-function textOf(place: Place): string {
-  if (place.kind === "file") return place.path;
-  return `${place.host.includes(":") ? `[${place.host}]` : place.host}:${place.port}`;
 }

@@ -20,6 +20,12 @@ export function parsePlace(text: string): Place | null {
   return { kind: "port", host, port };
 }
 
+/** A place as `parsePlace` reads it. */
+export function textOf(place: Place): string {
+  if (place.kind === "file") return place.path;
+  return `${place.host.includes(":") ? `[${place.host}]` : place.host}:${place.port}`;
+}
+
 /**
  * Resolves to where the server listens, with the actual port. Only this user can connect to a Unix
  * socket; a socket that an ended process left behind is replaced. Rejects as `listen` does.

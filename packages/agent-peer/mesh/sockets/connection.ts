@@ -1,5 +1,5 @@
 import type { ByteStream, RemotePort } from "../byte_stream.ts";
-import type { From } from "../member.ts";
+import type { From } from "../from.ts";
 
 /** A connection, and what its two ends are. */
 export interface Connection {

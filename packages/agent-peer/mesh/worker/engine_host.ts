@@ -1,4 +1,4 @@
-import type { Engine } from "../engine/engine.ts";
+import type { Engine, EngineUdpPort } from "../engine/engine.ts";
 import { openLocalEngine } from "../engine/local_engine.ts";
 import type { RelayAnswer } from "../../paths/paths.ts";
 import { servePort } from "../streams/serve_port.ts";
@@ -21,6 +21,7 @@ export class EngineHost {
   #engine: Engine | null = null;
   readonly #attempts = new Map<number, AbortController>();
   readonly #unlisten = new Map<number, () => void>();
+  readonly #udpPorts = new Map<number, EngineUdpPort>();
   readonly #questions = new Map<number, Question>();
   #nextId = 1;
   #toldPeers = "";
@@ -59,6 +60,19 @@ export class EngineHost {
       case "unlisten":
         this.#unlisten.get(call.port)?.();
         this.#unlisten.delete(call.port);
+        return;
+      case "bindUdp": {
+        const bound = await engine.bindUdp(call.port);
+        this.#udpPorts.set(bound.port, bound);
+        return bound.port;
+      }
+      case "receiveUdp":
+        return await this.#udpPorts.get(call.port)?.receive() ?? [];
+      case "sendUdp":
+        return await this.#udpPorts.get(call.port)?.send(call.data, call.to) ?? false;
+      case "closeUdp":
+        this.#udpPorts.get(call.port)?.close();
+        this.#udpPorts.delete(call.port);
         return;
       case "flows":
         return await engine.flows();

@@ -24,6 +24,16 @@ export type EngineCall =
   | { readonly call: "giveUp"; readonly attempt: number }
   | { readonly call: "listen"; readonly port: number }
   | { readonly call: "unlisten"; readonly port: number }
+  | { readonly call: "bindUdp"; readonly port: number }
+  /** The answer: the next datagrams of a UDP port. */
+  | { readonly call: "receiveUdp"; readonly port: number }
+  | {
+    readonly call: "sendUdp";
+    readonly port: number;
+    readonly data: Uint8Array;
+    readonly to: RemotePort;
+  }
+  | { readonly call: "closeUdp"; readonly port: number }
   | { readonly call: "close" };
 
 export type ToEngine =

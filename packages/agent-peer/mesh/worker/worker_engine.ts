@@ -6,9 +6,11 @@ import type {
   Engine,
   EngineHooks,
   EngineOptions,
+  EngineUdpPort,
   PeerState,
 } from "../engine/engine.ts";
 import { TcpError } from "../../ip/tcp_error.ts";
+import type { Datagram } from "../../ip/udp/receive_queue.ts";
 import type { ByteStream } from "../byte_stream.ts";
 import type { Flow, Refusal } from "../flows/flow.ts";
 import { PortStream } from "../streams/port_stream.ts";
@@ -118,6 +120,18 @@ class WorkerEngine implements Engine {
     return () => {
       this.#listening.delete(port);
       void this.#call({ call: "unlisten", port }).catch(() => {});
+    };
+  }
+
+  async bindUdp(wanted: number): Promise<EngineUdpPort> {
+    const port = await this.#call({ call: "bindUdp", port: wanted }) as number;
+    return {
+      port,
+      // `onFailure` and `closed` say why there are no more.
+      receive: async () =>
+        await this.#call({ call: "receiveUdp", port }).catch(() => []) as Datagram[],
+      send: async (data, to) => await this.#call({ call: "sendUdp", port, data, to }) as boolean,
+      close: () => void this.#call({ call: "closeUdp", port }).catch(() => {}),
     };
   }
 

@@ -6,7 +6,7 @@ import { MOST_KINDS } from "../../mesh/flows/refusals.ts";
 const BUILDER = { agentId: "builder-1", name: "builder" };
 
 const refusal = (port: number, reason: FlowReason = "no_rule") =>
-  ({ direction: "in", peer: BUILDER, port, reason }) as const;
+  ({ proto: "tcp", direction: "in", peer: BUILDER, port, reason }) as const;
 
 /** A log, and what it tells. */
 function loggedFlows() {
@@ -16,7 +16,7 @@ function loggedFlows() {
 
 Deno.test("a connection → open with its bytes so far, then told once with its end", () => {
   const { log, told } = loggedFlows();
-  const flow = log.opened({ direction: "out", peer: BUILDER, port: 443 });
+  const flow = log.opened({ proto: "tcp", direction: "out", peer: BUILDER, port: 443 });
   flow.received(3);
   flow.sent(5);
   const [open] = log.all();
@@ -34,6 +34,7 @@ Deno.test("a connection → open with its bytes so far, then told once with its 
   assert.ok(startedAt <= endedAt!);
   assert.deepEqual(rest, {
     ...BUILDER,
+    proto: "tcp",
     direction: "out",
     port: 443,
     receivedBytes: 3,
@@ -47,7 +48,7 @@ Deno.test("a connection → open with its bytes so far, then told once with its 
 Deno.test("more connections than a log remembers → the newest are there, every one was told", () => {
   const { log, told } = loggedFlows();
   for (let port = 1; port <= 5 * MOST_FLOWS; port++) {
-    log.opened({ direction: "in", peer: BUILDER, port }).ended("clean", null);
+    log.opened({ proto: "tcp", direction: "in", peer: BUILDER, port }).ended("clean", null);
   }
   assert.equal(told.length, 5 * MOST_FLOWS);
   const ports = log.all().map(({ port }) => port);
@@ -79,7 +80,7 @@ Deno.test("a program that asks for many hosts → a bounded number of flows, wit
   const { log, told } = loggedFlows();
   for (let number = 0; number < 10_000; number++) {
     const peer = { agentId: null, name: `${number}-${"x".repeat(1000)}` };
-    log.refused({ direction: "out", peer, port: 80, reason: "unknown_peer" });
+    log.refused({ proto: "tcp", direction: "out", peer, port: 80, reason: "unknown_peer" });
   }
   log.close();
   assert.equal(told.length, MOST_KINDS + 2);

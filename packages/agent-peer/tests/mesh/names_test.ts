@@ -26,6 +26,8 @@ const CONFIGURATION: MeshConfiguration = {
     // An agent's id may look like the name or the address of another peer.
     peer("team-7-0123456789abcdef", "team-7-0123456789abcdef-fedcba9876543210", 4),
     peer("10.213.0.2", "10-213-0-2", 5),
+    peer("builder.mesh.internal", "builder-mesh-internal-0123456789abcdef", 6),
+    peer("Odd.mesh.internal", "odd-mesh-internal-0123456789abcdef", 7),
   ],
   rules: [
     { from_agent: "me", to_agent: "builder", port: 443, proto: "tcp" },
@@ -41,6 +43,10 @@ Deno.test("findPeer() by name, identifier or address → the peer, and which of 
     const [host, agent, address] of [
       ["builder", "builder", "10.213.0.2"],
       ["BUILDER.", "builder", "10.213.0.2"],
+      ["builder.mesh.internal", "builder", "10.213.0.2"],
+      ["Builder.MESH.internal.", "builder", "10.213.0.2"],
+      ["team-7-0123456789abcdef.mesh.internal", "Team.7", "10.213.0.3"],
+      ["Odd.mesh.internal", "Odd.mesh.internal", "10.213.0.7"],
       ["10.213.0.2", "builder", "10.213.0.2"],
       ["fd00::2", "builder", "fd00::2"],
       ["[FD00:0::2]", "builder", "fd00::2"],
@@ -52,7 +58,22 @@ Deno.test("findPeer() by name, identifier or address → the peer, and which of 
     const found = findPeer(CONFIGURATION, host);
     assert.deepEqual([found?.peer.agent_id, found?.address], [agent, address], host);
   }
-  for (const host of ["", ".", "me", "team.7", "10.213.0.1", "10.213.0.9", "::1", "builder.x"]) {
+  for (
+    const host of [
+      "",
+      ".",
+      "me",
+      "team.7",
+      "10.213.0.1",
+      "10.213.0.9",
+      "::1",
+      "builder.x",
+      "mesh.internal",
+      ".mesh.internal",
+      "me.mesh.internal",
+      "x.builder.mesh.internal",
+    ]
+  ) {
     assert.equal(findPeer(CONFIGURATION, host), null, host);
   }
 });
@@ -71,6 +92,8 @@ Deno.test("filterRules() → the TCP ports of each direction by peer, and no pre
   assert.deepEqual(peers.map(({ inbound, outbound }) => [inbound, outbound]), [
     [[8080], [443]],
     [[22], []],
+    [[], []],
+    [[], []],
     [[], []],
     [[], []],
   ]);

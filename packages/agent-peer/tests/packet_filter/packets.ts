@@ -35,6 +35,25 @@ export function tcpPacket(
   return ipPacket(ends, { protocol: 6, content: segment, checksumAt: 16 });
 }
 
+export function udpPacket(
+  ends: Ends,
+  { fromPort = 5000, toPort, data = new Uint8Array(5), length = 8 + data.length }: {
+    readonly fromPort?: number;
+    readonly toPort: number;
+    readonly data?: Uint8Array;
+    /** What its header says. */
+    readonly length?: number;
+  },
+): Uint8Array {
+  const content = new Uint8Array(8 + data.length);
+  const view = new DataView(content.buffer);
+  view.setUint16(0, fromPort);
+  view.setUint16(2, toPort);
+  view.setUint16(4, length);
+  content.set(data, 8);
+  return ipPacket(ends, { protocol: 17, content, checksumAt: 6 });
+}
+
 export function icmpPacket(ends: Ends, type: number): Uint8Array {
   const protocol = ends.to.includes(":") ? 58 : 1;
   const content = Uint8Array.from([type, 0, 0, 0, 0, 1, 0, 1, 7]);

@@ -99,14 +99,25 @@ Deno.test("a target that is none → 400, and nothing is dialled", async () => {
   assert.deepEqual(dialled, []);
 });
 
-Deno.test("a connection that fails → the status that says why", async () => {
+Deno.test("a connection that fails → the status and the Proxy-Status that say why", async () => {
   const { dial } = pretendedMesh();
   await withServer(httpProxyServer(dial, null), async (port) => {
-    for (const [target, status] of [[1, 403], [2, 502], [3, 502], [4, 504], [5, 502]] as const) {
+    for (
+      const [target, status, error] of [
+        [1, 403, "http_request_denied"],
+        [2, 502, "dns_error"],
+        [3, 502, "connection_refused"],
+        [4, 504, "connection_timeout"],
+        [5, 502, "destination_unavailable"],
+      ] as const
+    ) {
       const tunnel = await exchange(port, [connectTo(`builder:${target}`)], { half: false });
-      assert.equal(statusOf(tunnel), status);
       const url = await exchange(port, [get(`http://builder:${target}/`)], { half: false });
-      assert.equal(statusOf(url), status);
+      for (const answer of [tunnel, url]) {
+        assert.equal(statusOf(answer), status);
+        const [, cause] = /^proxy-status: agentfiles; error=(\w+)\r$/im.exec(`${answer}`) ?? [];
+        assert.equal(cause, error);
+      }
       if (status === 504) assert.match(url.toString(), /^The peer does not answer: no way\.$/m);
     }
   });

@@ -10,6 +10,8 @@ export interface Rule {
   readonly from: string;
   readonly to: string;
   readonly port: number;
+  /** Default: tcp. */
+  readonly proto?: "tcp" | "udp";
 }
 
 export interface Side {
@@ -70,11 +72,11 @@ export class Engines implements AsyncDisposable {
         observed_endpoint: null,
         persistent_keepalive: 0,
       }],
-      rules: rules.map(({ from, to, port }) => ({
+      rules: rules.map(({ from, to, port, proto = "tcp" }) => ({
         from_agent: from,
         to_agent: to,
         port,
-        proto: "tcp" as const,
+        proto,
       })),
       relay: false,
     } as MeshConfiguration;

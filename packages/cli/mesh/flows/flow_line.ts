@@ -2,10 +2,11 @@ import type { Flow } from "../../../agent-peer/mesh/flows/flow.ts";
 
 /** A line of a file of flows, without its end. */
 export function lineOf(flow: Flow): string {
-  const { direction, agentId, name, port, end, reason, count } = flow;
+  const { proto, direction, agentId, name, port, end, reason, count } = flow;
   return JSON.stringify({
     started_at: flow.startedAt,
     ended_at: flow.endedAt,
+    proto,
     direction,
     agent_id: agentId,
     name,
@@ -20,6 +21,7 @@ export function lineOf(flow: Flow): string {
 
 /** What `mesh status` counts of a line. */
 export interface CountedFlow {
+  readonly proto: string;
   readonly direction: string;
   readonly agent: string;
   readonly port: number | null;
@@ -40,8 +42,11 @@ export function parseLine(line: string): CountedFlow | null {
   }
   const { direction, agent_id, name, port, end, reason, count, received_bytes, sent_bytes } =
     value ?? {};
+  // An earlier release wrote only TCP, and not that it is.
+  const { proto = "tcp" } = value ?? {};
   if (typeof direction !== "string" || typeof end !== "string") return null;
   return {
+    proto: textOf(proto) ?? "tcp",
     direction,
     agent: textOf(agent_id) ?? textOf(name) ?? "?",
     port: typeof port === "number" ? port : null,

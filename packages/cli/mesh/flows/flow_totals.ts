@@ -6,6 +6,7 @@ import { type CountedFlow, parseLine } from "./flow_line.ts";
 
 /** The connections with one agent at one port. */
 export interface FlowTotals {
+  readonly proto: string;
   readonly direction: string;
   readonly agent: string;
   /** Null: several ports that are not told apart. */
@@ -27,7 +28,7 @@ export async function totalsOf(path: string): Promise<FlowTotals[]> {
     for await (const line of createInterface({ input: createReadStream(file) })) {
       const flow = parseLine(line);
       if (flow === null) continue;
-      const key = JSON.stringify([flow.direction, flow.agent, flow.port]);
+      const key = JSON.stringify([flow.proto, flow.direction, flow.agent, flow.port]);
       totals.set(key, sum(totals.get(key), flow));
     }
   }
@@ -35,11 +36,12 @@ export async function totalsOf(path: string): Promise<FlowTotals[]> {
 }
 
 function sum(before: FlowTotals | undefined, flow: CountedFlow): FlowTotals {
-  const { direction, agent, port, end, reason, count } = flow;
+  const { proto, direction, agent, port, end, reason, count } = flow;
   const counted = (name: string) => end === name ? count : 0;
   const reasons = { ...before?.reasons };
   if (reason !== null) reasons[reason] = (reasons[reason] ?? 0) + count;
   return {
+    proto,
     direction,
     agent,
     port,

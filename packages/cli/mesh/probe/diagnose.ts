@@ -1,5 +1,6 @@
 /** What is wrong between two agents, and whose turn it is: the first fault on the way. */
-import type { ProbeFacts, TunnelFacts, Turn } from "./facts.ts";
+import { problemOf } from "../../../agent-peer/paths/describe_path.ts";
+import type { ProbeFacts, ProxyAnswer, TunnelFacts, Turn } from "./facts.ts";
 
 export type Cause =
   | "none"
@@ -11,6 +12,7 @@ export type Cause =
   | "other_key"
   | "peer_not_configured"
   | "other_psk"
+  | "network_taken"
   | "peer_offline"
   | "peer_differs"
   | "no_path"
@@ -30,8 +32,10 @@ export interface Diagnosis {
 const MOST_CLOCK_SECONDS = 300;
 
 export function diagnose(facts: ProbeFacts): Diagnosis {
-  return clockFault(facts) ?? ruleFault(facts) ??
-    (facts.tunnel === null
+  return clockFault(facts) ?? ruleFault(facts) ?? problemFault(facts) ??
+    (facts.proxy !== null
+      ? proxyFault(facts, facts.proxy)
+      : facts.tunnel === null
       ? byReports(facts)
       : tunnelFault(facts, facts.tunnel) ?? packetFault(facts, facts.tunnel)) ??
     say("none", "nobody", `${facts.peer} is reached at ${placeOf(facts)}.`);
@@ -85,6 +89,59 @@ function ruleFault(facts: ProbeFacts): Diagnosis | null {
   );
 }
 
+function problemFault({ own, peer, problems }: ProbeFacts): Diagnosis | null {
+  const [stuck, turn] = problems.own === null
+    ? [{ agent_id: peer, problem: problems.peer }, "peer" as const]
+    : [{ agent_id: own, problem: problems.own }, "own" as const];
+  if (stuck.problem === null) return null;
+  const [first = "", ...rest] = problemOf(stuck);
+  return say(
+    "network_taken",
+    turn,
+    `${first.toUpperCase()}${rest.join("")}. mesh up --status there names it. Give that network ` +
+      `other addresses, or have the operator move the mesh.`,
+  );
+}
+
+/** By what the proxy of `mesh join` answered. */
+function proxyFault(facts: ProbeFacts, answer: ProxyAnswer): Diagnosis | null {
+  const { peer, isOnline, pathReason, reports } = facts;
+  switch (answer) {
+    case "open":
+      return null;
+    case "refused":
+      return nothingListens(facts);
+    case "denied":
+    case "unknown_peer":
+      return say(
+        "peer_not_configured",
+        "own",
+        `mesh join does not know ${peer}, or the rule, yet: it runs an old configuration. See what ` +
+          `it prints on stderr.`,
+      );
+    case "no_proxy":
+      return say("not_tested", "own", "No proxy answers at that URL. Is mesh join running?");
+    case "token_refused":
+      return say(
+        "not_tested",
+        "own",
+        "The proxy refuses the token of the URL: each start of mesh join makes a new one.",
+      );
+    case "failed":
+      return say("not_tested", "own", "The connection failed before the peer answered. Try again.");
+    case "timeout":
+      if (reports.own === true || reports.peer === true) {
+        return say(
+          "tcp_dropped",
+          "peer",
+          `The tunnel to ${peer} works, but its host drops connections to ${placeOf(facts)}: a ` +
+            `firewall of its own.`,
+        );
+      }
+      return isOnline === false ? offline(peer) : noPath(facts, pathReason);
+  }
+}
+
 /** Without a tunnel that this process can look at, only the reports of both hosts are known. */
 function byReports(facts: ProbeFacts): Diagnosis {
   const { peer, isOnline, pathReason, reports, own } = facts;
@@ -93,7 +150,7 @@ function byReports(facts: ProbeFacts): Diagnosis {
       "not_tested",
       "own",
       `The rule is active and the tunnel works, but this process cannot test the port. ` +
-        `As root on a host with mesh up, mesh probe also connects.`,
+        `As root on a host with mesh up, or with --proxy in a sandbox, mesh probe also connects.`,
     );
   }
   if (isOnline === false) return offline(peer);
@@ -102,7 +159,8 @@ function byReports(facts: ProbeFacts): Diagnosis {
       "not_tested",
       "own",
       `The rule is active, but no host has reported its tunnel. Is mesh up, or mesh join, ` +
-        `running for ${own}? To look at the tunnel of mesh up, run mesh probe as root.`,
+        `running for ${own}? To look at the tunnel of mesh up, run mesh probe as root; to connect ` +
+        `through mesh join, give --proxy.`,
     );
   }
   return noPath(facts, pathReason);
@@ -175,18 +233,20 @@ function packetFault(facts: ProbeFacts, tunnel: TunnelFacts): Diagnosis | null {
       `The rule is active. Whether a program of ${peer} answers UDP cannot be tested.`,
     );
   }
-  if (tunnel.connect === "refused") {
-    return say(
-      "nothing_listens",
-      "peer",
-      `${peer} answers, but nothing listens on ${placeOf(facts)} at its tunnel addresses.`,
-    );
-  }
+  if (tunnel.connect === "refused") return nothingListens(facts);
   if (tunnel.connect !== "timeout") return null;
   return say(
     "tcp_dropped",
     "peer",
     `${peer} answers pings, but drops connections to ${placeOf(facts)}: a firewall of its own.`,
+  );
+}
+
+function nothingListens(facts: ProbeFacts): Diagnosis {
+  return say(
+    "nothing_listens",
+    "peer",
+    `${facts.peer} answers, but nothing listens on ${placeOf(facts)} at its tunnel addresses.`,
   );
 }
 

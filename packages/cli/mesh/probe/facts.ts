@@ -1,5 +1,7 @@
 /** What `mesh probe` finds out, before it says what is wrong. Null: not known, or not tried. */
 
+import type { HostProblem } from "../../../agent-peer/paths/describe_path.ts";
+
 /** Who can mend it. */
 export type Turn = "own" | "peer" | "operator" | "nobody";
 
@@ -22,9 +24,24 @@ export interface ProbeFacts {
   readonly pathReason: string | null;
   /** The tunnel of this host; null if it has no tunnel, or this process may not look at it. */
   readonly tunnel: TunnelFacts | null;
+  /** What the proxy of `mesh join` answered; null if none was named. */
+  readonly proxy: ProxyAnswer | null;
+  /** Why a side's host has no tunnel, as its newest heartbeat said; null: no problem. */
+  readonly problems: { readonly own: HostProblem | null; readonly peer: HostProblem | null };
   /** Whether the last report of a side says that the tunnel works. */
   readonly reports: { readonly own: boolean | null; readonly peer: boolean | null };
 }
+
+/** `failed`: for another reason, such as a tunnel that ends meanwhile. */
+export type ProxyAnswer =
+  | "open"
+  | "refused"
+  | "timeout"
+  | "denied"
+  | "unknown_peer"
+  | "failed"
+  | "token_refused"
+  | "no_proxy";
 
 export interface TunnelFacts {
   readonly interfaceName: string;

@@ -1,8 +1,11 @@
+import type { RequestOptions } from "node:http";
 import type { AgentMesh } from "../../../agent-files/agent_mesh.ts";
 import type { Netmap } from "../../../agent-files/contract/types.ts";
 import { AgentError } from "../../../agent-files/errors/agent_error.ts";
-import { reasonOf } from "../../../agent-peer/paths/describe_path.ts";
+import { type HostProblem, reasonOf } from "../../../agent-peer/paths/describe_path.ts";
+import { labelOf } from "../../../agent-peer/mesh/service/names.ts";
 import { hasRelay } from "../netmap.ts";
+import { connectByProxy } from "./by_proxy.ts";
 import type { ProbeFacts } from "./facts.ts";
 import { tunnelFacts } from "./local_tunnel.ts";
 
@@ -13,14 +16,20 @@ export interface Target {
   readonly proto: "tcp" | "udp";
 }
 
+interface Ways {
+  readonly interfaceName: string;
+  /** The proxy of `mesh join`; null: look at the tunnel of this host. */
+  readonly proxy: RequestOptions | null;
+}
+
 type Peer = Netmap["peers"][number];
 
 /** Throws AgentError if the service cannot be asked. */
 export async function gather(
   mesh: AgentMesh,
-  { target, interfaceName, ownId, clockSeconds }: {
+  { target, ways, ownId, clockSeconds }: {
     readonly target: Target;
-    readonly interfaceName: string;
+    readonly ways: Ways;
     readonly ownId: string;
     readonly clockSeconds: number | null;
   },
@@ -28,6 +37,7 @@ export async function gather(
   const { port, proto } = target;
   const netmap = await netmapOf(mesh);
   const found = netmap?.peers.find((each) => !each.self && isNamed(each, target.peer));
+  const own = netmap?.peers.find(({ self }) => self);
   const facts: ProbeFacts = {
     own: ownId,
     peer: found?.agent_id ?? target.peer,
@@ -40,6 +50,8 @@ export async function gather(
     isOnline: found?.online ?? null,
     pathReason: null,
     tunnel: null,
+    proxy: null,
+    problems: { own: problemOf(own), peer: problemOf(found) },
     reports: { own: null, peer: null },
   };
   if (netmap === null) return facts;
@@ -56,39 +68,53 @@ export async function gather(
       otherPorts: active.map(({ port, proto }) => `${port}/${proto}`),
     };
   }
-  return { ...facts, rule: "active", ...await pathFacts(mesh, { netmap, facts, interfaceName }) };
+  return { ...facts, rule: "active", ...await pathFacts(mesh, { netmap, facts, ways }) };
+}
+
+/** What a host that is online says of itself. An older deployment returns no `problem`. */
+function problemOf(peer: Peer | undefined): HostProblem | null {
+  return peer?.online ? peer.problem ?? null : null;
 }
 
 async function pathFacts(
   mesh: AgentMesh,
-  { netmap, facts, interfaceName }: {
+  { netmap, facts, ways }: {
     readonly netmap: Netmap;
     readonly facts: ProbeFacts;
-    readonly interfaceName: string;
+    readonly ways: Ways;
   },
-): Promise<Pick<ProbeFacts, "pathReason" | "tunnel" | "reports">> {
+): Promise<Pick<ProbeFacts, "pathReason" | "tunnel" | "proxy" | "reports">> {
   const self = netmap.peers.find((each) => each.self);
   const peer = netmap.peers.find(({ agent_id }) => agent_id === facts.peer);
   if (self === undefined || peer === undefined) {
-    return { pathReason: null, tunnel: null, reports: { own: null, peer: null } };
+    return { pathReason: null, tunnel: null, proxy: null, reports: { own: null, peer: null } };
   }
   const { reported_by_self = null, reported_by_peer = null } = peer.path ?? {};
-  const served = (await mesh.jsonConfiguration()).peers
-    .find(({ agent_id }) => agent_id === facts.peer);
-  const tunnel = served === undefined ? null : await tunnelFacts(interfaceName, {
-    registeredKey: self.pubkey,
-    peer: served,
-    port: facts.port,
-    proto: facts.proto,
-  });
+  const { interfaceName, proxy } = ways;
+  const own = { registeredKey: self.pubkey, interfaceName };
+  const canAsk = proxy !== null && facts.proto === "tcp";
   return {
     pathReason: reasonOf([self, peer], await hasRelay(mesh)),
-    tunnel,
+    tunnel: proxy === null ? await ownTunnel(mesh, facts, own) : null,
+    proxy: canAsk ? await connectByProxy(proxy, `${peer.name}:${facts.port}`) : null,
     reports: {
       own: reported_by_self?.works ?? null,
       peer: reported_by_peer?.works ?? null,
     },
   };
+}
+
+async function ownTunnel(
+  mesh: AgentMesh,
+  { peer, port, proto }: ProbeFacts,
+  { interfaceName, registeredKey }: {
+    readonly interfaceName: string;
+    readonly registeredKey: string;
+  },
+): Promise<ProbeFacts["tunnel"]> {
+  const served = (await mesh.jsonConfiguration()).peers.find(({ agent_id }) => agent_id === peer);
+  if (served === undefined) return null;
+  return await tunnelFacts(interfaceName, { registeredKey, peer: served, port, proto });
 }
 
 /** Null if the agent is not in the mesh. */
@@ -102,5 +128,5 @@ async function netmapOf(mesh: AgentMesh): Promise<Netmap | null> {
 }
 
 function isNamed({ agent_id, name, addresses }: Peer, text: string): boolean {
-  return agent_id === text || name === text.toLowerCase() || addresses.includes(text);
+  return agent_id === text || name === labelOf(text) || addresses.includes(text);
 }

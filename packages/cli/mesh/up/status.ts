@@ -12,6 +12,8 @@ export interface Status {
   /** The endpoint that is registered. */
   readonly endpoint: string | null;
   readonly config_version: number | null;
+  /** Where the names of the peers are answered by DNS. */
+  readonly dns: string | null;
   /** Why the last round with the service failed. */
   readonly trouble: string | null;
   readonly peers: readonly {
@@ -41,6 +43,7 @@ export function statusOf(
     addresses: wanted === null ? [] : [wanted.ipv4, wanted.ipv6],
     endpoint,
     config_version: version,
+    dns: host.names.server,
     trouble: agent.trouble,
     peers: (wanted?.peers ?? []).map(({ agentId, name, ipv4, ipv6 }) => {
       const report = reports.get(agentId);

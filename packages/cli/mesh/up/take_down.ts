@@ -7,6 +7,9 @@ import { LocalHost } from "./host/local_host.ts";
 export async function takeDown(settings: Settings): Promise<boolean> {
   const { interfaceName } = settings;
   const isUp = await run("wg", ["show", interfaceName, "public-key"]).then(() => true, () => false);
-  if (isUp) await new LocalHost(settings, logOf(interfaceName)).leave();
+  const host = new LocalHost(settings, logOf(interfaceName));
+  if (isUp) await host.leave();
+  // The agent may have been killed by a reboot.
+  else await host.names.write([]);
   return isUp;
 }

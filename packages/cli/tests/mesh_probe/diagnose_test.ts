@@ -26,12 +26,16 @@ const WORKS: ProbeFacts = {
   isOnline: true,
   pathReason: "no answer by UDP from builder at 192.0.2.1:51820",
   tunnel: TUNNEL,
+  proxy: null,
+  problems: { own: null, peer: null },
   reports: { own: true, peer: true },
 };
 
 const SILENT = { smallPing: false, largePing: null, connect: "timeout", received: "nothing" };
+const TAKEN = { code: "network_taken", network: "172.17.0.0/16" };
 const NAT = "both are behind NAT, and no relay is set";
 const [NONE, OTHERS] = [{ rule: null }, { rule: null, otherPorts: ["443/tcp"] }];
+const through = (proxy: string, known: object = {}) => ({ tunnel: null, proxy, ...known });
 const UNSEEN = { tunnel: null, reports: { own: null, peer: null } };
 
 /** Facts, facts of the tunnel, cause, turn, and a part of the sentence. */
@@ -48,6 +52,21 @@ const CASES: readonly (readonly [object, object, string, string, RegExp])[] = [
   [OTHERS, {}, "wrong_port", "own", /only 443\/tcp\. Use that port/],
   [{ rule: { waitingFor: "builder" } }, {}, "consent_missing", "peer", /^builder has not agreed/],
   [{ rule: { waitingFor: "planner" } }, {}, "consent_missing", "own", /^planner has not agreed/],
+  [
+    { problems: { own: null, peer: TAKEN } },
+    SILENT,
+    "network_taken",
+    "peer",
+    /^The host of builder/,
+  ],
+  [
+    { problems: { own: TAKEN, peer: TAKEN } },
+    {},
+    "network_taken",
+    "own",
+    /^The host of planner .* 172\.17\.0\.0\/16/,
+  ],
+  [{ problems: { own: TAKEN, peer: null }, ...NONE }, {}, "no_rule", "own", /^No rule/],
   [{}, { hasRegisteredKey: false }, "other_key", "own", /another key than the registered/],
   [{}, { hasPeer: false }, "peer_not_configured", "own", /does not know builder/],
   [{}, { hasSamePsk: false }, "other_psk", "own", /another PSK for builder/],
@@ -65,6 +84,23 @@ const CASES: readonly (readonly [object, object, string, string, RegExp])[] = [
   [{ tunnel: null }, {}, "not_tested", "own", /the tunnel works, but this process cannot test/],
   [UNSEEN, {}, "not_tested", "own", /no host has reported its tunnel/],
   [{ ...UNSEEN, isOnline: false }, {}, "peer_offline", "peer", /^builder is offline/],
+  [through("open"), {}, "none", "nobody", /is reached/],
+  [through("refused"), {}, "nothing_listens", "peer", /nothing listens on 8080\/tcp/],
+  [through("timeout"), {}, "tcp_dropped", "peer", /^The tunnel to builder works, but its host/],
+  [through("timeout", UNSEEN), {}, "no_path", "peer", /^No packet reaches builder/],
+  [
+    through("timeout", { ...UNSEEN, isOnline: false }),
+    {},
+    "peer_offline",
+    "peer",
+    /^builder is offline/,
+  ],
+  [through("denied"), {}, "peer_not_configured", "own", /runs an old configuration/],
+  [through("unknown_peer"), {}, "peer_not_configured", "own", /does not know builder/],
+  [through("no_proxy"), {}, "not_tested", "own", /Is mesh join running\?$/],
+  [through("token_refused"), {}, "not_tested", "own", /makes a new one/],
+  [through("failed"), {}, "not_tested", "own", /Try again/],
+  [through("open", { rule: null }), {}, "no_rule", "own", /^No rule lets/],
   [
     { tunnel: null, reports: { own: false, peer: null }, pathReason: NAT },
     {},

@@ -6,6 +6,7 @@ import {
   type Platform,
 } from "../../_shared/operations/operation.ts";
 import { RENDERING_REVISION } from "../../_shared/operations/waiting/config_version.ts";
+import { sentProblem } from "../../_shared/operations/waiting/paths.ts";
 import { peer, port, rule, sentConfigVersion, sentEndpoint, sentPskVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
@@ -58,6 +59,10 @@ const visiblePeer = peer.extend({
   }),
   path: path.nullable().meta({
     description: "Whether the tunnel between the two works; null in the agent's own entry.",
+  }),
+  problem: sentProblem.nullable().optional().meta({
+    description: "Why the peer's host has no tunnel, as its newest heartbeat said; null: it " +
+      "reported no problem. Missing with an older database.",
   }),
 }).meta({ id: "VisiblePeer" });
 

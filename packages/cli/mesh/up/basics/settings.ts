@@ -1,4 +1,5 @@
 import { UsageError } from "../../../../command/usage_error.ts";
+import type { PortPlace } from "../../dns/place.ts";
 import { parsePeerEndpoint } from "../wanted/values.ts";
 import type { Firewall } from "../wanted/ruleset.ts";
 
@@ -13,8 +14,10 @@ export interface Settings {
   readonly endpoint: EndpointSetting;
   /** WireGuard's port, if it is not that of the endpoint. */
   readonly listenPort: number | null;
-  /** Null: no names are kept. */
-  readonly hostsFile: string | null;
+  /** Gets the names of the peers. Null: none; undefined: /etc/hosts, if it is the best way. */
+  readonly hostsFile: string | null | undefined;
+  /** Where names of peers are answered by DNS. Null: nowhere; undefined: at the usual place. */
+  readonly dns: PortPlace | null | undefined;
   /** The longest time that a request waits, in seconds; null: the service's limit. */
   readonly pollSeconds: number | null;
   /** Whether to find paths to peers that no packet reaches directly. */

@@ -10,8 +10,8 @@ import { PeerWatch } from "../wanted/path_watch.ts";
 import type { Running } from "../wanted/running.ts";
 import { TunnelFirewall } from "./firewall.ts";
 import { askPeers, Greeter } from "./greetings.ts";
-import { HostsFile } from "./hosts_file.ts";
 import { HostKeys } from "./keys.ts";
+import { PeerNames } from "./peer_names.ts";
 import { OwnEndpoint } from "../endpoints/own_endpoint.ts";
 import { PathNews } from "../endpoints/path_news.ts";
 import { PeerEndpoints } from "../endpoints/peer_endpoints.ts";
@@ -25,12 +25,12 @@ export class LocalHost {
   readonly keys: HostKeys;
   readonly tunnel: Tunnel;
   readonly state: StateFile;
+  readonly names: PeerNames;
   readonly #settings: Settings;
   readonly #log: Log;
   readonly #own: OwnEndpoint;
   readonly #endpoints: PeerEndpoints;
   readonly #greeter: Greeter;
-  readonly #hosts: HostsFile;
   readonly #watch = new PeerWatch();
   readonly #paths: PathNews;
   #wanted: Wanted | null = null;
@@ -39,11 +39,9 @@ export class LocalHost {
   #turn: Promise<unknown> = Promise.resolve();
   #toldAt = -Infinity;
   #hasTurned = false;
-  /** Why the network of the mesh is refused here; null if it is not. */
-  overlap: string | null = null;
 
   constructor(settings: Settings, log: Log) {
-    const { interfaceName, configFolder, runFolder, firewall, hostsFile } = settings;
+    const { interfaceName, configFolder, runFolder, firewall } = settings;
     const inRun = (end: string) => join(runFolder, interfaceName + end);
     const inConfig = (end: string) => join(configFolder, interfaceName + end);
     this.#settings = settings;
@@ -56,7 +54,7 @@ export class LocalHost {
     );
     this.#own = new OwnEndpoint(settings.endpoint, inConfig(".endpoint"));
     this.#paths = new PathNews(inRun(".path"));
-    this.#hosts = new HostsFile({ file: hostsFile, interfaceName, log });
+    this.names = new PeerNames(settings, log);
     this.#greeter = new Greeter(this.tunnel, (change) => this.#exclusively(change));
     this.#endpoints = new PeerEndpoints({
       interfaceName,
@@ -70,7 +68,7 @@ export class LocalHost {
     this.#wanted = await this.state.read();
     this.#endpoints.inside = this.#wanted?.networks ?? [];
     await this.look().catch((error) => this.#log((error as Error).message));
-    if (this.#running === null) await this.#hosts.write([]);
+    if (this.#running === null) await this.names.write([]);
   }
 
   /** The version that the tunnel is known to run; null while it is down. */
@@ -130,7 +128,7 @@ export class LocalHost {
     const peers = this.#wanted?.peers ?? [];
     if (hasMoved) await askPeers(peers);
     if (this.#running !== null) {
-      await this.#hosts.keep(peers);
+      await this.names.keep(peers);
       await this.#watchPeers(this.#running, peers);
     }
     await this.state.writeAgain();
@@ -154,7 +152,7 @@ export class LocalHost {
       this.#running = await this.#read();
     });
     await this.state.write(answer, wanted);
-    await this.#hosts.write(wanted.peers);
+    await this.names.write(wanted.peers);
     if (this.#running !== null) await this.#refresh(this.#running, movedSince(before, wanted));
   }
 
@@ -166,7 +164,7 @@ export class LocalHost {
       await this.#restart(await this.tunnel.running(), wanted);
       this.#running = await this.tunnel.running();
     });
-    await this.#hosts.write(wanted.peers);
+    await this.names.write(wanted.peers);
     return true;
   }
 
@@ -178,7 +176,7 @@ export class LocalHost {
       this.#running = null;
     });
     this.tunnel.firewall.endSpares();
-    await this.#hosts.write([]);
+    await this.names.write([]);
   }
 
   async #repair(): Promise<void> {
@@ -210,8 +208,7 @@ export class LocalHost {
     const privateKey = await this.keys.privateKey();
     if (running !== null) await this.tunnel.firewall.close();
     this.#running = null;
-    this.overlap = await this.tunnel.overlapOf(wanted);
-    if (this.overlap !== null) throw new Error(`${this.overlap}; the tunnel stays down`);
+    await this.tunnel.requireFreeNetwork(wanted);
     this.#watch.forget();
     await this.tunnel.up(wanted, { privateKey, endpointOf: this.#endpoints.known });
     this.#greeter.greet({ peers: () => this.#wanted?.peers ?? [], spared: new Set() });

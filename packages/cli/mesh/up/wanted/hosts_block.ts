@@ -1,3 +1,5 @@
+import { MESH_DOMAIN } from "../../../../agent-peer/mesh/service/names.ts";
+
 /**
  * A block of lines at the end of a file of names such as /etc/hosts. Every other line stays as it
  * is. A name that the file or this host already has is left out; case does not matter.
@@ -13,42 +15,45 @@ export interface HostsBlock {
   }[];
 }
 
-/** A line that this program writes. */
-const OWN_LINE = /^[0-9a-f.:]+ [a-z0-9-]+$/;
+/** A line that this program writes. Earlier versions wrote names without the domain. */
+const OWN_LINE = /^[0-9a-f.:]+ (?:[a-z0-9-]+|[a-z0-9-]+\.mesh\.internal(?: [a-z0-9-]+)?)$/;
+/** In the begin marker, if the file's last line has no line break. */
+const UNENDED = " (after a line without an end)";
 
 /** The file's text with the names of these peers in the block. Without names, there is no block. */
 export function withNames(text: string, { interfaceName, ownName, peers }: HostsBlock): string {
-  const [begin, end] = [beginOf(interfaceName), `# end of mesh-agent ${interfaceName}`];
-  const rest = withoutBlock(text.split("\n"), { begin, end });
+  const rest = withoutBlock(text.split("\n"), interfaceName);
   const taken = new Set(["localhost", ownName, ownName.split(".")[0]!].map(lower));
   for (const line of rest) {
     const [, ...names] = line.replace(/#.*/, "").split(/[ \t\r]+/);
     for (const name of names) taken.add(lower(name));
   }
   const lines = peers.flatMap(({ name, ipv4, ipv6 }) => {
-    if (name === null || taken.has(name)) return [];
-    taken.add(name);
-    return [`${ipv4} ${name}`, `${ipv6} ${name}`];
+    const names = name === null ? [] : [`${name}.${MESH_DOMAIN}`, name];
+    const free = names.filter((name) => !taken.has(name));
+    if (free.length === 0) return [];
+    for (const name of free) taken.add(name);
+    return [ipv4, ipv6].map((address) => [address, ...free].join(" "));
   });
   if (lines.length === 0) return rest.join("\n");
-  // The text ends with a line break, so its last element is empty.
+  const { begin, end } = markersOf(interfaceName);
+  // If the text ends with a line break, its last element is empty.
   const isEnded = rest.at(-1) === "";
   const before = isEnded ? rest.slice(0, -1) : rest;
-  return [...before, begin, ...lines, end, ""].join("\n");
+  return [...before, isEnded ? begin : begin + UNENDED, ...lines, end, ""].join("\n");
 }
 
-function beginOf(interfaceName: string): string {
-  return `# begin of mesh-agent ${interfaceName}`;
+function markersOf(interfaceName: string): { readonly begin: string; readonly end: string } {
+  const [begin, end] = ["begin", "end"].map((word) => `# ${word} of mesh-agent ${interfaceName}`);
+  return { begin: begin!, end: end! };
 }
 
 /**
  * Leaves out the block's own lines; lines that somebody else put into it stay. If the end marker is
  * missing, only the first lines after the begin marker that look like this program's are left out.
  */
-function withoutBlock(
-  lines: readonly string[],
-  { begin, end }: { readonly begin: string; readonly end: string },
-): string[] {
+function withoutBlock(lines: readonly string[], interfaceName: string): string[] {
+  const { begin, end } = markersOf(interfaceName);
   const rest: string[] = [];
   let held: string[] | null = null;
   const release = () => {
@@ -58,7 +63,7 @@ function withoutBlock(
     held = null;
   };
   for (const line of lines) {
-    if (line === begin) {
+    if (line === begin || line === begin + UNENDED) {
       release();
       held = [];
     } else if (held === null) rest.push(line);
@@ -68,6 +73,9 @@ function withoutBlock(
     } else held.push(line);
   }
   release();
+  // The last line gets no line break that it did not have, unless others follow by now.
+  const isLast = lines.at(-1) === "" && lines.at(-2) === end;
+  if (isLast && rest.length > 1 && lines.includes(begin + UNENDED)) rest.pop();
   return rest;
 }
 

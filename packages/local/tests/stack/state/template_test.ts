@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import postgres from "postgres";
+import { CommandError } from "../../../../command/command_error.ts";
+import { type Database, startDatabase } from "../../../postgres/database.ts";
+import { readStackOptions, type StackRequest, withDefaults } from "../../../stack/options.ts";
+import { ProcessRecords } from "../../../state/process_records.ts";
+import { readOrMakeKeys } from "../../../state/project_keys.ts";
+import { stateFiles } from "../../../state/state_files.ts";
+import { openStateDirectory } from "../stack_process.ts";
+
+Deno.test("two throw-away stacks with one template → a database each, with its own password and the migrations; what one writes is in neither the other nor the template", async () => {
+  await using templates = await openStateDirectory();
+  await using first = await openStateDirectory();
+  await using second = await openStateDirectory();
+  const one = await start(first.path, { templates: templates.path });
+  try {
+    await query(
+      one.url("postgres"),
+      "select agents.record_event('{\"kind\": \"operator\"}', null, 'agent.tagged', 'planner')",
+    );
+    const [template] = await readdir(templates.path);
+    const password = await readFile(join(templates.path, template!, "password"), "utf8");
+    const two = await start(second.path, { templates: templates.path });
+    try {
+      assert.deepEqual(await readdir(templates.path), [template]);
+      assert.equal(await count(two), "0");
+      assert.equal(await count(one), "1");
+      const passwords = [one, two].map(({ url }) => new URL(url("postgres")).password);
+      assert.equal(new Set([...passwords, password]).size, 3);
+      for (
+        const role of ["supabase_admin", "postgres", "authenticator", "supabase_storage_admin"]
+      ) {
+        await query(two.url(role), "select 1");
+        const url = new URL(two.url(role));
+        url.password = password;
+        await assert.rejects(query(url.href, "select 1"), /password authentication failed/);
+      }
+    } finally {
+      await two.stop();
+    }
+  } finally {
+    await one.stop();
+  }
+  const again = await start(first.path, { templates: templates.path });
+  try {
+    assert.equal(await count(again), "1");
+  } finally {
+    await again.stop();
+  }
+});
+
+Deno.test("a template with other migrations → another one; migrations that fail → none, and nothing is left", async () => {
+  await using templates = await openStateDirectory();
+  await using migrations = await openStateDirectory();
+  await using state = await openStateDirectory();
+  await using failing = await openStateDirectory();
+  const options = { templates: templates.path, migrationsDirectory: migrations.path };
+  const file = join(migrations.path, "20990101000000_other.sql");
+
+  await writeFile(file, "create schema other;");
+  const database = await start(state.path, options);
+  try {
+    const [found] = await query(database.url("postgres"), "select to_regnamespace('other')::text");
+    assert.equal(found!["to_regnamespace"], "other");
+  } finally {
+    await database.stop();
+  }
+  const before = await readdir(templates.path);
+  assert.equal(before.length, 1);
+
+  await writeFile(file, "select 1 / 0;");
+  await assert.rejects(start(failing.path, options), CommandError);
+  assert.deepEqual(await readdir(templates.path), before);
+});
+
+Deno.test("a durable stack, and the options of `deno task start` → no template, whatever the environment says", async () => {
+  await using templates = await openStateDirectory();
+  await using state = await openStateDirectory();
+  const database = await start(state.path, { templates: templates.path, durable: true });
+  await database.stop();
+  assert.deepEqual(await readdir(templates.path), []);
+  assert.equal(readStackOptions({ SHARED_BUILDS: templates.path }).templates, null);
+});
+
+async function start(stateDir: string, options: Partial<StackRequest>): Promise<Database> {
+  const { logs } = stateFiles(stateDir);
+  await mkdir(logs, { recursive: true });
+  await chmod(stateDir, 0o711);
+  return await startDatabase(
+    withDefaults({ port: 0, durable: false, ...options, stateDir }),
+    { keys: await readOrMakeKeys(stateDir), records: new ProcessRecords(stateDir) },
+  );
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return await sql.unsafe(text);
+  } finally {
+    await sql.end();
+  }
+}
+
+async function count({ url }: Database): Promise<unknown> {
+  const [row] = await query(url("postgres"), "select count(*) from agents.events");
+  return row!["count"];
+}
