@@ -7,7 +7,7 @@ import { openStage } from "./stage.ts";
 import { FIRST_OPENING } from "./world/decisions.ts";
 
 const MOST_SEEDS = 40;
-/** No actor of these faults, and they are found sooner without it. */
+/** Without it, more steps are spent on what these faults break. */
 const ABSENT = ["bucket"];
 
 Deno.test("a revoked token opens again → found, and made smaller by at least half", async () => {
