@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("../main.ts", import.meta.url));
@@ -11,29 +11,31 @@ const STATE = new URL(
 );
 const SEEDS_BETWEEN_SAVES = 20;
 
-/** Runs the command until its state says another next seed than `before`, and kills it. */
-async function killedRun(before: number): Promise<number> {
+/** When the state was saved; null: never. */
+function savedAt(): Promise<number | null> {
+  return stat(STATE).then(({ mtimeMs }) => mtimeMs, () => null);
+}
+
+/** Runs the command until it has saved its state, and kills it. Returns the next seed. */
+async function killedRun(): Promise<number> {
+  const before = await savedAt();
   const args = ["--seeds", SEEDS, "--steps", "1", "--processes", "1"];
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--allow-all", MAIN, ...args],
     stdout: "null",
   }).spawn();
-  let next = before;
-  while (next === before) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    next = await readFile(STATE, "utf8").then((text) => JSON.parse(text)[0], () => before);
-  }
+  while (await savedAt() === before) await new Promise((resolve) => setTimeout(resolve, 20));
   child.kill("SIGKILL");
   await child.status;
-  return next;
+  return JSON.parse(await readFile(STATE, "utf8"))[0];
 }
 
 Deno.test("`simulate --seeds` is killed → the same command goes on after the seeds that it has saved", async () => {
   await rm(STATE, { force: true });
   try {
-    const first = await killedRun(FIRST);
-    assert.ok(first >= FIRST + SEEDS_BETWEEN_SAVES);
-    const second = await killedRun(first);
+    const first = await killedRun();
+    assert.ok(first >= FIRST + SEEDS_BETWEEN_SAVES, `${first}`);
+    const second = await killedRun();
     assert.ok(second >= first + SEEDS_BETWEEN_SAVES, `${first}, then ${second}`);
   } finally {
     await rm(STATE, { force: true });
