@@ -11324,7 +11324,7 @@ comment on column mesh.liveness.rendering_revision_highest is
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.problem is
-  'Why the host has no tunnel, as its newest heartbeat says: network_taken, if another network of '
+  'Why the host has no tunnel, as its heartbeats say: network_taken, if another network of '
   'the host has addresses of the mesh. Null: it reports no problem.';
 comment on column mesh.liveness.problem_network is
   'The network of the host that the problem is about; null: not told.';
@@ -14156,8 +14156,17 @@ begin
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
       end,
-      problem = note_sign_of_life.problem ->> 'code',
-      problem_network = network((note_sign_of_life.problem ->> 'network')::inet)
+      -- A host that runs a configuration has a tunnel. A process of the agent that only waits for
+      -- files knows nothing of the host, and sends neither.
+      problem = case
+        when note_sign_of_life.problem is not null then note_sign_of_life.problem ->> 'code'
+        when note_sign_of_life.config_version is null then l.problem
+      end,
+      problem_network = case
+        when note_sign_of_life.problem is not null
+          then network((note_sign_of_life.problem ->> 'network')::inet)
+        when note_sign_of_life.config_version is null then l.problem_network
+      end
   where l.agent_id = note_sign_of_life.agent_id
   returning l.last_seen into seen_at;
   return (
@@ -14214,7 +14223,7 @@ $$;
 comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
   'wait for the answer, its paths (as mesh.note_paths takes them; null: not reported), and its '
-  'problem, {code, network | null} (null: none). Returns the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+  'problem, {code, network | null} (null: none, if it reports a configuration). Returns the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -15885,8 +15894,7 @@ create function public.agent_api_begin_wait(
   events_after text,
   wait_seconds integer,
   paths jsonb default null,
-  rendering_revision integer default null,
-  problem jsonb default null
+  rendering_revision integer default null
 ) returns json
 language plpgsql
 volatile
@@ -15905,13 +15913,13 @@ begin
   end if;
   heartbeat := mesh.note_sign_of_life(
     subject, agent_api_begin_wait.config_version, agent_api_begin_wait.rendering_revision,
-    agent_api_begin_wait.wait_seconds, paths_reported_at, agent_api_begin_wait.problem
+    agent_api_begin_wait.wait_seconds, paths_reported_at, null
   );
   return jsonb_build_object('config_version', heartbeat -> 'config_version')
     || agents.find_news(subject, agent_api_begin_wait.inbox_after, agent_api_begin_wait.events_after);
 end
 $$;
-comment on function public.agent_api_begin_wait(jsonb, text, bigint, text, text, integer, jsonb, integer, jsonb) is
+comment on function public.agent_api_begin_wait(jsonb, text, bigint, text, text, integer, jsonb, integer) is
   'Records the heartbeat of an agent that has a peer, as agent_api_record_heartbeat does, and '
   'returns what is new after each position that is given: {config_version | null, inbox?: {latest, '
   'changed}, events?: {latest, changed}}. Without a peer, config_version is null. Raises '
