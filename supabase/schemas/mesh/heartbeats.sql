@@ -114,7 +114,8 @@ $$;
 comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
   'wait for the answer, its paths (as mesh.note_paths takes them; null: not reported), and its '
-  'problem, {code, network | null} (null: none, if it reports a configuration). Returns the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+  'problem, {code, network | null}; a configuration without a problem ends an earlier one. Returns '
+  'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql
