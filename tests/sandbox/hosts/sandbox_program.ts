@@ -94,6 +94,29 @@ async function hold({ host, port }: Extract<Command, { do: "hold" }>) {
   socket.write("hello");
 }
 
+async function serveUdp(port: number) {
+  const socket = await joined().udp({ port });
+  void (async () => {
+    for await (const { data, from } of socket) {
+      const answer = new TextEncoder().encode(`${from.agentId}: ${new TextDecoder().decode(data)}`);
+      await socket.send(answer, from).catch(() => {});
+    }
+  })();
+}
+
+async function askUdp({ host, port, text }: Extract<Command, { do: "askUdp" }>) {
+  using socket = await joined().udp();
+  const bytes = new TextEncoder().encode(text);
+  await socket.send(bytes, { host, port });
+  const again = setInterval(() => void socket.send(bytes, { host, port }).catch(() => {}), 1000);
+  try {
+    const answer = await socket.receive();
+    return { answer: new TextDecoder().decode(answer?.data), from: answer?.from };
+  } finally {
+    clearInterval(again);
+  }
+}
+
 function beBusy(milliseconds: number): void {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);
@@ -143,6 +166,10 @@ async function run(command: Command): Promise<unknown> {
       return;
     case "signals":
       return { signals: web.signals() };
+    case "serveUdp":
+      return await serveUdp(command.port);
+    case "askUdp":
+      return await askUdp(command);
     case "flows":
       return { flows: await joined().flows() };
     case "fetch": {
