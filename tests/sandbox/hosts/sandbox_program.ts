@@ -105,16 +105,21 @@ async function serveUdp(port: number) {
 }
 
 async function askUdp({ host, port, text }: Extract<Command, { do: "askUdp" }>) {
-  using socket = await joined().udp();
-  const bytes = new TextEncoder().encode(text);
-  await socket.send(bytes, { host, port });
-  const again = setInterval(() => void socket.send(bytes, { host, port }).catch(() => {}), 1000);
-  try {
-    const answer = await socket.receive();
-    return { answer: new TextDecoder().decode(answer?.data), from: answer?.from };
-  } finally {
-    clearInterval(again);
-  }
+  const socket = await joined().udp();
+  let failure: unknown = null;
+  const send = () =>
+    socket.send(new TextEncoder().encode(text), { host, port }).catch((error) => {
+      failure = error;
+      // Ends `receive`.
+      socket.close();
+    });
+  const again = setInterval(send, 1000);
+  await send();
+  const answer = await socket.receive();
+  clearInterval(again);
+  socket.close();
+  if (answer === null) throw failure;
+  return { answer: new TextDecoder().decode(answer.data), from: answer.from };
 }
 
 function beBusy(milliseconds: number): void {
