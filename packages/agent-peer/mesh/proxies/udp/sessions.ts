@@ -42,7 +42,7 @@ export class UdpSessions<Socket extends { close(): void }> {
     onEnd: ({ socket }) => void socket.then((socket) => socket.close(), () => {}),
   });
 
-  /** Passes a datagram on. `open` makes the socket of a new sender. A failure loses the datagram. */
+  /** Passes a datagram on. `open` makes the socket of a new sender. A failure loses it. */
   async pass(
     { owner, sender, open, send }: {
       readonly owner: string;
