@@ -11,6 +11,7 @@ import { unitsOf, withTestFiles } from "./units/test_files.ts";
 import { readResults, writeQueue } from "./units/queue.ts";
 import { describeCosts } from "./units/costs.ts";
 import { measureIdle } from "./units/processor_time.ts";
+import { openTemplate } from "../../packages/local/postgres/template.ts";
 
 /** The line that `deno test` writes after it has run all its files. */
 const END_OF_UNIT = /^(?:ok|FAILED) \| .*\n$/m;
@@ -60,6 +61,10 @@ async function main(): Promise<number> {
       ...(values.filter === undefined ? [] : [`--filter=${values.filter}`]),
       ...(values.postgres === undefined ? [] : [`--postgres=${values.postgres}`]),
     ];
+    if (values.postgres === undefined) {
+      // Before the stacks: if they begin at once, each would make its own.
+      await openTemplate({ folder: builds, postgresDirectory: null, migrationsDirectory: null });
+    }
     const count = Math.min(stacks, units.length);
     const idleShare = measureIdle();
     const runs = await Promise.all(

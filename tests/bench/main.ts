@@ -2,15 +2,16 @@
  * `deno task bench`: measures the service and writes docs/performance.md, its charts, and the
  * tables of docs/scale.md. A figure that misses its goal is printed as such. It is not a failure.
  *
- *   --quick        a minute's version, which only prints
- *   --size=<n>     artifacts of the large stack (default 1000000)
- *   --peers=<n>    its peers (default 100000)
- *   --only=<part>  one of throughput, fairness, standing, tasks, strangers, waiting, many-waits,
- *                  growth, operator, maps, metrics, bytes, cold, sizes, bucket, webhooks, sandbox;
- *                  only
- *                  prints. `operator` measures only the growth of the operator's commands.
- *                  `sandbox` runs only on request: it needs root, WireGuard's programs, gcc and
- *                  `deno task mesh:build`. So does `python`: it downloads packages
+ *   --quick          a minute's version, which only prints
+ *   --size=<n>       artifacts of the large stack (default 1000000)
+ *   --peers=<n>      its peers (default 100000)
+ *   --sandboxes=<n>  sandboxes of `fleet` (default 300)
+ *   --only=<part>    one of throughput, fairness, standing, tasks, strangers, waiting, many-waits,
+ *                    growth, operator, maps, metrics, bytes, cold, sizes, bucket, webhooks, sandbox,
+ *                    fleet, python; only prints. `operator` measures only the growth of the
+ *                    operator's commands. `sandbox`, `fleet` and `python` run only on request: the
+ *                    first two need root, WireGuard's programs, gcc and `deno task mesh:build`, the
+ *                    last one downloads packages
  *
  * Every figure is appended to a file in the state directory as soon as it is measured.
  */
@@ -52,7 +53,7 @@ const LIMITED: Size = { artifacts: 1_000, peers: 400 };
 const SCALE_MARKS = ["<!-- bench -->", "<!-- /bench -->"] as const;
 
 async function bench(): Promise<void> {
-  const { quick, size, peers, only } = readOptions();
+  const { quick, size, peers, sandboxes, only } = readOptions();
   const before = loadavg()[0]!;
   let highest = before;
   const say = (line: string) => {
@@ -80,6 +81,11 @@ async function bench(): Promise<void> {
   if (only === "sandbox") {
     const { benchSandbox } = await import("./sandbox/sandbox.ts");
     return await benchSandbox({ quick, figures, say });
+  }
+  if (only === "fleet") {
+    const { measureFleet } = await import("./sandbox/fleet.ts");
+    const figure = await measureFleet({ sandboxes, dials: 3 });
+    return keep("fleet", figure, JSON.stringify(figure, null, 2));
   }
   if (only === "python") {
     const { benchPython } = await import("./python/main.ts");
@@ -221,6 +227,7 @@ function readOptions() {
       quick: { type: "boolean", default: false },
       size: { type: "string" },
       peers: { type: "string" },
+      sandboxes: { type: "string" },
       only: { type: "string" },
     },
   });
@@ -228,6 +235,7 @@ function readOptions() {
     quick: values.quick,
     size: countOf(values.size, values.quick ? 20_000 : 1_000_000),
     peers: countOf(values.peers, values.quick ? 10_000 : 100_000),
+    sandboxes: Number(values.sandboxes ?? (values.quick ? 20 : 300)),
     only: values.only,
   };
 }

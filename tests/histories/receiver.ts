@@ -1,4 +1,4 @@
-/** The receivers of a run's webhooks. Some of what they get, they refuse for a while or for ever. */
+/** The receivers of webhooks. They refuse some events at random, and some for ever. */
 import type { Random } from "../seeds/random.ts";
 import type { Recorder } from "./recorder.ts";
 

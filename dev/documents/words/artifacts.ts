@@ -1,4 +1,13 @@
 import type { operations } from "../../../packages/agent-files/contract/artifacts.ts";
+import {
+  config_version,
+  enrolment_key,
+  instance,
+  limit,
+  pathsOn,
+  token,
+  wait_seconds,
+} from "./both.ts";
 import type { FieldIn, PageWords } from "./words.ts";
 
 /** The words of docs/artifacts.md about the fields of requests. */
@@ -105,22 +114,10 @@ export const ARTIFACTS_WORDS: PageWords<FieldIn<operations>> = {
     valid: ["2026-02-07T09:30:00Z", "2026-02-07T09:30:00.5+00:00"],
     invalid: ["2026-02-07", "2026-02-07T09:30:00+01:00", "2026-02-30T09:30:00Z"],
   },
-  enrolment_key: {
-    rule: "`ek_` and 64 hex digits, `enr_` and 32 hex digits.",
-    valid: [],
-    invalid: ["ek_0"],
-  },
+  enrolment_key,
   enrolment_id: "enrolment_key",
-  instance: {
-    rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
-    valid: ["web-1"],
-    invalid: ['""', "web.1"],
-  },
-  token: {
-    rule: "the token of an issuer, 1 to 16384 characters.",
-    valid: ["eyJhbGci"],
-    invalid: ['""'],
-  },
+  instance,
+  token,
   max_downloads: {
     rule: "a whole number from {minimum} to {maximum}.",
     valid: ["1"],
@@ -203,29 +200,9 @@ export const ARTIFACTS_WORDS: PageWords<FieldIn<operations>> = {
     valid: ["0"],
     invalid: ["-1"],
   },
-  limit: {
-    rule: "a whole number from {minimum} to {maximum}, by default {default}.",
-    valid: ["1000"],
-    invalid: ["0", "1001"],
-  },
-  paths: {
-    rule:
-      "the host's reports about its neighbours, a list of at most 64, with at most one report for each agent. Each report has `agent_id`; `handshake_age_seconds`, a whole number from 0 to 1000000000, or null; `endpoint`, `<address>:<port>` or null; and `via`, which is `direct`, `relay` or `none`. [Paths](mesh.md#paths) says how the reports are used.",
-    valid: [
-      "[]",
-      '[{"agent_id": "beta", "handshake_age_seconds": 42, "endpoint": "203.0.113.7:51820", "via": "direct"}]',
-    ],
-    invalid: [
-      "{}",
-      '[{"agent_id": "beta", "handshake_age_seconds": -1, "endpoint": null, "via": "none"}]',
-      '[{"agent_id": "beta", "handshake_age_seconds": null, "endpoint": null, "via": "vpn"}]',
-    ],
-  },
-  wait_seconds: {
-    rule: "a whole number from {minimum} to {maximum}, by default {default}.",
-    valid: ["140"],
-    invalid: ["141", "-1"],
-  },
+  limit,
+  paths: pathsOn("mesh.md"),
+  wait_seconds,
   after: {
     rule: "the `latest` of an earlier answer of the same operation.",
     valid: [],
@@ -238,11 +215,7 @@ export const ARTIFACTS_WORDS: PageWords<FieldIn<operations>> = {
     invalid: ['""', "yesterday"],
   },
   events_after: "inbox_after",
-  config_version: {
-    rule: "a whole number, at least {minimum}.",
-    valid: ["8"],
-    invalid: ["-1"],
-  },
+  config_version,
   cursor: {
     rule:
       "the `next_cursor` of an earlier answer of the same operation. For `/list`, it has at most 1366 characters, for `/versions` at most 15, for `/recipients` at most 128.",

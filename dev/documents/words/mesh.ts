@@ -1,4 +1,13 @@
 import type { operations } from "../../../packages/agent-files/contract/mesh.ts";
+import {
+  config_version,
+  enrolment_key,
+  instance,
+  limit,
+  pathsOn,
+  token,
+  wait_seconds,
+} from "./both.ts";
 import type { FieldIn, PageWords } from "./words.ts";
 
 /** The words of docs/mesh.md about the fields of requests. */
@@ -49,11 +58,7 @@ export const MESH_WORDS: PageWords<FieldIn<operations>> = {
     valid: ["udp"],
     invalid: ["icmp", "TCP"],
   },
-  config_version: {
-    rule: "a whole number, at least {minimum}.",
-    valid: ["8"],
-    invalid: ["-1"],
-  },
+  config_version,
   private_key_file: {
     rule:
       "an absolute path of 2 to 201 of the characters `A-Z a-z 0-9 . _ / @ -` and `%i`, by default `/etc/wireguard/%i.key`. No segment is `..`.",
@@ -81,48 +86,26 @@ export const MESH_WORDS: PageWords<FieldIn<operations>> = {
     invalid: ['""', "yesterday"],
   },
   events_after: "inbox_after",
-  enrolment_key: {
-    rule: "`ek_` and 64 hex digits, `enr_` and 32 hex digits.",
-    valid: [],
-    invalid: ["ek_0"],
-  },
+  enrolment_key,
   enrolment_id: "enrolment_key",
-  instance: {
-    rule: "1 to 64 of the characters `A-Z a-z 0-9 _ -`.",
-    valid: ["web-1"],
-    invalid: ['""', "web.1"],
-  },
-  token: {
-    rule: "the token of an issuer, 1 to 16384 characters.",
-    valid: ["eyJhbGci"],
-    invalid: ['""'],
-  },
-  limit: {
-    rule: "a whole number from {minimum} to {maximum}, by default {default}.",
-    valid: ["1000"],
-    invalid: ["0", "1001"],
-  },
+  instance,
+  token,
+  limit,
   types: {
     rule: "a list of at least {minItems} of {items}.",
     valid: ['["psk.rotated"]'],
     invalid: ["[]", '["grant.created"]'],
   },
-  paths: {
+  paths: pathsOn(""),
+  problem: {
     rule:
-      "the host's reports about its neighbours, a list of at most 64, with at most one report for each agent. Each report has `agent_id`; `handshake_age_seconds`, a whole number from 0 to 1000000000, or null; `endpoint`, `<address>:<port>` or null; and `via`, which is `direct`, `relay` or `none`. [Paths](#paths) says how the reports are used.",
-    valid: [
-      "[]",
-      '[{"agent_id": "beta", "handshake_age_seconds": 42, "endpoint": "203.0.113.7:51820", "via": "direct"}]',
-    ],
+      "why the host has no tunnel, an object with `code`, which is `network_taken` (another network of the host has addresses of the mesh), and `network`, an IPv4 network or null. It holds until a heartbeat has a `config_version` and no problem.",
+    valid: ['{"code": "network_taken", "network": "172.17.0.0/16"}'],
     invalid: [
       "{}",
-      '[{"agent_id": "beta", "handshake_age_seconds": -1, "endpoint": null, "via": "none"}]',
-      '[{"agent_id": "beta", "handshake_age_seconds": null, "endpoint": null, "via": "vpn"}]',
+      '{"code": "network_taken", "network": "docker0"}',
+      '{"code": "broken", "network": null}',
     ],
   },
-  wait_seconds: {
-    rule: "a whole number from {minimum} to {maximum}, by default {default}.",
-    valid: ["140"],
-    invalid: ["141", "-1"],
-  },
+  wait_seconds,
 };

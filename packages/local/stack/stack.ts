@@ -11,7 +11,7 @@ import { keepRunning } from "../processes/keep_running.ts";
 import { startLogRotation } from "../processes/log_rotation.ts";
 import { locatePostgrest, startPostgrest } from "./postgrest.ts";
 import { SUPERUSER } from "../postgres/cluster.ts";
-import { reachableReceivers } from "./reachable_receivers.ts";
+import { reachableHosts } from "./reachable_hosts.ts";
 import { endLeftovers, ProcessRecords, STACK } from "../state/process_records.ts";
 import { readOrMakeKeys } from "../state/project_keys.ts";
 import { stateFiles, writePrivateFile } from "../state/state_files.ts";
@@ -127,10 +127,10 @@ export async function startStack(request: StackRequest): Promise<Stack> {
             name,
             port,
             environment,
-            reachableHosts: [
+            reachableHosts: await reachableHosts([
               ...options.issuerHosts,
-              ...await reachableReceivers(options.webhookHosts),
-            ],
+              ...options.webhookHosts,
+            ]),
             logFile: files.logFile(name),
             ...(options.functionsDirectory === null
               ? {}

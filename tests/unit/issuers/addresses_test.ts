@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import { fetchJson } from "../../../supabase/functions/_shared/identity/issuers/fetch_json.ts";
 import {
-  fetchJson,
   isPublic,
   urlComplaint,
-} from "../../../supabase/functions/_shared/identity/issuers/fetch_json.ts";
+} from "../../../supabase/functions/_shared/identity/issuers/pinned_request.ts";
 
 const GOOD = [
   "https://token.actions.githubusercontent.com",
@@ -91,37 +91,93 @@ Deno.test("an address that a name has → of the internet or not, also in IPv6's
   ) assert.ok(!isPublic(address), address);
 });
 
-Deno.test("a name whose addresses are of the internet → asked; with one inside among them → not asked", async () => {
-  const { resolveDns } = Deno;
-  const { fetch } = globalThis;
-  try {
-    const asked: string[] = [];
-    globalThis.fetch = (input) => {
-      asked.push(String(input));
-      return Promise.resolve(Response.json({ keys: [] }));
-    };
-    const options = { allowLoopback: false, signal: AbortSignal.timeout(5_000) };
-    const ask = (v4: string[], v6: string[]) => {
-      const lookUp = (_: string, type: string) => Promise.resolve(type === "A" ? v4 : v6);
-      Object.assign(Deno, { resolveDns: lookUp });
-      return fetchJson("https://issuer.example.com/keys", options);
-    };
-    assert.deepEqual(await ask(["8.8.8.8", "1.1.1.1"], ["2606:4700::1111"]), { keys: [] });
-    assert.deepEqual(asked, ["https://issuer.example.com/keys"]);
-    await assert.rejects(ask(["8.8.8.8", "169.254.169.254"], []), /inside/);
-    await assert.rejects(ask(["8.8.8.8"], ["::1"]), /inside/);
-    assert.equal(asked.length, 1);
-    // The deadline also applies to a name server that never answers.
-    const neverAnswers = (_: string, __: string, { signal }: { signal: AbortSignal }) =>
-      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-    Object.assign(Deno, { resolveDns: neverAnswers });
-    const brief = { allowLoopback: false, signal: AbortSignal.timeout(50) };
-    await assert.rejects(fetchJson("https://issuer.example.com/keys", brief), {
-      name: "TimeoutError",
-    });
-    assert.equal(asked.length, 1);
-  } finally {
-    Object.assign(Deno, { resolveDns });
-    globalThis.fetch = fetch;
-  }
+Deno.test("a name whose addresses are of the internet → asked at the first that accepts; with one inside among them, or none at all → not asked", async () => {
+  await withNames(async ({ lead, ask, connected }) => {
+    lead(["8.8.8.8", "1.1.1.1", "2606:4700::1111"]);
+    assert.deepEqual(await ask(), { keys: [] });
+    assert.deepEqual(connected, ["8.8.8.8:443"]);
+    lead(["8.8.8.8", "169.254.169.254"]);
+    await assert.rejects(ask(), /inside/);
+    lead(["8.8.8.8", "::1"]);
+    await assert.rejects(ask(), /inside/);
+    lead([]);
+    await assert.rejects(ask(), /no address/);
+    assert.equal(connected.length, 1);
+  });
 });
+
+Deno.test("a name that leads inside a moment after it was checked → looked up once, and asked where it was checked", async () => {
+  await withNames(async ({ lead, ask, connected, lookedUp }) => {
+    lead(["8.8.8.8"], ["127.0.0.1"]);
+    assert.deepEqual(await ask(), { keys: [] });
+    assert.deepEqual(connected, ["8.8.8.8:443"]);
+    assert.deepEqual(lookedUp, ["issuer.example.com"]);
+    // The next time, it leads inside already.
+    await assert.rejects(ask(), /inside/);
+    assert.equal(connected.length, 1);
+  });
+});
+
+Deno.test("a name server that never answers → given up when the time is over", async () => {
+  await withNames(async ({ ask, connected }) => {
+    Object.assign(Deno, {
+      resolveDns: (_: string, __: string, { signal }: { signal: AbortSignal }) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    });
+    await assert.rejects(ask(50), { name: "TimeoutError" });
+    assert.deepEqual(connected, []);
+  });
+});
+
+interface Names {
+  /** The addresses that the name has, by look-up: the last list answers all later ones. */
+  lead(...turns: string[][]): void;
+  ask(milliseconds?: number): Promise<unknown>;
+  /** Where a connection was made to. */
+  readonly connected: string[];
+  /** Names whose IPv4 addresses were asked for. */
+  readonly lookedUp: string[];
+}
+
+/** An issuer by https, whose name leads wherever a test says. Every address is the same server. */
+async function withNames(run: (names: Names) => Promise<void>): Promise<void> {
+  const { resolveDns, connect, startTls } = Deno;
+  const { fetch } = globalThis;
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => Response.json({ keys: [] }),
+  );
+  const connected: string[] = [];
+  const lookedUp: string[] = [];
+  let turns: string[][] = [];
+  Object.assign(Deno, {
+    resolveDns(name: string, type: string) {
+      const [addresses = []] = turns;
+      if (type === "A") lookedUp.push(name);
+      else if (turns.length > 1) turns.shift();
+      const isWanted = (address: string) => address.includes(":") === (type === "AAAA");
+      return Promise.resolve(addresses.filter(isWanted));
+    },
+    connect({ hostname, port }: Deno.ConnectOptions) {
+      connected.push(`${hostname}:${port}`);
+      return connect({ hostname: "127.0.0.1", port: server.addr.port });
+    },
+    startTls: (connection: Deno.TcpConn) => Promise.resolve(connection),
+  });
+  globalThis.fetch = () => Promise.reject(new Error("fetch looks the name up once more."));
+  try {
+    await run({
+      lead: (...lists) => void (turns = lists),
+      ask(milliseconds = 5_000) {
+        const options = { allowLoopback: false, signal: AbortSignal.timeout(milliseconds) };
+        return fetchJson("https://issuer.example.com/keys", options);
+      },
+      connected,
+      lookedUp,
+    });
+  } finally {
+    Object.assign(Deno, { resolveDns, connect, startTls });
+    globalThis.fetch = fetch;
+    await server.shutdown();
+  }
+}

@@ -1,7 +1,7 @@
 /** A server that does not send keys: it sends too much, too slowly, or not what it declares. */
 import assert from "node:assert/strict";
 import { createServer, type Server, type Socket } from "node:net";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { fetchJson } from "../../../supabase/functions/_shared/identity/issuers/fetch_json.ts";
 
 const KIB = 1024;
@@ -56,6 +56,29 @@ Deno.test("keys of 256 KiB, packed or not → read; a packed answer that unpacks
   assert.ok(bomb.byteLength < 200 * KIB);
   await using server = await serve([head("content-encoding: gzip"), bomb]);
   await assert.rejects(ask(server.url), /more than 262144 bytes/);
+});
+
+Deno.test("keys in chunks, after a 1xx, with header names in any case → read; in an encoding that was not asked for, or with headers that do not end → refused", async () => {
+  const keys = '{"keys":[]}';
+  const chunked = [
+    "HTTP/1.1 103 Early Hints\r\nlink: </keys>\r\n\r\n",
+    head("Transfer-Encoding: chunked"),
+    "1;a=b\r\n{\r\n",
+    `${(keys.length - 1).toString(16)}\r\n${keys.slice(1)}\r\n`,
+    "0\r\ntrailer: x\r\n\r\n",
+  ];
+  await using inChunks = await serve(chunked, () => {});
+  assert.deepEqual(await ask(inChunks.url), { keys: [] });
+  await using cut = await serve(chunked.slice(0, -1));
+  await assert.rejects(ask(cut.url), /no complete HTTP/);
+  await using packed = await serve([head("Content-Encoding: br"), brotliCompressSync(keys)]);
+  await assert.rejects(ask(packed.url), /no JSON/);
+  await using long = await serve(["HTTP/1.1 200 OK\r\n", "x: y\r\n".repeat(40 * KIB)], () => {});
+  await assert.rejects(ask(long.url), /no complete HTTP|more than/);
+  await using other = await serve(["SSH-2.0-server\r\n"]);
+  await assert.rejects(ask(other.url), /no complete HTTP/);
+  await using silent = await serve([]);
+  await assert.rejects(ask(silent.url), /no complete HTTP/);
 });
 
 Deno.test("an answer that does not end → no more of it is read than is allowed", async () => {

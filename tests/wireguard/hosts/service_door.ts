@@ -91,7 +91,7 @@ export class ServiceDoor implements AsyncDisposable {
     } = {},
   ): Promise<ServiceDoor> {
     const socket = `${host.directory}/service.sock`;
-    const listener = `TCP-LISTEN:${PORT},bind=127.0.0.1,fork,reuseaddr`;
+    const listener = `TCP-LISTEN:${PORT},bind=127.0.0.1,fork,reuseaddr,backlog=1024`;
     host.start(["socat", listener, `UNIX-CONNECT:${socket}`], { logName: "relay" });
     await untilListening(host, { proto: "tcp", port: PORT });
     return new ServiceDoor(socket, { origin, ...options });

@@ -1,4 +1,4 @@
-/** Rules of webhooks: each event that concerns one arrives, nothing else does, and with ids alone. */
+/** Rules of webhooks: what concerns one arrives, nothing else does, and with ids alone. */
 import { Webhook } from "standardwebhooks";
 import { DELIVERY, didHappen, type Entry, mayHappen, type Rule } from "../../history.ts";
 

@@ -1,4 +1,4 @@
-/** Names of receivers, where they lead, and what a delivery to one of them did. */
+/** Names of receivers and issuers, where they lead, and what a request to one of them did. */
 import type { Zone } from "./resolver.ts";
 
 /** An address of the internet, as far as the function can tell. */
@@ -29,7 +29,7 @@ export const ZONE: Zone = {
 export const CERTIFIED = "*.hooks.example.com";
 
 export interface Sent {
-  /** The receiver's status, or the word for what went wrong. */
+  /** The receiver's status, or what is said of it. */
   readonly answer: number | string;
   /** How many requests with the name in their Host header arrived, by receiver. */
   readonly outside: number;

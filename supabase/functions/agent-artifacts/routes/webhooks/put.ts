@@ -13,8 +13,8 @@ import {
   type Platform,
 } from "../../../_shared/operations/operation.ts";
 import type { ArtifactsSettings } from "../../settings.ts";
+import { targetComplaint } from "../../webhooks/send.ts";
 import { makeSigningSecret, readEncryptionKeys } from "../../webhooks/signing.ts";
-import { targetComplaint } from "../../webhooks/target.ts";
 
 const DAY_IN_SECONDS = 86_400;
 

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { getServers } from "node:dns";
-import { reachableReceivers } from "../../stack/reachable_receivers.ts";
+import { reachableHosts } from "../../stack/reachable_hosts.ts";
 
-Deno.test("reachableReceivers() of addresses → these alone", async () => {
+Deno.test("reachableHosts() of addresses → these alone", async () => {
   const hosts = ["127.0.0.1", "127.0.0.1:8000", "[::1]:8000"];
-  assert.deepEqual(await reachableReceivers(hosts), hosts);
-  assert.deepEqual(await reachableReceivers([]), []);
+  assert.deepEqual(await reachableHosts(hosts), hosts);
+  assert.deepEqual(await reachableHosts([]), []);
 });
 
-Deno.test("reachableReceivers() of names → also their addresses, and the name servers", async () => {
+Deno.test("reachableHosts() of names → also their addresses, and the name servers", async () => {
   const hosts = ["localhost:8000", "localhost", "no-such-name.invalid"];
-  const reachable = await reachableReceivers(hosts);
+  const reachable = await reachableHosts(hosts);
   for (const host of [...hosts, "127.0.0.1:8000", "127.0.0.1"]) {
     assert.ok(reachable.includes(host), `${host} in ${reachable}`);
   }

@@ -6,7 +6,7 @@ import { isIP } from "node:net";
  * What a function must reach to deliver to these hosts: it looks their names up itself, and then
  * connects to an address, not to a name. The addresses are those of this moment.
  */
-export async function reachableReceivers(hosts: readonly string[]): Promise<string[]> {
+export async function reachableHosts(hosts: readonly string[]): Promise<string[]> {
   const names = hosts.flatMap((host) => {
     const url = URL.parse(`http://${host}`);
     const isName = url !== null && isIP(url.hostname.replace(/^\[|\]$/g, "")) === 0;

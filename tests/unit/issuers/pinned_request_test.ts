@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { postTo } from "../../../supabase/functions/agent-artifacts/webhooks/send.ts";
+import { sendPinned } from "../../../supabase/functions/_shared/identity/issuers/pinned_request.ts";
 
 interface Answering extends AsyncDisposable {
   readonly port: number;
@@ -42,21 +42,23 @@ async function converse(connection: Deno.Conn, chunks: readonly string[]): Promi
   return request;
 }
 
-function post(
+async function post(
   { port }: { port: number },
   { addresses = ["127.0.0.1"], path = "/hook?key=1", signal = AbortSignal.timeout(60_000) } = {},
 ): Promise<number> {
-  return postTo({
+  const { status } = await sendPinned({
     url: new URL(`http://hooks.example.com:${port}${path}`),
     addresses,
     headers: { "content-type": "application/json", "webhook-id": "evt_1" },
     body: "{}",
+    mostBytes: 8192,
     signal,
   });
+  return status;
 }
 
-Deno.test("postTo() → one request, with the name as its host, and nothing is read after the status", async () => {
-  await using receiver = listen("HTTP/1.1 204 No Content\r\n");
+Deno.test("a POST → one request, with the name as its host, and nothing is read after the headers", async () => {
+  await using receiver = listen("HTTP/1.1 204 No Content\r\n\r\n");
   assert.equal(await post(receiver), 204);
   const [head, body] = (await receiver.requests[0]!).split("\r\n\r\n");
   assert.equal(body, "{}");
@@ -75,17 +77,20 @@ Deno.test("postTo() → one request, with the name as its host, and nothing is r
 for (
   const [chunks, status] of [
     [["HTTP/1.1 200 OK\r\n\r\n"], 200],
-    [["HTTP/1.1 200\r\n"], 200],
-    [["HTTP/1.0 410 Gone\n"], 410],
-    [["HTT", "P/1.1 5", "03 Busy\r", "\n"], 503],
+    [["HTTP/1.1 200\r\n\r\n"], 200],
+    [["HTTP/1.0 410 Gone\n\n"], 410],
+    [["HTT", "P/1.1 5", "03 Busy\r", "\n\r\n"], 503],
     [["HTTP/1.1 307 Moved\r\nlocation: http://127.0.0.1/\r\n\r\n"], 307],
     [
-      ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103\r\nlink: x\r\n", "\r\nHTTP/1.1 201 Created\r\n"],
+      [
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103\r\nlink: x\r\n",
+        "\r\nHTTP/1.1 201 Created\r\n\r\n",
+      ],
       201,
     ],
   ] as const
 ) {
-  Deno.test(`postTo() a receiver that sends ${JSON.stringify(chunks)} → ${status}`, async () => {
+  Deno.test(`a POST: a receiver that sends ${JSON.stringify(chunks)} → ${status}`, async () => {
     await using receiver = listen(...chunks);
     assert.equal(await post(receiver), status);
     assert.equal(receiver.requests.length, 1);
@@ -104,14 +109,14 @@ for (
   ]
 ) {
   const name = JSON.stringify(chunks).slice(0, 50);
-  Deno.test(`postTo() a receiver that sends ${name} → throws`, async () => {
+  Deno.test(`a POST: a receiver that sends ${name} → throws`, async () => {
     await using receiver = listen(...chunks);
     await assert.rejects(post(receiver));
   });
 }
 
-Deno.test("postTo() several addresses → the first that accepts, and no other", async () => {
-  await using receiver = listen("HTTP/1.1 200 OK\r\n");
+Deno.test("a POST: several addresses → the first that accepts, and no other", async () => {
+  await using receiver = listen("HTTP/1.1 200 OK\r\n\r\n");
   // Nothing listens at the port of these two.
   const closed = ["127.0.0.2", "127.0.0.3"];
   assert.equal(await post(receiver, { addresses: [...closed, "127.0.0.1", "127.0.0.1"] }), 200);
@@ -119,7 +124,7 @@ Deno.test("postTo() several addresses → the first that accepts, and no other",
   await assert.rejects(post(receiver, { addresses: closed }), /No address/);
 });
 
-Deno.test("postTo() a receiver that never answers, until the signal aborts → throws, and the connection is closed", async () => {
+Deno.test("a POST: a receiver that never answers, until the signal aborts → throws, and the connection is closed", async () => {
   await using receiver = listen();
   const deadline = new AbortController();
   const posted = post(receiver, { signal: deadline.signal });
