@@ -55,6 +55,7 @@ export interface Netmap {
     readonly psk_version: number | null;
     readonly config_version_applied: number | null;
     readonly path: Path | null;
+    readonly problem: { readonly code: string; readonly network: string | null } | null;
   })[];
   readonly acls: readonly AccessRule[];
   readonly acl_requests: readonly (AccessRule & { readonly waiting_for: string })[];

@@ -5,6 +5,7 @@ import { interpreter } from "../../clients/python/tests/interpreter.ts";
 import { runProgram } from "../../packages/local/processes/run_program.ts";
 import { PROJECT } from "../../packages/local/project.ts";
 import { createAgent, functionUrl } from "../conformance/client.ts";
+import { join as joinMesh } from "../conformance/mesh_cast.ts";
 
 const REQUIREMENTS = join(PROJECT, "tests/openapi/requirements.txt");
 const CHECKS = [
@@ -16,10 +17,16 @@ const CHECKS = [
 ];
 /** Always the same requests, unless the variable names another seed. */
 const SEED = Deno.env.get("SEED") ?? "1";
-/** For each document. */
-const SECONDS = 40;
+const ALONE = ["Examples", "Coverage", "Fuzzing"] as const;
+/** Requests that follow on each other, with what the answers before have named (hooks.py). */
+const FOLLOWING = ["Stateful"] as const;
 
-async function schemathesis(url: string, key: string, seconds = SECONDS) {
+interface Runs {
+  readonly phases?: readonly string[];
+  readonly seconds: number;
+}
+
+async function schemathesis(url: string, key: string, { phases = ALONE, seconds }: Runs) {
   const folder = await Deno.makeTempDir();
   try {
     return await runProgram(await interpreter(undefined, REQUIREMENTS), {
@@ -32,6 +39,7 @@ async function schemathesis(url: string, key: string, seconds = SECONDS) {
         `--header=Authorization: Bearer ${key}`,
         `--checks=${CHECKS.join(",")}`,
         `--seed=${SEED}`,
+        `--phases=${phases.join(",").toLowerCase()}`,
         `--max-time=${seconds}`,
         "--max-examples=10",
         "--generation-database=none",
@@ -42,7 +50,10 @@ async function schemathesis(url: string, key: string, seconds = SECONDS) {
         "--exclude-path=/leave",
       ],
       cwd: folder,
-      env: { SCHEMATHESIS_HOOKS: join(PROJECT, "tests/openapi/short_waits.py") },
+      env: {
+        SCHEMATHESIS_HOOKS: join(PROJECT, "tests/openapi/hooks.py"),
+        ...(phases === FOLLOWING && { STATEFUL: "1" }),
+      },
     });
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -51,11 +62,15 @@ async function schemathesis(url: string, key: string, seconds = SECONDS) {
 
 for (const name of ["agent-artifacts", "agent-mesh"]) {
   Deno.test(`schemathesis with the document of ${name}, as an agent → no 5xx, and every answer is as described`, async () => {
-    const { key } = await createAgent("schema");
-    const { code, output, errors } = await schemathesis(functionUrl(`/${name}`), key);
-    assert.equal(code, 0, output + errors);
-    for (const phase of ["Examples", "Coverage", "Fuzzing"]) {
-      assert.match(output, new RegExp(`✅ +${phase} \\(in`), output);
+    const agent = await createAgent("schema");
+    for (const [phases, seconds] of [[ALONE, 40], [FOLLOWING, 20]] as const) {
+      const url = functionUrl(`/${name}`);
+      // Without a peer, no request of the mesh leads to another.
+      if (name === "agent-mesh") await joinMesh(agent);
+      const { code, output, errors } = await schemathesis(url, agent.key, { phases, seconds });
+      assert.equal(code, 0, output + errors);
+      for (const phase of phases) assert.match(output, new RegExp(`✅ +${phase} \\(in`), output);
+      if (phases === FOLLOWING) assert.match(output, /API Links: +[1-9]\d* covered/, output);
     }
   });
 }
@@ -73,7 +88,9 @@ Deno.test("schemathesis with a service whose answer is not as its document says 
         ? Response.json(document)
         : new Response(null, { status: 500 }),
   );
-  const { code, output } = await schemathesis(`http://127.0.0.1:${server.addr.port}`, "ak_1", 5);
+  const { code, output } = await schemathesis(`http://127.0.0.1:${server.addr.port}`, "ak_1", {
+    seconds: 5,
+  });
   assert.equal(code, 1, output);
   assert.match(output, /Undocumented status code/);
 });

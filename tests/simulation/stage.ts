@@ -13,8 +13,11 @@ import type { Apps } from "./world/world.ts";
 
 const FUNCTIONS = new URL("../../supabase/functions/", import.meta.url);
 
-/** These seeds are played before the start, so that a session has compiled what it calls. */
-const REHEARSED_SEEDS = [1, 2, 3];
+/**
+ * So many seeds are played before the start, so that a session has compiled and planned what it
+ * calls. Otherwise, every history would do this again.
+ */
+const REHEARSED_SEEDS = 12;
 
 /** Opens a deployment and makes it ready for histories, with `broken` if it is given. */
 export async function openStage(broken?: Break): Promise<Stage> {
@@ -25,8 +28,10 @@ export async function openStage(broken?: Break): Promise<Stage> {
   const bringBackRows = rememberRows(database);
   const deployment = { database, postgrest, apps };
   await introduceOperator(deployment);
-  for (const seed of REHEARSED_SEEDS) await playOn(deployment, { seed, steps: 30 });
-  bringBackRows();
+  for (let seed = 1; seed <= REHEARSED_SEEDS; seed++) {
+    await playOn(deployment, { seed, steps: 30 });
+    bringBackRows();
+  }
   return { ...deployment, start: database.save() };
 }
 

@@ -5,30 +5,30 @@ runner = Runner(…, artifact_service=AgentFilesArtifactService(files))
 
 from __future__ import annotations
 
-import datetime
 import io
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from google.adk.artifacts import artifact_util
-from google.adk.artifacts.base_artifact_service import (
-    ArtifactVersion,
-    BaseArtifactService,
-    ensure_part,
-)
+from google.adk.artifacts.base_artifact_service import BaseArtifactService, ensure_part
 from google.adk.errors.input_validation_error import InputValidationError
-from google.genai import types
 
+from ._frameworks.adk_parts import content_of, number_of, part_of, version_of
 from .errors import AgentError
 
 if TYPE_CHECKING:
+    from google.adk.artifacts.base_artifact_service import ArtifactVersion
+    from google.genai import types
+
     from ._async.files import AsyncAgentFiles
     from .models import Artifact
 
 __all__ = ["AgentFilesArtifactService"]
 
 _MISSING = ("artifact_not_found", "artifact_superseded", "artifact_deleted", "artifact_expired")
+# As many references are followed as by ADK's own services.
+_MOST_REFERENCES = 5
 
 
 class AgentFilesArtifactService(BaseArtifactService):
@@ -59,13 +59,14 @@ class AgentFilesArtifactService(BaseArtifactService):
         key = self.key(app_name, user_id, filename, session_id)
         part = ensure_part(artifact)
         if artifact_util.is_artifact_ref(part):
-            raise InputValidationError("References to artifacts are not supported: save the part.")
-        content, mime, kind = _content_of(part)
-        metadata = {"adk.part": kind, "adk.metadata": json.dumps(custom_metadata or {})}
+            # ADK's own services refuse the same references.
+            _target(part, app_name, user_id, session_id, 1)
+        content, mime, about = content_of(part)
+        metadata = {**about, "adk.metadata": json.dumps(custom_metadata or {})}
         put = await self._files.put(
             key, content, mime=mime, metadata=metadata, ttl_days=self._ttl_days
         )
-        return (put.get("version") or 1) - 1
+        return number_of(put)
 
     async def load_artifact(
         self,
@@ -76,22 +77,13 @@ class AgentFilesArtifactService(BaseArtifactService):
         session_id: str | None = None,
         version: int | None = None,
     ) -> types.Part | None:
-        key = self.key(app_name, user_id, filename, session_id)
-        received = io.BytesIO()
-        try:
-            got = await self._files.get(
-                key, received, version=None if version is None else version + 1
-            )
-        except AgentError as error:
-            if error.code in _MISSING or (version is not None and version < 0):
-                return None
-            raise
-        kind = got.get("metadata", {}).get("adk.part", "data")
-        if kind == "text":
-            return types.Part(text=received.getvalue().decode())
-        if kind == "file":
-            return types.Part.model_validate_json(received.getvalue())
-        return types.Part.from_bytes(data=received.getvalue(), mime_type=got["mime"])
+        for remaining in range(_MOST_REFERENCES, -1, -1):
+            part = await self._load(self.key(app_name, user_id, filename, session_id), version)
+            if part is None or not artifact_util.is_artifact_ref(part):
+                return part
+            target = _target(part, app_name, user_id, session_id, remaining)
+            filename, session_id, version = target.filename, target.session_id, target.version
+        return None
 
     async def list_artifact_keys(
         self, *, app_name: str, user_id: str, session_id: str | None = None
@@ -100,9 +92,9 @@ class AgentFilesArtifactService(BaseArtifactService):
         found: list[str] = []
         for scope in scopes:
             folder = self._folder(app_name, user_id, scope)
-            names = [one["key"].removeprefix(folder) async for one in self._files.list(folder)]
             begin = "user:" if scope == "user" else ""
-            found.extend(begin + unquote(name) for name in names)
+            keys = [one["key"] async for one in self._files.list(folder)]
+            found.extend(begin + unquote(key.removeprefix(folder)) for key in keys)
         return sorted(found)
 
     async def delete_artifact(
@@ -115,16 +107,14 @@ class AgentFilesArtifactService(BaseArtifactService):
     async def list_versions(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
     ) -> list[int]:
-        found = await self.list_artifact_versions(
-            app_name=app_name, user_id=user_id, filename=filename, session_id=session_id
-        )
-        return [one.version for one in found]
+        key = self.key(app_name, user_id, filename, session_id)
+        return [number_of(artifact) for artifact in await self._versions(key)]
 
     async def list_artifact_versions(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
     ) -> list[ArtifactVersion]:
         key = self.key(app_name, user_id, filename, session_id)
-        return [_version_of(artifact) for artifact in await self._versions(key)]
+        return [version_of(artifact) for artifact in await self._versions(key)]
 
     async def get_artifact_version(
         self,
@@ -135,16 +125,25 @@ class AgentFilesArtifactService(BaseArtifactService):
         session_id: str | None = None,
         version: int | None = None,
     ) -> ArtifactVersion | None:
-        found = await self.list_artifact_versions(
-            app_name=app_name, user_id=user_id, filename=filename, session_id=session_id
-        )
-        chosen = [one for one in found if version is None or one.version == version]
-        return chosen[-1] if chosen else None
+        found = await self._versions(self.key(app_name, user_id, filename, session_id))
+        chosen = [one for one in found if version is None or number_of(one) == version]
+        return version_of(chosen[-1]) if chosen else None
 
     def _folder(self, app_name: str, user_id: str, scope: str) -> str:
         artifact_util.validate_path_segment(app_name, "app_name")
         artifact_util.validate_path_segment(user_id, "user_id")
         return f"{self._prefix}/{quote(app_name, safe='')}/{quote(user_id, safe='')}/{scope}/"
+
+    async def _load(self, key: str, version: int | None) -> types.Part | None:
+        received = io.BytesIO()
+        number = None if version is None else version + 1
+        try:
+            got = await self._files.get(key, received, version=number)
+        except AgentError as error:
+            if error.code in _MISSING or (version is not None and version < 0):
+                return None
+            raise
+        return part_of(received.getvalue(), got["mime"], got.get("metadata", {}))
 
     async def _versions(self, key: str) -> list[Artifact]:
         """The oldest first."""
@@ -164,24 +163,14 @@ def _session(session_id: str) -> str:
     return f"sessions/{quote(session_id, safe='')}"
 
 
-def _content_of(part: types.Part) -> tuple[bytes, str, str]:
-    if part.inline_data is not None:
-        mime = part.inline_data.mime_type or "application/octet-stream"
-        return part.inline_data.data or b"", mime, "data"
-    if part.text is not None:
-        return part.text.encode(), "text/plain", "text"
-    if part.file_data is not None:
-        return part.model_dump_json(exclude_none=True).encode(), "application/json", "file"
-    raise InputValidationError("Not supported artifact type.")
-
-
-def _version_of(artifact: Artifact) -> ArtifactVersion:
-    metadata = artifact.get("metadata", {})
-    at = artifact["committed_at"] or artifact["created_at"]
-    return ArtifactVersion(
-        version=(artifact.get("version") or 1) - 1,
-        canonical_uri=f"agent-files:{artifact['artifact_id']}",
-        custom_metadata=json.loads(metadata.get("adk.metadata", "{}")),
-        create_time=datetime.datetime.fromisoformat(at.replace("Z", "+00:00")).timestamp(),
-        mime_type=artifact["mime"],
+def _target(
+    part: types.Part, app_name: str, user_id: str, session_id: str | None, remaining: int
+) -> artifact_util.ParsedArtifactUri:
+    """What a reference of this scope leads to. Raises InputValidationError."""
+    return artifact_util.resolve_artifact_reference(
+        file_uri=(part.file_data and part.file_data.file_uri) or "",
+        app_name=app_name,
+        user_id=user_id,
+        session_id=session_id,
+        remaining_depth=remaining,
     )

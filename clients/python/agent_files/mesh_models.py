@@ -39,6 +39,7 @@ __all__ = [
     "Rule",
     "RuleRequest",
     "VisiblePeer",
+    "VisiblePeerProblem",
     "WgQuickConfiguration",
     "WhoamiAnswer",
 ]
@@ -93,6 +94,13 @@ class Netmap(TypedDict):
     """The requests that name the agent."""
 
 
+class VisiblePeerProblem(TypedDict):
+    code: Literal["network_taken"]
+    """`network_taken`: another network of the host has addresses of the mesh."""
+    network: str | None
+    """The network of the host, which is no secret: neighbours see it. Null: not told."""
+
+
 class VisiblePeer(TypedDict):
     agent_id: str
     """The agent that this peer belongs to."""
@@ -124,6 +132,9 @@ class VisiblePeer(TypedDict):
     agent's own entry."""
     path: Path | None
     """Whether the tunnel between the two works; null in the agent's own entry."""
+    problem: NotRequired[VisiblePeerProblem | None]
+    """Why the peer's host has no tunnel, as it last reported; null: it reported no problem.
+    Missing with an older database."""
 
 
 class Path(TypedDict):

@@ -1,14 +1,13 @@
 /** What users install, and what type checkers and linters say of it. */
 import assert from "node:assert/strict";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, extname, join } from "node:path";
 import { unzipSync } from "fflate";
 import { writeWheel } from "../../../dev/release/wheel.ts";
 import { runProgram } from "../../../packages/local/processes/run_program.ts";
-import { PROJECT } from "../../../packages/local/project.ts";
 import { withFolder } from "../../../packages/agent-files/tests/folders/sample.ts";
 import { documentedBlock } from "../../../tests/docs/blocks/documentation.ts";
-import { interpreter, PYTHON_PACKAGE } from "./interpreter.ts";
+import { interpreter, PYTHON_PACKAGE, pythons } from "./interpreter.ts";
 
 const PYRIGHT = "pyright@1.1.414";
 
@@ -56,28 +55,43 @@ async def main() -> None:
         print([artifact["size"] async for artifact in files.list()])
 `;
 
-Deno.test("mypy and pyright, strict → no error in the package for Python 3.10, nor in a user's program", () =>
+Deno.test("mypy and pyright, strict → no error in the package for Python 3.10", async () => {
+  await tool("mypy", "--cache-dir=/dev/null", "agent_files");
+  const python = ["--pythonpath", await interpreter()];
+  await succeed("npx", ["--yes", PYRIGHT, "--project", PYTHON_PACKAGE, ...python]);
+});
+
+Deno.test("mypy and pyright, strict, of a user's program with the installed wheel → no error; a wrong type → an error", () =>
   withFolder(async (folder) => {
+    const [wheel] = await built("wheel", folder);
+    const python = await installed("python3", wheel!, join(folder, "environment"));
     const program = join(folder, "program.py");
-    await writeFile(program, PROGRAM);
-    await tool("mypy", "--cache-dir=/dev/null", "agent_files", program);
-    const python = ["--pythonpath", await interpreter()];
-    await succeed("npx", ["--yes", PYRIGHT, "--project", PYTHON_PACKAGE, ...python]);
-    const settings = { typeCheckingMode: "strict", extraPaths: [PYTHON_PACKAGE] };
+    const mypy = async () =>
+      await succeed(await interpreter(), [
+        "-m",
+        "mypy",
+        "--strict",
+        "--cache-dir=/dev/null",
+        `--python-executable=${python}`,
+        program,
+      ], folder);
+    const pyright = async () =>
+      await succeed("npx", ["--yes", PYRIGHT, "--project", folder, "--pythonpath", python], folder);
+    const settings = { typeCheckingMode: "strict", include: ["program.py"] };
     await writeFile(join(folder, "pyrightconfig.json"), JSON.stringify(settings));
-    await succeed("npx", ["--yes", PYRIGHT, "--project", folder, ...python]);
+    await writeFile(program, PROGRAM);
+    await mypy();
+    await pyright();
     await writeFile(program, PROGRAM.replace("task.attempt", "task.key"));
-    await assert.rejects(tool("mypy", "--cache-dir=/dev/null", "agent_files", program));
+    await assert.rejects(mypy(), /Unsupported operand types/);
+    await assert.rejects(pyright(), /reportOperatorIssue/);
   }));
 
 Deno.test("pip install of clients/python as its README says → imported without this tree; only the client that is used is loaded", () =>
   withFolder(async (folder) => {
-    await succeed("python3", ["-m", "venv", "--without-pip", folder]);
-    const python = join(folder, "bin/python");
     const block = await documentedBlock("clients/python/README.md, agent_files, 1");
     assert.equal(block.trim(), "pip install ./clients/python");
-    const pip = ["-m", "pip", "--python", python, "--disable-pip-version-check", "install"];
-    await succeed("python3", [...pip, "--quiet", "./clients/python"], PROJECT);
+    const python = await installed("python3", PYTHON_PACKAGE, join(folder, "environment"));
     const script = `
 import sys
 import agent_files
@@ -87,19 +101,7 @@ print([name in sys.modules for name in ("agent_files._sync", "agent_files._async
     assert.equal(await succeed(python, ["-c", script], folder), "[True, False, False]\n");
   }));
 
-Deno.test("twine check and pip install of the sdist, into an empty environment → imported, also the service for tests", () =>
-  withFolder(async (folder) => {
-    const built = join(folder, "built");
-    await tool("hatchling", "build", "--target", "sdist", "--directory", built);
-    const [sdist] = await readdir(built);
-    const twine = await interpreter(undefined, join(PYTHON_PACKAGE, "requirements-twine.txt"));
-    await succeed(twine, ["-m", "twine", "check", "--strict", join(built, sdist!)]);
-    const environment = join(folder, "environment");
-    await succeed("python3", ["-m", "venv", "--without-pip", environment]);
-    const python = join(environment, "bin/python");
-    const pip = ["-m", "pip", "--python", python, "--disable-pip-version-check", "install"];
-    await succeed("python3", [...pip, "--quiet", join(built, sdist!)], folder);
-    const script = `
+const WITHOUT_THIS_TREE = `
 import sys
 import agent_files
 assert "agent_files.testing" not in sys.modules
@@ -108,8 +110,51 @@ service = InProcessService()
 service.files("planner").put("plan", text="1", to=["builder"])
 print([task.text() for task in service.files("builder").tasks(wait=False) if task.done()])
 `;
-    assert.equal(await succeed(python, ["-c", script], folder), "['1']\n");
+
+Deno.test("twine check and pip install of the wheel and of the sdist, into empty environments of each Python here → imported, also the service for tests", () =>
+  withFolder(async (folder) => {
+    const twine = await interpreter(undefined, join(PYTHON_PACKAGE, "requirements-twine.txt"));
+    const packages = [...await built("wheel", folder), ...await built("sdist", folder)];
+    assert.deepEqual(packages.map(extname), [".whl", ".gz"]);
+    await succeed(twine, ["-m", "twine", "check", "--strict", ...packages]);
+    for (const [index, base] of (await pythons()).entries()) {
+      for (const [kind, file] of packages.entries()) {
+        const python = await installed(base, file, join(folder, `environment-${index}-${kind}`));
+        assert.equal(await succeed(python, ["-c", WITHOUT_THIS_TREE], folder), "['1']\n");
+      }
+    }
   }));
+
+Deno.test("the lines of the package → about those of the README", async () => {
+  const readme = await readFile(join(PYTHON_PACKAGE, "README.md"), "utf8");
+  const named = [...readme.matchAll(/^\| (.+?) +\| ([\d,]+) +\|/gm)]
+    .map(([, where, lines]) => [where!, Number(lines!.replace(",", ""))] as const);
+  const counted = await linesOf(join(PYTHON_PACKAGE, "agent_files"));
+  assert.deepEqual(named.map(([where]) => where).sort(), [...counted.keys()].sort());
+  for (const [where, lines] of named) {
+    const actual = counted.get(where)!;
+    assert.ok(Math.abs(actual - lines) <= actual / 10, `${where} has ${actual} lines`);
+  }
+});
+
+const GENERATED = /^(?:_sync|_sync_mesh|models|mesh_models)\b/;
+const OF_FRAMEWORKS = /^(?:tools|adk|a2a|claude|deepagents|_frameworks)\b/;
+
+/** The lines of our own, by the rows of the README. */
+async function linesOf(folder: string): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  for (const name of await readdir(folder, { recursive: true })) {
+    if (!name.endsWith(".py") || GENERATED.test(name)) continue;
+    const row = OF_FRAMEWORKS.test(name)
+      ? "`tools.py`, `_frameworks/`, adapters"
+      : name.includes("/")
+      ? `\`${name.split("/")[0]}/\``
+      : "the other modules";
+    const lines = (await readFile(join(folder, name), "utf8")).split("\n").length - 1;
+    found.set(row, (found.get(row) ?? 0) + lines);
+  }
+  return found;
+}
 
 Deno.test("the wheel of a release → the files and the requirements of the one that hatchling builds", () =>
   withFolder(async (folder) => {
@@ -124,6 +169,22 @@ Deno.test("the wheel of a release → the files and the requirements of the one 
     assert.ok(withoutAbout(our!).some(([name]) => name === "agent_files/py.typed"));
     assert.deepEqual(our!.needs, their!.needs);
   }));
+
+/** Builds the package. Resolves to the paths of what was built. */
+async function built(target: "wheel" | "sdist", folder: string): Promise<string[]> {
+  const into = join(folder, target);
+  await tool("hatchling", "build", "--target", target, "--directory", into);
+  return (await readdir(into)).map((name) => join(into, name));
+}
+
+/** Installs a package into an empty environment. Resolves to its Python. */
+async function installed(base: string, file: string, environment: string): Promise<string> {
+  await succeed(base, ["-m", "venv", "--without-pip", environment]);
+  const python = join(environment, "bin/python");
+  const pip = ["-m", "pip", "--python", python, "--disable-pip-version-check", "install"];
+  await succeed("python3", [...pip, "--quiet", "--no-compile", file], dirname(file));
+  return python;
+}
 
 interface Wheel {
   readonly files: Readonly<Record<string, string>>;

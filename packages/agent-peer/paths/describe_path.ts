@@ -15,6 +15,14 @@ export interface PathReport {
   readonly reported_at: string;
 }
 
+/** Why a host has no tunnel, as in /netmap. */
+export interface HostProblem {
+  /** `network_taken`: another network of the host has addresses of the mesh. */
+  readonly code: "network_taken";
+  /** That network; null: not told. */
+  readonly network: string | null;
+}
+
 /** One of the two agents. */
 export interface PathSide {
   readonly agent_id: string;
@@ -23,6 +31,8 @@ export interface PathSide {
   readonly lags: boolean | null;
   /** The endpoints that it has registered; may be empty. */
   readonly endpoints: readonly string[];
+  /** Missing: a deployment of an earlier version. */
+  readonly problem?: HostProblem | null;
   /** What its host reports of the path to the other one; null: nothing, or not recently. */
   readonly report: PathReport | null;
 }
@@ -45,6 +55,11 @@ export function describePath(
   sides: readonly [PathSide, PathSide],
   relayIsSet: boolean | null,
 ): PathDescription {
+  const stuck = sides.find(({ online, problem }) => online && problem);
+  if (stuck !== undefined) {
+    const sentence = `does not work: ${problemOf(stuck)}`;
+    return { state: "broken", via: null, since: null, sentence };
+  }
   const reports = sides.flatMap(({ report }) => report === null ? [] : [report]);
   const working = reports.filter(({ works }) => works);
   if (working.length > 0 && working.length < reports.length) return disputed(sides);
@@ -65,6 +80,13 @@ export function describePath(
     since,
     sentence: `does not work since ${inWords(since)}: ${reasonOf(sides, relayIsSet)}`,
   };
+}
+
+/** Why the host of an agent with a problem has no tunnel: a sentence without a full stop. */
+export function problemOf({ agent_id, problem }: Pick<PathSide, "agent_id" | "problem">): string {
+  const network = problem?.network ?? null;
+  return `the host of ${agent_id} has no tunnel, because its own network ` +
+    `${network === null ? "" : `${network} `}has addresses of the mesh`;
 }
 
 function works(

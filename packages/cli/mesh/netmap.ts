@@ -100,9 +100,13 @@ function pathBetween(own: Peer, peer: Peer, relayIsSet: boolean | null): PathDes
   // An older deployment returns no `path`.
   const { reported_by_self = null, reported_by_peer = null } = peer.path ?? {};
   const sideOf = (
-    { agent_id, online, endpoint, endpoints = endpoint === null ? [] : [endpoint] }: Peer,
+    { agent_id, online, endpoint, endpoints = endpoint === null ? [] : [endpoint], ...peer }: Peer,
     report: PathSide["report"],
-  ): PathSide => ({ agent_id, online, lags: null, endpoints, report });
+  ): PathSide => {
+    // An older deployment returns no `problem`.
+    const { problem = null } = peer;
+    return { agent_id, online, lags: null, endpoints, problem, report };
+  };
   const sides = [sideOf(own, reported_by_self), sideOf(peer, reported_by_peer)] as const;
   return describePath(sides, relayIsSet);
 }

@@ -1,4 +1,4 @@
-import { describePath, type PathSide } from "../../agent-peer/paths/describe_path.ts";
+import { describePath, type PathSide, problemOf } from "../../agent-peer/paths/describe_path.ts";
 
 /** One of the two agents, with when its host last sent a heartbeat; null: never. */
 export interface PairSide extends PathSide {
@@ -39,6 +39,7 @@ export interface MeshAnswer {
     | "rule_waits"
     | "never_seen"
     | "offline"
+    | "network_taken"
     | "old_configuration"
     | "no_path"
     | "path_disputed"
@@ -107,6 +108,16 @@ function ofHosts(sides: readonly [PairSide, PairSide]): MeshAnswer | null {
       next: `On ${agent_id}: start agentfiles mesh up or mesh join, or see its log`,
     };
   }
+  const stuck = sides.find(({ problem }) => problem);
+  if (stuck !== undefined) {
+    return {
+      cause: "network_taken",
+      sentence: `${capitalized(problemOf(stuck))}.`,
+      next:
+        `On ${stuck.agent_id}: give that network other addresses (mesh up --status names it), ` +
+        "or put the mesh elsewhere: agentops mesh network",
+    };
+  }
   const late = sides.find(({ lags }) => lags === true);
   return late === undefined ? null : {
     cause: "old_configuration",
@@ -140,6 +151,10 @@ function ofPath(
         next: `${probe} (docs/relay.md if UDP is blocked, or both are behind NAT)`,
       };
   }
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** `2026-01-31 09:30 UTC`. */

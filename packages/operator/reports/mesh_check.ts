@@ -17,6 +17,9 @@ function inWords({ fault, ...facts }: FaultRow): string {
       return `registered at ${
         instantCell(String(facts["registered_at"]))
       }, never seen: start its agent`;
+    case "network_taken":
+      return `has no tunnel, because its host's own network ${facts["network"] ?? "(not told)"} ` +
+        "has addresses of the mesh: give that network others, or move the mesh";
     case "version_lags":
       return `runs version ${config_version_applied} of ${config_version}, last seen ${
         instantCell(String(facts["last_seen"]))
@@ -59,6 +62,8 @@ export const meshCheck: Operation = defineOperation({
       }
       const relayIsSet = await readRelayIsSet();
       for await (const sides of readPaths({ agentId: null })) {
+        // The agent itself is listed.
+        if (sides.some(({ problem }) => problem)) continue;
         const { state, since, sentence } = describePath(sides, relayIsSet);
         // An offline agent need not be a fault, and it is not a fault of the path.
         if (state !== "broken" && state !== "disputed") continue;

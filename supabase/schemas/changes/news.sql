@@ -119,7 +119,7 @@ begin
   end if;
   heartbeat := mesh.note_sign_of_life(
     subject, agent_api_begin_wait.config_version, agent_api_begin_wait.rendering_revision,
-    agent_api_begin_wait.wait_seconds, paths_reported_at
+    agent_api_begin_wait.wait_seconds, paths_reported_at, null
   );
   return jsonb_build_object('config_version', heartbeat -> 'config_version')
     || agents.find_news(subject, agent_api_begin_wait.inbox_after, agent_api_begin_wait.events_after);

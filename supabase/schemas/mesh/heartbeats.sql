@@ -14,7 +14,8 @@ create function mesh.note_sign_of_life(
   config_version bigint,
   rendering_revision integer,
   wait_seconds integer,
-  paths_reported_at timestamptz
+  paths_reported_at timestamptz,
+  problem jsonb
 ) returns json
 language plpgsql
 volatile
@@ -45,6 +46,17 @@ begin
       waits_until = case
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
+      end,
+      -- A host that runs a configuration has a tunnel. A process of the agent that only waits for
+      -- files knows nothing of the host, and sends neither.
+      problem = case
+        when note_sign_of_life.problem is not null then note_sign_of_life.problem ->> 'code'
+        when note_sign_of_life.config_version is null then l.problem
+      end,
+      problem_network = case
+        when note_sign_of_life.problem is not null
+          then network((note_sign_of_life.problem ->> 'network')::inet)
+        when note_sign_of_life.config_version is null then l.problem_network
       end
   where l.agent_id = note_sign_of_life.agent_id
   returning l.last_seen into seen_at;
@@ -59,10 +71,10 @@ begin
   );
 end
 $$;
-comment on function mesh.note_sign_of_life(text, bigint, integer, integer, timestamptz) is
+comment on function mesh.note_sign_of_life(text, bigint, integer, integer, timestamptz, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, the '
   'rendering_revision of the functions that it asked (null: not known), how long it will '
-  'wait for the answer, and when it reported its paths if it did. Returns what '
+  'wait for the answer, when it reported its paths if it did, and its problem. Returns what '
   'agent_api_record_heartbeat returns, or null without a peer.';
 
 create function public.agent_api_record_heartbeat(
@@ -71,7 +83,8 @@ create function public.agent_api_record_heartbeat(
   config_version bigint,
   wait_seconds integer default 0,
   paths jsonb default null,
-  rendering_revision integer default null
+  rendering_revision integer default null,
+  problem jsonb default null
 ) returns json
 language plpgsql
 volatile
@@ -90,7 +103,7 @@ begin
   answer := mesh.note_sign_of_life(
     subject, agent_api_record_heartbeat.config_version,
     agent_api_record_heartbeat.rendering_revision, agent_api_record_heartbeat.wait_seconds,
-    paths_reported_at
+    paths_reported_at, agent_api_record_heartbeat.problem
   );
   if answer is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -98,9 +111,10 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer) is
+comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
-  'wait for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns '
+  'wait for the answer, its paths (as mesh.note_paths takes them; null: not reported), and its '
+  'problem, {code, network | null}; a configuration without a problem ends an earlier one. Returns '
   'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json

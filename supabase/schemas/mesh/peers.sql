@@ -90,7 +90,11 @@ create table mesh.liveness (
   rendering_revision_highest integer,
   waits_until timestamptz,
   paths_reported_at timestamptz,
+  problem text collate "C",
+  problem_network cidr,
 
+  constraint problem_is_a_known_one check (problem in ('network_taken')),
+  constraint problem_network_is_of_a_problem check (problem_network is null or problem is not null),
   constraint liveness_is_of_a_peer foreign key (agent_id) references mesh.peers (agent_id) on delete cascade
 )
 -- fillfactor leaves room for HOT updates: no index covers the columns that change, so a heartbeat
@@ -110,6 +114,11 @@ comment on column mesh.liveness.rendering_revision_highest is
   'have a lower one: after a rollback, hosts have run a higher config_version without any restore.';
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
+comment on column mesh.liveness.problem is
+  'Why the host has no tunnel, as its heartbeats say: network_taken, if another network of '
+  'the host has addresses of the mesh. Null: it reports no problem.';
+comment on column mesh.liveness.problem_network is
+  'The network of the host that the problem is about; null: not told.';
 comment on column mesh.liveness.waits_until is
   'When the wait that the agent announced with its last heartbeat ends. Until then it need not '
   'send another.';
@@ -126,6 +135,18 @@ return coalesce(
 comment on function mesh.is_online(mesh.liveness, integer) is
   'Whether a peer was seen, or a wait that it announced was still running, within the given number '
   'of seconds.';
+
+create function mesh.problem_json(liveness mesh.liveness) returns json
+language sql
+stable
+return case
+  when (problem_json.liveness).problem is not null then json_build_object(
+    'code', (problem_json.liveness).problem,
+    'network', (problem_json.liveness).problem_network
+  )
+end;
+comment on function mesh.problem_json(mesh.liveness) is
+  'What a host reports of itself, {code, network | null}; null: no problem.';
 
 create function mesh.map_entry(
   peer mesh.peers,
@@ -149,7 +170,8 @@ create function mesh.map_entry(
   self boolean,
   psk_version integer,
   config_version_applied bigint,
-  path json
+  path json,
+  problem json
 )
 language sql
 stable
@@ -175,7 +197,8 @@ begin atomic
       when (map_entry.peer).agent_id <> map_entry.subject
         then (map_entry.liveness).config_version_applied
     end,
-    map_entry.path;
+    map_entry.path,
+    mesh.problem_json(map_entry.liveness);
 end;
 comment on function mesh.map_entry(
   mesh.peers, mesh.address_leases, mesh.liveness, integer, text, integer, json

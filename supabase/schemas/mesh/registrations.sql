@@ -203,7 +203,7 @@ begin
     );
   end if;
 
-  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied', 'path'] into answer
+  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied', 'path', 'problem'] into answer
   from mesh.peers p
   join mesh.address_leases a on a.agent_id = p.agent_id
   join mesh.liveness l on l.agent_id = p.agent_id

@@ -49,6 +49,13 @@ begin
     return next jsonb_build_object(
       'fault', 'never_seen', 'registered_at', agents.iso_timestamp(peer.registered_at)
     );
+  elsif liveness.problem is not null then
+    -- Whatever else such a host lacks, the problem is the reason.
+    return next jsonb_build_object(
+      'fault', liveness.problem,
+      'network', liveness.problem_network,
+      'last_seen', agents.iso_timestamp(liveness.last_seen)
+    );
   elsif mesh.lags(liveness, find_faults.version, find_faults.rendering_revision) then
     return next jsonb_build_object(
       'fault', case
@@ -116,6 +123,7 @@ comment on function public.agent_api_check_mesh(integer, text, integer, integer)
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
   'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
   'is online, and agent_api_read_mesh_metrics counts it), offline_lags (the same for an offline '
-  'peer), rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the '
+  'peer), network_taken (network | null, last_seen; the host has no tunnel, because this network of '
+  'its own has addresses of the mesh), rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the '
   'policy, names the agent, and it has no peer), or endpoint_shared (endpoint, other_agent_id; '
   'another peer has the same endpoint).';

@@ -12,6 +12,7 @@ as $$
     'online', mesh.is_online(l, describe_side.online_seconds),
     'lags', mesh.lags(l, v.version, describe_side.rendering_revision),
     'endpoints', to_jsonb(mesh.endpoints_of(p)),
+    'problem', mesh.problem_json(l),
     'report', (
       select mesh.path_json(r, mesh.time_of_report(r.left_out_at, l, describe_side.online_seconds))
       from mesh.path_reports r
@@ -102,7 +103,8 @@ $$;
 comment on function public.agent_api_list_paths(integer, text, text, integer, integer) is
   'The pairs of peers that share an active rule, and what both report about the path between them, '
   'in byte order: {found: [[side, side]], next: where the next page begins | null}. A side is '
-  '{agent_id, online, lags | null, endpoints, report: as in agent_api_read_netmap | null}. '
+  '{agent_id, online, lags | null, endpoints, problem and report: as in agent_api_read_netmap, or '
+  'null}. '
   'agent_id: its pairs only. A page may be short or empty before the last.';
 
 create function public.agent_api_read_mesh_pair(

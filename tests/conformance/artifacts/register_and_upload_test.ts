@@ -25,7 +25,7 @@ artifactTest(
       size: 5,
       ttl_days: 30,
     });
-    assert.equal(answer.status, 200);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
     const { artifact_id, created_at, upload_url, upload, upload_expires_at, ...rest } = answer.body;
     assert.deepEqual(rest, {
       agent_id: planner.id,

@@ -19,9 +19,9 @@ async function send(
   as: Agent,
   method: string,
   params: JsonObject,
-  { extensions = { [TASKS]: {} } }: { extensions?: object } = {},
+  { extensions = { [TASKS]: {} }, named }: { extensions?: object; named?: string } = {},
 ): Promise<Reply> {
-  const name = String(params["name"] ?? params["taskId"] ?? "");
+  const name = named ?? String(params["name"] ?? params["taskId"] ?? "");
   const meta = {
     "io.modelcontextprotocol/protocolVersion": VERSION,
     "io.modelcontextprotocol/clientInfo": { name: "a-host", version: "1" },
@@ -85,6 +85,22 @@ artifactTest(
     assert.equal(reply_grant_id, (done.body["reply"] as JsonObject)["grant_id"]);
     assert.deepEqual(result.structuredContent, JSON.parse(result.content[0].text));
     assert.notEqual(result.isError, true);
+  },
+);
+
+artifactTest(
+  "tasks/get without the header mcp-name → as with it; with another task's, or an unknown task → an error",
+  async ({ planner, builder }) => {
+    const { taskId } = await handOver(planner, { to_agent: builder.id });
+    const get = (id: unknown, named: string) =>
+      send(planner, "tasks/get", { taskId: String(id) }, { named });
+    assert.equal((await get(taskId, "")).result.status, "working");
+    const other = `grant_${"0".repeat(32)}`;
+    assert.match((await get(taskId, other)).error!.message, /mcp-name/i);
+    for (const unknown of [other, "ä", "a\nb", ""]) {
+      assert.notEqual((await get(unknown, "")).error, undefined, unknown);
+    }
+    assert.equal((await taskOf(planner, taskId)).status, "working");
   },
 );
 

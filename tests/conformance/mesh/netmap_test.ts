@@ -28,13 +28,21 @@ meshTest(
     await agree(ruleBetween(bob, carol));
 
     assert.deepEqual((await netmapOf(alice)).peers, [
-      { ...peers.alice, self: true, psk_version: null, config_version_applied: null, path: null },
+      {
+        ...peers.alice,
+        self: true,
+        psk_version: null,
+        config_version_applied: null,
+        path: null,
+        problem: null,
+      },
       {
         ...peers.bob,
         self: false,
         psk_version: null,
         config_version_applied: null,
         path: { reported_by_self: null, reported_by_peer: null },
+        problem: null,
       },
     ]);
     assert.deepEqual((await netmapOf(alice)).acls, [ruleBetween(alice, bob)]);

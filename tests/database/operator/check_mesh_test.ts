@@ -70,6 +70,24 @@ Deno.test("check_mesh → a peer that never came up, one that lags, a rule witho
   assert.match(String(never!["registered_at"]), /^\d{4}-.*Z$/);
 });
 
+Deno.test("check_mesh of a peer that reports a problem → that alone, until a heartbeat without", async () => {
+  await own.mesh.startOver();
+  await own.mesh.register("a");
+  const caller = await own.mesh.callerOf("a");
+  const report = (problem: object | null) =>
+    own.mesh.call("record_heartbeat", { caller, agent_id: "a", config_version: 0, problem });
+  await report({ code: "network_taken", network: "172.17.0.0/16" });
+  const [fault, ...others] = await check();
+  const { last_seen, ...facts } = fault!;
+  assert.deepEqual([facts, others], [
+    { agent_id: "a", fault: "network_taken", network: "172.17.0.0/16" },
+    [],
+  ]);
+  assert.match(String(last_seen), /^\d{4}-.*Z$/);
+  await report(null);
+  assert.deepEqual((await check()).map(({ fault }) => fault), ["version_lags"]);
+});
+
 Deno.test("check_mesh of what agents say they run, under another rendering → it lags by that", async () => {
   await own.mesh.startOver();
   await own.mesh.register("a");

@@ -118,6 +118,7 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: `docs/sandbox.md, ${heading}, 1`,
     test: "tests/sandbox/command_line_test.ts",
   })),
+  { what: "docs/sandbox.md, UDP for programs, 1", test: "tests/sandbox/udp_test.ts" },
   { what: "docs/sandbox.md, Check the network, 1", test: "tests/paths/netcheck_test.ts" },
   {
     what: "docs/deployment.md, Check it, 2",
@@ -174,6 +175,8 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     "a2a",
     "openai-agents",
     "pydantic-ai",
+    "claude-agent-sdk",
+    "A run for each task",
     "langgraph",
     "A graph that waits for a file",
     "mcp",
@@ -192,6 +195,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: `docs/frameworks.md, ${section}, 1`,
     test: "tests/long/frameworks/typescript_test.ts",
   })),
+  {
+    what: "docs/frameworks.md, By paths, 1",
+    test: "tests/long/frameworks/typescript_stdio_test.ts",
+  },
   {
     what: "clients/python/README.md, The mesh, 1",
     test: "clients/python/tests/mesh_test.ts",

@@ -27,6 +27,12 @@ const ADAPTERS = [
     "deepagents_files.py",
     "deepagents: files are written, edited, searched and deleted as in its own backend of a store",
   ],
+  [
+    "claude",
+    "claude.py",
+    "claude_tools.py",
+    "claude-agent-sdk: the tools with their fields; a refusal, and wrong fields, are errors that the model reads",
+  ],
 ] as const satisfies readonly (readonly [Framework, string, string, string])[];
 
 async function createAgentIn(stack: Stack, id: string): Promise<Agent> {

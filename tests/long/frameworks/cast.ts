@@ -7,7 +7,16 @@ import { type Agent, SUPABASE_URL } from "../../conformance/client.ts";
 const HERE = import.meta.dirname!;
 
 /** Frameworks, by the names of their files in `requirements/`. */
-export const FRAMEWORKS = ["adk", "a2a", "openai", "pydantic", "langgraph", "mcp"] as const;
+export const FRAMEWORKS = [
+  "adk",
+  "a2a",
+  "openai",
+  "pydantic",
+  "claude",
+  "langgraph",
+  "mcp",
+  "fastmcp_tasks",
+] as const;
 
 export type Framework = typeof FRAMEWORKS[number];
 
@@ -34,13 +43,15 @@ export async function runAs(
   [planner, builder]: readonly [Agent, Agent],
   framework: Framework,
   args: readonly string[],
-  { url = SUPABASE_URL, environment = {} }: {
+  { url = SUPABASE_URL, environment = {}, cwd }: {
     readonly url?: string;
+    readonly cwd?: string;
     readonly environment?: Readonly<Record<string, string>>;
   } = {},
 ) {
   return await runProgram(await pythonOf(framework), {
     args: [...args],
+    ...(cwd !== undefined && { cwd }),
     env: {
       ...PYTHON_ENVIRONMENT,
       PYTHONPATH: [PYTHON_ENVIRONMENT.PYTHONPATH, join(HERE, "programs")].join(delimiter),

@@ -1,60 +1,11 @@
-/** The programs of docs/frameworks.md, as a reader pastes them, but for the model: a script. */
+/** The programs of docs/frameworks.md for Python, as a reader pastes them, but for the model. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AgentFiles } from "../../../packages/agent-files/index.ts";
 import { withFolder } from "../../../packages/agent-files/tests/folders/sample.ts";
 import { PROJECT } from "../../../packages/local/project.ts";
-import { type Agent, createAgent, SUPABASE_URL } from "../../conformance/client.ts";
-import { documentedBlock } from "../../docs/blocks/documentation.ts";
-import { type Framework, FRAMEWORKS, program, requirementsOf, runAs } from "./cast.ts";
-
-type Changes = Readonly<Record<string, string>>;
-
-async function twoAgents(): Promise<readonly [Agent, Agent]> {
-  return [await createAgent("planner"), await createAgent("builder")];
-}
-
-function filesOf({ key }: Agent): AgentFiles {
-  return new AgentFiles({ url: SUPABASE_URL, key });
-}
-
-/** Runs a block of the page, with changes that must apply. Resolves to its output. */
-async function pasted(
-  section: string,
-  { agents, framework, changes, args = [] }: {
-    readonly agents: readonly [Agent, Agent];
-    readonly framework: Framework;
-    readonly changes: Changes;
-    readonly args?: readonly string[];
-  },
-): Promise<string> {
-  let block = await documentedBlock(`docs/frameworks.md, ${section}, 1`);
-  for (const [from, to] of Object.entries(changes)) {
-    assert.ok(block.includes(from), from);
-    block = block.replaceAll(from, to);
-  }
-  const { code, output, errors } = await runAs(agents, framework, ["-c", block, ...args]);
-  assert.equal(code, 0, output + errors);
-  return output;
-}
-
-/** A plan waits for the second agent. Its program builds it, and answers. */
-async function builds(section: string, framework: Framework, changes: Changes): Promise<void> {
-  const [planner, builder] = await twoAgents();
-  const giver = filesOf(planner);
-  const given = await giver.put("plan.txt", "a house", { to: [builder.id], note: "Build it." });
-  const output = await pasted(section, { agents: [builder, planner], framework, changes });
-  assert.equal(output, "Built plan.txt.\n");
-  const replies = await Array.fromAsync(giver.inbox());
-  assert.deepEqual(
-    replies.map(({ key, reply_to }) => [key, reply_to]),
-    [["built.txt", given.grants[0]?.grant_id]],
-  );
-  const { body } = await giver.get(replies[0]!.artifact_id);
-  assert.equal(await new Response(body).text(), "A HOUSE");
-  assert.deepEqual(await Array.fromAsync(filesOf(builder).inbox()), []);
-}
+import { type Framework, FRAMEWORKS, requirementsOf } from "./cast.ts";
+import { type Changes, filesOf, HAND_OVERS, pasted, run, twoAgents } from "./documented.ts";
 
 Deno.test("the versions of Python frameworks on the page → those that are installed", async () => {
   const page = await readFile(join(PROJECT, "docs/frameworks.md"), "utf8");
@@ -62,113 +13,97 @@ Deno.test("the versions of Python frameworks on the page → those that are inst
   const named = [...python.matchAll(/^\| ([a-z][a-z0-9-]+) (\d[\d.]+) +\|/gm)];
   const pins = (await Promise.all(FRAMEWORKS.map((name) => readFile(requirementsOf(name), "utf8"))))
     .join("\n").replace("pydantic-ai-slim==", "pydantic-ai==").split("\n");
-  assert.equal(named.length, 8);
+  assert.equal(named.length, 9);
   assert.deepEqual(named.filter(([, name, version]) => !pins.includes(`${name}==${version}`)), []);
 });
 
-Deno.test("google-adk of the page → a drawing among the agent's files, and a plan for the builder", async () => {
-  const agents = await twoAgents();
-  const [planner, builder] = agents;
-  const output = await pasted("google-adk", {
-    agents,
-    framework: "adk",
-    changes: {
-      "import asyncio, os\n": "import asyncio, os\nfrom scripted_adk import Scripted\n",
-      '"gemini-3-pro"': 'Scripted(model="scripted")',
-    },
+for (const [name, handOver] of Object.entries(HAND_OVERS)) {
+  Deno.test(`${name} of the page → ${handOver.does}`, handOver.run);
+}
+
+const RUN = "A run for each task";
+const ENDS = { "files.tasks()": "files.tasks(wait=False)" };
+
+/** The program of the page, with each framework that it names. It ends when nothing waits. */
+const RUNS_FOR_TASKS: readonly (readonly [string, Framework, Changes])[] = [
+  ["openai-agents", "openai", {
+    ...ENDS,
+    "from agents import Agent, Runner\n":
+      "from agents import Agent, Runner\nfrom scripted_openai import Builder\n",
+    '"gpt-5.2"': "Builder()",
+  }],
+  ["pydantic-ai", "pydantic", {
+    ...ENDS,
+    "from agents import Agent, Runner\n":
+      "from pydantic_ai import Agent\nfrom scripted_pydantic import building_model\n",
+    'Agent(name="builder", model="gpt-5.2", instructions="Build what you are asked for.")':
+      "Agent(building_model)",
+    "Runner.run(agent, await task.text())": "agent.run(await task.text())",
+    "result.final_output": "result.output",
+  }],
+  ["claude-agent-sdk", "claude", {
+    ...ENDS,
+    "from agents import Agent, Runner\n":
+      "import scripted_claude\nfrom claude_agent_sdk import ClaudeAgentOptions, query\n",
+    'Agent(name="builder", model="gpt-5.2", instructions="Build what you are asked for.")':
+      "ClaudeAgentOptions(tools=[], setting_sources=[])",
+    "result = await Runner.run(agent, await task.text())":
+      "async for result in query(prompt=await task.text(), options=agent): pass",
+    "result.final_output": "result.result",
+  }],
+];
+
+for (const [name, framework, changes] of RUNS_FOR_TASKS) {
+  Deno.test(`a run of ${name} for each task, as on the page → its last words answer the task`, async () => {
+    const [planner, builder] = await twoAgents();
+    const giver = filesOf(planner);
+    const { grants: [given] } = await giver.put("plan.txt", "a house", { to: [builder.id] });
+    const agents = [builder, planner] as const;
+    const { code, output, errors } = await run(RUN, { agents, framework, changes });
+    assert.equal(code, 0, output + errors);
+    const [reply, ...others] = await Array.fromAsync(giver.inbox());
+    assert.deepEqual([reply?.key, reply?.reply_to], ["replies/plan.txt", given?.grant_id]);
+    assert.deepEqual(others, []);
+    const { body } = await giver.get(reply!.artifact_id);
+    assert.equal(await new Response(body).text(), "A HOUSE");
   });
-  assert.equal(output, "Handed over.\n");
-  const [grant] = await Array.fromAsync(filesOf(builder).inbox());
-  assert.deepEqual([grant?.key, grant?.note], ["plan.txt", "Build it."]);
-  const [drawn] = await Array.fromAsync(
-    filesOf(planner).list({ prefix: "adk/house/ann/sessions/" }),
-  );
-  assert.ok(drawn?.key.endsWith("/house.txt"));
+}
+
+Deno.test("a run that fails, as on the page → the task waits for its next attempt, without an answer", async () => {
+  const [planner, builder] = await twoAgents();
+  const giver = filesOf(planner);
+  await giver.put("plan.txt", "a hole", { to: [builder.id] });
+  const [, framework, changes] = RUNS_FOR_TASKS[0]!;
+  const { code, errors } = await run(RUN, { agents: [builder, planner], framework, changes });
+  assert.notEqual(code, 0);
+  assert.match(errors, /ValueError: A hole cannot be built\.\n$/);
+  const [grant] = await Array.fromAsync(giver.grants());
+  assert.deepEqual([grant?.state, grant?.attempt], ["waiting", 1]);
+  assert.match(grant?.reason ?? "", /ValueError/);
+  assert.deepEqual(await Array.fromAsync(giver.inbox()), []);
 });
 
-Deno.test("a2a of the page → the file, at the other agent", () =>
+Deno.test("the graph of the page that waits for a file → its process ends; another one goes on with the answer, and not with another file", () =>
   withFolder(async (folder) => {
     const agents = await twoAgents();
-    const output = await pasted("a2a", {
-      agents,
-      framework: "a2a",
-      changes: {
-        'to_agent="builder"': 'to_agent=os.environ["BUILDER"]',
-        'part, "house.txt"': `part, ${JSON.stringify(join(folder, "house.txt"))}`,
-      },
-    });
-    assert.equal(output, "house.txt text/plain\n");
-    assert.equal(await readFile(join(folder, "house.txt"), "utf8"), "a house");
-  }));
-
-Deno.test("openai-agents of the page → takes the task, and answers it", () =>
-  builds("openai-agents", "openai", {
-    "import asyncio, os\n": "import asyncio, os\nfrom scripted_openai import Scripted\n",
-    '"gpt-5.2"': "Scripted()",
-  }));
-
-Deno.test("pydantic-ai of the page → takes the task, and answers it", () =>
-  builds("pydantic-ai", "pydantic", {
-    "import asyncio, os\n": "import asyncio, os\nfrom scripted_pydantic import scripted_model\n",
-    '"openai:gpt-5.2"': "scripted_model",
-  }));
-
-const LANGGRAPH = {
-  "import asyncio, os\n": "import asyncio, os\nfrom scripted_langgraph import Scripted\n",
-  '"openai:gpt-5.2"': "Scripted()",
-};
-
-Deno.test("langgraph of the page → takes the task, and answers it", () =>
-  builds("langgraph", "langgraph", LANGGRAPH));
-
-Deno.test("the graph of the page that waits for a file → stops before it; goes on with the answer, and not with another file", async () => {
-  const agents = await twoAgents();
-  const [planner, builder] = agents;
-  const answer = async () => {
+    const [planner, builder] = agents;
+    const graph = () =>
+      pasted("A graph that waits for a file", {
+        agents,
+        framework: "langgraph",
+        changes: {
+          '"builder"]': 'os.environ["BUILDER"]]',
+          "house.sqlite": join(folder, "house.sqlite"),
+        },
+      });
+    assert.equal(await graph(), "Ordered.\n");
     const files = filesOf(builder);
-    for await (const task of files.tasks({ signal: AbortSignal.timeout(120_000) })) {
+    for await (const task of files.tasks({ wait: false })) {
       // The newest of the inbox comes first: one of these does, whenever the program looks.
       await files.put("before.txt", "another file", { to: [planner.id] });
       await task.done({ reply: (await task.text()).toUpperCase() });
       await files.put("after.txt", "another file", { to: [planner.id] });
-      break;
     }
-  };
-  const [output] = await Promise.all([
-    pasted("A graph that waits for a file", {
-      agents,
-      framework: "langgraph",
-      changes: { '"builder"]': 'os.environ["BUILDER"]]' },
-    }),
-    answer(),
-  ]);
-  assert.equal(output, "Next: ('receive',)\nBuilt: A HOUSE\n");
-});
-
-Deno.test("deepagents by the same arguments → takes the task, and answers it", () =>
-  builds("langgraph", "langgraph", {
-    ...LANGGRAPH,
-    "from langchain.agents import create_agent": "from deepagents import create_deep_agent",
-    "create_agent(": "create_deep_agent(",
+    assert.equal(await graph(), "Built: A HOUSE\n");
+    assert.deepEqual((await Array.fromAsync(files.inbox())).length, 0);
   }));
-
-Deno.test("mcp of the page, at both functions → the tools, and an answer", async () => {
-  const agents = await twoAgents();
-  const artifacts = await pasted("mcp", { agents, framework: "mcp", changes: {} });
-  assert.match(artifacts, /'hand_over'.*\]\nFalse\n$/s);
-  const mesh = await pasted("mcp", {
-    agents,
-    framework: "mcp",
-    changes: { "agent-artifacts": "agent-mesh" },
-  });
-  assert.match(mesh, /'netmap'.*\]\nFalse\n$/s);
-});
-
-Deno.test("fastmcp, at both functions → the tools, and a file for the builder", async () => {
-  const agents = await twoAgents();
-  const { code, output, errors } = await runAs(agents, "mcp", [program("fastmcp_client.py")]);
-  assert.equal(code, 0, errors);
-  assert.match(output, /'hand_over'.*\n.*'netmap'/);
-  const [grant] = await Array.fromAsync(filesOf(agents[1]).inbox());
-  assert.equal(grant?.key, "plan.txt");
-});

@@ -6,6 +6,7 @@ import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/pro
 import { delimiter, join } from "node:path";
 import { runProgram } from "../../../packages/local/processes/run_program.ts";
 import { PROJECT } from "../../../packages/local/project.ts";
+import { documentedBlock } from "../../docs/blocks/documentation.ts";
 
 const HERE = import.meta.dirname!;
 const PINS = join(HERE, "npm");
@@ -23,6 +24,18 @@ export const TYPESCRIPT_FRAMEWORKS = [
 ] as const;
 
 export type TypeScriptFramework = typeof TYPESCRIPT_FRAMEWORKS[number];
+
+/** What takes the place of the model that each program names: its module, and its expression. */
+const SCRIPTED: Readonly<Record<TypeScriptFramework, readonly [string, string, string]>> = {
+  "ai": ['"openai/gpt-5.2"', "scripted_ai", "scriptedModel"],
+  "@openai/agents": ['"gpt-5.2"', "scripted_openai", "new Scripted()"],
+  "@mastra/core": ['"openai/gpt-5.2"', "scripted_ai", "scriptedModel"],
+  "@langchain/langgraph": ['"openai:gpt-5.2"', "scripted_langchain", "new Scripted()"],
+  "@google/adk": ['"gemini-3-pro"', "scripted_adk", "new Scripted()"],
+};
+
+/** What ADK prints when it closes a session whose GET has no answer yet. */
+const CLOSING = /^.*\[ADK\].* MCP transport error: This operation was aborted\n/gm;
 
 let installed: Promise<string> | null = null;
 
@@ -59,13 +72,31 @@ export async function versionOf(name: TypeScriptFramework): Promise<string> {
   return JSON.parse(await readFile(file, "utf8")).version;
 }
 
+/** The program of a section of the page, with a model that is a script. */
+export async function programOf(framework: TypeScriptFramework): Promise<string> {
+  const block = await documentedBlock(`docs/frameworks.md, ${framework}, 1`);
+  const [model, module, scripted] = SCRIPTED[framework];
+  assert.equal(block.split(model).length, 2, model);
+  const name = scripted.replace(/^new |\(\)$/g, "");
+  return `import { ${name} } from "./${module}.mjs";\n${block.replace(model, scripted)}`;
+}
+
+/** What a program prints itself. */
+export function withoutLog(output: string): string {
+  return output.replaceAll(CLOSING, "");
+}
+
 /**
  * Runs a program as a reader does who has saved it as `agent.mjs`: by commands of a shell, with
  * Node. The scripted models are beside it.
  */
 export async function runAgent(
   program: string,
-  { commands, env }: { readonly commands: string; readonly env: Readonly<Record<string, string>> },
+  { commands, env, path = [] }: {
+    readonly commands: string;
+    readonly env: Readonly<Record<string, string>>;
+    readonly path?: readonly string[];
+  },
 ) {
   const project = await frameworks();
   const folder = await mkdtemp(join(project, "run-"));
@@ -77,7 +108,7 @@ export async function runAgent(
       cwd: folder,
       env: {
         ...env,
-        PATH: [join(project, NODE), Deno.env.get("PATH")].join(delimiter),
+        PATH: [...path, join(project, NODE), Deno.env.get("PATH")].join(delimiter),
         // No framework reports to anybody.
         OPENAI_AGENTS_DISABLE_TRACING: "1",
         LANGSMITH_TRACING: "false",

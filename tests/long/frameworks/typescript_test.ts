@@ -7,32 +7,7 @@ import { PROJECT } from "../../../packages/local/project.ts";
 import { leavesUnchanged, publish } from "../../conformance/artifacts.ts";
 import { createAgent, SUPABASE_URL } from "../../conformance/client.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
-import {
-  runAgent,
-  TYPESCRIPT_FRAMEWORKS,
-  type TypeScriptFramework,
-  versionOf,
-} from "./typescript.ts";
-
-/** What takes the place of the model that each program names: its module, and its expression. */
-const SCRIPTED: Readonly<Record<TypeScriptFramework, readonly [string, string, string]>> = {
-  "ai": ['"openai/gpt-5.2"', "scripted_ai", "scriptedModel"],
-  "@openai/agents": ['"gpt-5.2"', "scripted_openai", "new Scripted()"],
-  "@mastra/core": ['"openai/gpt-5.2"', "scripted_ai", "scriptedModel"],
-  "@langchain/langgraph": ['"openai:gpt-5.2"', "scripted_langchain", "new Scripted()"],
-  "@google/adk": ['"gemini-3-pro"', "scripted_adk", "new Scripted()"],
-};
-
-/** What ADK prints when it closes a session whose GET has no answer yet. */
-const CLOSING = /^.*\[ADK\].* MCP transport error: This operation was aborted\n/gm;
-
-async function programOf(framework: TypeScriptFramework): Promise<string> {
-  const block = await documentedBlock(`docs/frameworks.md, ${framework}, 1`);
-  const [model, module, scripted] = SCRIPTED[framework];
-  assert.equal(block.split(model).length, 2, model);
-  const name = scripted.replace(/^new |\(\)$/g, "");
-  return `import { ${name} } from "./${module}.mjs";\n${block.replace(model, scripted)}`;
-}
+import { programOf, runAgent, TYPESCRIPT_FRAMEWORKS, versionOf, withoutLog } from "./typescript.ts";
 
 Deno.test("the versions of TypeScript frameworks on the page → those that are installed", async () => {
   const page = await readFile(join(PROJECT, "docs/frameworks.md"), "utf8");
@@ -62,7 +37,7 @@ for (const framework of TYPESCRIPT_FRAMEWORKS) {
     const [reply, ...others] = await Array.fromAsync(giver.inbox());
     assert.deepEqual(others, []);
     assert.equal(
-      output.replaceAll(CLOSING, ""),
+      withoutLog(output),
       `Handed over: ${reply?.reply_to}.\nBuilt plan.txt: done.\n`,
     );
     assert.deepEqual([reply?.key, reply?.from_agent], ["built.txt", builder.id]);

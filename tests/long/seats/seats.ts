@@ -11,6 +11,7 @@ interface Seat {
 const PACKAGE = "the TypeScript package";
 const MODULE = "the Python package";
 const TOOLS = "the tools at `/mcp`";
+const PROGRAM = "the Python package, by its program in `docs/frameworks.md`";
 
 export const SEATS = [
   { name: "Node 20", client: PACKAGE, version: /^v20\./ },
@@ -32,11 +33,25 @@ export const SEATS = [
     client: "openapi-fetch, with the types that it generates from `/openapi.json`",
     version: /^\d+\./,
   },
+  {
+    name: "openapi-python-client",
+    client: "what it generates from `/openapi.json`",
+    version: /^\d+\./,
+  },
   { name: "ai", client: TOOLS, version: /^\d+\./ },
   { name: "@openai/agents", client: TOOLS, version: /^\d+\./ },
   { name: "@mastra/core", client: TOOLS, version: /^\d+\./ },
   { name: "@langchain/langgraph", client: TOOLS, version: /^\d+\./ },
   { name: "@google/adk", client: TOOLS, version: /^\d+\./ },
+  { name: "google-adk", client: PROGRAM, version: /^\d+\./ },
+  { name: "a2a-sdk", client: PROGRAM, version: /^\d+\./ },
+  { name: "openai-agents", client: PROGRAM, version: /^\d+\./ },
+  { name: "pydantic-ai-slim", client: PROGRAM, version: /^\d+\./ },
+  { name: "claude-agent-sdk", client: PROGRAM, version: /^\d+\./ },
+  { name: "langgraph", client: PROGRAM, version: /^\d+\./ },
+  { name: "deepagents", client: PROGRAM, version: /^\d+\./ },
+  { name: "mcp", client: TOOLS, version: /^\d+\./ },
+  { name: "fastmcp", client: TOOLS, version: /^\d+\./ },
 ] as const satisfies readonly Seat[];
 
 export type SeatName = typeof SEATS[number]["name"];

@@ -5,6 +5,7 @@ import { eventually } from "../../wireguard/hosts/run_program.ts";
 import {
   firstTwoNumbers,
   hasInterface,
+  type Member,
   Mesh,
   putRule,
   TCP_443,
@@ -12,7 +13,7 @@ import {
 import { answersPing, untilPingAnswered } from "../../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/hosts/service_door.ts";
-import { HOSTS_BEFORE } from "../hosts/settings.ts";
+import { agentSettings, HOSTS_BEFORE } from "../hosts/settings.ts";
 import { PROGRAM } from "../hosts/command_line.ts";
 import { agentfiles, placeOf, startUp, untilSaid } from "../hosts/typed.ts";
 
@@ -120,7 +121,8 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
     await putRule({ from: alice, to: bob, ...TCP_443 });
-    mesh.attach(await ServiceDoor.open(bob.host));
+    for (const { host } of [alice, bob]) mesh.attach(await ServiceDoor.open(host));
+    await agentSettings(alice);
     const network = firstTwoNumbers(bob.ipv4);
     await bob.host.run(["ip", "link", "add", "docker0", "type", "bridge"]);
     await bob.host.run(["ip", "address", "add", `${network}.0.1/16`, "dev", "docker0"]);
@@ -132,6 +134,17 @@ tunnelTest(
     await untilSaid(bob, sentence);
     const { output } = await agentfiles(bob, ["mesh", "up", "--status", ...placeOf(bob)]);
     assert.ok(output.includes(sentence), output);
+    const problemSeen = () => problemOf(bob, alice);
+    await eventually("the neighbour sees the problem", {
+      condition: async () =>
+        JSON.stringify(await problemSeen()) === JSON.stringify(
+          { code: "network_taken", network: `${network}.0.0/16` },
+        ),
+    });
+    const probed = await agentfiles(alice, ["mesh", "probe", bob.agent.id, "443"]);
+    assert.match(probed.output, new RegExp(`^The host of ${bob.agent.id} has no tunnel, because`));
+    const status = await agentfiles(alice, ["mesh", "status"]);
+    assert.match(status.output, new RegExp(`does not work: the host of ${bob.agent.id} has no`));
     assert.equal(await hasInterface(bob), false);
     assert.equal(await bob.host.run(["ip", "route"]), routes);
     assert.equal(await answersPing(bob.host, alice.ipv4), false);
@@ -139,5 +152,17 @@ tunnelTest(
     await bob.host.run(["ip", "link", "delete", "docker0"]);
     await untilSaid(bob, "is applied");
     assert.equal(await hasInterface(bob), true);
+    await eventually("the neighbour sees no problem", {
+      condition: async () => await problemSeen() === null,
+    });
   },
 );
+
+/** What `seenBy` sees of the member's host. */
+async function problemOf({ agent }: Member, seenBy: Member): Promise<unknown> {
+  const { peers } = await succeed<{ peers: { agent_id: string; problem: unknown }[] }>(
+    "/agent-mesh/netmap",
+    { as: seenBy.agent },
+  );
+  return peers.find(({ agent_id }) => agent_id === agent.id)?.problem;
+}

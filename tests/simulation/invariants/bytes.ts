@@ -6,7 +6,7 @@ export const BYTES: readonly Invariant[] = [
     name: "the bytes of a committed artifact are those of its digest",
     look(world, known) {
       const lost = new Set(known.artifacts.filter(({ isLost }) => isLost).map(({ id }) => id));
-      const rows = world.database.query(
+      const rows = world.database.read(
         `select a.artifact_id, a.sha256, o.version
         from artifacts.artifacts a
         left join storage.objects o

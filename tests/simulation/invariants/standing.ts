@@ -15,7 +15,7 @@ interface MadeGrant {
 function madeGrants({ database }: World, { standing }: Known): readonly MadeGrant[] {
   if (standing.length === 0) return [];
   const byId = new Map(standing.map((one) => [one.id, one]));
-  const rows = database.query(
+  const rows = database.read(
     `select g.grant_id, g.standing_id, g.grantee, a.key,
       g.live_until > clock_timestamp() as is_live
     from artifacts.grants g join artifacts.artifacts a on a.artifact_id = g.artifact_id
@@ -40,7 +40,7 @@ function complaint({ standing, key, grantee, isLive }: MadeGrant, known: Known):
 
 /** What was there before a standing grant with `existing`, and was not granted. */
 function missing({ database }: World, { id, name }: KnownStanding): readonly string[] {
-  return database.query(
+  return database.read(
     `select a.artifact_id
     from artifacts.standing_grants s
     join artifacts.artifacts a on a.agent_id = s.from_agent

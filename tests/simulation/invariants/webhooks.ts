@@ -36,7 +36,7 @@ const LATEST = "select coalesce(max(event_id), 0) from agents.events";
 
 /** One query, because it runs at every step. */
 function lookAtOutbox({ database, receivers }: World, { webhooks }: Known): string[] {
-  const [row] = database.query(
+  const [row] = database.read(
     `select (${LATEST}) as latest, (${MISSED}) as missed, (${DELIVERED}) as delivered`,
     [webhooks.lastEvent],
   );
@@ -76,7 +76,7 @@ export const WEBHOOKS: readonly Invariant[] = [
     name: "each event has arrived or was given up when nothing is due any more",
     look({ database }, { webhooks }) {
       if (!webhooks.isOver) return [];
-      return database.query(
+      return database.read(
         `select d.message_id || ' waits for ' || w.url as broken
         from agents.webhook_deliveries d join agents.webhooks w on w.webhook_id = d.webhook_id
         where w.ended_at is null and d.forget_at is null`,

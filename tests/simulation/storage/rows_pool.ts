@@ -23,7 +23,11 @@ export function rowsPool(database: SimulatedDatabase): RowsPool {
 
   function query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) {
     try {
-      const rows = database.query(text, values.map(asText)).map(parsed) as Row[];
+      const isReading = /^\s*select\b/i.test(text);
+      const answered = isReading
+        ? database.read(text, values.map(asText))
+        : database.query(text, values.map(asText));
+      const rows = answered.map(parsed) as Row[];
       return Promise.resolve({ rows });
     } catch (error) {
       return Promise.reject(error instanceof SqlError ? databaseError(error) : error);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { PGlite, protocol } from "@electric-sql/pglite";
+import { pg_surgery } from "@electric-sql/pglite/contrib/pg_surgery";
 import { pgcrypto } from "@electric-sql/pglite/contrib/pgcrypto";
 import { uuid_ossp } from "@electric-sql/pglite/contrib/uuid_ossp";
 import { runInDatabase } from "./globals.ts";
@@ -38,6 +39,8 @@ export interface SavedDatabase {
 export class SimulatedDatabase {
   /** How many queries were run. */
   queries = 0;
+  /** How many of them may have changed a row. */
+  changes = 0;
   readonly #pglite: PGlite;
   readonly #machine: Machine;
   #prepared = new Map<string, string>();
@@ -54,7 +57,10 @@ export class SimulatedDatabase {
     return new SimulatedDatabase(pglite);
   }
 
-  /** Runs the statements in one transaction, and returns the rows of each. Throws SqlError. */
+  /**
+   * Runs the statements in one transaction, and returns the rows of each. Throws SqlError. The
+   * caller counts the changes.
+   */
   transaction(statements: readonly Statement[]): Row[][] {
     this.queries++;
     const messages: Uint8Array[] = [];
@@ -85,12 +91,20 @@ export class SimulatedDatabase {
     }
   }
 
+  /** Runs a query that may change rows. Throws SqlError. */
   query(sql: string, values: readonly (string | null)[] = []): Row[] {
+    this.changes++;
+    return this.read(sql, values);
+  }
+
+  /** Runs a query that changes no row. Throws SqlError. */
+  read(sql: string, values: readonly (string | null)[] = []): Row[] {
     return this.transaction([[sql, values]])[0]!;
   }
 
   /** Runs any number of statements without parameters. Throws SqlError. */
   run(sql: string): void {
+    this.changes++;
     readAnswer(
       runInDatabase(() => this.#pglite.execProtocolRawSync(protocol.serialize.query(sql))),
     );
@@ -101,6 +115,7 @@ export class SimulatedDatabase {
   }
 
   restore({ machine, prepared }: SavedDatabase): void {
+    this.changes++;
     this.#machine.restore(machine);
     this.#prepared = new Map(prepared);
   }
@@ -139,7 +154,7 @@ const SETTINGS = [
 function startPostgres(loadDataDir: Blob | null): Promise<PGlite> {
   const { defaultStartParams } = PGlite as unknown as { defaultStartParams: string[] };
   return PGlite.create({
-    extensions: { pgcrypto, uuid_ossp },
+    extensions: { pg_surgery, pgcrypto, uuid_ossp },
     startParams: [...defaultStartParams, ...SETTINGS.flatMap((setting) => ["-c", setting])],
     ...(loadDataDir === null ? {} : { loadDataDir }),
   });

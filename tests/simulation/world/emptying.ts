@@ -17,20 +17,24 @@ export function rememberRows(database: SimulatedDatabase): () => void {
       and n.nspname not in ('pg_catalog', 'information_schema', 'extensions', 'pg_toast')
     order by 1`,
   );
-  const rows = tables.map(({ name }) =>
-    database.query(`select coalesce(json_agg(t), '[]') as rows from ${name} t`)[0]!["rows"]!
-  );
+  const rows = tables.map(({ name }) => rowsOf(database, name!));
+  database.run("create extension pg_surgery with schema extensions");
   return () => {
-    // Rows are changed as they are, without triggers and foreign keys.
-    database.run("set session_replication_role = replica");
     tables.forEach((table, index) => bringBack(database, table, rows[index]!));
-    database.run("reset session_replication_role");
   };
 }
 
+function rowsOf(database: SimulatedDatabase, name: string): string {
+  return database.query(`select coalesce(json_agg(t), '[]') as rows from ${name} t`)[0]!["rows"]!;
+}
+
 function bringBack(database: SimulatedDatabase, { name, columns }: Row, rows: string): void {
-  // Not `truncate`, after which every plan would have to be made again.
-  database.run(`delete from ${name}`);
+  if (rowsOf(database, name!) === rows) return;
+  // Neither `delete`, which triggers refuse, nor `truncate` or another `session_replication_role`,
+  // after which every plan would have to be made again.
+  database.run(
+    `select extensions.heap_force_kill('${name}', array(select ctid from ${name}))`,
+  );
   if (rows === "[]") return;
   database.run(
     `insert into ${name} (${columns}) overriding system value

@@ -71,16 +71,16 @@ export class Postgrest {
       return errorResponse(404, { code: "PGRST202", details: null, hint: null, message });
     }
     try {
-      const [, [answer] = [], [context] = []] = this.#database.transaction([
+      const [, [row] = []] = this.#database.transaction([
         [`select set_config('role', 'service_role', true),
           set_config('transaction_read_only', '${known.isVolatile ? "off" : "on"}', true)`],
         callOf(name, given.map((parameter) => [parameter, known.types.get(parameter)!]), body),
-        ["select current_setting('response.headers', true) as headers"],
       ]);
-      const response = new Response(answer!["answer"] ?? "null", {
+      if (row!["has_written"] === "t") this.#database.changes++;
+      const response = new Response(row!["answer"] ?? "null", {
         headers: { "content-type": "application/json; charset=utf-8" },
       });
-      for (const header of JSON.parse(context!["headers"] || "[]") as Record<string, string>[]) {
+      for (const header of JSON.parse(row!["headers"] || "[]") as Record<string, string>[]) {
         for (const [key, value] of Object.entries(header)) response.headers.set(key, value);
       }
       return response;
@@ -92,7 +92,11 @@ export class Postgrest {
 }
 
 function callOf(name: string, parameters: readonly [string, string][], body: string): Statement {
-  const call = (list: string) => `select ${name}(${list})::text as answer`;
+  // Evaluated in this order: what the function has set can be read after it, in one statement.
+  const call = (list: string) =>
+    `select ${name}(${list})::text as answer,
+      current_setting('response.headers', true) as headers,
+      pg_current_xact_id_if_assigned() is not null as has_written`;
   if (parameters.length === 0) return [call("")];
   const list = parameters.map(([parameter]) => `"${parameter}" := _."${parameter}"`).join(", ");
   const columns = parameters.map(([parameter, type]) => `"${parameter}" ${type}`).join(", ");

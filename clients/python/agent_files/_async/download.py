@@ -116,11 +116,19 @@ async def download(http: Http, url: str, start: int) -> AsyncGenerator[bytes, No
             )
         # A server without support for ranges starts at the beginning.
         known = 0 if answer.status_code == 206 else start
-        async for chunk in answer.aiter_raw(_CHUNK_BYTES):
-            fresh = chunk[known:]
+        gathered: list[bytes] = []
+        size = 0
+        # Gathered here: aiter_raw(_CHUNK_BYTES) copies each byte three times more.
+        async for chunk in answer.aiter_raw():
+            fresh = chunk[known:] if known else chunk
             known = max(0, known - len(chunk))
-            if fresh:
-                yield fresh
+            gathered.append(fresh)
+            size += len(fresh)
+            if size >= _CHUNK_BYTES:
+                yield b"".join(gathered)
+                gathered, size = [], 0
+        if size:
+            yield b"".join(gathered)
 
 
 def _write(file: IO[bytes], chunk: bytes, digest: Hash) -> None:

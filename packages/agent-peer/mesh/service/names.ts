@@ -21,13 +21,18 @@ export function findPeer(
     const peer = peers.find(({ allowed_ips }) => allowed_ips.map(addressOf).includes(text));
     return peer === undefined ? null : { peer, address: text };
   }
-  // A dot at the end marks a complete name (DNS), and changes nothing.
-  const name = host.replace(/\.$/, "").toLowerCase();
-  const label = name.endsWith(`.${MESH_DOMAIN}`) ? name.slice(0, -MESH_DOMAIN.length - 1) : name;
+  const label = labelOf(host);
   const peer = peers.find((peer) => peer.name === label) ??
     peers.find(({ agent_id }) => agent_id === host);
   const [first] = peer?.allowed_ips ?? [];
   return peer === undefined || first === undefined ? null : { peer, address: addressOf(first) };
+}
+
+/** The name that a host name means, with or without the domain. */
+export function labelOf(host: string): string {
+  // A dot at the end marks a complete name (DNS), and changes nothing.
+  const name = host.replace(/\.$/, "").toLowerCase();
+  return name.endsWith(`.${MESH_DOMAIN}`) ? name.slice(0, -MESH_DOMAIN.length - 1) : name;
 }
 
 /** Whether a rule lets the agent connect to a TCP port of a peer. */

@@ -31,6 +31,7 @@ interface Case {
   readonly expected: readonly [state: string, via: string | null, sentence: string];
 }
 
+const TAKEN = { code: "network_taken", network: "172.17.0.0/16" } as const;
 const IPV4 = { endpoints: ["203.0.113.7:51820"] };
 const IPV6 = { endpoints: ["[2001:db8::7]:51820"] };
 const NAME = { endpoints: ["builder.example:51820"] };
@@ -42,6 +43,26 @@ const CASES: readonly Case[] = [
     planner: { report: WORKS },
     builder: { report: { ...WORKS, since: "2026-01-31T09:31:00.000Z" } },
     expected: ["works", "direct", "works directly since 2026-01-31 09:31 UTC"],
+  },
+  {
+    what: "one reports that it works, and the other's host has no tunnel",
+    planner: { report: WORKS },
+    builder: { problem: TAKEN },
+    expected: [
+      "broken",
+      null,
+      "does not work: the host of builder has no tunnel, because its own network 172.17.0.0/16 has addresses of the mesh",
+    ],
+  },
+  {
+    what:
+      "neither reports anything, and a host has no tunnel because of a network that is not told",
+    planner: { problem: { ...TAKEN, network: null } },
+    expected: [
+      "broken",
+      null,
+      "does not work: the host of planner has no tunnel, because its own network has addresses of the mesh",
+    ],
   },
   {
     what: "one is behind the relay",
@@ -97,7 +118,7 @@ const CASES: readonly Case[] = [
   {
     what: "one is offline",
     planner: broken(),
-    builder: { online: false },
+    builder: { online: false, problem: TAKEN },
     expected: ["offline", null, "does not work since 2026-01-31 09:45 UTC: builder is offline"],
   },
   {

@@ -1,4 +1,5 @@
 /** What is wrong between two agents, and whose turn it is: the first fault on the way. */
+import { problemOf } from "../../../agent-peer/paths/describe_path.ts";
 import type { ProbeFacts, ProxyAnswer, TunnelFacts, Turn } from "./facts.ts";
 
 export type Cause =
@@ -11,6 +12,7 @@ export type Cause =
   | "other_key"
   | "peer_not_configured"
   | "other_psk"
+  | "network_taken"
   | "peer_offline"
   | "peer_differs"
   | "no_path"
@@ -30,7 +32,7 @@ export interface Diagnosis {
 const MOST_CLOCK_SECONDS = 300;
 
 export function diagnose(facts: ProbeFacts): Diagnosis {
-  return clockFault(facts) ?? ruleFault(facts) ??
+  return clockFault(facts) ?? ruleFault(facts) ?? problemFault(facts) ??
     (facts.proxy !== null
       ? proxyFault(facts, facts.proxy)
       : facts.tunnel === null
@@ -84,6 +86,20 @@ function ruleFault(facts: ProbeFacts): Diagnosis | null {
     "no_rule",
     "own",
     `No rule lets ${own} reach ${placeOf(facts)} of ${peer}. Run ${command} on both sides.`,
+  );
+}
+
+function problemFault({ own, peer, problems }: ProbeFacts): Diagnosis | null {
+  const [stuck, turn] = problems.own === null
+    ? [{ agent_id: peer, problem: problems.peer }, "peer" as const]
+    : [{ agent_id: own, problem: problems.own }, "own" as const];
+  if (stuck.problem === null) return null;
+  const [first = "", ...rest] = problemOf(stuck);
+  return say(
+    "network_taken",
+    turn,
+    `${first.toUpperCase()}${rest.join("")}. mesh up --status there names it. Give that network ` +
+      `other addresses, or have the operator move the mesh.`,
   );
 }
 

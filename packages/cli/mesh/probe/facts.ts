@@ -1,5 +1,7 @@
 /** What `mesh probe` finds out, before it says what is wrong. Null: not known, or not tried. */
 
+import type { HostProblem } from "../../../agent-peer/paths/describe_path.ts";
+
 /** Who can mend it. */
 export type Turn = "own" | "peer" | "operator" | "nobody";
 
@@ -24,6 +26,8 @@ export interface ProbeFacts {
   readonly tunnel: TunnelFacts | null;
   /** What the proxy of `mesh join` answered; null if none was named. */
   readonly proxy: ProxyAnswer | null;
+  /** Why a side's host has no tunnel, as its newest heartbeat said; null: no problem. */
+  readonly problems: { readonly own: HostProblem | null; readonly peer: HostProblem | null };
   /** Whether the last report of a side says that the tunnel works. */
   readonly reports: { readonly own: boolean | null; readonly peer: boolean | null };
 }

@@ -2,7 +2,8 @@ import type { RequestOptions } from "node:http";
 import type { AgentMesh } from "../../../agent-files/agent_mesh.ts";
 import type { Netmap } from "../../../agent-files/contract/types.ts";
 import { AgentError } from "../../../agent-files/errors/agent_error.ts";
-import { reasonOf } from "../../../agent-peer/paths/describe_path.ts";
+import { type HostProblem, reasonOf } from "../../../agent-peer/paths/describe_path.ts";
+import { labelOf } from "../../../agent-peer/mesh/service/names.ts";
 import { hasRelay } from "../netmap.ts";
 import { connectByProxy } from "./by_proxy.ts";
 import type { ProbeFacts } from "./facts.ts";
@@ -36,6 +37,7 @@ export async function gather(
   const { port, proto } = target;
   const netmap = await netmapOf(mesh);
   const found = netmap?.peers.find((each) => !each.self && isNamed(each, target.peer));
+  const own = netmap?.peers.find(({ self }) => self);
   const facts: ProbeFacts = {
     own: ownId,
     peer: found?.agent_id ?? target.peer,
@@ -49,6 +51,7 @@ export async function gather(
     pathReason: null,
     tunnel: null,
     proxy: null,
+    problems: { own: problemOf(own), peer: problemOf(found) },
     reports: { own: null, peer: null },
   };
   if (netmap === null) return facts;
@@ -66,6 +69,11 @@ export async function gather(
     };
   }
   return { ...facts, rule: "active", ...await pathFacts(mesh, { netmap, facts, ways }) };
+}
+
+/** What a host that is online says of itself. An older deployment returns no `problem`. */
+function problemOf(peer: Peer | undefined): HostProblem | null {
+  return peer?.online ? peer.problem ?? null : null;
 }
 
 async function pathFacts(
@@ -120,5 +128,5 @@ async function netmapOf(mesh: AgentMesh): Promise<Netmap | null> {
 }
 
 function isNamed({ agent_id, name, addresses }: Peer, text: string): boolean {
-  return agent_id === text || name === text.toLowerCase() || addresses.includes(text);
+  return agent_id === text || name === labelOf(text) || addresses.includes(text);
 }

@@ -46,6 +46,7 @@ export class Agent {
       log,
       meanwhile: (answer) => this.#meanwhile(answer),
       paths: () => host.takeReport(),
+      overlap: () => host.tunnel.overlap,
     });
   }
 

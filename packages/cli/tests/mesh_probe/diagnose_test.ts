@@ -27,10 +27,12 @@ const WORKS: ProbeFacts = {
   pathReason: "no answer by UDP from builder at 192.0.2.1:51820",
   tunnel: TUNNEL,
   proxy: null,
+  problems: { own: null, peer: null },
   reports: { own: true, peer: true },
 };
 
 const SILENT = { smallPing: false, largePing: null, connect: "timeout", received: "nothing" };
+const TAKEN = { code: "network_taken", network: "172.17.0.0/16" };
 const NAT = "both are behind NAT, and no relay is set";
 const [NONE, OTHERS] = [{ rule: null }, { rule: null, otherPorts: ["443/tcp"] }];
 const through = (proxy: string, known: object = {}) => ({ tunnel: null, proxy, ...known });
@@ -50,6 +52,21 @@ const CASES: readonly (readonly [object, object, string, string, RegExp])[] = [
   [OTHERS, {}, "wrong_port", "own", /only 443\/tcp\. Use that port/],
   [{ rule: { waitingFor: "builder" } }, {}, "consent_missing", "peer", /^builder has not agreed/],
   [{ rule: { waitingFor: "planner" } }, {}, "consent_missing", "own", /^planner has not agreed/],
+  [
+    { problems: { own: null, peer: TAKEN } },
+    SILENT,
+    "network_taken",
+    "peer",
+    /^The host of builder/,
+  ],
+  [
+    { problems: { own: TAKEN, peer: TAKEN } },
+    {},
+    "network_taken",
+    "own",
+    /^The host of planner .* 172\.17\.0\.0\/16/,
+  ],
+  [{ problems: { own: TAKEN, peer: null }, ...NONE }, {}, "no_rule", "own", /^No rule/],
   [{}, { hasRegisteredKey: false }, "other_key", "own", /another key than the registered/],
   [{}, { hasPeer: false }, "peer_not_configured", "own", /does not know builder/],
   [{}, { hasSamePsk: false }, "other_psk", "own", /another PSK for builder/],

@@ -15,7 +15,9 @@ default via fe80::1 dev eth0 metric 1024 pref medium
 `;
 
 function overlap(routes: string): string | null {
-  return overlapOf(NETWORKS, { routes: parseRoutes(HOST + routes), interfaceName: "mesh0" });
+  const found = overlapOf(NETWORKS, { routes: parseRoutes(HOST + routes), interfaceName: "mesh0" });
+  if (found !== null) assert.ok(found.sentence.includes(` overlaps ${found.network}, to which`));
+  return found?.sentence ?? null;
 }
 
 Deno.test("a host with other networks, and the routes of this interface → no overlap", () => {

@@ -31,6 +31,8 @@ const broken = {
   reported_at: NOW,
 } as const;
 
+const TAKEN = { code: "network_taken", network: "172.17.0.0/16" } as const;
+
 const CASES: readonly (readonly [Partial<MeshPair>, MeshAnswer["cause"], string, RegExp])[] = [
   [
     { from: null },
@@ -62,6 +64,12 @@ const CASES: readonly (readonly [Partial<MeshPair>, MeshAnswer["cause"], string,
     "offline",
     "alpha is offline: its host was last seen 2026-01-31 09:30 UTC.",
     /^On alpha: start/,
+  ],
+  [
+    { to: side("beta", { lags: true, problem: TAKEN }) },
+    "network_taken",
+    "The host of beta has no tunnel, because its own network 172.17.0.0/16 has addresses of the mesh.",
+    /^On beta: .*agentops mesh network$/,
   ],
   [
     { to: side("beta", { lags: true }) },

@@ -53,6 +53,25 @@ comment on function artifacts.shown_senders(text[], text[]) is
 -- For each grantee, each of these functions reads the beginning of one index range. The planner
 -- expects few grants per agent, and might read and sort the whole range. The settings forbid that.
 
+create function artifacts.live_grants_of_each(grantees text[], max_entries integer)
+returns table (grant_id text)
+language sql
+stable
+-- Inlined.
+begin atomic
+  select g.grant_id
+  from unnest(live_grants_of_each.grantees) as e (grantee)
+  cross join lateral (
+    select g.grant_id
+    from artifacts.grants g
+    where g.grantee = e.grantee and g.live_until > now()
+    order by g.grantee, g.live_until
+    limit live_grants_of_each.max_entries
+  ) g;
+end;
+comment on function artifacts.live_grants_of_each(text[], integer) is
+  'For each grantee, its live grants: at most max_entries, those that end first.';
+
 create function artifacts.grant_ids_since(
   grantees text[],
   gained text[],
@@ -78,14 +97,7 @@ begin
     ) g
     union all
     select g.grant_id
-    from unnest(grant_ids_since.gained) as e (grantee)
-    cross join lateral (
-      select g.grant_id
-      from artifacts.grants g
-      where g.grantee = e.grantee and g.live_until > now()
-      order by g.grantee, g.live_until
-      limit grant_ids_since.max_entries
-    ) g
+    from artifacts.live_grants_of_each(grant_ids_since.gained, grant_ids_since.max_entries) g
     limit grant_ids_since.max_entries
   );
 end
@@ -131,14 +143,7 @@ begin
   end if;
   return array(
     select g.grant_id
-    from unnest(live_grant_ids.grantees) as e (grantee)
-    cross join lateral (
-      select g.grant_id
-      from artifacts.grants g
-      where g.grantee = e.grantee and g.live_until > now()
-      order by g.grantee, g.live_until
-      limit live_grant_ids.max_entries
-    ) g
+    from artifacts.live_grants_of_each(live_grant_ids.grantees, live_grant_ids.max_entries) g
     limit live_grant_ids.max_entries
   );
 end

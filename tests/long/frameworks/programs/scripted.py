@@ -1,4 +1,5 @@
-"""What a model does that is a script: it takes a task, and answers it in capital letters."""
+"""What models do that are scripts. One takes a task by tools, and answers it in capital letters. The
+other, `build`, is asked to build something, and says the same in capital letters."""
 
 from __future__ import annotations
 
@@ -27,3 +28,9 @@ def next_step(answers: list[dict[str, Any]]) -> tuple[str, dict[str, Any]] | str
         return "done", {"take_id": task["take_id"], **reply}
     assert answers[1] == {"done": task["take_id"], "reply": "built.txt"}, answers
     return f"Built {task['name']}."
+
+
+def build(asked: str) -> str:
+    if asked == "a hole":
+        raise ValueError("A hole cannot be built.")
+    return asked.upper()

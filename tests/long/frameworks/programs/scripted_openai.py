@@ -12,7 +12,7 @@ from openai.types.responses import (
     ResponseOutputMessage,
     ResponseOutputText,
 )
-from scripted import answer_of, next_step
+from scripted import answer_of, build, next_step
 
 
 class Scripted(Model):
@@ -25,7 +25,7 @@ class Scripted(Model):
             for item in items
             if item.get("type") == "function_call_output"
         ]
-        step = next_step(answers)
+        step = self.step(input, answers)
         if isinstance(step, str):
             text = ResponseOutputText(type="output_text", text=step, annotations=[])
             output: Any = ResponseOutputMessage(
@@ -41,5 +41,13 @@ class Scripted(Model):
             )
         return ModelResponse(output=[output], usage=Usage(), response_id=None)
 
+    def step(self, _asked: Any, answers: list[dict[str, Any]]) -> tuple[str, dict[str, Any]] | str:
+        return next_step(answers)
+
     def stream_response(self, *_given: Any, **_named: Any) -> Any:
         raise NotImplementedError
+
+
+class Builder(Scripted):
+    def step(self, asked: Any, _answers: Any) -> str:
+        return build(asked if isinstance(asked, str) else asked[0]["content"])

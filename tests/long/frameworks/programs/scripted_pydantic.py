@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
-from scripted import answer_of, next_step
+from scripted import answer_of, build, next_step
 
 
 def _respond(messages: list[ModelMessage], _info: Any) -> ModelResponse:
@@ -22,3 +22,10 @@ def _respond(messages: list[ModelMessage], _info: Any) -> ModelResponse:
 
 
 scripted_model = FunctionModel(_respond)
+
+
+def _build(messages: list[ModelMessage], _info: Any) -> ModelResponse:
+    return ModelResponse(parts=[TextPart(build(str(messages[0].parts[-1].content)))])
+
+
+building_model = FunctionModel(_build)

@@ -1,4 +1,4 @@
-/** What a model does that is a script, with the tools at `/mcp`. */
+/** What a model does that is a script, with the tools at `/mcp` and those of `agentfiles mcp`. */
 import assert from "node:assert/strict";
 import process from "node:process";
 
@@ -21,6 +21,19 @@ const SCRIPTS = {
       reply: { artifact_id },
     }],
     ([{ tasks: [{ key }] }, , , { state }]) => `Built ${key}: ${state}.`,
+  ],
+  "Hand plan.txt to the builder.": [
+    () => ["put_file", { path: "plan.txt" }],
+    ([{ artifact_id }]) => [
+      "hand_over",
+      { artifact_id, to_agent: process.env.BUILDER, note: "Build it." },
+    ],
+    ([, { grant_id }]) => `Handed over: ${grant_id}.`,
+  ],
+  "Answer what is waiting by its own file.": [
+    () => ["take", {}],
+    ([{ task: { take_id, path } }]) => ["done", { take_id, reply: path, key: "built.txt" }],
+    ([{ task: { key } }, { state, error }]) => `Built ${key}: ${state ?? error.code}.`,
   ],
   "Open a file that is not ours.": [
     () => ["get", { artifact_id: process.env.CLOSED_ID, inline: true }],

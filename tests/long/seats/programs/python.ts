@@ -1,13 +1,13 @@
-/** The Python package, with the Pythons of this machine. */
-import { readdir } from "node:fs/promises";
-import { homedir } from "node:os";
+/** Clients in Python, with the Pythons of this machine. */
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import {
   interpreter,
   PYTHON_ENVIRONMENT,
   PYTHON_PACKAGE,
+  pythons,
 } from "../../../../clients/python/tests/interpreter.ts";
-import { runProgram } from "../../../../packages/local/processes/run_program.ts";
+import { handOverIn, prepare } from "../../../openapi/generated/python_client.ts";
 import { succeed } from "../../runtimes/tools.ts";
 import { type Given, NotHereError, type Outcome } from "../hand_over.ts";
 
@@ -49,26 +49,24 @@ export async function byPython(python: string, given: Given): Promise<Outcome> {
   );
 }
 
+/** The client that openapi-python-client generates in a folder. */
+export async function byOpenapiPythonClient(folder: string, given: Given): Promise<Outcome> {
+  const inner = join(folder, "openapi-python-client");
+  await mkdir(inner);
+  await prepare(inner);
+  return await handOverIn(inner, given);
+}
+
 /**
  * No registry that the tests use has Python 3.10, and Debian has one version. If Python 3.10 is
  * missing, this only parses the modules with the grammar of 3.10 and throws NotHereError.
  */
 export async function byPython310(given: Given): Promise<Outcome> {
-  for (const python of ["python3.10", ...await pyenvPythons("3.10.")]) {
-    const isThere = await runProgram(python, { args: ["--version"] })
-      .then(({ code }) => code === 0, () => false);
-    if (isThere) return await byPython(await interpreter(python), given);
+  for (const python of await pythons()) {
+    const version = await succeed(python, ["--version"], { cwd: PYTHON_PACKAGE });
+    if (version.startsWith("Python 3.10.")) return await byPython(await interpreter(python), given);
   }
   const modules = join(PYTHON_PACKAGE, "agent_files");
   await succeed("python3", ["-c", GRAMMAR, modules], { cwd: PYTHON_PACKAGE });
   throw new NotHereError("no python3.10 on the PATH or in pyenv; the grammar of 3.10 is kept");
-}
-
-/** The Pythons of a version that pyenv has built. */
-async function pyenvPythons(version: string): Promise<string[]> {
-  const root = join(Deno.env.get("PYENV_ROOT") ?? join(homedir(), ".pyenv"), "versions");
-  const names = await readdir(root).catch(() => []);
-  return names.filter((name) => name.startsWith(version)).map((name) =>
-    join(root, name, "bin/python")
-  );
 }

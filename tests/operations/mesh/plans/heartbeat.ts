@@ -29,6 +29,13 @@ export const HEARTBEAT_PLANS: readonly PlannedCall[] = [
   call("record_heartbeat", { ...MESH, config_version: 1, wait_seconds: 140 }, {
     circumstances: "that waits",
   }),
+  call("record_heartbeat", {
+    ...MESH,
+    config_version: 1,
+    problem: { code: "network_taken", network: "172.17.0.0/16" },
+  }, {
+    circumstances: "with a problem",
+  }),
   call("record_heartbeat", { ...MESH, config_version: 1, paths: NEIGHBOURS }, {
     circumstances: "with the paths of all neighbours",
   }),

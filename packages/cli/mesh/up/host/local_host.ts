@@ -39,8 +39,6 @@ export class LocalHost {
   #turn: Promise<unknown> = Promise.resolve();
   #toldAt = -Infinity;
   #hasTurned = false;
-  /** Why the network of the mesh is refused here; null if it is not. */
-  overlap: string | null = null;
 
   constructor(settings: Settings, log: Log) {
     const { interfaceName, configFolder, runFolder, firewall } = settings;
@@ -210,8 +208,7 @@ export class LocalHost {
     const privateKey = await this.keys.privateKey();
     if (running !== null) await this.tunnel.firewall.close();
     this.#running = null;
-    this.overlap = await this.tunnel.overlapOf(wanted);
-    if (this.overlap !== null) throw new Error(`${this.overlap}; the tunnel stays down`);
+    await this.tunnel.requireFreeNetwork(wanted);
     this.#watch.forget();
     await this.tunnel.up(wanted, { privateKey, endpointOf: this.#endpoints.known });
     this.#greeter.greet({ peers: () => this.#wanted?.peers ?? [], spared: new Set() });

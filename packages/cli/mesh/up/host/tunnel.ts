@@ -1,7 +1,7 @@
 /** The tunnel of one interface: brings it up, and changes it in place. */
 import type { Wanted, WantedPeer } from "../wanted/accept.ts";
 import { allowedIps, type Differences, sectionsOf } from "../wanted/differences.ts";
-import { overlapOf, parseRoutes } from "../wanted/overlaps.ts";
+import { type Overlap, overlapOf, parseRoutes } from "../wanted/overlaps.ts";
 import { parseDump, type Running } from "../wanted/running.ts";
 import type { TunnelFirewall } from "./firewall.ts";
 import { run, runWithPipe } from "../basics/programs.ts";
@@ -11,6 +11,9 @@ import { userspaceProgram } from "./require.ts";
 const AT_ONCE = 100;
 
 export class Tunnel {
+  /** Why the network of the mesh was refused here; null if it was not. */
+  overlap: Overlap | null = null;
+
   constructor(
     readonly interfaceName: string,
     readonly firewall: TunnelFirewall,
@@ -26,12 +29,13 @@ export class Tunnel {
     return text === null ? null : parseDump(text);
   }
 
-  /** A sentence about another network of this host that has addresses of the mesh, or null. */
-  async overlapOf({ networks }: Wanted): Promise<string | null> {
+  /** Throws an Error if another network of this host has addresses of the mesh. */
+  async requireFreeNetwork({ networks }: Wanted): Promise<void> {
     const list = ["-o", "route", "show", "table", "all"];
     const ipv6 = await run("ip", ["-6", ...list]).catch(() => "");
     const routes = parseRoutes(await run("ip", list) + ipv6);
-    return overlapOf(networks, { routes, interfaceName: this.interfaceName });
+    this.overlap = overlapOf(networks, { routes, interfaceName: this.interfaceName });
+    if (this.overlap !== null) throw new Error(`${this.overlap.sentence}; the tunnel stays down`);
   }
 
   /**

@@ -1,6 +1,7 @@
 /** What an agent sends to the service: its registration, heartbeats, and the wait for news. */
 import type { SentPath } from "../../../../agent-peer/service.ts";
 import type { Log } from "../basics/log.ts";
+import type { Overlap } from "../wanted/overlaps.ts";
 import { isInteger } from "../wanted/values.ts";
 import type { Answered, Requests } from "./requests.ts";
 import { FORGET, type Rhythm } from "./rhythm.ts";
@@ -28,6 +29,8 @@ export interface LinkOptions {
   readonly meanwhile: (answer: Promise<unknown>) => Promise<boolean>;
   /** What is to be told about the paths to the peers. Called once for each heartbeat. */
   readonly paths: () => readonly SentPath[];
+  /** The network of this host that keeps its tunnel down, for its neighbours and the operator. */
+  readonly overlap: () => Pick<Overlap, "network"> | null;
 }
 
 /** Why a round with the service ended early. */
@@ -47,6 +50,7 @@ export class ServiceLink {
   #waitMissingUntil = 0;
   /** Whether the service accepts path reports. */
   takesPaths = true;
+  #takesProblems = true;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -85,10 +89,12 @@ export class ServiceLink {
    * that should run. Throws Unanswered, or an Error for an answer without a version.
    */
   async heartbeat(applied: number | null, mayWait: boolean): Promise<number> {
-    const { rhythm, log, paths } = this.#options;
+    const { rhythm, log, paths, overlap } = this.#options;
     const now = performance.now() / 1000;
     rhythm.hasWait = now >= this.#waitMissingUntil;
-    const path = rhythm.hasWait ? "/wait" : "/peer/heartbeat";
+    const problem = this.#takesProblems ? problemOf(overlap()) : null;
+    // Only heartbeats tell a problem.
+    const path = rhythm.hasWait && problem === null ? "/wait" : "/peer/heartbeat";
     const waitSeconds = applied !== null && mayWait ? rhythm.waitSeconds(now) : 0;
     rhythm.heartbeatBegins(waitSeconds);
     const reported = paths();
@@ -97,6 +103,7 @@ export class ServiceLink {
       ...(applied !== null && { config_version: applied }),
       ...(waitSeconds > 0 && { wait_seconds: waitSeconds }),
       ...(report !== null && { paths: report }),
+      ...(problem !== null && { problem }),
     }, waitSeconds);
     if (answered.status === 200) return this.#versionOf(answered, { path, waitSeconds, applied });
     // The service had waited until then.
@@ -104,6 +111,10 @@ export class ServiceLink {
     else if (answered.status === 404 && path === "/wait" && codeOf(answered) === "not_found") {
       log("this service has no /wait; sending heartbeats instead");
       this.#waitMissingUntil = now + FORGET;
+      return await this.heartbeat(applied, mayWait);
+    } else if (answered.status === 422 && problem !== null) {
+      log("this service accepts no reports of problems; not sending them");
+      this.#takesProblems = false;
       return await this.heartbeat(applied, mayWait);
     } else if (answered.status === 422 && report !== null) {
       log("this service accepts no path reports; not sending them");
@@ -176,6 +187,13 @@ export class ServiceLink {
     const { publicKey, endpoint } = registration;
     return JSON.stringify([publicKey, endpoint, this.#accepted(registration)]);
   }
+}
+
+/** The service takes only IPv4 networks. */
+function problemOf(overlap: Pick<Overlap, "network"> | null): object | null {
+  if (overlap === null) return null;
+  const { network } = overlap;
+  return { code: "network_taken", network: network.includes(":") ? null : network };
 }
 
 export function codeOf({ body }: Answered): unknown {

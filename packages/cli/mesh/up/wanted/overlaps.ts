@@ -8,6 +8,13 @@ export interface Route {
   readonly device: string;
 }
 
+export interface Overlap {
+  /** The network of this host, as CIDR notation has it. */
+  readonly network: string;
+  /** Names both networks, and the interface. */
+  readonly sentence: string;
+}
+
 /** Parses what `ip -o route show table all` prints. Leaves out default routes. */
 export function parseRoutes(text: string): Route[] {
   return text.split("\n").flatMap((line) => {
@@ -22,8 +29,8 @@ export function parseRoutes(text: string): Route[] {
 }
 
 /**
- * A sentence about the first network of the mesh that another network of this host overlaps; null
- * if there is none. Addresses in both would lead to either.
+ * The first network of this host that overlaps one of the mesh; null if there is none. Addresses in
+ * both would lead to either.
  */
 export function overlapOf(
   networks: readonly Network[],
@@ -31,13 +38,17 @@ export function overlapOf(
     readonly routes: readonly Route[];
     readonly interfaceName: string;
   },
-): string | null {
+): Overlap | null {
   for (const { network, device } of routes) {
     if (device === interfaceName) continue;
     const taken = networks.find((own) => overlaps(own, network));
     if (taken === undefined || isEverything(network)) continue;
-    return `the network ${networkText(taken)} of this mesh overlaps ${networkText(network)}, ` +
-      `to which this host has a route by ${device}`;
+    const text = networkText(network);
+    return {
+      network: text,
+      sentence: `the network ${networkText(taken)} of this mesh overlaps ${text}, ` +
+        `to which this host has a route by ${device}`,
+    };
   }
   return null;
 }

@@ -10,8 +10,9 @@ const SUPPORTED = ["2026-07-28", ...SUPPORTED_PROTOCOL_VERSIONS];
 
 /**
  * A request with the headers in the form in which the SDK demands them. It refuses callers that
- * accept JSON alone, although it answers nothing else here. And it refuses an `initialize` whose
- * header names a newer version, before the two sides have agreed on one.
+ * accept JSON alone, although it answers nothing else here. It refuses an `initialize` whose
+ * header names a newer version, before the two sides have agreed on one. And it refuses to tell of
+ * a task without the header that repeats its name, which fastmcp does not send: it is for proxies.
  */
 export function settleHeaders(received: Request, message: object): Request {
   const headers = new Headers(received.headers);
@@ -19,6 +20,9 @@ export function settleHeaders(received: Request, message: object): Request {
   if (isInitializeRequest(message) && !namesVersion(message)) {
     headers.delete("mcp-protocol-version");
   }
+  const { params } = message as { params?: { taskId?: unknown } };
+  const taskId = String(params?.taskId ?? "");
+  if (/^\w+$/.test(taskId) && !headers.has("mcp-name")) headers.set("mcp-name", taskId);
   return new Request(received.url, { method: received.method, headers });
 }
 
