@@ -5863,6 +5863,25 @@ comment on function artifacts.shown_senders(text[], text[]) is
 -- For each grantee, each of these functions reads the beginning of one index range. The planner
 -- expects few grants per agent, and might read and sort the whole range. The settings forbid that.
 
+create function artifacts.live_grants_of_each(grantees text[], max_entries integer)
+returns table (grant_id text)
+language sql
+stable
+-- Inlined.
+begin atomic
+  select g.grant_id
+  from unnest(live_grants_of_each.grantees) as e (grantee)
+  cross join lateral (
+    select g.grant_id
+    from artifacts.grants g
+    where g.grantee = e.grantee and g.live_until > now()
+    order by g.grantee, g.live_until
+    limit live_grants_of_each.max_entries
+  ) g;
+end;
+comment on function artifacts.live_grants_of_each(text[], integer) is
+  'For each grantee, its live grants: at most max_entries, those that end first.';
+
 create function artifacts.grant_ids_since(
   grantees text[],
   gained text[],
@@ -5888,14 +5907,7 @@ begin
     ) g
     union all
     select g.grant_id
-    from unnest(grant_ids_since.gained) as e (grantee)
-    cross join lateral (
-      select g.grant_id
-      from artifacts.grants g
-      where g.grantee = e.grantee and g.live_until > now()
-      order by g.grantee, g.live_until
-      limit grant_ids_since.max_entries
-    ) g
+    from artifacts.live_grants_of_each(grant_ids_since.gained, grant_ids_since.max_entries) g
     limit grant_ids_since.max_entries
   );
 end
@@ -5941,14 +5953,7 @@ begin
   end if;
   return array(
     select g.grant_id
-    from unnest(live_grant_ids.grantees) as e (grantee)
-    cross join lateral (
-      select g.grant_id
-      from artifacts.grants g
-      where g.grantee = e.grantee and g.live_until > now()
-      order by g.grantee, g.live_until
-      limit live_grant_ids.max_entries
-    ) g
+    from artifacts.live_grants_of_each(live_grant_ids.grantees, live_grant_ids.max_entries) g
     limit live_grant_ids.max_entries
   );
 end
@@ -11306,7 +11311,11 @@ create table mesh.liveness (
   rendering_revision_highest integer,
   waits_until timestamptz,
   paths_reported_at timestamptz,
+  problem text collate "C",
+  problem_network cidr,
 
+  constraint problem_is_a_known_one check (problem in ('network_taken')),
+  constraint problem_network_is_of_a_problem check (problem_network is null or problem is not null),
   constraint liveness_is_of_a_peer foreign key (agent_id) references mesh.peers (agent_id) on delete cascade
 )
 -- fillfactor leaves room for HOT updates: no index covers the columns that change, so a heartbeat
@@ -11326,6 +11335,11 @@ comment on column mesh.liveness.rendering_revision_highest is
   'have a lower one: after a rollback, hosts have run a higher config_version without any restore.';
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
+comment on column mesh.liveness.problem is
+  'Why the host has no tunnel, as its heartbeats say: network_taken, if another network of '
+  'the host has addresses of the mesh. Null: it reports no problem.';
+comment on column mesh.liveness.problem_network is
+  'The network of the host that the problem is about; null: not told.';
 comment on column mesh.liveness.waits_until is
   'When the wait that the agent announced with its last heartbeat ends. Until then it need not '
   'send another.';
@@ -11342,6 +11356,18 @@ return coalesce(
 comment on function mesh.is_online(mesh.liveness, integer) is
   'Whether a peer was seen, or a wait that it announced was still running, within the given number '
   'of seconds.';
+
+create function mesh.problem_json(liveness mesh.liveness) returns json
+language sql
+stable
+return case
+  when (problem_json.liveness).problem is not null then json_build_object(
+    'code', (problem_json.liveness).problem,
+    'network', (problem_json.liveness).problem_network
+  )
+end;
+comment on function mesh.problem_json(mesh.liveness) is
+  'What a host reports of itself, {code, network | null}; null: no problem.';
 
 create function mesh.map_entry(
   peer mesh.peers,
@@ -11365,7 +11391,8 @@ create function mesh.map_entry(
   self boolean,
   psk_version integer,
   config_version_applied bigint,
-  path json
+  path json,
+  problem json
 )
 language sql
 stable
@@ -11391,7 +11418,8 @@ begin atomic
       when (map_entry.peer).agent_id <> map_entry.subject
         then (map_entry.liveness).config_version_applied
     end,
-    map_entry.path;
+    map_entry.path,
+    mesh.problem_json(map_entry.liveness);
 end;
 comment on function mesh.map_entry(
   mesh.peers, mesh.address_leases, mesh.liveness, integer, text, integer, json
@@ -12277,7 +12305,7 @@ begin
     );
   end if;
 
-  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied', 'path'] into answer
+  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied', 'path', 'problem'] into answer
   from mesh.peers p
   join mesh.address_leases a on a.agent_id = p.agent_id
   join mesh.liveness l on l.agent_id = p.agent_id
@@ -14107,7 +14135,8 @@ create function mesh.note_sign_of_life(
   config_version bigint,
   rendering_revision integer,
   wait_seconds integer,
-  paths_reported_at timestamptz
+  paths_reported_at timestamptz,
+  problem jsonb
 ) returns json
 language plpgsql
 volatile
@@ -14138,6 +14167,17 @@ begin
       waits_until = case
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
+      end,
+      -- A host that runs a configuration has a tunnel. A process of the agent that only waits for
+      -- files knows nothing of the host, and sends neither.
+      problem = case
+        when note_sign_of_life.problem is not null then note_sign_of_life.problem ->> 'code'
+        when note_sign_of_life.config_version is null then l.problem
+      end,
+      problem_network = case
+        when note_sign_of_life.problem is not null
+          then network((note_sign_of_life.problem ->> 'network')::inet)
+        when note_sign_of_life.config_version is null then l.problem_network
       end
   where l.agent_id = note_sign_of_life.agent_id
   returning l.last_seen into seen_at;
@@ -14152,10 +14192,10 @@ begin
   );
 end
 $$;
-comment on function mesh.note_sign_of_life(text, bigint, integer, integer, timestamptz) is
+comment on function mesh.note_sign_of_life(text, bigint, integer, integer, timestamptz, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, the '
   'rendering_revision of the functions that it asked (null: not known), how long it will '
-  'wait for the answer, and when it reported its paths if it did. Returns what '
+  'wait for the answer, when it reported its paths if it did, and its problem. Returns what '
   'agent_api_record_heartbeat returns, or null without a peer.';
 
 create function public.agent_api_record_heartbeat(
@@ -14164,7 +14204,8 @@ create function public.agent_api_record_heartbeat(
   config_version bigint,
   wait_seconds integer default 0,
   paths jsonb default null,
-  rendering_revision integer default null
+  rendering_revision integer default null,
+  problem jsonb default null
 ) returns json
 language plpgsql
 volatile
@@ -14183,7 +14224,7 @@ begin
   answer := mesh.note_sign_of_life(
     subject, agent_api_record_heartbeat.config_version,
     agent_api_record_heartbeat.rendering_revision, agent_api_record_heartbeat.wait_seconds,
-    paths_reported_at
+    paths_reported_at, agent_api_record_heartbeat.problem
   );
   if answer is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -14191,9 +14232,10 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer) is
+comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
-  'wait for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns '
+  'wait for the answer, its paths (as mesh.note_paths takes them; null: not reported), and its '
+  'problem, {code, network | null}; a configuration without a problem ends an earlier one. Returns '
   'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json
@@ -15884,7 +15926,7 @@ begin
   end if;
   heartbeat := mesh.note_sign_of_life(
     subject, agent_api_begin_wait.config_version, agent_api_begin_wait.rendering_revision,
-    agent_api_begin_wait.wait_seconds, paths_reported_at
+    agent_api_begin_wait.wait_seconds, paths_reported_at, null
   );
   return jsonb_build_object('config_version', heartbeat -> 'config_version')
     || agents.find_news(subject, agent_api_begin_wait.inbox_after, agent_api_begin_wait.events_after);
@@ -16874,6 +16916,13 @@ begin
     return next jsonb_build_object(
       'fault', 'never_seen', 'registered_at', agents.iso_timestamp(peer.registered_at)
     );
+  elsif liveness.problem is not null then
+    -- Whatever else such a host lacks, the problem is the reason.
+    return next jsonb_build_object(
+      'fault', liveness.problem,
+      'network', liveness.problem_network,
+      'last_seen', agents.iso_timestamp(liveness.last_seen)
+    );
   elsif mesh.lags(liveness, find_faults.version, find_faults.rendering_revision) then
     return next jsonb_build_object(
       'fault', case
@@ -16941,7 +16990,8 @@ comment on function public.agent_api_check_mesh(integer, text, integer, integer)
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
   'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
   'is online, and agent_api_read_mesh_metrics counts it), offline_lags (the same for an offline '
-  'peer), rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the '
+  'peer), network_taken (network | null, last_seen; the host has no tunnel, because this network of '
+  'its own has addresses of the mesh), rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the '
   'policy, names the agent, and it has no peer), or endpoint_shared (endpoint, other_agent_id; '
   'another peer has the same endpoint).';
 
@@ -16961,6 +17011,7 @@ as $$
     'online', mesh.is_online(l, describe_side.online_seconds),
     'lags', mesh.lags(l, v.version, describe_side.rendering_revision),
     'endpoints', to_jsonb(mesh.endpoints_of(p)),
+    'problem', mesh.problem_json(l),
     'report', (
       select mesh.path_json(r, mesh.time_of_report(r.left_out_at, l, describe_side.online_seconds))
       from mesh.path_reports r
@@ -17051,7 +17102,8 @@ $$;
 comment on function public.agent_api_list_paths(integer, text, text, integer, integer) is
   'The pairs of peers that share an active rule, and what both report about the path between them, '
   'in byte order: {found: [[side, side]], next: where the next page begins | null}. A side is '
-  '{agent_id, online, lags | null, endpoints, report: as in agent_api_read_netmap | null}. '
+  '{agent_id, online, lags | null, endpoints, problem and report: as in agent_api_read_netmap, or '
+  'null}. '
   'agent_id: its pairs only. A page may be short or empty before the last.';
 
 create function public.agent_api_read_mesh_pair(
