@@ -2625,6 +2625,7 @@ as $$
 declare
   taken_at timestamptz;
   lease_ends_at timestamptz;
+  candidates text[];
   candidate text;
   webhook agents.webhooks;
   free integer;
@@ -2640,7 +2641,7 @@ begin
   taken_at := clock_timestamp();
   lease_ends_at := taken_at + make_interval(secs => agent_api_take_deliveries.lease_seconds);
 
-  for candidate in
+  candidates := array(
     select w.webhook_id
     from agents.webhooks w
     -- The webhook whose delivery has waited longest is first, so that none has to wait for ever.
@@ -2653,7 +2654,8 @@ begin
     ) due
     where w.ended_at is null
     order by due.next_at
-  loop
+  );
+  foreach candidate in array candidates loop
     exit when left_over <= 0;
     -- Another call that takes deliveries of this webhook does not count to the same number.
     select w.* into webhook
@@ -2661,7 +2663,12 @@ begin
     where w.webhook_id = candidate and w.ended_at is null
     for no key update skip locked;
     continue when not found;
-    select agent_api_take_deliveries.max_per_webhook - count(*) into free
+    -- Each gets its share of a call's places, so that many slow receivers do not take all of them.
+    select least(
+      agent_api_take_deliveries.max_per_webhook - count(*),
+      greatest(1, agent_api_take_deliveries.max_entries / cardinality(candidates))
+    )
+    into free
     from agents.webhook_deliveries d
     where d.webhook_id = candidate and d.leased_until > taken_at;
     continue when free <= 0;
@@ -11329,7 +11336,7 @@ comment on column mesh.liveness.rendering_revision_highest is
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.problem is
-  'Why the host has no tunnel, as its newest heartbeat says: network_taken, if another network of '
+  'Why the host has no tunnel, as its heartbeats say: network_taken, if another network of '
   'the host has addresses of the mesh. Null: it reports no problem.';
 comment on column mesh.liveness.problem_network is
   'The network of the host that the problem is about; null: not told.';
@@ -14161,8 +14168,17 @@ begin
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
       end,
-      problem = note_sign_of_life.problem ->> 'code',
-      problem_network = network((note_sign_of_life.problem ->> 'network')::inet)
+      -- A host that runs a configuration has a tunnel. A process of the agent that only waits for
+      -- files knows nothing of the host, and sends neither.
+      problem = case
+        when note_sign_of_life.problem is not null then note_sign_of_life.problem ->> 'code'
+        when note_sign_of_life.config_version is null then l.problem
+      end,
+      problem_network = case
+        when note_sign_of_life.problem is not null
+          then network((note_sign_of_life.problem ->> 'network')::inet)
+        when note_sign_of_life.config_version is null then l.problem_network
+      end
   where l.agent_id = note_sign_of_life.agent_id
   returning l.last_seen into seen_at;
   return (
@@ -14219,7 +14235,8 @@ $$;
 comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
   'wait for the answer, its paths (as mesh.note_paths takes them; null: not reported), and its '
-  'problem, {code, network | null} (null: none). Returns the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+  'problem, {code, network | null}; a configuration without a problem ends an earlier one. Returns '
+  'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -15890,8 +15907,7 @@ create function public.agent_api_begin_wait(
   events_after text,
   wait_seconds integer,
   paths jsonb default null,
-  rendering_revision integer default null,
-  problem jsonb default null
+  rendering_revision integer default null
 ) returns json
 language plpgsql
 volatile
@@ -15910,13 +15926,13 @@ begin
   end if;
   heartbeat := mesh.note_sign_of_life(
     subject, agent_api_begin_wait.config_version, agent_api_begin_wait.rendering_revision,
-    agent_api_begin_wait.wait_seconds, paths_reported_at, agent_api_begin_wait.problem
+    agent_api_begin_wait.wait_seconds, paths_reported_at, null
   );
   return jsonb_build_object('config_version', heartbeat -> 'config_version')
     || agents.find_news(subject, agent_api_begin_wait.inbox_after, agent_api_begin_wait.events_after);
 end
 $$;
-comment on function public.agent_api_begin_wait(jsonb, text, bigint, text, text, integer, jsonb, integer, jsonb) is
+comment on function public.agent_api_begin_wait(jsonb, text, bigint, text, text, integer, jsonb, integer) is
   'Records the heartbeat of an agent that has a peer, as agent_api_record_heartbeat does, and '
   'returns what is new after each position that is given: {config_version | null, inbox?: {latest, '
   'changed}, events?: {latest, changed}}. Without a peer, config_version is null. Raises '

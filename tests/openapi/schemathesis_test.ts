@@ -5,6 +5,7 @@ import { interpreter } from "../../clients/python/tests/interpreter.ts";
 import { runProgram } from "../../packages/local/processes/run_program.ts";
 import { PROJECT } from "../../packages/local/project.ts";
 import { createAgent, functionUrl } from "../conformance/client.ts";
+import { join as joinMesh } from "../conformance/mesh_cast.ts";
 
 const REQUIREMENTS = join(PROJECT, "tests/openapi/requirements.txt");
 const CHECKS = [
@@ -61,10 +62,12 @@ async function schemathesis(url: string, key: string, { phases = ALONE, seconds 
 
 for (const name of ["agent-artifacts", "agent-mesh"]) {
   Deno.test(`schemathesis with the document of ${name}, as an agent → no 5xx, and every answer is as described`, async () => {
-    const { key } = await createAgent("schema");
+    const agent = await createAgent("schema");
     for (const [phases, seconds] of [[ALONE, 40], [FOLLOWING, 20]] as const) {
       const url = functionUrl(`/${name}`);
-      const { code, output, errors } = await schemathesis(url, key, { phases, seconds });
+      // Without a peer, no request of the mesh leads to another.
+      if (name === "agent-mesh") await joinMesh(agent);
+      const { code, output, errors } = await schemathesis(url, agent.key, { phases, seconds });
       assert.equal(code, 0, output + errors);
       for (const phase of phases) assert.match(output, new RegExp(`✅ +${phase} \\(in`), output);
       if (phases === FOLLOWING) assert.match(output, /API Links: +[1-9]\d* covered/, output);

@@ -1,55 +1,14 @@
 import assert from "node:assert/strict";
-import { bundleCommandLine } from "../../dev/clients/bundle.ts";
-import { copySources } from "../../dev/clients/client_sources.ts";
 import { type Agent, createAgent, succeed } from "../conformance/client.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { HostAgent } from "../mesh_up/hosts/host_agent.ts";
-import { eventually, run } from "../wireguard/hosts/run_program.ts";
+import { eventually } from "../wireguard/hosts/run_program.ts";
 import { type Host, untilListening } from "../wireguard/hosts/host.ts";
 import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../wireguard/hosts/service_door.ts";
-import { UNPRIVILEGED } from "./hosts/programs.ts";
 import { allow } from "./hosts/sandbox.ts";
-
-/** The command line as it is installed, in a folder that every user may enter. */
-async function installed(): Promise<AsyncDisposable & { readonly folder: string }> {
-  const folder = await Deno.makeTempDir({ prefix: "sandbox-command-" });
-  await using sources = await copySources();
-  await bundleCommandLine(sources.path, `${folder}/agentfiles`);
-  await run(["chmod", "-R", "a+rx", folder]);
-  const remove = () => Deno.remove(folder, { recursive: true });
-  return { folder, [Symbol.asyncDispose]: remove };
-}
-
-/** A user without privileges on a host, with their own home folder. */
-async function userOn(host: Host, { agent, folder }: { agent: Agent; folder: string }) {
-  const home = `${host.directory}/home`;
-  await Deno.mkdir(home);
-  await run(["chmod", "711", host.directory]);
-  await run(["chown", "65534:65534", home]);
-  const env = {
-    HOME: home,
-    PATH: `${folder}:${Deno.env.get("PATH")}`,
-    KEY: agent.key,
-    NO_COLOR: "1",
-  };
-  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const command = (script: string) => [
-    "env",
-    "-i",
-    ...settings,
-    ...UNPRIVILEGED,
-    "bash",
-    "-c",
-    `cd "$HOME"; ${script}`,
-  ];
-  return {
-    start: (script: string, logName: string) => host.start(command(script), { logName }),
-    run: (script: string) => host.runAnyhow(command(script)),
-    read: (file: string) => Deno.readTextFile(`${home}/${file}`).catch(() => ""),
-  };
-}
+import { installed, userOn } from "./hosts/user.ts";
 
 /** Serves the text of a file over HTTP on a port of all addresses of the host. */
 async function serveHttp(host: Host, { port, text }: { port: number; text: string }) {
@@ -96,6 +55,7 @@ tunnelTest(
       "socks",
       "http_proxy",
       "forwards",
+      "udp_forwards",
       "dns",
     ]);
     assert.equal(joined.agent_id, agent.id);

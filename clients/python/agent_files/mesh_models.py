@@ -133,8 +133,8 @@ class VisiblePeer(TypedDict):
     path: Path | None
     """Whether the tunnel between the two works; null in the agent's own entry."""
     problem: NotRequired[VisiblePeerProblem | None]
-    """Why the peer's host has no tunnel, as its newest heartbeat said; null: it reported no
-    problem. Missing with an older database."""
+    """Why the peer's host has no tunnel, as it last reported; null: it reported no problem.
+    Missing with an older database."""
 
 
 class Path(TypedDict):

@@ -5,7 +5,6 @@ import {
   instance,
   limit,
   pathsOn,
-  problem,
   token,
   wait_seconds,
 } from "./both.ts";
@@ -203,7 +202,6 @@ export const ARTIFACTS_WORDS: PageWords<FieldIn<operations>> = {
   },
   limit,
   paths: pathsOn("mesh.md"),
-  problem,
   wait_seconds,
   after: {
     rule: "the `latest` of an earlier answer of the same operation.",

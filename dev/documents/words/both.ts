@@ -53,14 +53,3 @@ export function pathsOn(page: "mesh.md" | ""): FieldWords {
     ],
   };
 }
-
-export const problem: FieldWords = {
-  rule:
-    "why the host has no tunnel, an object with `code`, which is `network_taken` (another network of the host has addresses of the mesh), and `network`, an IPv4 network or null. It holds until the next heartbeat.",
-  valid: ['{"code": "network_taken", "network": "172.17.0.0/16"}'],
-  invalid: [
-    "{}",
-    '{"code": "network_taken", "network": "docker0"}',
-    '{"code": "broken", "network": null}',
-  ],
-};

@@ -5,7 +5,6 @@ import {
   instance,
   limit,
   pathsOn,
-  problem,
   token,
   wait_seconds,
 } from "./both.ts";
@@ -98,6 +97,15 @@ export const MESH_WORDS: PageWords<FieldIn<operations>> = {
     invalid: ["[]", '["grant.created"]'],
   },
   paths: pathsOn(""),
-  problem,
+  problem: {
+    rule:
+      "why the host has no tunnel, an object with `code`, which is `network_taken` (another network of the host has addresses of the mesh), and `network`, an IPv4 network or null. It holds until a heartbeat has a `config_version` and no problem.",
+    valid: ['{"code": "network_taken", "network": "172.17.0.0/16"}'],
+    invalid: [
+      "{}",
+      '{"code": "network_taken", "network": "docker0"}',
+      '{"code": "broken", "network": null}',
+    ],
+  },
   wait_seconds,
 };

@@ -1567,16 +1567,6 @@ export interface operations {
              */
             via: "direct" | "relay" | "none";
           }[];
-          /** @description Why the host has no tunnel, until the next heartbeat. Its neighbours see it. */
-          problem?: {
-            /**
-             * @description `network_taken`: another network of the host has addresses of the mesh.
-             * @enum {string}
-             */
-            code: "network_taken";
-            /** @description The network of the host, which is no secret: neighbours see it. Null: not told. */
-            network: string | null;
-          };
           /**
            * @description How many seconds to wait for something new.
            * @default 0

@@ -219,7 +219,7 @@ export interface components {
       config_version_applied: number | null;
       /** @description Whether the tunnel between the two works; null in the agent's own entry. */
       path: components["schemas"]["Path"] | null;
-      /** @description Why the peer's host has no tunnel, as its newest heartbeat said; null: it reported no problem. Missing with an older database. */
+      /** @description Why the peer's host has no tunnel, as it last reported; null: it reported no problem. Missing with an older database. */
       problem?: {
         /**
          * @description `network_taken`: another network of the host has addresses of the mesh.
@@ -479,7 +479,7 @@ export interface operations {
              */
             via: "direct" | "relay" | "none";
           }[];
-          /** @description Why the host has no tunnel, until the next heartbeat. Its neighbours see it. */
+          /** @description Why the host has no tunnel. Its neighbours see it until a heartbeat has a `config_version` and no problem. */
           problem?: {
             /**
              * @description `network_taken`: another network of the host has addresses of the mesh.
@@ -800,16 +800,6 @@ export interface operations {
              */
             via: "direct" | "relay" | "none";
           }[];
-          /** @description Why the host has no tunnel, until the next heartbeat. Its neighbours see it. */
-          problem?: {
-            /**
-             * @description `network_taken`: another network of the host has addresses of the mesh.
-             * @enum {string}
-             */
-            code: "network_taken";
-            /** @description The network of the host, which is no secret: neighbours see it. Null: not told. */
-            network: string | null;
-          };
           /**
            * @description How many seconds to wait for something new.
            * @default 0

@@ -6,7 +6,13 @@ import type { Context } from "../context.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { obey } from "./control.ts";
 import { type Exposure, parseExposure } from "../../agent-peer/mesh/proxies/expose.ts";
-import { type Forwarding, parseForwarding } from "../../agent-peer/mesh/proxies/forward.ts";
+import {
+  type Forwarding,
+  parseForwarding,
+  parseUdpForwarding,
+  type UdpForwarding,
+} from "../../agent-peer/mesh/proxies/forward.ts";
+import type { ProxyOptions } from "../../agent-peer/mesh/proxies/open_proxies.ts";
 import type { Mesh } from "../../agent-peer/mesh/mesh.ts";
 import { parsePlace, type Place, textOf } from "../../agent-peer/mesh/proxies/place.ts";
 import { dnsPlaceOf, type PortPlace } from "./dns/place.ts";
@@ -15,7 +21,7 @@ export const join: Verb = defineVerb({
   summary: "Join the mesh from a sandbox, without root. Other programs use it through proxies.",
   example: "agentfiles mesh join --socks 127.0.0.1:1080\n" +
     "agentfiles mesh join --http-proxy 127.0.0.1:3128 --expose 8080=3000\n" +
-    "agentfiles mesh join --forward 5432=db:5432",
+    "agentfiles mesh join --forward 5432=db:5432 --forward-udp 5353=dns:53",
   options: {
     socks: {
       type: "string",
@@ -34,6 +40,12 @@ export const join: Verb = defineVerb({
       help: "forward connections from this port in the mesh to the same port of this machine, or " +
         "with PORT=LOCAL to another one; can be repeated",
     },
+    "expose-udp": {
+      type: "string",
+      multiple: true,
+      value: "PORT",
+      help: "the same for the datagrams of a UDP port; can be repeated",
+    },
     forward: {
       type: "string",
       multiple: true,
@@ -45,6 +57,13 @@ export const join: Verb = defineVerb({
       type: "string",
       value: "PLACE",
       help: "answer DNS queries for <name>.mesh.internal at a port of this machine",
+    },
+    "forward-udp": {
+      type: "string",
+      multiple: true,
+      value: "PORT=PEER:PORT",
+      help: "forward datagrams from a UDP port of this machine to a UDP port of a peer; can be " +
+        "repeated",
     },
     flows: {
       type: "string",
@@ -76,13 +95,16 @@ export const join: Verb = defineVerb({
       httpProxy: values["http-proxy"] === undefined ? undefined : placeOf(values["http-proxy"]),
       exposures: (values.expose ?? []).map(exposureOf),
       forwardings: (values.forward ?? []).map(forwardingOf),
+      udpExposures: (values["expose-udp"] ?? []).map(exposureOf),
+      udpForwardings: (values["forward-udp"] ?? []).map(udpForwardingOf),
     };
-    const { socks, httpProxy, exposures, forwardings } = proxies;
+    const { socks, httpProxy, ...lists } = proxies;
     const isControlled = values.control === true;
-    const isUsed = socks || httpProxy || exposures.length > 0 || forwardings.length > 0;
+    const isUsed = socks || httpProxy || Object.values(lists).some(({ length }) => length > 0);
     if (!isUsed && !isControlled) {
       throw new UsageError(
-        "give at least one of --socks, --http-proxy, --expose, --forward and --control.",
+        "give at least one of --socks, --http-proxy, --expose, --forward, --expose-udp, " +
+          "--forward-udp and --control.",
       );
     }
     const { flows } = values;
@@ -102,12 +124,7 @@ export const join: Verb = defineVerb({
 /** Runs until it is interrupted. Throws the error that ends the membership earlier. */
 async function runMember(
   context: Context,
-  proxies: {
-    readonly socks: Place | undefined;
-    readonly httpProxy: Place | undefined;
-    readonly exposures: readonly Exposure[];
-    readonly forwardings: readonly Forwarding[];
-  },
+  proxies: ProxyOptions,
   { isControlled, flows, dns, ...options }: {
     readonly isControlled: boolean;
     /** Where names are answered by DNS. */
@@ -137,8 +154,17 @@ async function runMember(
   const names = dns === undefined ? null : await openDns(mesh, dns);
   const opened = await openProxies(mesh, proxies);
   const { agentId: agent_id, name, addresses } = mesh;
-  const { socks, httpProxy: http_proxy, forwards } = opened;
-  const facts = { agent_id, name, addresses, socks, http_proxy, forwards, dns: names };
+  const { socks, httpProxy: http_proxy, forwards, udpForwards: udp_forwards } = opened;
+  const facts = {
+    agent_id,
+    name,
+    addresses,
+    socks,
+    http_proxy,
+    forwards,
+    udp_forwards,
+    dns: names,
+  };
   await context.output.value(facts, () =>
     [
       `Joined as ${name}: ${addresses.join(", ")}`,
@@ -147,6 +173,9 @@ async function runMember(
       ...(names === null ? [] : [`DNS: ${names}`]),
       ...proxies.forwardings.map(({ host, port }, index) =>
         `${forwards[index]} leads to port ${port} of ${host}`
+      ),
+      ...proxies.udpForwardings.map(({ host, port }, index) =>
+        `${udp_forwards[index]} (UDP) leads to UDP port ${port} of ${host}`
       ),
     ].join("\n"));
   try {
@@ -200,6 +229,14 @@ function forwardingOf(text: string): Forwarding {
     );
   }
   return { ...forwarding, place: resolved(forwarding.place) };
+}
+
+function udpForwardingOf(text: string): UdpForwarding {
+  const forwarding = parseUdpForwarding(text);
+  if (forwarding !== null) return forwarding;
+  throw new UsageError(
+    `${text} is not a port of 127.0.0.1 and a port of a peer, such as 5353=dns:53.`,
+  );
 }
 
 function exposureOf(text: string): Exposure {

@@ -117,3 +117,29 @@ export const peer = z.object({
   registered_at: sentTimestamp.meta({ description: "When the agent joined the mesh." }),
   updated_at: sentTimestamp.meta({ description: "When its registration last changed." }),
 }).meta({ id: "Peer" });
+
+const BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+const NETWORK_RULE = "Must be an IPv4 network, such as 172.17.0.0/16.";
+
+/** Why a host has no tunnel: the same in a request and in an answer. */
+const problemFields = {
+  code: z.enum(["network_taken"], "Must be network_taken.").meta({
+    description: "`network_taken`: another network of the host has addresses of the mesh.",
+    examples: ["network_taken"],
+  }),
+  network: z.string()
+    .regex(new RegExp(`^(?:${BYTE}\\.){3}${BYTE}/(?:3[0-2]|[12]?[0-9])$`), NETWORK_RULE)
+    .nullable()
+    .meta({
+      description:
+        "The network of the host, which is no secret: neighbours see it. Null: not told.",
+      examples: ["172.17.0.0/16"],
+    }),
+};
+
+export const sentProblem = z.object(problemFields);
+
+export const problem = z.strictObject(problemFields).optional().meta({
+  description:
+    "Why the host has no tunnel. Its neighbours see it until a heartbeat has a `config_version` and no problem.",
+});

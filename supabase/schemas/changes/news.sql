@@ -100,8 +100,7 @@ create function public.agent_api_begin_wait(
   events_after text,
   wait_seconds integer,
   paths jsonb default null,
-  rendering_revision integer default null,
-  problem jsonb default null
+  rendering_revision integer default null
 ) returns json
 language plpgsql
 volatile
@@ -120,13 +119,13 @@ begin
   end if;
   heartbeat := mesh.note_sign_of_life(
     subject, agent_api_begin_wait.config_version, agent_api_begin_wait.rendering_revision,
-    agent_api_begin_wait.wait_seconds, paths_reported_at, agent_api_begin_wait.problem
+    agent_api_begin_wait.wait_seconds, paths_reported_at, null
   );
   return jsonb_build_object('config_version', heartbeat -> 'config_version')
     || agents.find_news(subject, agent_api_begin_wait.inbox_after, agent_api_begin_wait.events_after);
 end
 $$;
-comment on function public.agent_api_begin_wait(jsonb, text, bigint, text, text, integer, jsonb, integer, jsonb) is
+comment on function public.agent_api_begin_wait(jsonb, text, bigint, text, text, integer, jsonb, integer) is
   'Records the heartbeat of an agent that has a peer, as agent_api_record_heartbeat does, and '
   'returns what is new after each position that is given: {config_version | null, inbox?: {latest, '
   'changed}, events?: {latest, changed}}. Without a peer, config_version is null. Raises '

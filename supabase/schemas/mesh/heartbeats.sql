@@ -47,8 +47,17 @@ begin
         when note_sign_of_life.wait_seconds > 0
           then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
       end,
-      problem = note_sign_of_life.problem ->> 'code',
-      problem_network = network((note_sign_of_life.problem ->> 'network')::inet)
+      -- A host that runs a configuration has a tunnel. A process of the agent that only waits for
+      -- files knows nothing of the host, and sends neither.
+      problem = case
+        when note_sign_of_life.problem is not null then note_sign_of_life.problem ->> 'code'
+        when note_sign_of_life.config_version is null then l.problem
+      end,
+      problem_network = case
+        when note_sign_of_life.problem is not null
+          then network((note_sign_of_life.problem ->> 'network')::inet)
+        when note_sign_of_life.config_version is null then l.problem_network
+      end
   where l.agent_id = note_sign_of_life.agent_id
   returning l.last_seen into seen_at;
   return (
@@ -105,7 +114,8 @@ $$;
 comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer, jsonb) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
   'wait for the answer, its paths (as mesh.note_paths takes them; null: not reported), and its '
-  'problem, {code, network | null} (null: none). Returns the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+  'problem, {code, network | null}; a configuration without a problem ends an earlier one. Returns '
+  'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql

@@ -115,7 +115,7 @@ comment on column mesh.liveness.rendering_revision_highest is
 comment on column mesh.liveness.paths_reported_at is
   'When the newest heartbeat that reported paths came.';
 comment on column mesh.liveness.problem is
-  'Why the host has no tunnel, as its newest heartbeat says: network_taken, if another network of '
+  'Why the host has no tunnel, as its heartbeats say: network_taken, if another network of '
   'the host has addresses of the mesh. Null: it reports no problem.';
 comment on column mesh.liveness.problem_network is
   'The network of the host that the problem is about; null: not told.';

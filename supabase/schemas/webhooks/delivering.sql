@@ -95,6 +95,7 @@ as $$
 declare
   taken_at timestamptz;
   lease_ends_at timestamptz;
+  candidates text[];
   candidate text;
   webhook agents.webhooks;
   free integer;
@@ -110,7 +111,7 @@ begin
   taken_at := clock_timestamp();
   lease_ends_at := taken_at + make_interval(secs => agent_api_take_deliveries.lease_seconds);
 
-  for candidate in
+  candidates := array(
     select w.webhook_id
     from agents.webhooks w
     -- The webhook whose delivery has waited longest is first, so that none has to wait for ever.
@@ -123,7 +124,8 @@ begin
     ) due
     where w.ended_at is null
     order by due.next_at
-  loop
+  );
+  foreach candidate in array candidates loop
     exit when left_over <= 0;
     -- Another call that takes deliveries of this webhook does not count to the same number.
     select w.* into webhook
@@ -131,7 +133,12 @@ begin
     where w.webhook_id = candidate and w.ended_at is null
     for no key update skip locked;
     continue when not found;
-    select agent_api_take_deliveries.max_per_webhook - count(*) into free
+    -- Each gets its share of a call's places, so that many slow receivers do not take all of them.
+    select least(
+      agent_api_take_deliveries.max_per_webhook - count(*),
+      greatest(1, agent_api_take_deliveries.max_entries / cardinality(candidates))
+    )
+    into free
     from agents.webhook_deliveries d
     where d.webhook_id = candidate and d.leased_until > taken_at;
     continue when free <= 0;

@@ -13,34 +13,47 @@ import {
 
 const TAKEN = { code: "network_taken", network: "172.17.0.0/16" };
 
-/** The operations that are heartbeats. */
-const OPERATIONS = ["/agent-mesh/peer/heartbeat", "/agent-mesh/wait", "/agent-artifacts/wait"];
-
 async function problemOf(agent: Agent, seenBy: Agent): Promise<unknown> {
   const { peers } = await netmapOf(seenBy);
   return peers.find(({ agent_id }) => agent_id === agent.id)?.problem;
 }
 
-for (const operation of OPERATIONS) {
-  meshTest(
-    `${operation} with a problem → it and its neighbours see it, and no others; the next one without → gone; no version rises`,
-    async ({ alice, bob, carol }) => {
-      await pairUp(alice, bob);
-      await join(carol);
-      await agree(ruleBetween(bob, carol));
-      const versions = () => Promise.all([alice, bob].map(configVersionOf));
-      const before = await versions();
-      for (const network of [TAKEN.network, null]) {
-        await succeed(operation, { as: alice, body: { problem: { ...TAKEN, network } } });
-        for (const seenBy of [alice, bob]) {
-          assert.deepEqual(await problemOf(alice, seenBy), { ...TAKEN, network });
-        }
-        assert.equal(await problemOf(bob, alice), null);
-        assert.ok(!JSON.stringify(await netmapOf(carol)).includes("network_taken"));
+function report(as: Agent, body: object): Promise<unknown> {
+  return succeed("/agent-mesh/peer/heartbeat", { as, body });
+}
+
+meshTest(
+  "a heartbeat with a problem → the agent and its neighbours see it, and no others; no version rises",
+  async ({ alice, bob, carol }) => {
+    await pairUp(alice, bob);
+    await join(carol);
+    await agree(ruleBetween(bob, carol));
+    const versions = () => Promise.all([alice, bob].map(configVersionOf));
+    const before = await versions();
+    for (const network of [TAKEN.network, null]) {
+      await report(alice, { problem: { ...TAKEN, network } });
+      for (const seenBy of [alice, bob]) {
+        assert.deepEqual(await problemOf(alice, seenBy), { ...TAKEN, network });
       }
+      assert.equal(await problemOf(bob, alice), null);
+      assert.ok(!JSON.stringify(await netmapOf(carol)).includes("network_taken"));
+    }
+    assert.deepEqual(await versions(), before);
+  },
+);
+
+for (
+  const operation of ["/agent-mesh/peer/heartbeat", "/agent-mesh/wait", "/agent-artifacts/wait"]
+) {
+  meshTest(
+    `a problem, then ${operation} without a config_version → it stays; with one → it is gone`,
+    async ({ alice, bob }) => {
+      await pairUp(alice, bob);
+      await report(alice, { config_version: 0, problem: TAKEN });
       await succeed(operation, { as: alice });
+      assert.deepEqual(await problemOf(alice, bob), TAKEN);
+      await succeed(operation, { as: alice, body: { config_version: 0 } });
       assert.equal(await problemOf(alice, bob), null);
-      assert.deepEqual(await versions(), before);
     },
   );
 }
@@ -50,7 +63,7 @@ meshTest(
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     for (const network of ["172.17.3.4/16", "172.17.0.0/16"]) {
-      await succeed(OPERATIONS[0]!, { as: alice, body: { problem: { ...TAKEN, network } } });
+      await report(alice, { problem: { ...TAKEN, network } });
       assert.deepEqual(await problemOf(alice, bob), TAKEN);
     }
   },
@@ -74,11 +87,10 @@ for (
 ) {
   meshTest(`a problem with ${what} → 422, nothing changes`, async ({ alice, bob }) => {
     await pairUp(alice, bob);
-    await succeed(OPERATIONS[0]!, { as: alice, body: { problem: TAKEN } });
+    await report(alice, { problem: TAKEN });
     await leavesUnchanged([alice, bob], async () => {
-      for (const operation of OPERATIONS) {
-        assertInvalid(await post(operation, { as: alice, body: { problem } }), issue);
-      }
+      const answer = await post("/agent-mesh/peer/heartbeat", { as: alice, body: { problem } });
+      assertInvalid(answer, issue);
     });
   });
 }

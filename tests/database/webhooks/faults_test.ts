@@ -69,6 +69,34 @@ Deno.test("receivers that never answer → another one's events arrive meanwhile
   }, { kicks: true });
 });
 
+Deno.test("more receivers that never answer than one call has places for → another one's event arrives before any of them gives up", async () => {
+  const { promise: never, resolve: release } = Promise.withResolvers<Response>();
+  const timer = setTimeout(() => release(new Response(null, { status: 500 })), 45_000);
+  await using slow = startReceiver(() => never);
+  await using quick = startReceiver();
+  await withWebhooks(async ({ create, record, deliveries, sql }) => {
+    const slowIds: string[] = [];
+    for (let count = 0; count < 70; count += 1) {
+      slowIds.push((await create({ url: slow.url, agent_id: "planner" })).webhook_id);
+    }
+    await create({ url: quick.url, agent_id: "builder" });
+    await sql`delete from agents.webhook_deliveries where true`;
+    // Of each, as many as may be under way at a time.
+    for (let count = 0; count < 8; count += 1) await record("planner");
+    await until(() => slow.received.length >= 256);
+    await sql`update agents.webhook_kicks set kicked_at = '-infinity' where only_row`;
+    const event = await record("builder");
+    await until(() => idsOf(quick).includes(event));
+    for (const webhook_id of slowIds) {
+      for (const { last_error, last_status } of await deliveries(webhook_id)) {
+        assert.deepEqual([last_error, last_status], [null, null]);
+      }
+    }
+    clearTimeout(timer);
+    release(new Response(null, { status: 500 }));
+  }, { kicks: true });
+});
+
 Deno.test("a redirect → not followed; a URL that is not allowed any more, an unreachable one, an unreadable secret → tried again, and nothing is sent", async () => {
   await using inside = startReceiver();
   await using receiver = startReceiver(() =>

@@ -118,6 +118,7 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: `docs/sandbox.md, ${heading}, 1`,
     test: "tests/sandbox/command_line_test.ts",
   })),
+  { what: "docs/sandbox.md, UDP for programs, 1", test: "tests/sandbox/udp_test.ts" },
   { what: "docs/sandbox.md, Check the network, 1", test: "tests/paths/netcheck_test.ts" },
   {
     what: "docs/deployment.md, Check it, 2",

@@ -185,11 +185,13 @@ interface Between {
   readonly from: OfAgent;
   readonly to: OfAgent;
   readonly port: number;
+  /** Default: tcp. */
+  readonly proto?: "tcp" | "udp";
 }
 
-/** Adds a TCP rule that is active at once. */
-export function allow({ from, to, port }: Between): Promise<unknown> {
-  return succeed("/agent-mesh/acl/put", { as: "operator", body: ruleOf({ from, to, port }) });
+/** Adds a rule that is active at once. */
+export function allow(rule: Between): Promise<unknown> {
+  return succeed("/agent-mesh/acl/put", { as: "operator", body: ruleOf(rule) });
 }
 
 /** Revokes a rule as one of its agents. */
@@ -197,8 +199,8 @@ export function revokeAs(agent: Agent, rule: Between): Promise<unknown> {
   return succeed("/agent-mesh/acl/revoke", { as: agent, body: ruleOf(rule) });
 }
 
-function ruleOf({ from, to, port }: Between) {
-  return { from_agent: from.agent.id, to_agent: to.agent.id, port, proto: "tcp" };
+function ruleOf({ from, to, port, proto = "tcp" }: Between) {
+  return { from_agent: from.agent.id, to_agent: to.agent.id, port, proto };
 }
 
 /** A server on a kernel host. It answers each connection with the SHA-256 of the received bytes. */

@@ -94,6 +94,34 @@ async function hold({ host, port }: Extract<Command, { do: "hold" }>) {
   socket.write("hello");
 }
 
+async function serveUdp(port: number) {
+  const socket = await joined().udp({ port });
+  void (async () => {
+    for await (const { data, from } of socket) {
+      const answer = new TextEncoder().encode(`${from.agentId}: ${new TextDecoder().decode(data)}`);
+      await socket.send(answer, from).catch(() => {});
+    }
+  })();
+}
+
+async function askUdp({ host, port, text }: Extract<Command, { do: "askUdp" }>) {
+  const socket = await joined().udp();
+  let failure: unknown = null;
+  const send = () =>
+    socket.send(new TextEncoder().encode(text), { host, port }).catch((error) => {
+      failure = error;
+      // Ends `receive`.
+      socket.close();
+    });
+  const again = setInterval(send, 1000);
+  await send();
+  const answer = await socket.receive();
+  clearInterval(again);
+  socket.close();
+  if (answer === null) throw failure;
+  return { answer: new TextDecoder().decode(answer.data), from: answer.from };
+}
+
 function beBusy(milliseconds: number): void {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);
@@ -143,6 +171,10 @@ async function run(command: Command): Promise<unknown> {
       return;
     case "signals":
       return { signals: web.signals() };
+    case "serveUdp":
+      return await serveUdp(command.port);
+    case "askUdp":
+      return await askUdp(command);
     case "flows":
       return { flows: await joined().flows() };
     case "fetch": {

@@ -39,6 +39,10 @@ export type Command =
   /** From now on, answers HTTP requests by `serve`. `signals`: which of them were aborted. */
   | { readonly do: "serveWeb"; readonly port: number }
   | { readonly do: "signals" }
+  /** From now on, answers each datagram with the sender's agent and the text. */
+  | { readonly do: "serveUdp"; readonly port: number }
+  /** Sends a datagram each second until there is an answer. Rejects with the error of `send`. */
+  | { readonly do: "askUdp"; readonly host: string; readonly port: number; readonly text: string }
   | { readonly do: "flows" }
   | { readonly do: "fetch"; readonly url: string; readonly body?: string }
   /** The agents whose connections were accepted, in order. */

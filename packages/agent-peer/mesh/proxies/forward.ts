@@ -24,6 +24,19 @@ export function parseForwarding(text: string): Forwarding | null {
   return { place, host, port };
 }
 
+/** A UDP port of 127.0.0.1 that leads to a UDP port of a peer. */
+export interface UdpForwarding extends Pick<Forwarding, "host" | "port"> {
+  /** 0: any free one. */
+  readonly localPort: number;
+}
+
+/** Reads `<port>=<host>:<port>`, such as `5353=dns:53`. Null if the text is anything else. */
+export function parseUdpForwarding(text: string): UdpForwarding | null {
+  const { place, host, port } = parseForwarding(text) ?? {};
+  if (place?.kind !== "port" || place.host !== "127.0.0.1") return null;
+  return { localPort: place.port, host: host!, port: port! };
+}
+
 /** Passes the connections of programs on. If the peer cannot be reached, they are reset. */
 export function forwardServer(
   dial: Dial,

@@ -1,4 +1,6 @@
-/** A SOCKS5 proxy (RFC 1928, RFC 1929): only CONNECT. Names are looked up in the mesh. */
+/**
+ * A SOCKS5 proxy (RFC 1928, RFC 1929): CONNECT and UDP ASSOCIATE. Names are looked up in the mesh.
+ */
 import { Buffer } from "node:buffer";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -6,10 +8,12 @@ import { formatAddress } from "../../ip/addresses.ts";
 import { ByteReader } from "./byte_reader.ts";
 import { isRight } from "./token.ts";
 import { type Dial, type DialFailure, failureOf, goneSignal, splice } from "./tunnelling.ts";
+import type { UdpSides } from "./udp/sessions.ts";
+import { openSocksRelay } from "./udp/socks_relay.ts";
 
 const VERSION = 5;
 const METHOD = { none: 0, password: 2, unacceptable: 0xff } as const;
-const COMMAND_CONNECT = 1;
+const COMMAND = { connect: 1, udp_associate: 3 } as const;
 const ADDRESS = { ipv4: 1, name: 3, ipv6: 4 } as const;
 const REPLY = {
   succeeded: 0,
@@ -25,24 +29,34 @@ const REPLY = {
 /** A client that is silent for this long before its request is complete is disconnected. */
 const GREETING_MS = 30_000;
 
-/** `token`: null if only this user can connect. */
-export function socksServer(dial: Dial, token: string | null): Server {
+interface Options {
+  readonly dial: Dial;
+  /** Null if only this user can connect. */
+  readonly token: string | null;
+  /** For datagrams. Null: clients get none. */
+  readonly udp: UdpSides | null;
+}
+
+export function socksServer(options: Options): Server {
   return createServer({ allowHalfOpen: true }, (client) => {
     client.on("error", () => {});
     client.setTimeout(GREETING_MS, () => client.destroy());
-    serve(client, { dial, token }).catch(() => client.destroy());
+    serve(client, options).catch(() => client.destroy());
   });
 }
 
-async function serve(
-  client: Socket,
-  { dial, token }: { readonly dial: Dial; readonly token: string | null },
-): Promise<void> {
+async function serve(client: Socket, { dial, token, udp }: Options): Promise<void> {
   const reader = new ByteReader(client);
   if (!await greets(client, reader, token)) return;
-  const target = await readTarget(client, reader);
-  if (target === null) return;
+  const request = await readRequest(client, reader);
+  if (request === null) return;
   client.setTimeout(0);
+  const { command, ...target } = request;
+  if (command === COMMAND.udp_associate && udp !== null) {
+    reader.release();
+    return await associate(client, udp, target.port);
+  }
+  if (command !== COMMAND.connect) return void refuse(client, "wrong_command");
   let connection: Duplex;
   try {
     connection = await dial({ ...target, signal: goneSignal(client) });
@@ -53,6 +67,23 @@ async function serve(
   reader.release();
   client.write(reply("succeeded"));
   splice(client, connection);
+}
+
+/** Passes datagrams of the client on for as long as its connection lasts (RFC 1928, 6). */
+async function associate(client: Socket, udp: UdpSides, clientPort: number): Promise<void> {
+  const opening = openSocksRelay(udp, clientPort);
+  client.once("close", () => void opening.then((relay) => relay.close(), () => {}));
+  client.once("end", () => client.end());
+  // The connection carries nothing more.
+  client.resume();
+  try {
+    const { port, ended } = await opening;
+    client.write(reply("succeeded", { at: port }));
+    await ended;
+    client.destroy();
+  } catch {
+    refuse(client, "failed");
+  }
 }
 
 /** Agrees on a method, and checks the token. */
@@ -81,17 +112,16 @@ async function knowsToken(client: Socket, reader: ByteReader, token: string): Pr
   return isKnown;
 }
 
-async function readTarget(
+async function readRequest(
   client: Socket,
   reader: ByteReader,
-): Promise<{ readonly host: string; readonly port: number } | null> {
+): Promise<{ readonly command: number; readonly host: string; readonly port: number } | null> {
   const [version, command, , kind] = await reader.read(4);
   if (version !== VERSION) throw new Error("Not SOCKS5.");
   const host = await readHost(reader, kind!);
   if (host === null) return refuse(client, "wrong_address");
   const port = (await reader.read(2)).readUInt16BE();
-  if (command !== COMMAND_CONNECT) return refuse(client, "wrong_command");
-  return { host, port };
+  return { command: command!, host, port };
 }
 
 async function readHost(reader: ByteReader, kind: number): Promise<string | null> {
@@ -107,7 +137,11 @@ function refuse(client: Socket, why: keyof typeof REPLY): null {
   return null;
 }
 
-/** A reply. Its address is always zero: clients need not know where the proxy connects from. */
-function reply(what: keyof typeof REPLY): Buffer {
-  return Buffer.from([VERSION, REPLY[what], 0, ADDRESS.ipv4, 0, 0, 0, 0, 0, 0]);
+/**
+ * A reply. `at`: the port of 127.0.0.1 for datagrams. Without it, the address is zero: clients need
+ * not know where the proxy connects from.
+ */
+function reply(what: keyof typeof REPLY, { at = null }: { readonly at?: number | null } = {}) {
+  const address = at === null ? [0, 0, 0, 0, 0, 0] : [127, 0, 0, 1, at >> 8, at & 255];
+  return Buffer.from([VERSION, REPLY[what], 0, ADDRESS.ipv4, ...address]);
 }

@@ -144,6 +144,8 @@ async function withConnection(way: Way, use: (ends: Ends) => Promise<void>): Pro
     socks: any,
     httpProxy: any,
     exposures: [{ port: 8080, localPort }],
+    udpExposures: [],
+    udpForwardings: [],
     forwardings: [{ place: any, host: "builder", port: 80 }],
   });
   let program: ProgramEnd;

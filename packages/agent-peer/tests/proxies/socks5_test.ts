@@ -31,7 +31,7 @@ function reply(code: number): number[] {
 
 Deno.test("SOCKS5 with the token → connected by name, and every byte back, however it is cut", async () => {
   const { dial, dialled } = pretendedMesh();
-  await withServer(socksServer(dial, TOKEN), async (port) => {
+  await withServer(socksServer({ dial, token: TOKEN, udp: null }), async (port) => {
     const sent = Buffer.concat([
       Buffer.from(PASSWORD_METHOD),
       credentials("mesh", TOKEN),
@@ -50,7 +50,7 @@ Deno.test("SOCKS5 with the token → connected by name, and every byte back, how
 
 Deno.test("SOCKS5 with addresses → dialled in their canonical form", async () => {
   const { dial, dialled } = pretendedMesh();
-  await withServer(socksServer(dial, null), async (port) => {
+  await withServer(socksServer({ dial, token: null, udp: null }), async (port) => {
     for (
       const address of [
         [1, 10, 213, 0, 2],
@@ -66,7 +66,7 @@ Deno.test("SOCKS5 with addresses → dialled in their canonical form", async () 
 
 Deno.test("SOCKS5 without the token, with a wrong one, or with another method → refused, and nothing is dialled", async () => {
   const { dial, dialled } = pretendedMesh();
-  await withServer(socksServer(dial, TOKEN), async (port) => {
+  await withServer(socksServer({ dial, token: TOKEN, udp: null }), async (port) => {
     const target = connectTo("builder", 80);
     assert.deepEqual(
       await exchange(port, [Buffer.from(NO_METHOD), target]),
@@ -82,7 +82,7 @@ Deno.test("SOCKS5 without the token, with a wrong one, or with another method �
 
 Deno.test("SOCKS5 whose connection fails → the reply that says why", async () => {
   const { dial } = pretendedMesh();
-  await withServer(socksServer(dial, null), async (port) => {
+  await withServer(socksServer({ dial, token: null, udp: null }), async (port) => {
     for (const [target, code] of [[1, 2], [2, 4], [3, 5], [4, 6], [5, 1]] as const) {
       const sent = Buffer.concat([Buffer.from(NO_METHOD), connectTo("builder", target)]);
       assert.deepEqual(await exchange(port, [sent]), Buffer.from([5, 0, ...reply(code)]));
@@ -92,7 +92,7 @@ Deno.test("SOCKS5 whose connection fails → the reply that says why", async () 
 
 Deno.test("SOCKS5: BIND, UDP, an unknown kind of address, SOCKS4, HTTP → refused, and nothing is dialled", async () => {
   const { dial, dialled } = pretendedMesh();
-  await withServer(socksServer(dial, null), async (port) => {
+  await withServer(socksServer({ dial, token: null, udp: null }), async (port) => {
     for (const command of [2, 3]) {
       const sent = Buffer.concat([Buffer.from(NO_METHOD), connectTo("builder", 80, command)]);
       assert.deepEqual(await exchange(port, [sent]), Buffer.from([5, 0, ...reply(7)]));
@@ -108,7 +108,7 @@ Deno.test("SOCKS5: BIND, UDP, an unknown kind of address, SOCKS4, HTTP → refus
 
 Deno.test("SOCKS5 whose client goes away midway → the server goes on", async () => {
   const { dial, dialled } = pretendedMesh();
-  await withServer(socksServer(dial, null), async (port) => {
+  await withServer(socksServer({ dial, token: null, udp: null }), async (port) => {
     for (const part of [[], [5], [5, 1], [...NO_METHOD, 5, 1, 0, 3, 7, 98]]) {
       await exchange(port, [Buffer.from(part)]);
     }

@@ -11,10 +11,12 @@ function linkTo(
   network: () => string | null,
 ) {
   const sent: Record<string, unknown>[] = [];
+  const paths: string[] = [];
   const said: string[] = [];
   const requests = {
-    post(_path: string, body: Record<string, unknown>) {
+    post(path: string, body: Record<string, unknown>) {
       sent.push(body);
+      paths.push(path);
       const answered = { body: NEWS, seconds: 0, wasCut: false, retryAfter: 0, ...answer(body) };
       return Promise.resolve(answered as Answered);
     },
@@ -32,12 +34,12 @@ function linkTo(
       return taken === null ? null : { network: taken };
     },
   });
-  return { link, sent, said };
+  return { link, sent, paths, said };
 }
 
 Deno.test("a network that is taken → told with each heartbeat, without the network for IPv6; none → nothing told", async () => {
   let network: string | null = "172.17.0.0/16";
-  const { link, sent } = linkTo(() => ({ status: 200 }), () => network);
+  const { link, sent, paths } = linkTo(() => ({ status: 200 }), () => network);
   await link.heartbeat(null, true);
   network = "fd00:1::/48";
   await link.heartbeat(null, true);
@@ -48,6 +50,7 @@ Deno.test("a network that is taken → told with each heartbeat, without the net
     { problem: { code: "network_taken", network: null } },
     { config_version: 7 },
   ]);
+  assert.deepEqual(paths, ["/peer/heartbeat", "/peer/heartbeat", "/wait"]);
 });
 
 Deno.test("a service that does not know the field → said once, and the heartbeat goes without it; another 422 → fails", async () => {

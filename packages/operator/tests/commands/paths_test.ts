@@ -151,6 +151,31 @@ meshTest(
   },
 );
 
+meshTest(
+  "a host whose network is taken → mesh check names it once, not its paths; mesh why and mesh --paths name it",
+  async ({ alice, bob }) => {
+    await pairUp(alice, bob);
+    await report(alice, bob, { via: "none", handshake_age_seconds: null });
+    const problem = { code: "network_taken", network: "172.17.0.0/16" };
+    await succeed("/agent-mesh/peer/heartbeat", { as: bob, body: { problem } });
+    const sentence = `host of ${bob.id} has no tunnel, because its own network 172.17.0.0/16 has`;
+    const [fault, ...others] = await faultsOf(alice, bob);
+    assert.deepEqual(
+      [fault?.["agent_id"], fault?.["fault"], fault?.["network"], others],
+      [bob.id, "network_taken", "172.17.0.0/16", []],
+    );
+    assert.match(
+      (await run("mesh_check")).output,
+      new RegExp(`^${bob.id}\tnetwork_taken\thas no tunnel, .* 172\\.17\\.0\\.0/16 has`, "m"),
+    );
+    const rule = ruleBetween(alice, bob);
+    const { code, output } = await run("mesh_why", alice.id, bob.id, `${rule.port}/${rule.proto}`);
+    assert.deepEqual([code, output.startsWith(`The ${sentence}`)], [1, true], output);
+    const paths = await printed("mesh", "--paths", "--agent", alice.id);
+    assert.ok(paths.includes(`does not work: the ${sentence}`), paths);
+  },
+);
+
 meshTest("mesh why of another port → the ports that it may reach", async ({ alice, bob }) => {
   await join(alice);
   await join(bob);

@@ -6,8 +6,15 @@ import {
   type Platform,
 } from "../../_shared/operations/operation.ts";
 import { RENDERING_REVISION } from "../../_shared/operations/waiting/config_version.ts";
-import { sentProblem } from "../../_shared/operations/waiting/paths.ts";
-import { peer, port, rule, sentConfigVersion, sentEndpoint, sentPskVersion } from "../fields.ts";
+import {
+  peer,
+  port,
+  rule,
+  sentConfigVersion,
+  sentEndpoint,
+  sentProblem,
+  sentPskVersion,
+} from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
 const pathReport = z.object({
@@ -61,8 +68,8 @@ const visiblePeer = peer.extend({
     description: "Whether the tunnel between the two works; null in the agent's own entry.",
   }),
   problem: sentProblem.nullable().optional().meta({
-    description: "Why the peer's host has no tunnel, as its newest heartbeat said; null: it " +
-      "reported no problem. Missing with an older database.",
+    description:
+      "Why the peer's host has no tunnel, as it last reported; null: it reported no problem. Missing with an older database.",
   }),
 }).meta({ id: "VisiblePeer" });
 

@@ -10,13 +10,8 @@ import {
   configVersion,
   RENDERING_REVISION,
 } from "../../_shared/operations/waiting/config_version.ts";
-import {
-  paths,
-  pathsParameter,
-  problem,
-  problemParameter,
-} from "../../_shared/operations/waiting/paths.ts";
-import { sentConfigVersion } from "../fields.ts";
+import { paths, pathsParameter } from "../../_shared/operations/waiting/paths.ts";
+import { problem, sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
 const VERSION_RULE = "Must be the config_version of an answer of /wg_config.";
@@ -75,7 +70,7 @@ export function createOperation(platform: Platform<MeshSettings>): Operation {
           config_version: runs,
           rendering_revision: RENDERING_REVISION,
           ...pathsParameter(input.paths),
-          ...problemParameter(input.problem),
+          ...(input.problem && { problem: input.problem }),
           wait_seconds: input.wait_seconds,
         });
       const { agent_id, last_seen, config_version } = input.wait_seconds === 0

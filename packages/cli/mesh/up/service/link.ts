@@ -92,12 +92,13 @@ export class ServiceLink {
     const { rhythm, log, paths, overlap } = this.#options;
     const now = performance.now() / 1000;
     rhythm.hasWait = now >= this.#waitMissingUntil;
-    const path = rhythm.hasWait ? "/wait" : "/peer/heartbeat";
+    const problem = this.#takesProblems ? problemOf(overlap()) : null;
+    // Only heartbeats tell a problem.
+    const path = rhythm.hasWait && problem === null ? "/wait" : "/peer/heartbeat";
     const waitSeconds = applied !== null && mayWait ? rhythm.waitSeconds(now) : 0;
     rhythm.heartbeatBegins(waitSeconds);
     const reported = paths();
     const report = this.takesPaths && reported.length > 0 ? reported : null;
-    const problem = this.#takesProblems ? problemOf(overlap()) : null;
     const answered = await this.#post(path, {
       ...(applied !== null && { config_version: applied }),
       ...(waitSeconds > 0 && { wait_seconds: waitSeconds }),

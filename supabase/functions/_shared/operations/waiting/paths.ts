@@ -2,7 +2,7 @@ import * as z from "zod";
 import { formatEndpoint, parseEndpoint } from "../addresses/endpoint.ts";
 import { agentId } from "../../request/fields.ts";
 
-/** What a heartbeat may report, and the parameters that SQL functions get for it. */
+/** What a heartbeat may report of neighbours, and the parameter that SQL functions get for it. */
 
 const MAX_PATHS = 64;
 
@@ -54,38 +54,6 @@ export const paths = z.array(path).max(MAX_PATHS, `Must have at most ${MAX_PATHS
     description: "What the host sees of its neighbours now. Earlier reports on others are kept " +
       "until they are too old. Agents that share no active rule with it are ignored.",
   });
-
-const BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
-const NETWORK_RULE = "Must be an IPv4 network, such as 172.17.0.0/16.";
-
-/** The same in a request and in an answer. */
-const problemFields = {
-  code: z.enum(["network_taken"], "Must be network_taken.").meta({
-    description: "`network_taken`: another network of the host has addresses of the mesh.",
-    examples: ["network_taken"],
-  }),
-  network: z.string()
-    .regex(new RegExp(`^(?:${BYTE}\\.){3}${BYTE}/(?:3[0-2]|[12]?[0-9])$`), NETWORK_RULE)
-    .nullable()
-    .meta({
-      description:
-        "The network of the host, which is no secret: neighbours see it. Null: not told.",
-      examples: ["172.17.0.0/16"],
-    }),
-};
-
-export const sentProblem = z.object(problemFields);
-
-export const problem = z.strictObject(problemFields).optional().meta({
-  description: "Why the host has no tunnel, until the next heartbeat. Its neighbours see it.",
-});
-
-/** The problem as the SQL functions take it; an empty object if the request has none. */
-export function problemParameter(
-  reported: z.output<typeof problem>,
-): { readonly problem?: object } {
-  return reported === undefined ? {} : { problem: reported };
-}
 
 /** The paths as the SQL functions take them; an empty object if the request has none. */
 export function pathsParameter(

@@ -3,7 +3,7 @@ import { subject, waitSeconds } from "../../request/fields.ts";
 import { noteOrdinary } from "../../request/request_record.ts";
 import { defineOperation, type Operation, type Platform } from "../operation.ts";
 import { configVersion as sentVersion, RENDERING_REVISION } from "./config_version.ts";
-import { paths, pathsParameter, problem, problemParameter } from "./paths.ts";
+import { paths, pathsParameter } from "./paths.ts";
 import {
   EVENTS_POSITION,
   INBOX_POSITION,
@@ -40,7 +40,6 @@ const request = z.strictObject({
     examples: ["3f9c1a2b4d5e-81234.0"],
   }),
   paths,
-  problem,
   wait_seconds: waitSeconds,
 });
 
@@ -96,7 +95,6 @@ export function createOperation(platform: Platform): Operation {
           config_version: runs,
           rendering_revision: RENDERING_REVISION,
           ...pathsParameter(input.paths),
-          ...problemParameter(input.problem),
           wait_seconds: input.wait_seconds,
         });
       const { config_version, inbox, events } = input.wait_seconds === 0
