@@ -7,11 +7,10 @@
  *   --peers=<n>      its peers (default 100000)
  *   --sandboxes=<n>  sandboxes of `fleet` (default 300)
  *   --only=<part>    one of throughput, fairness, standing, tasks, strangers, waiting, many-waits,
- *                    growth, operator, maps, metrics, bytes, cold, sizes, bucket, webhooks, sandbox,
- *                    fleet, python; only prints. `operator` measures only the growth of the
- *                    operator's commands. `sandbox`, `fleet` and `python` run only on request: the
- *                    first two need root, WireGuard's programs, gcc and `deno task mesh:build`, the
- *                    last one downloads packages
+ *                    growth, operator (the growth of its commands), maps, metrics, bytes, cold,
+ *                    sizes, bucket, webhooks; only prints. So do these, which run on request alone:
+ *                    sandbox and fleet (need root, WireGuard's programs, gcc and `deno task
+ *                    mesh:build`), and python (downloads packages)
  *
  * Every figure is appended to a file in the state directory as soon as it is measured.
  */

@@ -55,6 +55,7 @@ tunnelTest(
       "socks",
       "http_proxy",
       "forwards",
+      "udp_forwards",
       "dns",
     ]);
     assert.equal(joined.agent_id, agent.id);

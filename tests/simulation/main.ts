@@ -1,7 +1,7 @@
 import { breakNamed } from "./breaks/break.ts";
 import { type Outcome, playHistory, type Question, type Stage } from "./history.ts";
 import { type Command, commandOf, readCommand, USAGE } from "./runs/command.ts";
-import { playSeeds } from "./runs/many_seeds.ts";
+import { playSeeds, type Report } from "./runs/many_seeds.ts";
 import { shrink } from "./runs/shrink.ts";
 import { openStage } from "./stage.ts";
 
@@ -29,10 +29,21 @@ async function playShare({ seeds, steps, processes, breakName }: Command): Promi
   for (let seed = first; seed <= last; seed += processes) {
     const { violation } = await playHistory(stage, { seed, steps, absent });
     const words = violation && `${violation.invariant}: ${violation.what}`;
-    console.log(JSON.stringify({ seed, broken: words }));
+    if (!tell({ seed, broken: words })) return 1;
     if (violation !== null) return 0;
   }
   return 0;
+}
+
+/** False: the process that reads the reports was killed. `console.log` does not notice that. */
+function tell(report: Report): boolean {
+  try {
+    Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(report)}\n`));
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return false;
+    throw error;
+  }
 }
 
 async function printHistory(

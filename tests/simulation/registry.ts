@@ -1,3 +1,4 @@
+import { BUCKET_MOVES } from "./actors/bucket.ts";
 import { ENDING_MOVES } from "./actors/endings.ts";
 import { ENROLMENT_MOVES } from "./actors/enrolments.ts";
 import { KEY_MOVES } from "./actors/keys.ts";
@@ -12,6 +13,7 @@ import { VERSION_MOVES } from "./actors/versions.ts";
 import { WEBHOOK_MOVES } from "./actors/webhooks.ts";
 import { WORLD_MOVES } from "./actors/world.ts";
 import { ACCESS } from "./invariants/access.ts";
+import { BUCKET } from "./invariants/bucket.ts";
 import { BYTES } from "./invariants/bytes.ts";
 import { IDENTITIES } from "./invariants/identities.ts";
 import { KEYED } from "./invariants/keyed.ts";
@@ -69,6 +71,7 @@ export const ACTORS: Readonly<Record<string, Actor>> = {
   standing: { moves: STANDING_MOVES, beginsWith: "owner makes a standing grant" },
   keyed: { moves: KEYED_MOVES, beginsWith: "owner grants with an idempotency key" },
   webhooks: { moves: WEBHOOK_MOVES, beginsWith: "operator makes a webhook" },
+  bucket: { moves: BUCKET_MOVES, beginsWith: null },
 };
 
 export const INVARIANTS: readonly Invariant[] = [
@@ -82,4 +85,5 @@ export const INVARIANTS: readonly Invariant[] = [
   ...STANDING,
   ...KEYED,
   ...WEBHOOKS,
+  ...BUCKET,
 ];

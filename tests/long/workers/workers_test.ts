@@ -15,7 +15,7 @@ import { generationOf } from "../../../packages/cli/tests/enrolment/cast.ts";
 import { SUPABASE_URL } from "../../conformance/client.ts";
 import { endMadeEnrolments, newName, put } from "../../conformance/enrolment/enrolments.ts";
 
-const PACKAGES = ["gunicorn==23.0.0", "celery==5.5.3"];
+const PACKAGES = ["gunicorn==27.0.1", "celery==5.7.0"];
 const WORKERS = 4;
 const RENEWALS = 3;
 

@@ -75,7 +75,8 @@ export const ENDING_MOVES: readonly Move[] = [
       await endAgent(turn, "erases", async (agentId) => {
         const erased = await operate<{ complete: boolean }>(turn, () => eraseAgent(agentId));
         if (!erased.answer?.complete) return { ...erased, answer: null };
-        const { faults } = turn.known.identities;
+        const { bucket, identities: { faults } } = turn.known;
+        if (bucket.keptDuring(erased)) faults.push(`the bytes of ${agentId} stay in the bucket`);
         for (const table of tablesWith(turn.world.database, agentId)) {
           faults.push(`${table} names ${agentId}, whose erasure was complete`);
         }

@@ -98,8 +98,8 @@ export const RESTORE_MOVES: readonly Move[] = [
     name: "operator makes a backup",
     weight: 1.2,
     play(turn) {
-      const { world, known: { identities } } = turn;
-      if (identities.backup !== null) return Promise.resolve();
+      const { world, known: { bucket, identities } } = turn;
+      if (identities.backup !== null || bucket.keepsVersions) return Promise.resolve();
       turn.say("operator makes a backup");
       identities.backup = { database: world.database.save(), isRestored: false };
       return readEvents(turn, null);
@@ -109,8 +109,9 @@ export const RESTORE_MOVES: readonly Move[] = [
     name: "operator restores the backup",
     weight: 1.5,
     async play(turn) {
-      const { world, known: { identities } } = turn;
+      const { world, known: { bucket, identities } } = turn;
       if (identities.backup === null || identities.backup.isRestored) return;
+      if (bucket.keepsVersions) return;
       identities.backup.isRestored = true;
       turn.say("operator restores the backup");
       world.closeFunctions();

@@ -123,15 +123,6 @@ export const OTHERS: readonly OtherBreak[] = [
     }],
   },
   {
-    number: 20,
-    words: "A bucket keeps versions: deletions succeed, and the bytes stay.",
-    why: "The model of Storage keeps no versions.",
-    tests: [{
-      file: "tests/database/versioned_bucket_test.ts",
-      name: "a bucket that keeps versions → /health is 503 misconfigured",
-    }],
-  },
-  {
     number: 21,
     words: "A download is counted although its URL could not be made; racers get one too many.",
     why: "A download less is no invariant, and racers need two transactions at once.",

@@ -1,4 +1,5 @@
 import type { Entry } from "../../histories/history.ts";
+import { Bucket } from "./bucket.ts";
 import { Identities } from "./identities.ts";
 import type { KeyedRequest } from "./keyed.ts";
 import type { KnownStanding } from "./standing.ts";
@@ -61,6 +62,7 @@ export class Known {
   readonly grants: KnownGrant[] = [];
   readonly standing: KnownStanding[] = [];
   readonly keyed: KeyedRequest[] = [];
+  readonly bucket = new Bucket();
   readonly identities = new Identities();
   readonly tasks = new Tasks();
   readonly webhooks = new Webhooks();

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { TextLineStream } from "./text_lines.ts";
 import { type Command, commandOf } from "./command.ts";
@@ -35,11 +35,15 @@ export async function playSeeds(range: Range): Promise<readonly Report[]> {
   const file = new URL(`${words.join("-")}.json`, STATE_FOLDER);
   const next: number[] = await readFile(file, "utf8")
     .then((text) => JSON.parse(text), () => firstSeeds(range));
-  const { seeds, seconds, failures } = await playRange(
-    range,
-    next,
-    () => writeFile(file, JSON.stringify(next)),
-  );
+  // A run that is killed while it writes must leave what it had written before.
+  const unfinished = new URL(`${file.href}.new`);
+  let saved = Promise.resolve();
+  const save = () =>
+    saved = saved.then(async () => {
+      await writeFile(unfinished, JSON.stringify(next));
+      await rename(unfinished, file);
+    });
+  const { seeds, seconds, failures } = await playRange(range, next, save);
   console.log(
     `${seeds} seeds of ${steps} moves in ${seconds} s, ${failures.length} of them broken`,
   );

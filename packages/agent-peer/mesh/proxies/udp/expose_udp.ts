@@ -8,7 +8,8 @@ const LOOPBACK = "127.0.0.1";
 
 /**
  * Passes datagrams of peers, if a rule allows them, on to a program on this machine, and its
- * answers back. Each port of a peer has a port of its own on this machine. Rejects if the port is taken.
+ * answers back. Each port of a peer has a port of its own on this machine. Rejects if the port is
+ * taken.
  */
 export async function exposeUdp(
   { mesh, openSocket = openUdpSocket }: UdpSides,
