@@ -89,8 +89,12 @@ export class Turn {
     const name = `${step}.${++this.#requests}`;
     const start = known.nextPlace();
     const askedAt = world.databaseClock();
+    const open = { start, end: Infinity, askedAt, answeredAt: Infinity };
+    const pending: Heard = { ...asked, ...open, status: 0, answer: null };
+    known.underWay.add(pending);
     const answered = await send(name, AbortSignal.timeout(PATIENCE_MILLISECONDS))
       .catch(() => ({ status: 0, answer: null }));
+    known.underWay.delete(pending);
     const answeredAt = world.databaseClock();
     const entry = { ...asked, askedAt, answeredAt, start, end: known.nextPlace(), ...answered };
     if (as !== null && as !== "operator") known.askedBy.set(entry, as);

@@ -50,8 +50,8 @@ export const ACCESS: readonly Invariant[] = [
   },
   {
     name: "the history does not contradict the contract",
-    look: (_world, { history }) =>
-      RULES.flatMap((rule) => rule(history)).map(({ rule, entries }) =>
+    look: (_world, { history, underWay }) =>
+      RULES.flatMap((rule) => rule([...history, ...underWay])).map(({ rule, entries }) =>
         `${rule}: ${entries.map(({ operation, agent }) => `${operation} by ${agent}`).join(", ")}`
       ),
   },

@@ -70,6 +70,8 @@ export class Known {
   readonly askedBy = new WeakMap<Entry, Agent>();
   /** Every request with its answer, for `tests/histories/checker/`. */
   readonly history: Heard[] = [];
+  /** Requests without an answer yet. They may have taken effect. */
+  readonly underWay = new Set<Heard>();
   /** Orders the starts and ends of requests: no two have the same place. */
   #place = 0;
 
