@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CommandError } from "../../packages/command/command_error.ts";
@@ -53,17 +54,18 @@ async function main(): Promise<number> {
   try {
     const queue = join(directory, "queue");
     await writeQueue(queue, units);
-    const builds = join(directory, "builds");
-    await mkdir(builds);
     // Open to other users, because PostgreSQL runs as another user if this process is root.
-    await Promise.all([chmod(directory, 0o711), chmod(builds, 0o711)]);
+    await chmod(directory, 0o711);
+    const builds = process.env["SHARED_BUILDS"] ?? join(directory, "builds");
+    await mkdir(builds, { recursive: true });
+    await chmod(builds, 0o711);
     const args = [
       ...(values.filter === undefined ? [] : [`--filter=${values.filter}`]),
       ...(values.postgres === undefined ? [] : [`--postgres=${values.postgres}`]),
     ];
     if (values.postgres === undefined) {
       // Before the stacks: if they begin at once, each would make its own.
-      await openTemplate({ folder: builds, postgresDirectory: null, migrationsDirectory: null });
+      await openTemplate({ folder: builds, postgresDirectory: null });
     }
     const count = Math.min(stacks, units.length);
     const idleShare = measureIdle();
@@ -111,7 +113,10 @@ interface RunOptions {
   readonly isLive: boolean;
   /** Which of its ports, for free_port.ts. */
   readonly share: string;
-  /** A folder for what all stacks and their tests build once (SHARED_BUILDS). */
+  /**
+   * A folder for what all stacks and their tests build once. SHARED_BUILDS names it, if several
+   * suites have it in common.
+   */
   readonly builds: string;
 }
 

@@ -17,7 +17,6 @@ const OPERATIONS = [
     .map((name) => `/agent-mesh/${name}`),
   ...["wg_config", "psk/rotate"].map((name) => `/agent-mesh/${name}`),
   ...["put", "deliver"].map((name) => `/agent-artifacts/webhooks/${name}`),
-  "rpc/delete_webhook",
 ];
 
 Deno.test(`34 clients for ${SECONDS} s while every part is killed → a history that the contract allows`, async () => {

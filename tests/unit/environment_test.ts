@@ -15,6 +15,7 @@ const READERS: Readonly<Record<string, string>> = {
   "packages/operator/reads/named_file.ts": "INIT_CWD",
   "packages/operator/reads/settings.ts": "settings that a function does not tell",
   "dev/checks/conformance.ts": "which deployment",
+  "dev/checks/side_by_side.ts": "SHARED_BUILDS, of suites that run one after the other",
   "dev/checks/conformance_run.ts": "all, for the tests",
   "dev/deploy/hosted_deno.ts": "DENO_TLS_CA_STORE",
   "dev/deploy/supabase_cli.ts": "PATH",

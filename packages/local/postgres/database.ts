@@ -44,7 +44,8 @@ export async function startDatabase(
     superuserPassword: keys.databasePassword,
     durable,
     postgresDirectory: options.postgresDirectory,
-    template: options.templates === null || durable
+    // Migrations of a test's own are used once: a template of them would only be made and copied.
+    template: options.templates === null || durable || options.migrationsDirectory !== null
       ? null
       : await openTemplate({ ...options, folder: options.templates }),
   });

@@ -23,8 +23,6 @@ export interface TemplateOptions {
   readonly folder: string;
   /** Null: the embedded PostgreSQL of this project's version. */
   readonly postgresDirectory: string | null;
-  /** Null: the project's own migrations. */
-  readonly migrationsDirectory: string | URL | null;
 }
 
 /**
@@ -42,10 +40,10 @@ export async function openTemplate(options: TemplateOptions): Promise<ClusterTem
 }
 
 /** Differs wherever two templates may differ. */
-async function digestOf(options: TemplateOptions): Promise<string> {
-  const migrations = await readMigrationFiles(options.migrationsDirectory);
+async function digestOf({ postgresDirectory }: TemplateOptions): Promise<string> {
+  const migrations = await readMigrationFiles(null);
   const texts = [
-    options.postgresDirectory ?? PINNED_VERSION,
+    postgresDirectory ?? PINNED_VERSION,
     ...await platformTexts(),
     ...migrations.flatMap(({ file, text }) => [file, text]),
   ];
@@ -72,10 +70,7 @@ async function makeTemplate(path: string, options: TemplateOptions): Promise<voi
       `postgresql://${role}:${password}@127.0.0.1:${server.port}/postgres`;
     try {
       await preparePlatform(url(SUPERUSER), password);
-      await applyMigrations({
-        databaseUrl: url("postgres"),
-        directory: options.migrationsDirectory,
-      });
+      await applyMigrations({ databaseUrl: url("postgres"), directory: null });
     } finally {
       await server.child.terminate("SIGINT", 10_000);
     }

@@ -7,7 +7,7 @@ import { type Client, pickAction } from "./client.ts";
 
 const MOST_LIVE = 5;
 /** The first of them are not deleted: they must get every event that follows. */
-const KEPT = 3;
+const KEPT = 2;
 const MOST_PAUSE_MILLISECONDS = 2_000;
 
 interface Hook {
@@ -64,7 +64,7 @@ export function webhookClient(
         [2, () => ask("deliver", {})],
         ...(live.length < MOST_LIVE ? [[4, create]] as const : []),
         ...(live.length > 0 ? [[2, rotate]] as const : []),
-        ...(live.length > KEPT ? [[2, end]] as const : []),
+        ...(live.length > KEPT ? [[4, end]] as const : []),
       ], random)();
       const pause = random.below(MOST_PAUSE_MILLISECONDS);
       await new Promise((resolve) => setTimeout(resolve, pause));
