@@ -7,7 +7,7 @@ import { type PackedFunction, packFunctions } from "../deploy/pack.ts";
 /** The largest size that a function may have. */
 const LIMITS = {
   /** Bytes of its packed files, with their comments. Hardly above the larger function's. */
-  ownBytes: 516 * 1024,
+  ownBytes: 512 * 1024,
   /** Its own modules: as many as the larger function has. Only its requests load an operation. */
   modules: 170,
   /** Bytes of the modules that every cold start loads. Hardly above the larger function's. */

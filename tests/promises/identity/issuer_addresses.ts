@@ -19,7 +19,7 @@ export default {
     },
     {
       file: "tests/unit/issuers/hostile_answers_test.ts",
-      name: "keys of 256 KiB, packed or not",
+      name: "keys of 256 KiB → read",
     },
   ],
 } satisfies KeptPromise;

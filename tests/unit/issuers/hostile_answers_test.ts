@@ -46,16 +46,14 @@ function json(bytes: number): string {
   return JSON.stringify({ keys: ["k".repeat(bytes)] });
 }
 
-Deno.test("keys of 256 KiB, packed or not → read; a packed answer that unpacks to more → none of it", async () => {
+Deno.test("keys of 256 KiB → read; one byte more, or packed → refused", async () => {
   const most = json(256 * KIB - json(0).length);
-  for (const [body, ...fields] of [[most], [gzipSync(most), "content-encoding: gzip"]] as const) {
-    await using server = await serve([head(...fields), body]);
-    assert.deepEqual(await ask(server.url), JSON.parse(most));
-  }
-  const bomb = gzipSync(json(100 * KIB * KIB));
-  assert.ok(bomb.byteLength < 200 * KIB);
-  await using server = await serve([head("content-encoding: gzip"), bomb]);
-  await assert.rejects(ask(server.url), /more than 262144 bytes/);
+  await using server = await serve([head(), most]);
+  assert.deepEqual(await ask(server.url), JSON.parse(most));
+  await using larger = await serve([head(), `${most} `]);
+  await assert.rejects(ask(larger.url), /more than 262144 bytes/);
+  await using packed = await serve([head("content-encoding: gzip"), gzipSync(most)]);
+  await assert.rejects(ask(packed.url), /no JSON/);
 });
 
 Deno.test("keys in chunks, after a 1xx, with header names in any case → read; in an encoding that was not asked for, or with headers that do not end → refused", async () => {

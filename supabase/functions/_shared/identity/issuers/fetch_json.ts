@@ -18,16 +18,12 @@ export async function fetchJson(
   const { status, headers, body } = await sendPinned({
     url,
     addresses,
-    headers: { accept: "application/json", "accept-encoding": "gzip" },
+    headers: { accept: "application/json", "accept-encoding": "identity" },
     mostBytes: MOST_BYTES,
     signal,
   });
   if (status !== 200) throw new Error(`answered with status ${status}.`);
-  const bytes = new Blob([body]).stream();
-  const unpacked = /gzip/i.test(headers.get("content-encoding") ?? "")
-    ? bytes.pipeThrough(new DecompressionStream("gzip"))
-    : bytes;
-  return await readJson(new Response(unpacked, { headers }), MOST_BYTES);
+  return await readJson(new Response(body, { headers }), MOST_BYTES);
 }
 
 /** Parses a body as JSON. Throws if it is not JSON, or larger than `mostBytes`. */

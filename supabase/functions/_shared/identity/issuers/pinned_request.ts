@@ -7,36 +7,27 @@ import { BlockList, isIP } from "node:net";
  * list per family, because `BlockList` also looks for an IPv4 address in IPv6 networks, and
  * `::ffff:0:0/96` contains all of them.
  */
-const INSIDE = { 4: new BlockList(), 6: new BlockList() };
-for (
-  const [network, prefix] of [
-    ["0.0.0.0", 8],
-    ["10.0.0.0", 8],
-    ["100.64.0.0", 10],
-    ["127.0.0.0", 8],
-    ["169.254.0.0", 16],
-    ["172.16.0.0", 12],
-    ["192.0.0.0", 24],
-    ["192.168.0.0", 16],
-    ["198.18.0.0", 15],
-    ["224.0.0.0", 3],
-  ] as const
-) INSIDE[4].addSubnet(network, prefix, "ipv4");
-for (
-  const [network, prefix] of [
-    ["::", 96],
-    ["::ffff:0:0", 96],
-    ["64:ff9b::", 96],
-    ["64:ff9b:1::", 48],
-    ["100::", 64],
-    ["2001::", 32],
-    ["2002::", 16],
-    ["fc00::", 7],
-    ["fe80::", 10],
-    ["fec0::", 10],
-    ["ff00::", 8],
-  ] as const
-) INSIDE[6].addSubnet(network, prefix, "ipv6");
+const INSIDE = {
+  4: blockList(
+    "ipv4",
+    "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 " +
+      "192.168.0.0/16 198.18.0.0/15 224.0.0.0/3",
+  ),
+  6: blockList(
+    "ipv6",
+    "::/96 ::ffff:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/32 2002::/16 fc00::/7 " +
+      "fe80::/10 fec0::/10 ff00::/8",
+  ),
+};
+
+function blockList(family: "ipv4" | "ipv6", networks: string): BlockList {
+  const list = new BlockList();
+  for (const each of networks.split(" ")) {
+    const [network, prefix] = each.split("/");
+    list.addSubnet(network!, Number(prefix), family);
+  }
+  return list;
+}
 
 const NAMES_INSIDE = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|onion)$/;
 
@@ -223,7 +214,7 @@ async function readAnswer(connection: Deno.Conn, { body: sent, mostBytes }: Pinn
   return { status, headers, body: Buffer.concat(body) };
 }
 
-/** Closing what the other side or a time-out has closed already throws. */
+/** Closing throws if the other side has closed. */
 function closeQuietly(connection: Deno.Conn): void {
   try {
     connection.close();
