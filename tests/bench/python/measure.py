@@ -137,8 +137,8 @@ def many():
 
 
 def newcomer():
-    """A program as somebody writes it who has read the README: 20 agents, each of which waits for
-    a task and answers it, in one event loop."""
+    """A program as a reader of the README writes it: 20 agents in one event loop. Each waits for a
+    task and answers it."""
     names = [f"worker-{number}" for number in range(AGENTS)]
 
     async def work(name):
