@@ -1532,28 +1532,17 @@ begin
       and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > clock_timestamp());
     if found then
-      -- An exchange that is repeated before the first use replaces the key. So the first use of a
-      -- key that must not be replaced afterwards is recorded before any answer.
-      -- Two conditions, because PL/pgSQL evaluates one without a query much faster.
+      -- Recorded before anything is done for it: the keys of earlier generations end with the first
+      -- use, and an exchange that is repeated before it replaces this key.
       if came_by is not null and is_first_use then
-        if exists (
-          select
-          from agents.enrolments e
-          where e.enrolment_id = came_by and (e.single_use_tokens or e.uses_left is not null)
-        ) then
-          raise sqlstate 'PT425' using message = 'first_use';
-        end if;
+        raise sqlstate 'PT425' using message = 'first_use';
       end if;
       -- The Edge Function reads this header for its log and its counts, and does not pass it on. A
       -- header of PostgREST's answer costs no extra round trip. No agent_id needs escaping.
       perform set_config(
         'response.headers',
         '[{"x-caller": "' || caller_agent || ' ' || caller_key
-          || case
-            when came_by is null then ''
-            when is_first_use then ' ' || came_by || ' first'
-            else ' ' || came_by
-          end || '"}]',
+          || coalesce(' ' || came_by, '') || '"}]',
         true
       ),
       -- For acting_key, in this transaction.
@@ -1580,12 +1569,12 @@ $$;
 comment on function agents.authenticate(jsonb) is
   'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
   'caller, the answer''s header x-caller is `<agent_id> <key_id>`, followed by the enrolment that '
-  'the key is from, and by ` first` if agent_api_note_first_use must be called. Raises first_use '
-  'if it must be called first, and the request repeated: the proof was for one use. For the first '
-  'user of a name, the header is `first`. Raises agent_name_taken for a user whose name belongs to '
-  'another way in. Raises superseded for a key that a newer generation ended. Raises '
-  'unauthenticated for any other key that is unknown, expired or revoked, and for a user whose '
-  'token has expired or whose agent was removed.';
+  'the key is from. Raises first_use for a key from an enrolment that was not used yet: '
+  'agent_api_note_first_use must be called, and the request repeated. For the first user of a '
+  'name, the header is `first`, and agent_api_note_first_use must be called after it. Raises '
+  'agent_name_taken for a user whose name belongs to another way in. Raises superseded for a key '
+  'that a newer generation ended. Raises unauthenticated for any other key that is unknown, expired '
+  'or revoked, and for a user whose token has expired or whose agent was removed.';
 
 create function agents.require_self(caller_agent text, agent_id text) returns text
 language plpgsql

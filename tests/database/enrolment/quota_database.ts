@@ -44,10 +44,10 @@ export async function enrolAs(
     { caller: ENROLLING, enrolment_key_hash: sha256(enrolment_key), agent_name },
   );
   assert.ok(answer.refused === undefined, `${answer.refused}`);
-  return {
-    agent_id: answer.agent_id,
-    caller: { kind: "agent", key_hash: sha256(answer.key), request_id: "quota" },
-  };
+  const caller = { kind: "agent", key_hash: sha256(answer.key), request_id: "quota" };
+  // The Edge Function calls it before the first operation.
+  await callAsService(sql, "note_first_use", { caller });
+  return { agent_id: answer.agent_id, caller };
 }
 
 /** Registers an artifact for an agent, by itself or by the operator. Returns its artifact_id. */

@@ -88,7 +88,7 @@ export function createDatabase(settings: PlatformSettings): Database {
     }
     if (!isJson(answer)) throw unavailable("something else than PostgREST answered");
     if (isFirstUse(answer)) {
-      // If it fails: the request has succeeded, and the next one can note the first use.
+      // If it fails: the request has succeeded, and the next one can give the name to the users.
       await post("note_first_use", callerOnly(parameters)).catch(() => {});
     }
     const view = inboxView(answer);
@@ -126,8 +126,7 @@ function callerOnly({ caller }: Parameters): string {
 }
 
 /**
- * Whether an agent key from an enrolment, or a name by a user, was used for the first time: see
- * agents.authenticate.
+ * Whether a user was the first to use a name: see agents.authenticate.
  */
 function isFirstUse({ response }: Answer): boolean {
   return response.headers.get("x-caller")?.endsWith("first") ?? false;
