@@ -54,12 +54,20 @@ Deno.test("list_paths → both sides of each pair, the lower first, with what ea
       report: side.report && [side.report.via, side.report.endpoint],
     })),
     [
-      { agent_id: "alice", online: false, lags: null, endpoints: [], report: null },
+      {
+        agent_id: "alice",
+        online: false,
+        lags: null,
+        endpoints: [],
+        problem: null,
+        report: null,
+      },
       {
         agent_id: "bob",
         online: true,
         lags: null,
         endpoints: ["198.51.100.1:51820", "[2001:db8::1]:51820"],
+        problem: null,
         report: ["relay", "203.0.113.7:4242"],
       },
     ],

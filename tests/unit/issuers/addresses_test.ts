@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { fetchJson } from "../../../supabase/functions/_shared/identity/issuers/fetch_json.ts";
+import { fetchJson } from "../../../supabase/functions/_shared/identity/issuers/pinned_request.ts";
 import {
   isPublic,
   urlComplaint,
-} from "../../../supabase/functions/_shared/identity/issuers/pinned_request.ts";
+} from "../../../supabase/functions/_shared/identity/issuers/public_address.ts";
 
 const GOOD = [
   "https://token.actions.githubusercontent.com",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer, type Server, type Socket } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { fetchJson } from "../../../supabase/functions/_shared/identity/issuers/fetch_json.ts";
+import { fetchJson } from "../../../supabase/functions/_shared/identity/issuers/pinned_request.ts";
 
 const KIB = 1024;
 

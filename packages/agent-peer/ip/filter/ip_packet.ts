@@ -2,7 +2,8 @@
 import { bytesOf } from "../addresses.ts";
 import { fold, sum } from "./packet.ts";
 
-export const [IPV4_HEADER, IPV6_HEADER] = [20, 40] as const;
+export const IPV4_HEADER = 20;
+export const IPV6_HEADER = 40;
 
 export const PROTOCOL = { icmp: 1, udp: 17, icmp6: 58 } as const;
 

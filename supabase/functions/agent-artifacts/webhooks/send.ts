@@ -1,9 +1,6 @@
 /** Sends one event to an address that was checked, whatever its name resolves to a moment later. */
-import {
-  publicAddresses,
-  sendPinned,
-  urlComplaint,
-} from "../../_shared/identity/issuers/pinned_request.ts";
+import { sendPinned } from "../../_shared/identity/issuers/pinned_request.ts";
+import { publicAddresses, urlComplaint } from "../../_shared/identity/issuers/public_address.ts";
 import type { Sign } from "./signing.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ServiceError } from "../../_shared/request/errors.ts";
-import { readJson } from "../../_shared/identity/issuers/fetch_json.ts";
+import { readJson } from "../../_shared/identity/issuers/pinned_request.ts";
 import { recordedFetch } from "../../_shared/data/calls.ts";
 import type { IceServer } from "./ice_server.ts";
 import type { Relay } from "./relay.ts";

@@ -4,7 +4,7 @@
  *
  * Usage: ask_by_name.ts <folder with key, cert, impostor-key and impostor-cert>
  */
-import { fetchJson } from "../../../../supabase/functions/_shared/identity/issuers/fetch_json.ts";
+import { fetchJson } from "../../../../supabase/functions/_shared/identity/issuers/pinned_request.ts";
 import { IMPOSTOR, OUTSIDE, type Sent, ZONE } from "./names.ts";
 import { startResolver } from "./resolver.ts";
 import { type SecureReceiver, startSecureReceiver } from "./secure_receiver.ts";

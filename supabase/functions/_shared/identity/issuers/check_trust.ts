@@ -1,6 +1,6 @@
 import { parseTemplate } from "./agent_name.ts";
 import { CLAIM_PATH } from "./claims.ts";
-import { urlComplaint } from "./pinned_request.ts";
+import { urlComplaint } from "./public_address.ts";
 import { ALGORITHMS, fitOf } from "./key_types.ts";
 import { tenantClaimsOf } from "./shared_issuers.ts";
 import type { KeySet, PublicKey, Trust } from "./trust.ts";

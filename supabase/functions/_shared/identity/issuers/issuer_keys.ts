@@ -1,5 +1,5 @@
 import { detailOf } from "./detail.ts";
-import { fetchJson } from "./fetch_json.ts";
+import { fetchJson } from "./pinned_request.ts";
 import { MOST_KEYS, type PublicKey } from "./trust.ts";
 
 /** The deadline for fetching an issuer's metadata and keys, both together. */
