@@ -7,7 +7,7 @@ import { bundle, FOR_NODE, licencesText, readLicence } from "../clients/bundle.t
 
 /** Packages that the functions load for requests which `agentops` never sends to itself. */
 const LEFT_OUT =
-  /^(?:@supabase\/supabase-js|@modelcontextprotocol\/|hash-wasm$|jose$|standardwebhooks$)/;
+  /^(?:@supabase\/supabase-js|@modelcontextprotocol\/|(?:hash-wasm|http-parser-js|jose|standardwebhooks)$)/;
 
 /** Modules that read a clone, or need Deno. The released program has what they read. */
 function withClone(sources: string): esbuild.Plugin {
