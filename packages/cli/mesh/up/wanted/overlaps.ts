@@ -29,8 +29,8 @@ export function parseRoutes(text: string): Route[] {
 }
 
 /**
- * The first network of this host that overlaps one of the mesh; null if none does. Addresses in both
- * would lead to either.
+ * The first network of this host that overlaps one of the mesh; null if none does. Addresses in
+ * both would lead to either.
  */
 export function overlapOf(
   networks: readonly Network[],
