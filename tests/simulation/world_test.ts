@@ -83,11 +83,13 @@ Deno.test("time, timers and chance in a world → the world's; after it, the pro
 
   const world = new World(3, stage, NOTHING_OMITTED);
   const seen: string[] = [];
-  setTimeout(() => seen.push("late"), 86_400_000);
-  const cancelled = setTimeout(() => seen.push("cancelled"), 10);
-  setTimeout(() => seen.push("early"), 20);
-  clearTimeout(cancelled);
-  await world.run(3_600_000);
+  await runAs(world.party("test"), async () => {
+    setTimeout(() => seen.push("late"), 86_400_000);
+    const cancelled = setTimeout(() => seen.push("cancelled"), 10);
+    setTimeout(() => seen.push("early"), 20);
+    clearTimeout(cancelled);
+    await world.run(3_600_000);
+  });
   world.end();
   assert.deepEqual(seen, ["early"]);
 });
