@@ -5,7 +5,7 @@ import type { MeshCard } from "../../card.ts";
 import { assertOnline, newPair } from "../arrangements.ts";
 import { HEARTBEAT_PLANS } from "../plans/heartbeat.ts";
 
-export const peerHeartbeat: MeshCard = {
+export const card: MeshCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ agent, other }) => [
