@@ -20,6 +20,7 @@ export const card: MeshCard = {
           endpoint: "[2001:db8::7]:51820",
           via: "direct",
         }],
+        refused: [{ agent_id: other.id, port: 8080, proto: "tcp", attempts: 3 }],
       },
     },
   ],
