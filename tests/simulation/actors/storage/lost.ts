@@ -21,10 +21,9 @@ function lose({ database, bytes }: World, { id }: Pick<KnownArtifact, "id">): st
   return rows.map(({ name }) => name!);
 }
 
-/** What must stay as it is, so that an artifact can be committed in the end. */
+/** What must stay as it is from the first request on: a clock that goes back prolongs a lease. */
 function circumstances({ world, known }: Turn): string {
-  const { clockErrors, isClosed, network } = world;
-  return JSON.stringify([clockErrors, isClosed, network.isCalm, known.identities.restoredAt]);
+  return JSON.stringify([world.clockErrors, world.isClosed, known.identities.restoredAt]);
 }
 
 /** Commits until a final answer comes: its code, or `committed`. Null: none came. */
@@ -40,14 +39,21 @@ async function finalAnswer(turn: Turn, { id, sha256, owner }: KnownArtifact) {
   return null;
 }
 
-/** While the network is sound, unless everything is closed for a restore. */
-async function inCalm(turn: Turn, work: () => Promise<string | null>): Promise<void> {
+/**
+ * Works while the network is sound, unless everything is closed for a restore. `before`: the
+ * circumstances at the first request.
+ */
+async function inCalm(
+  turn: Turn,
+  before: string,
+  work: () => Promise<string | null>,
+): Promise<void> {
   const { world, known } = turn;
   if (world.isClosed || world.network.isCalm) return;
   world.network.isCalm = true;
-  const before = circumstances(turn);
   const fault = await work();
-  if (fault !== null && circumstances(turn) === before) known.stuck.push(fault);
+  const isSame = world.network.isCalm && circumstances(turn) === before;
+  if (fault !== null && isSame) known.stuck.push(fault);
   // A restore ends the calm by itself.
   if (!world.isClosed) world.network.isCalm = false;
 }
@@ -66,6 +72,7 @@ export const LOST_MOVES: readonly Move[] = [
     name: "owner commits until it is told how that ended",
     weight: 3,
     async play(turn) {
+      const before = circumstances(turn);
       const artifacts: KnownArtifact[] = [];
       for (const letter of ["", "b", "c", "d"]) {
         const artifact = await upload(turn, `a${turn.step}${letter}`);
@@ -75,7 +82,7 @@ export const LOST_MOVES: readonly Move[] = [
         const request = { artifact_id: artifact.id, sha256: artifact.sha256 };
         await turn.ask("/agent-artifacts/commit", artifact.owner, request);
       }
-      await inCalm(turn, async () => {
+      await inCalm(turn, before, async () => {
         const ended = await Promise.all(artifacts.map((one) => finalAnswer(turn, one)));
         const held = artifacts.filter((_, at) => ended[at] === null);
         return held.length === 0 ? null : `${held.map(({ name }) => name).join(", ")} held`;
@@ -86,11 +93,12 @@ export const LOST_MOVES: readonly Move[] = [
     name: "Storage loses an upload",
     weight: 2,
     async play(turn) {
+      const before = circumstances(turn);
       const artifact = await upload(turn);
       if (artifact === null) return;
       turn.say(`Storage loses the upload of ${artifact.name}`);
       lose(turn.world, artifact);
-      await inCalm(turn, async () => {
+      await inCalm(turn, before, async () => {
         const told = await finalAnswer(turn, artifact);
         if (told !== "upload_missing") return `${artifact.name} without bytes: ${told}`;
         const { status } = await turn.put(artifact.uploadUrl, artifact.content);
@@ -105,7 +113,9 @@ export const LOST_MOVES: readonly Move[] = [
     weight: 2,
     async play(turn) {
       const { world, known } = turn;
-      const artifact = turn.pick(known.artifacts.filter(({ committed }) => committed !== undefined));
+      const artifact = turn.pick(
+        known.artifacts.filter(({ committed }) => committed !== undefined),
+      );
       if (artifact === null) return;
       turn.say(`Storage loses ${artifact.name}, and the operator's check finds it`);
       artifact.isLost = true;

@@ -2,8 +2,7 @@ import type { Break } from "../break.ts";
 
 const broken: Break = {
   number: 4,
-  words:
-    "An upload's row without its bytes: /commit fails for ever, and the next PUT is refused.",
+  words: "An upload's row without its bytes: /commit fails for ever, and the next PUT is refused.",
   absent: ["tasks", "standing", "keyed", "webhooks", "bucket"],
   changes: [{
     file: "agent-artifacts/routes/commit.ts",
