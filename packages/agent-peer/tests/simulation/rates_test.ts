@@ -26,6 +26,12 @@ interface Used {
 const CLIENT = "10.213.0.1";
 const SERVER = "10.213.0.2";
 
+async function sendAlways(client: IpStack): Promise<void> {
+  const connection = await client.connect({ address: SERVER, port: 80 });
+  const chunk = new Uint8Array(65536);
+  for (;;) await connection.write(chunk);
+}
+
 /** Each connection sends as much as it can. They begin two seconds after each other. */
 async function use(
   { roundTripMs, loss, mbits, queue }: Link,
@@ -58,14 +64,9 @@ async function use(
         received.set(remotePort, (received.get(remotePort) ?? 0) + bytes.length);
       }
     });
-    const chunk = new Uint8Array(65536);
-    async function send(): Promise<void> {
-      const connection = await client.connect({ address: SERVER, port: 80 });
-      for (;;) await connection.write(chunk);
-    }
     for (let index = 0; index < connections; index++) {
       // Closing the stack ends it.
-      setTimeout(() => void send().catch(() => {}), 2000 * index);
+      setTimeout(() => void sendAlways(client).catch(() => {}), 2000 * index);
     }
     await timeline.runUntil(seconds * 500);
     const before = new Map(received);
