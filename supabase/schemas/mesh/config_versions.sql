@@ -32,8 +32,8 @@ comment on column mesh.config_versions.has_false_reports is
   'The operator says that the agent reports versions that it never received, so its reports are no '
   'sign of a restore. Here, because a peer that registers again must not remove it.';
 comment on column mesh.config_versions.refusals_since is
-  'When the hour began in which mesh.note_refused counts events. Here, too, because a peer that '
-  'registers again must not begin another one. Null: there was none.';
+  'When the hour began in which events about refused connections are counted. Here, too, because a '
+  'peer that registers again must not begin another one. Null: there was none.';
 comment on column mesh.config_versions.refusals_told is
   'How many events about refused connections the agent has caused in this hour.';
 
