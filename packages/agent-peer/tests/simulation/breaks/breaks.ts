@@ -114,6 +114,46 @@ export const SIMULATED: readonly SimulatedBreak[] = [
     seeds: 20,
     complaint: /other bytes than were sent/,
   },
+  {
+    what: "a rule for TCP lets in UDP",
+    patches: [{
+      file: "ip/filter/packet_filter.ts",
+      find: "return peer.udpInbound.has(packet.destinationPort) ||",
+      replace: "return peer.inbound.has(packet.destinationPort) ||",
+    }],
+    seeds: 60,
+    complaint: /that was not to reach it/,
+  },
+  {
+    what: "a datagram is cut",
+    patches: [{
+      file: "ip/udp/udp_ports.ts",
+      find: "const data = bytes.slice(packet.dataAt);",
+      replace: "const data = bytes.slice(packet.dataAt, packet.dataAt + 1251);",
+    }],
+    seeds: 20,
+    complaint: /has another (?:question|answer) than was sent/,
+  },
+  {
+    what: "a revoked rule leaves its flows of UDP alone",
+    patches: [{
+      file: "ip/udp/udp_ports.ts",
+      find: 'this.#flows.endIf((flow) => !isAllowed(flow), "revoked");',
+      replace: 'this.#flows.endIf((flow) => !isAllowed(flow) && false, "revoked");',
+    }],
+    seeds: 40,
+    complaint: /(?:sends one|an answer|a question) without a rule/,
+  },
+  {
+    what: "who was not asked answers to a port that waits for another neighbour",
+    patches: [{
+      file: "ip/udp/udp_ports.ts",
+      find: "return `${remote} ${remotePort} ${localPort}`;",
+      replace: 'return `${remotePort} ${localPort} ${remote && ""}`;',
+    }],
+    seeds: 100,
+    complaint: /that was not to reach it/,
+  },
 ];
 
 export const OTHERS: readonly OtherBreak[] = [

@@ -1,4 +1,5 @@
 import type { Host } from "../peers/host.ts";
+import { textOf } from "../peers/service.ts";
 import type { Decision } from "./plan.ts";
 import type { World } from "./world.ts";
 
@@ -28,6 +29,18 @@ export function act(world: World, decision: Decision, number: number): string {
       world.open(plan);
       const end = abortAt === null ? "" : `, and resets it after ${abortAt}`;
       return `${from} opens a stream to ${to}:${port}: ${up} bytes up, ${down} down${end}`;
+    }
+    case "datagrams": {
+      const { plan } = decision;
+      const { from, to, port, count, size } = plan;
+      world.ask(plan);
+      return `${from} sends ${count} datagrams of ${size} bytes to ${to}:${port}/udp`;
+    }
+    case "stray datagrams": {
+      const { victim } = decision;
+      const ports = () => world.datagrams.openPortsOf(victim);
+      world.hostile!.stray(victim, ports, decision.for);
+      return `mallory sends datagrams to ${victim} for ${seconds(decision.for)}`;
     }
     case "impair": {
       const { host, loss, reordering, duplication } = decision;
@@ -80,7 +93,7 @@ export function act(world: World, decision: Decision, number: number): string {
       const { victim, flood } = decision;
       world.hostile!.flood(victim, flood, decision.for);
       for (const rule of world.service.rules) {
-        if (rule.to !== victim || !world.hosts.has(rule.from)) continue;
+        if (rule.to !== victim || !world.hosts.has(rule.from) || rule.proto === "udp") continue;
         const sizes = { up: 20_000, down: 20_000, writePause: 0, readPause: 0, abortAt: null };
         later(decision.for * 0.9, () => world.open({ ...rule, ...sizes }));
       }
@@ -95,7 +108,7 @@ export function act(world: World, decision: Decision, number: number): string {
       const { rule, what } = decision;
       service[what](rule);
       disturbances.changed(rule, GRACE);
-      return `${what} ${rule.from} → ${rule.to}:${rule.port}`;
+      return `${what} ${textOf(rule)}`;
     }
   }
 }

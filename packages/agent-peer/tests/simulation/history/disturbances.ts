@@ -1,4 +1,4 @@
-import type { Rule } from "../peers/service.ts";
+import { type Rule, textOf } from "../peers/service.ts";
 
 interface Span {
   readonly from: number;
@@ -43,7 +43,7 @@ export class Disturbances {
   /** A rule was changed just now. */
   changed(rule: Rule, grace: number): void {
     const now = this.#now();
-    listIn(this.#ofRules, nameOf(rule)).push({ from: now, until: now, grace });
+    listIn(this.#ofRules, textOf(rule)).push({ from: now, until: now, grace });
   }
 
   /** Whether something disturbed one of these hosts at some time between two. */
@@ -57,14 +57,10 @@ export class Disturbances {
     const disturbances = [
       ...listIn(this.#ofHosts, rule.from),
       ...listIn(this.#ofHosts, rule.to),
-      ...listIn(this.#ofRules, nameOf(rule)),
+      ...listIn(this.#ofRules, textOf(rule)),
     ];
     return disturbances.every(({ until, grace }) => until <= from - grace);
   }
-}
-
-function nameOf({ from, to, port }: Rule): string {
-  return `${from} ${to} ${port}`;
 }
 
 function listIn(lists: Map<string, Disturbance[]>, name: string): Disturbance[] {

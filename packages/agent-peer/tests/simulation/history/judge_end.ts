@@ -15,8 +15,14 @@ export async function judgeEnd(
   const { timeline, findings } = world;
   findings.note("from now on, nothing happens");
   await timeline.runUntil(timeline.now + calm);
-  for (const { from, to, port } of world.service.rules) {
+  for (const rule of world.service.rules) {
+    const { from, to, port, proto } = rule;
     if (!world.hosts.has(from)) continue;
+    if (proto === "udp") {
+      const few = { count: 1, every: 0, answerAfter: 0, size: 100 };
+      timeline.at(timeline.now, () => world.ask({ ...rule, proto, ...few }));
+      continue;
+    }
     const sizes = { up: 1000, down: 1000, writePause: 0, readPause: 0, abortAt: null };
     timeline.at(timeline.now, () => void world.open({ from, to, port, ...sizes }));
   }

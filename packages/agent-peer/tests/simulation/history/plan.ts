@@ -2,9 +2,11 @@
 import { Random } from "../../../../../tests/seeds/random.ts";
 import { type RouterKind, ROUTERS } from "../network/router.ts";
 import type { Pause } from "../clock/clock.ts";
+import type { DatagramsPlan } from "../peers/datagrams.ts";
 import type { StreamPlan } from "../peers/streams.ts";
 import { type Flood, FLOODS, OPEN_PORT } from "../peers/hostile.ts";
 import type { Rule } from "../peers/service.ts";
+import { udpPlanOf } from "./udp_plan.ts";
 
 export interface HostPlan {
   readonly name: string;
@@ -30,6 +32,8 @@ type Impairment = {
 /** Times are in milliseconds. */
 export type Decision =
   | { readonly what: "stream"; readonly plan: StreamPlan }
+  | { readonly what: "datagrams"; readonly plan: DatagramsPlan }
+  | { readonly what: "stray datagrams"; readonly victim: string; readonly for: number }
   | { readonly what: "impair"; readonly host: string; readonly for: number } & Impairment
   | { readonly what: "cut"; readonly host: string; readonly for: number }
   | { readonly what: "restart router"; readonly network: number }
@@ -114,7 +118,18 @@ export function planOf(seed: number): Plan {
   });
   if (victim !== null) decisions.push(floodOf(random.fork(), victim));
   decisions.sort((one, other) => one.at - other.at);
-  return { hosts, networks, victim, rules, decisions };
+  // In a quiet seed, datagrams would notice that a path is lost.
+  const udp = isQuiet
+    ? { rules: [], decisions: [] }
+    : udpPlanOf(new Random(~seed), { names, ports: PORTS, victim, decisions });
+  return {
+    hosts,
+    networks,
+    victim,
+    rules: [...rules, ...udp.rules],
+    // At the end, so that the numbers of the others do not depend on them.
+    decisions: [...decisions, ...udp.decisions],
+  };
 }
 
 function floodOf(random: Random, victim: string): Timed {

@@ -4,8 +4,9 @@ import { Internet } from "../network/internet.ts";
 import { type Envelope, Router } from "../network/router.ts";
 import { startStunServer } from "../network/stun_server.ts";
 import { Hostile, OPEN_PORT } from "../peers/hostile.ts";
+import { Datagrams, type DatagramsPlan } from "../peers/datagrams.ts";
 import { Host } from "../peers/host.ts";
-import { Service } from "../peers/service.ts";
+import { Service, textOf } from "../peers/service.ts";
 import { Streams } from "../peers/streams.ts";
 import type { Random } from "../../../../../tests/seeds/random.ts";
 import { Disturbances } from "./disturbances.ts";
@@ -30,6 +31,7 @@ export class World {
   readonly service: Service;
   readonly hostile: Hostile | null;
   readonly streams: Streams;
+  readonly datagrams: Datagrams;
   readonly disturbances: Disturbances;
   #nextAddress = 1;
 
@@ -44,6 +46,11 @@ export class World {
     this.internet = new Internet(timeline);
     this.service = new Service(timeline, random.fork());
     this.streams = new Streams({ timeline, ...findings });
+    this.datagrams = new Datagrams({
+      timeline,
+      addressOf: (name) => this.service.addressOf(name),
+      ...findings,
+    });
     this.disturbances = new Disturbances(() => timeline.now);
     startStunServer(this.internet, STUN);
     this.networks = plan.networks.map(({ kind, lifetime }) =>
@@ -87,7 +94,7 @@ export class World {
       );
       this.hostile.start();
     }
-    for (const { from, to, port } of plan.rules) findings.note(`rule: ${from} → ${to}:${port}`);
+    for (const rule of plan.rules) findings.note(`rule: ${textOf(rule)}`);
   }
 
   /** Opens a stream now, and judges how it ends. */
@@ -111,6 +118,22 @@ export class World {
             `${stream.client.outcome}`,
         );
       },
+    });
+  }
+
+  /** Sends datagrams from now on. If nothing disturbs them, one at least must be answered. */
+  ask(plan: DatagramsPlan): void {
+    const begunAt = this.timeline.now;
+    const isAllowed = this.service.allows(plan);
+    const [one, other] = [plan.from, plan.to].map((name) =>
+      this.plan.hosts.find((host) => host.name === name)!
+    );
+    const mustWork = isAllowed && canMeet(this.plan, one!, other!);
+    this.datagrams.open(this.hosts.get(plan.from)!, plan, ({ number, answers }) => {
+      if (!mustWork || answers > 0 || !this.disturbances.isCalm(plan, begunAt)) return;
+      this.findings.complain(
+        `datagrams ${number} have no answer, although nothing has disturbed them`,
+      );
     });
   }
 
@@ -154,6 +177,7 @@ export class World {
       stunServers: [`stun:${STUN.address}:${STUN.port}`],
       ...findings,
       leave: (envelope) => access.leave(envelope),
+      serve: (host, socket) => this.datagrams.serve(host, socket),
       accept: (host, port) => (connection, { address: from }) =>
         this.streams.accept(host, port, { connection, from }),
     });

@@ -1,12 +1,12 @@
 import type { MeshConfiguration } from "../../../service.ts";
-import type { Accept, Engine } from "../../../mesh/engine/engine.ts";
+import type { Accept, Engine, EngineUdpPort } from "../../../mesh/engine/engine.ts";
 import { openLocalEngine } from "../../../mesh/engine/local_engine.ts";
 import type { UdpOptions } from "../../../wireguard/sockets/udp_socket.ts";
 import type { Random } from "../../../../../tests/seeds/random.ts";
 import { Clock } from "../clock/clock.ts";
 import type { Timeline } from "../clock/timeline.ts";
 import type { Envelope, Place } from "../network/router.ts";
-import type { Rule, Service } from "./service.ts";
+import { isSame, type Rule, type Service } from "./service.ts";
 
 /** How many datagrams the kernel keeps for a program that does not read: about 4 MiB. */
 const MOST_WAITING = 3000;
@@ -27,6 +27,8 @@ export interface HostOptions {
   readonly leave: (envelope: Envelope) => void;
   readonly note: (text: string) => void;
   readonly accept: (host: Host, port: number) => Accept;
+  /** Takes the datagrams that come to a UDP port. */
+  readonly serve: (host: Host, socket: EngineUdpPort) => Promise<void>;
   /** Something that a program must never do. */
   readonly complain: (text: string) => void;
 }
@@ -96,9 +98,7 @@ export class Host {
 
   /** Whether this host lets a rule's traffic through now. */
   lets(rule: Rule): boolean {
-    return [...this.enforced, ...this.coming].some((one) =>
-      one.from === rule.from && one.to === rule.to && one.port === rule.port
-    );
+    return [...this.enforced, ...this.coming].some((one) => isSame(one, rule));
   }
 
   /** Bytes of WebAssembly memory. */
@@ -107,7 +107,7 @@ export class Host {
   }
 
   async #start(life: number): Promise<void> {
-    const { listenPort, stunServers, service, ports, accept, complain } = this.#options;
+    const { listenPort, stunServers, service, ports, accept, serve, complain } = this.#options;
     const isOver = () => life !== this.life;
     let engine: Engine | null = null;
     const register = async () => {
@@ -128,7 +128,10 @@ export class Host {
       },
     );
     this.engine = engine;
-    for (const port of ports) await engine.listen(port, accept(this, port));
+    for (const port of ports) {
+      await engine.listen(port, accept(this, port));
+      void serve(this, await engine.bindUdp(port));
+    }
     await this.#apply();
     await register();
     setInterval(() => this.#report(), REPORT_EVERY);
@@ -194,9 +197,10 @@ export class Host {
 }
 
 function rulesOf({ rules }: MeshConfiguration): Rule[] {
-  return rules.map(({ from_agent, to_agent, port }) => ({
+  return rules.map(({ from_agent, to_agent, port, proto }) => ({
     from: from_agent,
     to: to_agent,
     port: port!,
+    proto: proto === "udp" ? proto : undefined,
   }));
 }

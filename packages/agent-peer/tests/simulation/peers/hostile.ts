@@ -5,6 +5,7 @@ import type { Random } from "../../../../../tests/seeds/random.ts";
 import { systemSurroundings } from "../../../wireguard/system_surroundings.ts";
 import { Tunnel } from "../../../wireguard/tunnel.ts";
 import { parseEndpoint } from "../../../paths/places/address_kinds.ts";
+import { udpPacket } from "../../../ip/udp/udp_packet.ts";
 import { ACK, icmpPacket, RST, SYN, tcpPacket } from "../../packet_filter/packets.ts";
 import type { Service } from "./service.ts";
 
@@ -94,6 +95,28 @@ export class Hostile {
           this.#tunnel?.sendPacket(this.#packet(flood, ends));
         }
       }, EVERY);
+      setTimeout(() => clearInterval(timer), milliseconds);
+    });
+  }
+
+  /**
+   * Sends datagrams that no rule allows: to the ports that rules of TCP open, and as if it were
+   * asked by who waits for the answers of others.
+   */
+  stray(victim: string, waiting: () => readonly number[], milliseconds: number): void {
+    this.#do(() => {
+      const ends = {
+        from: this.#service.addressOf(this.name),
+        to: this.#service.addressOf(victim),
+      };
+      const data = new Uint8Array(100);
+      const timer = setInterval(() => {
+        for (const fromPort of [OPEN_PORT, 443]) {
+          for (const toPort of [OPEN_PORT, 443, ...waiting()]) {
+            this.#tunnel?.sendPacket(udpPacket(ends, { fromPort, toPort, data }));
+          }
+        }
+      }, 5 * EVERY);
       setTimeout(() => clearInterval(timer), milliseconds);
     });
   }

@@ -8,6 +8,8 @@ export interface Rule {
   readonly from: string;
   readonly to: string;
   readonly port: number;
+  /** Default: TCP. */
+  readonly proto?: "udp" | undefined;
 }
 
 interface Member {
@@ -111,11 +113,11 @@ export class Service {
         observed_endpoint: this.#observed(name, other),
         persistent_keepalive: 25,
       })),
-      rules: rules.map(({ from, to, port }) => ({
+      rules: rules.map(({ from, to, port, proto = "tcp" as const }) => ({
         from_agent: from,
         to_agent: to,
         port,
-        proto: "tcp" as const,
+        proto,
       })) as MeshConfiguration["rules"],
       relay: false,
     };
@@ -162,8 +164,14 @@ export class Service {
   }
 }
 
-function isSame(one: Rule, other: Rule): boolean {
-  return one.from === other.from && one.to === other.to && one.port === other.port;
+/** Whether two are the same: a rule for TCP is not one for UDP. */
+export function isSame(one: Rule, other: Rule): boolean {
+  return one.from === other.from && one.to === other.to && one.port === other.port &&
+    one.proto === other.proto;
+}
+
+export function textOf({ from, to, port, proto }: Rule): string {
+  return `${from} → ${to}:${port}${proto === "udp" ? "/udp" : ""}`;
 }
 
 function pairOf(one: string, other: string): string {
