@@ -66,7 +66,7 @@ export const SIMULATED: readonly SimulatedBreak[] = [
       replace: "return isAllowed || true ? packet : null;",
     }],
     seeds: 100,
-    complaint: /which no rule opens/,
+    complaint: /which no rule opens|without a rule/,
   },
   {
     what: "60 SYNs a second of one neighbour take every half-open place of a port",

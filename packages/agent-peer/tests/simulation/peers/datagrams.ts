@@ -31,9 +31,9 @@ type Direction = "question" | "answer";
 type Place = { readonly address: string; readonly port: number };
 
 /** The number of the exchange, the index of the datagram, its direction. */
-export const HEADER = 9;
+const HEADER = 9;
 /** How long who asks waits for the last answers, in milliseconds. */
-export const LINGER = 5000;
+const LINGER = 5000;
 
 export class Datagrams {
   readonly all: Exchange[] = [];
