@@ -10,7 +10,7 @@ import { STANDING_MOVES } from "./actors/grants/standing.ts";
 import { RESTORE_MOVES } from "./actors/restores.ts";
 import { TASK_MOVES } from "./actors/tasks.ts";
 import { VERSION_MOVES } from "./actors/versions.ts";
-import { WEBHOOK_MOVES } from "./actors/webhooks.ts";
+import { ROTATION_MOVES, WEBHOOK_MOVES } from "./actors/webhooks.ts";
 import { WORLD_MOVES } from "./actors/world.ts";
 import { ACCESS } from "./invariants/access.ts";
 import { BUCKET } from "./invariants/bucket.ts";
@@ -72,6 +72,7 @@ export const ACTORS: Readonly<Record<string, Actor>> = {
   keyed: { moves: KEYED_MOVES, beginsWith: "owner grants with an idempotency key" },
   webhooks: { moves: WEBHOOK_MOVES, beginsWith: "operator makes a webhook" },
   bucket: { moves: BUCKET_MOVES, beginsWith: null },
+  rotations: { moves: ROTATION_MOVES, beginsWith: null },
 };
 
 export const INVARIANTS: readonly Invariant[] = [

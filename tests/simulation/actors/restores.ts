@@ -56,6 +56,7 @@ async function restore(turn: Turn): Promise<void> {
   world.database.restore(identities.backup!.database);
   known.webhooks.lastEvent = lastEvent(world);
   world.handedOut.forget();
+  world.handedOut.secrets.restore(world.database);
   looseEnds(turn);
   await callAsOperator("after_restore", {});
   const faults = await replayRecord(record, SILENT);
