@@ -1,5 +1,6 @@
 import { access, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import * as esbuild from "esbuild";
 import { CommandError } from "../../packages/command/command_error.ts";
 import { LWIP } from "../mesh/lwip_source.ts";
@@ -47,12 +48,28 @@ export class DefaultJsonSchemaValidator {
   },
 };
 
+/**
+ * The libraries for proxies print what they do with this one if a variable, DEBUG, names them. The
+ * command line has no such promise, and its own errors say what a proxy answered.
+ */
+const WITHOUT_DEBUG: esbuild.Plugin = {
+  name: "without-debug",
+  setup(build) {
+    const namespace = "without-debug";
+    build.onResolve({ filter: /^debug$/ }, ({ path }) => ({ path, namespace }));
+    build.onLoad({ filter: /.*/, namespace }, () => ({
+      contents: "export default () => Object.assign(() => {}, { enabled: false });",
+    }));
+  },
+};
+
 /** Where `deno task mesh:build` puts the TCP/IP stack, relative to the folder of the sources. */
 const BUILT = "packages/agent-peer/ip/built";
 
 /**
- * Puts the TCP/IP stack into the bundle, so that no bundler has to find a file. If the stack has
- * not been built, the bundle says how to build it when somebody joins the mesh.
+ * Puts the TCP/IP stack into the bundle, so that no bundler has to find a file. Compressed, because
+ * gzip compresses a stack in base64 badly. If the stack has not been built, the bundle says how to
+ * build it when somebody joins the mesh.
  */
 const WITH_LWIP: esbuild.Plugin = {
   name: "with-lwip",
@@ -62,19 +79,24 @@ const WITH_LWIP: esbuild.Plugin = {
       const isBuilt = await access(file).then(() => true, () => false);
       if (!isBuilt) return null;
       return {
-        contents: `import bytes from "./built/lwip.wasm";
+        contents: `import { brotliDecompressSync } from "node:zlib";
+import bytes from "./built/lwip.wasm";
 export function readLwip() {
-  return WebAssembly.compile(bytes);
+  return WebAssembly.compile(brotliDecompressSync(bytes));
 }`,
       };
     });
+    build.onLoad({ filter: /\/built\/lwip\.wasm$/ }, async ({ path }) => ({
+      contents: brotliCompressSync(await readFile(path)),
+      loader: "binary",
+    }));
   },
 };
 
 /** Some packages are CommonJS and load Node's modules with `require`. */
 export const FOR_NODE = {
   platform: "node",
-  plugins: [WITHOUT_FORMS, WITH_LWIP],
+  plugins: [WITHOUT_FORMS, WITHOUT_DEBUG, WITH_LWIP],
   banner: {
     js: 'import{createRequire as __createRequire}from"node:module";' +
       "const require=__createRequire(import.meta.url);",

@@ -9,6 +9,7 @@ export type {
   Netmap,
   Peer,
   SentPath,
+  SentRefusal,
 } from "../agent-files/contract/types.ts";
 export { AgentError } from "../agent-files/errors/agent_error.ts";
 export { postAndWait, restAfterWait } from "../agent-files/follow/waiting.ts";

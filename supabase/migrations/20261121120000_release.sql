@@ -11925,7 +11925,11 @@ create trigger deleted_psks_count after delete on mesh.pairs
 create table mesh.config_versions (
   agent_id agents.agent_id primary key,
   version bigint not null default 0,
-  has_false_reports boolean not null default false
+  has_false_reports boolean not null default false,
+  refusals_since timestamptz,
+  refusals_told integer not null default 0,
+
+  constraint refusals_are_told_since_a_time check ((refusals_since is null) = (refusals_told = 0))
 )
 with (fillfactor = 50);
 
@@ -11935,6 +11939,11 @@ comment on table mesh.config_versions is
 comment on column mesh.config_versions.has_false_reports is
   'The operator says that the agent reports versions that it never received, so its reports are no '
   'sign of a restore. Here, because a peer that registers again must not remove it.';
+comment on column mesh.config_versions.refusals_since is
+  'When the hour began in which events about refused connections are counted. Here, too, because a '
+  'peer that registers again must not begin another one. Null: there was none.';
+comment on column mesh.config_versions.refusals_told is
+  'How many events about refused connections the agent has caused in this hour.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql
@@ -14106,6 +14115,67 @@ comment on function public.agent_api_read_relay_name(jsonb, text) is
   'mesh. The operator can look it up, and after an erasure it leads to nobody. The operator, who '
   'may try a relay without an agent_id, is named operator. Raises forbidden, peer_not_found.';
 
+-- schemas/mesh/paths/refused_connections.sql
+
+-- What hosts report about connections that no rule allows. Only where the operator asks for it.
+
+create function mesh.note_refused(
+  caller jsonb,
+  caller_agent text,
+  agent_id text,
+  refused jsonb,
+  events_per_hour integer
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  attempt record;
+  began_at timestamptz;
+  told integer;
+  told_before integer;
+begin
+  select v.refusals_since, v.refusals_told into began_at, told
+  from mesh.config_versions v
+  where v.agent_id = note_refused.agent_id
+  for no key update;
+  if began_at is null or began_at <= clock_timestamp() - interval '1 hour' then
+    began_at := clock_timestamp();
+    told := 0;
+  end if;
+  told_before := told;
+  for attempt in
+    select r.agent_id, r.port, r.proto, r.attempts
+    from jsonb_to_recordset(note_refused.refused)
+      as r (agent_id text, port integer, proto text, attempts integer)
+    -- So an agent can neither name one that it does not know, nor one that does not know it.
+    where mesh.see_each_other(note_refused.agent_id, r.agent_id)
+    limit greatest(note_refused.events_per_hour - told, 0)
+  loop
+    perform agents.record_event(
+      note_refused.caller, note_refused.caller_agent, 'connection.refused', note_refused.agent_id,
+      null,
+      jsonb_build_object(
+        'port', attempt.port, 'proto', attempt.proto, 'attempts', attempt.attempts
+      ),
+      attempt.agent_id
+    );
+    told := told + 1;
+  end loop;
+  if told > told_before then
+    update mesh.config_versions v
+    set refusals_since = began_at, refusals_told = told
+    where v.agent_id = note_refused.agent_id;
+  end if;
+end
+$$;
+comment on function mesh.note_refused(jsonb, text, text, jsonb, integer) is
+  'Writes an event for each refused connection that an agent''s host reports: refused is '
+  '[{agent_id, port | null, proto, attempts}]. At most events_per_hour of an agent, and only about '
+  'agents that share an active rule with it; ignores the others. Call it before note_paths: it '
+  'locks the agent''s config_version, which comes before paths.';
+
 -- schemas/mesh/heartbeats.sql
 
 -- Heartbeats say that a peer is online, and which configuration version it runs.
@@ -14194,7 +14264,9 @@ create function public.agent_api_record_heartbeat(
   wait_seconds integer default 0,
   paths jsonb default null,
   rendering_revision integer default null,
-  problem jsonb default null
+  problem jsonb default null,
+  refused jsonb default null,
+  refused_per_hour integer default 0
 ) returns json
 language plpgsql
 volatile
@@ -14202,11 +14274,19 @@ security invoker
 set search_path = ''
 as $$
 declare
+  caller_agent text;
   subject text;
   paths_reported_at timestamptz;
   answer json;
 begin
-  subject := agents.require_self(agents.admit(agent_api_record_heartbeat.caller), agent_api_record_heartbeat.agent_id);
+  caller_agent := agents.admit(agent_api_record_heartbeat.caller);
+  subject := agents.require_self(caller_agent, agent_api_record_heartbeat.agent_id);
+  if agent_api_record_heartbeat.refused is not null then
+    perform mesh.note_refused(
+      agent_api_record_heartbeat.caller, caller_agent, subject,
+      agent_api_record_heartbeat.refused, agent_api_record_heartbeat.refused_per_hour
+    );
+  end if;
   if agent_api_record_heartbeat.paths is not null then
     paths_reported_at := mesh.note_paths(subject, agent_api_record_heartbeat.paths);
   end if;
@@ -14221,11 +14301,14 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer, jsonb) is
+comment on function public.agent_api_record_heartbeat(
+  jsonb, text, bigint, integer, jsonb, integer, jsonb, jsonb, integer
+) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
   'wait for the answer, its paths (as mesh.note_paths takes them; null: not reported), and its '
-  'problem, {code, network | null}; a configuration without a problem ends an earlier one. Returns '
-  'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+  'problem, {code, network | null}; a configuration without a problem ends an earlier one. Writes '
+  'at most refused_per_hour events about the connections that its host refused (as '
+  'mesh.note_refused takes them). Returns the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -15034,6 +15117,13 @@ begin
         'to_agent', event.details -> 'to_agent',
         'port', event.details -> 'port',
         'proto', event.details -> 'proto'
+      )
+      when 'connection' then jsonb_build_object(
+        'from_agent', event.other_agent_id,
+        'to_agent', event.subject_agent_id,
+        'port', event.details -> 'port',
+        'proto', event.details -> 'proto',
+        'attempts', event.details -> 'attempts'
       )
       when 'psk' then jsonb_build_object(
         'a', event.subject_agent_id,

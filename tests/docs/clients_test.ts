@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../packages/local/project.ts";
 import { EXIT } from "../../packages/cli/exit_codes.ts";
 import { COMMANDS } from "../../packages/cli/verbs.ts";
 import { agentFiles } from "../../packages/agent-files/tests/cast.ts";
@@ -9,44 +8,6 @@ import { createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
-
-Deno.test("packages/agent-files/README.md, agent-files → compiles", async () => {
-  await compile(await documentedBlock("packages/agent-files/README.md, agent-files, 1"));
-});
-
-Deno.test("packages/agent-files/README.md, Tasks → compiles", async () => {
-  await compile(await documentedBlock("packages/agent-files/README.md, Tasks, 1"));
-});
-
-Deno.test("packages/agent-files/README.md, Tests of your program → the reply", async () => {
-  const block = await documentedBlock("packages/agent-files/README.md, Tests of your program, 1");
-  const source = join(PROJECT, "packages/agent-files/testing/index.ts");
-  const program = block.replace('"agent-files/testing"', JSON.stringify(source));
-  await compile(program);
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", `--config=${join(PROJECT, "tests/deno.json")}`, "--ext=ts", program],
-  }).output();
-  assert.equal(code, 0, new TextDecoder().decode(stderr));
-  assert.equal(new TextDecoder().decode(stdout), "replies/plan.txt\n");
-});
-
-async function compile(block: string): Promise<void> {
-  const directory = await Deno.makeTempDir();
-  try {
-    const source = join(PROJECT, "packages/agent-files/index.ts");
-    await writeFile(join(directory, "example.ts"), block.replace('"agent-files"', `"${source}"`));
-    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: [
-        "check",
-        `--config=${join(PROJECT, "tests/deno.json")}`,
-        join(directory, "example.ts"),
-      ],
-    }).output();
-    assert.equal(code, 0, new TextDecoder().decode(stderr));
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
-}
 
 Deno.test("docs/command-line.md, Log in → a file that nobody else can read", async () => {
   const { id, key } = await createAgent("reader");

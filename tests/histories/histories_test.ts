@@ -12,14 +12,17 @@ const MOST_SHOWN = 10;
 const OPERATIONS = [
   ...["register", "commit", "grant", "revoke", "fetch", "open", "inbox", "list", "delete", "sweep"]
     .map((name) => `/agent-artifacts/${name}`),
+  ...["versions", "grants", "standing/create", "standing/list", "standing/end"]
+    .map((name) => `/agent-artifacts/${name}`),
   ...["take", "extend", "done", "fail", "requeue"].map((name) => `/agent-artifacts/inbox/${name}`),
   ...["peer/register", "peer/heartbeat", "peer/remove", "netmap", "acl/put", "acl/revoke"]
     .map((name) => `/agent-mesh/${name}`),
   ...["wg_config", "psk/rotate"].map((name) => `/agent-mesh/${name}`),
   ...["put", "deliver"].map((name) => `/agent-artifacts/webhooks/${name}`),
+  ...["remove_agent", "readmit_agent"].map((name) => `rpc/${name}`),
 ];
 
-Deno.test(`34 clients for ${SECONDS} s while every part is killed → a history that the contract allows`, async () => {
+Deno.test(`44 clients for ${SECONDS} s while every part is killed → a history that the contract allows`, async () => {
   const seed = chosenSeed();
   console.log(`SEED=${seed}`);
   const { history, kills, contradictions } = await runHistory({ seed, seconds: SECONDS });

@@ -65,3 +65,20 @@ export function groupBy<Key>(
 ): Map<Key, Entry[]> {
   return Map.groupBy(entries, keyOf);
 }
+
+/** The operator's requests that removed an agent, or may have. */
+export function removalsOf(history: readonly Entry[], agentId: unknown): Entry[] {
+  return history.filter((entry) =>
+    isRemoval(entry) && mayHappen(entry) && entry.request["agent_id"] === agentId
+  );
+}
+
+/** One request ends a part of what the agent has, if that is very much. */
+export function isRemoval({ operation }: Entry): boolean {
+  return operation === "rpc/remove_agent";
+}
+
+/** Whether nothing is left that a further request of the same kind would end. */
+export function isWhole({ answer }: Entry): boolean {
+  return answer?.["remaining"] === false;
+}

@@ -1,6 +1,6 @@
 /**
  * What the tests know of an operation. The compiler names a field that a card lacks, and `cards.ts`
- * a card that is missing.
+ * the file of a card that is missing.
  *
  * The conformance suite reads the cards too, and has only a URL and the secret key. So a card
  * imports nothing that needs a local stack.

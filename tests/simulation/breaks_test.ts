@@ -64,6 +64,17 @@ Deno.test("a lost move gives its lease back → a copy that no row names, found"
   assert.fail(`not found in ${MOST_SEEDS} seeds`);
 });
 
+Deno.test("an upload's row stays without its bytes → it cannot be committed, found", async () => {
+  const stage = await openStage(await breakNamed("files/lost_upload"));
+  for (let seed = 1; seed <= MOST_SEEDS; seed++) {
+    const { violation } = await playHistory(stage, { seed, steps: 40, absent: ABSENT });
+    if (violation === null) continue;
+    assert.match(violation.invariant, /^an upload can be committed within five minutes/);
+    return;
+  }
+  assert.fail(`not found in ${MOST_SEEDS} seeds`);
+});
+
 Deno.test("a change whose place is missing, or not the only one → refused", () => {
   const change = { file: "sql", from: "a", to: "b" } as const;
   const broken = { number: 1, words: "", changes: [change] };

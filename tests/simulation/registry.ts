@@ -8,6 +8,7 @@ import { GRANTEE_MOVES } from "./actors/grants/grantee.ts";
 import { KEYED_MOVES } from "./actors/grants/keyed.ts";
 import { STANDING_MOVES } from "./actors/grants/standing.ts";
 import { RESTORE_MOVES } from "./actors/restores.ts";
+import { LOST_MOVES } from "./actors/storage/lost.ts";
 import { TASK_MOVES } from "./actors/tasks.ts";
 import { VERSION_MOVES } from "./actors/versions.ts";
 import { ROTATION_MOVES, WEBHOOK_MOVES } from "./actors/webhooks.ts";
@@ -72,6 +73,7 @@ export const ACTORS: Readonly<Record<string, Actor>> = {
   keyed: { moves: KEYED_MOVES, beginsWith: "owner grants with an idempotency key" },
   webhooks: { moves: WEBHOOK_MOVES, beginsWith: "operator makes a webhook" },
   bucket: { moves: BUCKET_MOVES, beginsWith: null },
+  lost: { moves: LOST_MOVES, beginsWith: null },
   rotations: { moves: ROTATION_MOVES, beginsWith: null },
 };
 

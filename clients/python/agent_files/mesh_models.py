@@ -238,6 +238,8 @@ class MeshConfiguration(TypedDict):
     `config_version`: wait for events, too."""
     relay: bool
     """Whether the operator has set a relay."""
+    report_refused: NotRequired[bool]
+    """Whether the operator wants heartbeats to report `refused` connections."""
 
 
 class IceServer(TypedDict):

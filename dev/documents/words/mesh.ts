@@ -107,5 +107,15 @@ export const MESH_WORDS: PageWords<FieldIn<operations>> = {
       '{"code": "broken", "network": null}',
     ],
   },
+  refused: {
+    rule:
+      "the connections that the host refused because no rule allows them, a list of at most 16. Each has `agent_id`, the neighbour that connected; `port`, or null for several; `proto`; and `attempts`, a whole number from 1 to 1000000000. [Refused connections](#refused-connections) says how they are used.",
+    valid: ["[]", '[{"agent_id": "alpha", "port": 8080, "proto": "tcp", "attempts": 3}]'],
+    invalid: [
+      "{}",
+      '[{"agent_id": "alpha", "port": 8080, "proto": "icmp", "attempts": 3}]',
+      '[{"agent_id": "alpha", "port": 8080, "proto": "tcp", "attempts": 0}]',
+    ],
+  },
   wait_seconds,
 };

@@ -2,7 +2,9 @@
  * How much may be in flight, and what is sent again. lwIP itself repairs one loss per round trip
  * and halves its window at each loss. With this file, a sender learns by SACK what is lost (RFC
  * 6675). After a loss, it keeps as much in flight as the path was seen to deliver in the shortest
- * round trip, but never less than Reno would (Westwood+: Mascolo et al., 2001).
+ * round trip, but never less than Reno would (Westwood+: Mascolo et al., 2001). While no more is
+ * lost than by chance, the window is at least a little more than that (BBR: Cardwell et al., 2016),
+ * so a lossy path is filled as well. While more is lost, the path is full, and it is Reno's.
  */
 #include "hooks.h"
 
@@ -18,6 +20,23 @@
  * An older rate is forgotten after this many round trips, because the path may have become slower.
  */
 #define PERIOD_ROUNDS 10
+
+/* Slow start has filled the path when this many round trips have delivered no quarter more (BBR). */
+#define PLATEAU_ROUNDS 3
+
+/* How much may wait to be sent, in bytes. What is in flight has room besides. */
+#define MOST_UNSENT (384U * 1024U)
+
+/* How late acknowledgements may be, because the programs at both ends wait for a processor. */
+#define LATE_US 4000U
+
+/*
+ * Losses are judged once in so many segments: more than one in 40 are those of a full path. So are
+ * eight lost segments at any time, if they are more than one in eight.
+ */
+#define JUDGED_SEGMENTS 256
+#define MOST_LOSS_DIVISOR 40
+#define MANY_LOST 8
 
 static u32_t begin_of(const struct tcp_seg *seg) {
   return lwip_ntohl(seg->tcphdr->seqno);
@@ -74,13 +93,68 @@ void mesh_sent_new(struct tcp_pcb *pcb, u32_t end) {
   }
 }
 
-/* Ends a measurement when what it measures has been acknowledged. */
+static u32_t rate_of(const struct mesh_congestion *state) {
+  return LWIP_MAX(state->highest_rate, state->highest_rate_before);
+}
+
+static u32_t shortest_of(const struct mesh_congestion *state) {
+  if (state->shortest == 0 || state->shortest_before == 0) {
+    return LWIP_MAX(state->shortest, state->shortest_before);
+  }
+  return LWIP_MIN(state->shortest, state->shortest_before);
+}
+
+/*
+ * The window for what the path was seen to deliver, and some more, which shows whether it delivers
+ * more by now (BBR: draft-ietf-ccwg-bbr). While each round trip delivers more than the last, twice
+ * as much. 0 if that is unknown, or if the path was full.
+ */
+static tcpwnd_size_t seen_window(const struct tcp_pcb *pcb) {
+  const struct mesh_congestion *state = &pcb->congestion;
+  u64_t window;
+  if (state->was_full) {
+    return 0;
+  }
+  window = (u64_t)rate_of(state) * (shortest_of(state) + LATE_US) / 1000000U;
+  window = state->plateau_rounds < PLATEAU_ROUNDS ? window * 2 : window / 4 * 5;
+  return (tcpwnd_size_t)LWIP_MIN(window, (u64_t)TCP_SND_BUF);
+}
+
+/* Whether what was measured has arrived, as an acknowledgement or SACK says. */
+static int has_arrived(const struct tcp_pcb *pcb) {
+  const struct mesh_congestion *state = &pcb->congestion;
+  return TCP_SEQ_GEQ(pcb->lastack, state->timed_end) ||
+         (state->sacked > 0 && TCP_SEQ_GEQ(state->highest_sacked, state->timed_end));
+}
+
+/*
+ * Judges the losses once in so many segments, or as soon as there are many: by chance a path loses
+ * a few packets, a full one loses more.
+ */
+static void judge_losses(struct tcp_pcb *pcb, u32_t now) {
+  struct mesh_congestion *state = &pcb->congestion;
+  u32_t sent = delivered(pcb) - state->judged_delivered;
+  int are_many = state->resent > MANY_LOST * (u32_t)pcb->mss && state->resent > sent / MANY_LOST;
+  if (!are_many && sent < JUDGED_SEGMENTS * (u32_t)pcb->mss) {
+    return;
+  }
+  if (are_many || state->resent > sent / MOST_LOSS_DIVISOR) {
+    state->was_full = 1;
+    state->full_at = now;
+  } else if (state->was_full && now - state->full_at > PERIOD_US) {
+    state->was_full = 0;
+  }
+  state->judged_delivered = delivered(pcb);
+  state->resent = 0;
+}
+
+/* Ends a measurement when what it measures has arrived. */
 static void measure(struct tcp_pcb *pcb) {
   struct mesh_congestion *state = &pcb->congestion;
   u32_t now = mesh_microseconds();
   u32_t elapsed = now - state->timed_at;
   u32_t rate;
-  if (!state->timing || TCP_SEQ_LT(pcb->lastack, state->timed_end)) {
+  if (!state->timing || !has_arrived(pcb)) {
     return;
   }
   state->timing = 0;
@@ -101,19 +175,26 @@ static void measure(struct tcp_pcb *pcb) {
     state->highest_rate = 0;
   }
   state->highest_rate = LWIP_MAX(state->highest_rate, rate);
+  judge_losses(pcb, now);
+  /* If nothing waits to be sent, the program was slower than the path. */
+  if (state->plateau_rounds < PLATEAU_ROUNDS && pcb->unsent != NULL) {
+    if (rate / 5 * 4 >= state->plateau_rate) {
+      state->plateau_rate = rate;
+      state->plateau_rounds = 0;
+    } else if (++state->plateau_rounds == PLATEAU_ROUNDS && pcb->cwnd < pcb->ssthresh) {
+      /* Slow start has filled the path. */
+      pcb->ssthresh = LWIP_MIN(pcb->cwnd, LWIP_MAX(seen_window(pcb), 2U * pcb->mss));
+      pcb->cwnd = pcb->ssthresh;
+    }
+  }
 }
 
 /* The window after a loss. */
 static tcpwnd_size_t window_after_loss(const struct tcp_pcb *pcb) {
-  const struct mesh_congestion *state = &pcb->congestion;
   tcpwnd_size_t flight = LWIP_MIN(LWIP_MIN(pcb->cwnd, pcb->snd_wnd), pcb->snd_nxt - pcb->lastack);
-  u32_t shortest = state->shortest;
-  u32_t rate = LWIP_MAX(state->highest_rate, state->highest_rate_before);
-  tcpwnd_size_t window;
-  if (state->shortest_before != 0 && (shortest == 0 || state->shortest_before < shortest)) {
-    shortest = state->shortest_before;
-  }
-  window = (tcpwnd_size_t)LWIP_MIN((u64_t)rate * shortest / 1000000U, flight);
+  const struct mesh_congestion *state = &pcb->congestion;
+  tcpwnd_size_t window =
+      (tcpwnd_size_t)LWIP_MIN((u64_t)rate_of(state) * shortest_of(state) / 1000000U, flight);
   window = LWIP_MAX(window, flight / 2);
   return LWIP_MAX(window, 2U * pcb->mss);
 }
@@ -124,7 +205,7 @@ static tcpwnd_size_t window_after_loss(const struct tcp_pcb *pcb) {
  * or has already arrived.
  */
 static void repair(struct tcp_pcb *pcb, int first) {
-  const struct mesh_congestion *state = &pcb->congestion;
+  struct mesh_congestion *state = &pcb->congestion;
   int has_sack = (pcb->flags & TF_SACK) != 0;
   u32_t flight = pcb->snd_nxt - pcb->lastack;
   u32_t gone = has_sack ? state->sacked : (u32_t)pcb->dupacks * pcb->mss;
@@ -154,6 +235,7 @@ static void repair(struct tcp_pcb *pcb, int first) {
       if (mesh_resend(pcb, seg) != ERR_OK) {
         break;
       }
+      state->resent += TCP_TCPLEN(seg);
       seg->flags |= TF_SEG_RESENT;
       seg->resent_at = pcb->snd_nxt;
       gone -= TCP_TCPLEN(seg);
@@ -162,9 +244,19 @@ static void repair(struct tcp_pcb *pcb, int first) {
   pcb->cwnd = pcb->ssthresh + LWIP_MIN(gone, flight);
 }
 
+/* During recovery, ssthresh is the window. */
+static void grow_in_recovery(struct tcp_pcb *pcb, u32_t arrived) {
+  tcpwnd_size_t window = seen_window(pcb);
+  if (pcb->ssthresh < window) {
+    pcb->ssthresh = LWIP_MIN(pcb->ssthresh + arrived, window);
+  }
+}
+
 void mesh_duplicate_ack(struct tcp_pcb *pcb) {
   struct mesh_congestion *state = &pcb->congestion;
+  measure(pcb);
   if (pcb->flags & TF_INFR) {
+    grow_in_recovery(pcb, pcb->mss);
     repair(pcb, 0);
     return;
   }
@@ -178,7 +270,6 @@ void mesh_duplicate_ack(struct tcp_pcb *pcb) {
   pcb->ssthresh = window_after_loss(pcb);
   state->recover = pcb->snd_nxt;
   state->recovered_once = 1;
-  state->timing = 0;
   pcb->rttest = 0;
   pcb->rtime = 0;
   tcp_set_flags(pcb, TF_INFR);
@@ -191,7 +282,7 @@ static void grow(struct tcp_pcb *pcb, u32_t acked) {
   if (flight + 2U * pcb->mss < pcb->cwnd || pcb->cwnd >= TCP_SND_BUF) {
     return;
   }
-  if (pcb->cwnd < pcb->ssthresh) {
+  if (pcb->cwnd < LWIP_MAX(pcb->ssthresh, seen_window(pcb))) {
     /* Count bytes, not acknowledgements: the other side may send one for many segments. */
     pcb->cwnd += LWIP_MIN(acked, pcb->cwnd);
   } else {
@@ -208,6 +299,7 @@ void mesh_acknowledged(struct tcp_pcb *pcb, u32_t acked) {
   if (!(pcb->flags & TF_INFR)) {
     grow(pcb, acked);
   } else if (TCP_SEQ_LT(pcb->lastack, pcb->congestion.recover)) {
+    grow_in_recovery(pcb, LWIP_MIN(acked, 2U * pcb->mss));
     repair(pcb, 1);
   } else {
     tcp_clear_flags(pcb, TF_INFR);
@@ -231,4 +323,11 @@ void mesh_timed_out(struct tcp_pcb *pcb) {
   for (seg = pcb->unsent; seg != NULL; seg = seg->next) {
     seg->flags &= (u8_t) ~(TF_SEG_SACKED | TF_SEG_RESENT);
   }
+}
+
+u32_t mesh_room(const struct tcp_pcb *pcb) {
+  u32_t queued = TCP_SND_BUF - pcb->snd_buf;
+  /* A SYN and a FIN have numbers, but no room. */
+  u32_t unsent = queued - LWIP_MIN(queued, pcb->snd_nxt - pcb->lastack);
+  return unsent < MOST_UNSENT ? LWIP_MIN(MOST_UNSENT - unsent, pcb->snd_buf) : 0;
 }

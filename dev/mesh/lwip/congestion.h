@@ -27,6 +27,18 @@ struct mesh_congestion {
   u32_t shortest;
   u32_t shortest_before;
   u32_t shortest_began;
+  /*
+   * Since the last judgement of the losses: what was delivered up to it, and the bytes that were
+   * sent again.
+   */
+  u32_t judged_delivered;
+  u32_t resent;
+  /* When the losses last were those of a full path; only if `was_full`. */
+  u32_t full_at;
+  /* The rate when the path was last seen to carry more, and for how many round trips it has not. */
+  u32_t plateau_rate;
+  u8_t plateau_rounds;
+  u8_t was_full;
   u8_t rates;
   u8_t timing;
   u8_t recovered_once;

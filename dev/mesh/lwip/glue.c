@@ -253,7 +253,7 @@ EXPORT(unlisten) void unlisten(struct tcp_pcb *listener) {
 
 /* Queues as many bytes from the scratch buffer as there is room for. Returns how many. */
 EXPORT(write) u32_t write_bytes(struct tcp_pcb *pcb, u32_t length) {
-  u32_t room = tcp_sndbuf(pcb);
+  u32_t room = mesh_room(pcb);
   now = host_clock();
   length = LWIP_MIN(length, LWIP_MIN(room, 0xffffU));
   while (length > 0 && tcp_write(pcb, scratch, (u16_t)length, TCP_WRITE_FLAG_COPY) != ERR_OK) {

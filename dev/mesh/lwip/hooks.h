@@ -31,6 +31,9 @@ void mesh_duplicate_ack(struct tcp_pcb *pcb);
 /* The retransmission timer expired: everything is about to be sent again. */
 void mesh_timed_out(struct tcp_pcb *pcb);
 
+/* How many more bytes may be queued. */
+u32_t mesh_room(const struct tcp_pcb *pcb);
+
 /* Sends a segment again while it stays in pcb->unacked. Defined in the patched tcp_out.c. */
 s8_t mesh_resend(struct tcp_pcb *pcb, struct tcp_seg *seg);
 

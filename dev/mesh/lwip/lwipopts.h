@@ -52,10 +52,7 @@
 #define LWIP_WND_SCALE 1
 #define TCP_RCV_SCALE 7
 #define TCP_WND (2 * 1024 * 1024)
-/*
- * A larger buffer made uploads slower: slow start then overshoots by more than is repaired quickly.
- */
-#define TCP_SND_BUF (384 * 1024)
+#define TCP_SND_BUF (4 * 1024 * 1024)
 #define TCP_SND_QUEUELEN (4 * TCP_SND_BUF / TCP_MSS)
 #define TCP_SNDLOWAT (32 * 1024)
 #define TCP_WND_UPDATE_THRESHOLD (16 * TCP_MSS)

@@ -332,6 +332,8 @@ export interface components {
       rules: components["schemas"]["Rule"][];
       /** @description Whether the operator has set a relay. */
       relay: boolean;
+      /** @description Whether the operator wants heartbeats to report `refused` connections. */
+      report_refused?: boolean;
     };
     IceServer: {
       /** @description The URIs of a TURN server (RFC 7065). */
@@ -489,6 +491,20 @@ export interface operations {
             /** @description The network of the host, which is no secret: neighbours see it. Null: not told. */
             network: string | null;
           };
+          /** @description Connections that the host refused because no rule allows them, for the operator. Only for a host whose configuration has `report_refused`. */
+          refused?: {
+            /** @description The neighbour that connected. */
+            agent_id: string;
+            /** @description Null: several ports. */
+            port: number | null;
+            /**
+             * @description The protocol of the port.
+             * @enum {string}
+             */
+            proto: "tcp" | "udp";
+            /** @description How many, since the last report. */
+            attempts: number;
+          }[];
           /**
            * @description How many seconds to wait for a `config_version` other than the one sent.
            * @default 0

@@ -53,6 +53,8 @@ export type WgQuickConfiguration = MeshComponents["schemas"]["WgQuickConfigurati
 export type MeshConfiguration = MeshComponents["schemas"]["MeshConfiguration"];
 /** An agent's report of how it reaches a neighbour. */
 export type SentPath = NonNullable<MeshRequest<"/peer/heartbeat">["paths"]>[number];
+/** Connections of a neighbour that a host refused. */
+export type SentRefusal = NonNullable<MeshRequest<"/peer/heartbeat">["refused"]>[number];
 export type Peer = MeshComponents["schemas"]["Peer"];
 export type Rule = MeshComponents["schemas"]["Rule"];
 export type Netmap = MeshComponents["schemas"]["Netmap"];

@@ -16,6 +16,7 @@ import { onClockJump } from "./service/clock_jumps.ts";
 import { Follower } from "./service/follower.ts";
 import { type KnownPeer, knownPeers } from "./service/known_peers.ts";
 import { findPeer, mayReach } from "./service/names.ts";
+import { RefusedReport } from "./service/refused_report.ts";
 import { Registrar } from "./service/registrar.ts";
 import { Registration } from "./service/registration.ts";
 import type { ByteStream } from "./byte_stream.ts";
@@ -54,6 +55,7 @@ export class Member {
   #resolveHasRelay!: () => void;
   #configuration: MeshConfiguration | null = null;
   #toldPaths = "";
+  readonly #refused: RefusedReport;
   #end: Error | null = null;
   #resolveEnded!: (error: Error | null) => void;
   #stops: (() => void)[] = [];
@@ -62,6 +64,10 @@ export class Member {
     this.#options = options;
     this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
     this.#hasRelay = new Promise((resolve) => this.#resolveHasRelay = resolve);
+    this.#refused = new RefusedReport(options.connection, {
+      signal: this.#over.signal,
+      onSent: () => this.#follower.askAgain(),
+    });
     this.#follower = new Follower(options.connection, {
       apply: (configuration) => this.#apply(configuration),
       paths: () => this.#paths(),
@@ -163,6 +169,7 @@ export class Member {
       iceServers: () => this.#iceServers(),
       onEndpoints: (endpoints) => this.#onEndpoints(endpoints),
       onFlow: this.#options.onFlow,
+      onRefused: (flow) => this.#refused.add(flow),
       onFailure: (cause) => void this.#finish(new MeshError("broken", cause.message, { cause })),
     });
     this.#endpoints = await this.#engine.endpoints();
@@ -279,6 +286,7 @@ export class Member {
     this.#end = error ?? new MeshError("closed", "The mesh was left.");
     this.#over.abort(this.#end);
     for (const stop of this.#stops) stop();
+    this.#refused.close();
     await this.#engine?.close();
     this.#resolveEnded(error);
   }

@@ -8,6 +8,8 @@ export interface PostgresBinaries {
   readonly postgres: string;
   /** The variables with which both find their libraries. */
   readonly environment: Record<string, string>;
+  /** Where the copy in `home` is. Null: there is none. */
+  readonly copied: string | null;
 }
 
 /** Of the embedded PostgreSQL. */
@@ -30,9 +32,10 @@ export async function preparePostgresBinaries(
   directory: string | null = null,
 ): Promise<PostgresBinaries> {
   const installed = directory ?? await locateNativeDirectory();
-  const native = user === null || await isOpenToOthers(installed)
-    ? installed
+  const copied = user === null || await isOpenToOthers(installed)
+    ? null
     : await copyOnce(installed, join(home, "native"));
+  const native = copied ?? installed;
   const links = join(home, "lib");
   await linkLibraries(native, links);
   const variable = Deno.build.os === "darwin" ? "DYLD_LIBRARY_PATH" : "LD_LIBRARY_PATH";
@@ -40,6 +43,7 @@ export async function preparePostgresBinaries(
     initdb: join(native, "bin", "initdb"),
     postgres: join(native, "bin", "postgres"),
     environment: { [variable]: `${links}:${join(native, "lib")}` },
+    copied,
   };
 }
 

@@ -22,6 +22,18 @@ export interface PostgresCluster {
   readonly copiedPassword: string | null;
 }
 
+/** A stopped cluster whose database has the platform's schemas and our migrations. */
+export interface ClusterTemplate {
+  readonly directory: string;
+  /** Of its superuser and its login roles. */
+  readonly password: string;
+  /**
+   * The programs that made it, for the user who runs PostgreSQL. Null: that user needs no copy of
+   * them.
+   */
+  readonly programs: string | null;
+}
+
 export interface PostgresOptions {
   readonly stateDir: string;
   readonly superuserPassword: string;
@@ -32,7 +44,7 @@ export interface PostgresOptions {
   /** Default, and null: the embedded PostgreSQL of this project's version. */
   readonly postgresDirectory?: string | null;
   /** What a new cluster is a copy of (see template.ts). Default, and null: initdb makes it. */
-  readonly template?: { readonly directory: string; readonly password: string } | null;
+  readonly template?: ClusterTemplate | null;
 }
 
 /**
@@ -43,7 +55,11 @@ export async function openCluster(options: PostgresOptions): Promise<PostgresClu
   const user = await postgresUser();
   const home = await openPostgresHome(options.stateDir, user);
   const binaries = options.binaries ??
-    await preparePostgresBinaries(home, user, options.postgresDirectory);
+    await preparePostgresBinaries(
+      home,
+      user,
+      options.template?.programs ?? options.postgresDirectory,
+    );
   const directory = join(home, "cluster");
   const logFile = stateFiles(options.stateDir).logFile("postgres");
   const cluster = { binaries, directory, user, logFile, copiedPassword: null };
@@ -63,11 +79,16 @@ export async function openCluster(options: PostgresOptions): Promise<PostgresClu
 export async function copyCluster(source: string, target: string): Promise<void> {
   const unfinished = `${target}.new`;
   await rm(unfinished, { recursive: true, force: true });
-  const { code, errors } = await runProgram("cp", {
-    args: ["-a", ...(Deno.build.os === "linux" ? ["--reflink=auto"] : []), source, unfinished],
-  });
-  if (code !== 0) throw new CommandError(`The cluster could not be copied: ${errors}`);
+  await copyTree(source, unfinished);
   await rename(unfinished, target);
+}
+
+/** Throws CommandError. */
+export async function copyTree(source: string, target: string): Promise<void> {
+  const { code, errors } = await runProgram("cp", {
+    args: ["-a", ...(Deno.build.os === "linux" ? ["--reflink=auto"] : []), source, target],
+  });
+  if (code !== 0) throw new CommandError(`${source} could not be copied: ${errors}`);
 }
 
 async function initialise(cluster: PostgresCluster, options: PostgresOptions): Promise<void> {

@@ -3,20 +3,20 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { copyCluster, openCluster, startPostgres, SUPERUSER } from "./cluster.ts";
+import {
+  type ClusterTemplate,
+  copyCluster,
+  copyTree,
+  openCluster,
+  startPostgres,
+  SUPERUSER,
+} from "./cluster.ts";
 import { PINNED_VERSION } from "./binaries.ts";
 import { removePostgresHome } from "./home.ts";
 import { readMigrationFiles } from "./migration_files.ts";
 import { applyMigrations } from "./migrations.ts";
 import { stateFiles } from "../state/state_files.ts";
 import { LOGIN_ROLES, platformTexts, preparePlatform } from "./platform.ts";
-
-/** A stopped cluster whose database has the platform's schemas and our migrations. */
-export interface ClusterTemplate {
-  readonly directory: string;
-  /** Of its superuser and its login roles. */
-  readonly password: string;
-}
 
 export interface TemplateOptions {
   /** Of one run of tests, and deleted after it. Other users may traverse it. */
@@ -33,11 +33,15 @@ export interface TemplateOptions {
 export async function openTemplate(options: TemplateOptions): Promise<ClusterTemplate> {
   const path = join(options.folder, `cluster-${await digestOf(options)}`);
   if (await stat(path).catch(() => null) === null) await makeTemplate(path, options);
+  const programs = join(path, PROGRAMS);
   return {
     directory: join(path, "cluster"),
     password: await readFile(join(path, "password"), "utf8"),
+    programs: await stat(programs).catch(() => null) === null ? null : programs,
   };
 }
+
+const PROGRAMS = "native";
 
 /** Differs wherever two templates may differ. */
 async function digestOf({ postgresDirectory }: TemplateOptions): Promise<string> {
@@ -75,6 +79,9 @@ async function makeTemplate(path: string, options: TemplateOptions): Promise<voi
       await server.child.terminate("SIGINT", 10_000);
     }
     await copyCluster(cluster.directory, join(unfinished, "cluster"));
+    const { copied } = cluster.binaries;
+    // Otherwise each stack would copy a thousand files, in half a second of processor time.
+    if (copied !== null) await copyTree(copied, join(unfinished, PROGRAMS));
     await writeFile(join(unfinished, "password"), password, { mode: 0o600 });
     await rename(unfinished, path).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== "ENOTEMPTY" && cause.code !== "EEXIST") throw cause;

@@ -15,6 +15,7 @@ export const EVENT_TYPES: readonly string[] = [
   "agent.removed",
   "agent.shared",
   "agent.taken_over",
+  "connection.refused",
   "ending.replayed",
   "enrolment.created",
   "enrolment.keys_replaced",

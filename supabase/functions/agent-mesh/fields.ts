@@ -143,3 +143,17 @@ export const problem = z.strictObject(problemFields).optional().meta({
   description:
     "Why the host has no tunnel. Its neighbours see it until a heartbeat has a `config_version` and no problem.",
 });
+
+const ATTEMPTS_RULE = "Must be a whole number from 1 to 1000000000.";
+const MAX_REFUSED = 16;
+
+export const refusedConnections = z.array(z.strictObject({
+  agent_id: agentId.meta({ description: "The neighbour that connected.", examples: ["planner"] }),
+  port: port.nullable().meta({ description: "Null: several ports." }),
+  proto,
+  attempts: z.int(ATTEMPTS_RULE).min(1, ATTEMPTS_RULE).max(1_000_000_000, ATTEMPTS_RULE)
+    .meta({ description: "How many, since the last report.", examples: [3] }),
+})).max(MAX_REFUSED, `Must have at most ${MAX_REFUSED} entries.`).optional().meta({
+  description: "Connections that the host refused because no rule allows them, for the operator. " +
+    "Only for a host whose configuration has `report_refused`.",
+});

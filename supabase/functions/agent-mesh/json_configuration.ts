@@ -70,15 +70,19 @@ export const jsonConfiguration = z.object({
     description: "Whether the operator has set a relay.",
     examples: [false],
   }),
+  report_refused: z.boolean().optional().meta({
+    description: "Whether the operator wants heartbeats to report `refused` connections.",
+    examples: [false],
+  }),
 }).meta({ id: "MeshConfiguration" });
 
 /**
- * Renders the state of the wg-quick configuration, plus observed endpoints, outbound rules and
- * whether there is a relay.
+ * Renders the state of the wg-quick configuration, plus observed endpoints, outbound rules and what
+ * the operator has set.
  */
 export function renderJson(
   { agentId, addresses, networks, listenPort, peers }: MeshConfiguration,
-  { relay }: { readonly relay: boolean },
+  { relay, reportRefused }: { readonly relay: boolean; readonly reportRefused: boolean },
 ): Omit<z.output<typeof jsonConfiguration>, "config_version"> {
   return {
     agent_id: agentId,
@@ -92,6 +96,7 @@ export function renderJson(
     peers: peers.map(renderPeer),
     rules: rulesOf(agentId, peers),
     relay,
+    report_refused: reportRefused,
   };
 }
 

@@ -37,6 +37,12 @@ export const MESH_VARIABLES = {
     default: 100,
     maximum: 1_000_000,
   }),
+  meshRefusedPerHour: integer({
+    name: "MESH_REFUSED_PER_HOUR",
+    default: 0,
+    orNone: true,
+    maximum: 1000,
+  }),
   turnUrls: text("MESH_TURN_URLS"),
   turnSecret: text("MESH_TURN_SECRET"),
   turnCredentialsUrl: text("MESH_TURN_CREDENTIALS_URL"),

@@ -237,6 +237,13 @@ begin
         'port', event.details -> 'port',
         'proto', event.details -> 'proto'
       )
+      when 'connection' then jsonb_build_object(
+        'from_agent', event.other_agent_id,
+        'to_agent', event.subject_agent_id,
+        'port', event.details -> 'port',
+        'proto', event.details -> 'proto',
+        'attempts', event.details -> 'attempts'
+      )
       when 'psk' then jsonb_build_object(
         'a', event.subject_agent_id,
         'b', event.other_agent_id,

@@ -17,7 +17,11 @@
 create table mesh.config_versions (
   agent_id agents.agent_id primary key,
   version bigint not null default 0,
-  has_false_reports boolean not null default false
+  has_false_reports boolean not null default false,
+  refusals_since timestamptz,
+  refusals_told integer not null default 0,
+
+  constraint refusals_are_told_since_a_time check ((refusals_since is null) = (refusals_told = 0))
 )
 with (fillfactor = 50);
 
@@ -27,6 +31,11 @@ comment on table mesh.config_versions is
 comment on column mesh.config_versions.has_false_reports is
   'The operator says that the agent reports versions that it never received, so its reports are no '
   'sign of a restore. Here, because a peer that registers again must not remove it.';
+comment on column mesh.config_versions.refusals_since is
+  'When the hour began in which events about refused connections are counted. Here, too, because a '
+  'peer that registers again must not begin another one. Null: there was none.';
+comment on column mesh.config_versions.refusals_told is
+  'How many events about refused connections the agent has caused in this hour.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql

@@ -84,7 +84,9 @@ create function public.agent_api_record_heartbeat(
   wait_seconds integer default 0,
   paths jsonb default null,
   rendering_revision integer default null,
-  problem jsonb default null
+  problem jsonb default null,
+  refused jsonb default null,
+  refused_per_hour integer default 0
 ) returns json
 language plpgsql
 volatile
@@ -92,11 +94,19 @@ security invoker
 set search_path = ''
 as $$
 declare
+  caller_agent text;
   subject text;
   paths_reported_at timestamptz;
   answer json;
 begin
-  subject := agents.require_self(agents.admit(agent_api_record_heartbeat.caller), agent_api_record_heartbeat.agent_id);
+  caller_agent := agents.admit(agent_api_record_heartbeat.caller);
+  subject := agents.require_self(caller_agent, agent_api_record_heartbeat.agent_id);
+  if agent_api_record_heartbeat.refused is not null then
+    perform mesh.note_refused(
+      agent_api_record_heartbeat.caller, caller_agent, subject,
+      agent_api_record_heartbeat.refused, agent_api_record_heartbeat.refused_per_hour
+    );
+  end if;
   if agent_api_record_heartbeat.paths is not null then
     paths_reported_at := mesh.note_paths(subject, agent_api_record_heartbeat.paths);
   end if;
@@ -111,11 +121,14 @@ begin
   return answer;
 end
 $$;
-comment on function public.agent_api_record_heartbeat(jsonb, text, bigint, integer, jsonb, integer, jsonb) is
+comment on function public.agent_api_record_heartbeat(
+  jsonb, text, bigint, integer, jsonb, integer, jsonb, jsonb, integer
+) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will '
   'wait for the answer, its paths (as mesh.note_paths takes them; null: not reported), and its '
-  'problem, {code, network | null}; a configuration without a problem ends an earlier one. Returns '
-  'the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+  'problem, {code, network | null}; a configuration without a problem ends an earlier one. Writes '
+  'at most refused_per_hour events about the connections that its host refused (as '
+  'mesh.note_refused takes them). Returns the version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.agent_api_read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql

@@ -53,6 +53,9 @@ Deno.test("/enroll with a token of a trusted issuer → the agent that its claim
   }
 });
 
+/** Each run has its own names: an earlier run's agents keep their generations. */
+const RUN = String(crypto.getRandomValues(new Uint32Array(1))[0]);
+
 /** Tokens of real platforms, with fitting conditions for each. */
 const PLATFORMS = {
   GitHub: {
@@ -64,7 +67,7 @@ const PLATFORMS = {
       repository_owner_id: "65",
       ref: "refs/heads/main",
       ref_type: "branch",
-      run_id: "1234567890",
+      run_id: RUN,
       run_attempt: "1",
     },
     conditions: [
@@ -72,14 +75,14 @@ const PLATFORMS = {
       { claim: "ref", equals: "refs/heads/main" },
     ],
     agent_template: "ci-{repository_id}-{run_id}",
-    name: "ci-74-1234567890",
+    name: `ci-74-${RUN}`,
   },
   Kubernetes: {
     claims: {
       sub: "system:serviceaccount:agents:builder",
       "kubernetes.io": {
         namespace: "agents",
-        pod: { name: "builder-0", uid: "5e0bd49b-f040-43b0-99b7-22765a53f7f3" },
+        pod: { name: `builder-${RUN}`, uid: "5e0bd49b-f040-43b0-99b7-22765a53f7f3" },
         serviceaccount: { name: "builder", uid: "14ee3fa4-a7e2-420f-9f9a-dbc4507c3798" },
       },
     },
@@ -88,14 +91,14 @@ const PLATFORMS = {
       { claim: "/kubernetes.io/serviceaccount/name", equals: "builder" },
     ],
     agent_template: "{/kubernetes.io/pod/name}",
-    name: "builder-0",
+    name: `builder-${RUN}`,
   },
   SPIFFE: {
-    claims: { sub: "spiffe://example.org/ns/agents/sa/builder" },
+    claims: { sub: `spiffe://example.org/ns/agents/sa/builder${RUN}` },
     conditions: [{ claim: "sub", prefix: "spiffe://example.org/ns/agents/" }],
     agent_template: "{sub}",
     // A name cannot hold a path, so it is reduced and gets a digest.
-    name: /^spiffe:--example\.org-ns-agents-sa-builder\.[0-9a-f]{20}$/,
+    name: /^spiffe:--example\.org-ns-agents-sa-builder\d+\.[0-9a-f]{20}$/,
   },
 };
 

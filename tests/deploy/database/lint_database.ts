@@ -24,6 +24,7 @@ export async function findLintServer(): Promise<PostgresBinaries | null> {
         initdb: join(directory, "bin", "initdb"),
         postgres: join(directory, "bin", "postgres"),
         environment: {},
+        copied: null,
       };
     }
   }

@@ -6,7 +6,10 @@ import {
   entriesOf,
   type Entry,
   groupBy,
+  isRemoval,
+  isWhole,
   mayHappen,
+  removalsOf,
   type Rule,
   type Violation,
 } from "../history.ts";
@@ -17,11 +20,13 @@ interface Listed {
 }
 
 /** What a history shows of one registered artifact. */
-interface KnownArtifact {
+export interface KnownArtifact {
   readonly artifactId: string;
   readonly owner: string;
   readonly key: string;
+  readonly registered: Entry;
   readonly commits: readonly Entry[];
+  /** Requests that deleted it, or may have; those that removed its owner, too. */
   readonly deletions: readonly Entry[];
   /** The artifact cannot have been committed before this time. */
   readonly earliestCommit: number;
@@ -43,7 +48,7 @@ export const oneCurrentPerKey: Rule = (history) => {
       const shown = artifacts.get(artifact_id);
       // The answer to its registration was lost.
       if (shown === undefined) continue;
-      const deletion = shown.deletions.find((entry) => didHappen(entry) && entry.end < list.start);
+      const deletion = certainDeletions(shown).find(({ end }) => end < list.start);
       if (deletion !== undefined) {
         violations.push({ rule: "a list shows what is deleted", entries: [deletion, list] });
       }
@@ -93,7 +98,10 @@ export const committedCanBeOpened: Rule = (history) => {
     const isRefused = opened.status >= 400 && opened.status < 500;
     if (artifact === undefined || !isRefused || artifact.owner !== opened.agent) return [];
     const isCertain = artifact.certainCommit < opened.start &&
-      !mayBeDeleted(artifact, artifact.key, opened);
+      !mayBeDeleted(artifact, artifact.key, opened) &&
+      !keepersOf(artifacts.values(), artifact).some(({ earliestCommit }) =>
+        earliestCommit < opened.end
+      );
     return isCertain
       ? [{ rule: "a commit is lost to its owner", entries: [...artifact.commits, opened] }]
       : [];
@@ -117,11 +125,33 @@ export const contentIsTheDigest: Rule = (history) => {
   return violations;
 };
 
-function mayBeDeleted({ key, deletions }: KnownArtifact, wanted: string, before: Entry): boolean {
+/** The later artifacts of the name whose commit may have ended this one, by `keep_versions`. */
+export function keepersOf(
+  artifacts: Iterable<KnownArtifact>,
+  { artifactId, owner, key }: KnownArtifact,
+): KnownArtifact[] {
+  return [...artifacts].filter((other) =>
+    other.key === key && other.owner === owner && other.artifactId !== artifactId &&
+    other.registered.request["keep_versions"] !== undefined
+  );
+}
+
+/** A removal of the owner ends only what is registered when it runs. */
+export function certainDeletions({ registered, deletions }: KnownArtifact): Entry[] {
+  return deletions.filter((entry) =>
+    didHappen(entry) && entry.start > registered.end && (isWhole(entry) || !isRemoval(entry))
+  );
+}
+
+export function mayBeDeleted(
+  { key, deletions }: KnownArtifact,
+  wanted: string,
+  before: Entry,
+): boolean {
   return key === wanted && deletions.some(({ start }) => start < before.end);
 }
 
-function knownArtifacts(history: readonly Entry[]): Map<string, KnownArtifact> {
+export function knownArtifacts(history: readonly Entry[]): Map<string, KnownArtifact> {
   const byArtifact = (operation: string) =>
     groupBy(
       entriesOf(history, operation).filter(mayHappen),
@@ -130,15 +160,26 @@ function knownArtifacts(history: readonly Entry[]): Map<string, KnownArtifact> {
   const commitsOf = byArtifact("/agent-artifacts/commit");
   const deletionsOf = byArtifact("/agent-artifacts/delete");
   const registered = entriesOf(history, "/agent-artifacts/register").filter(didHappen);
-  return new Map(registered.map(({ agent, answer }) => {
+  const removals = new Map(
+    [...new Set(registered.map(({ agent }) => agent))].map((agent) => [
+      agent,
+      removalsOf(history, agent).filter(({ request }) => request["keep_artifacts"] !== true),
+    ]),
+  );
+  return new Map(registered.map((entry) => {
+    const { agent, answer } = entry;
     const artifactId = String(answer!["artifact_id"]);
     const commits = commitsOf.get(artifactId) ?? [];
     return [artifactId, {
       artifactId,
       owner: agent,
       key: String(answer!["key"]),
+      registered: entry,
       commits,
-      deletions: deletionsOf.get(artifactId) ?? [],
+      deletions: [
+        ...deletionsOf.get(artifactId) ?? [],
+        ...removals.get(agent)!.filter((removal) => effectEnd(removal) > entry.start),
+      ],
       earliestCommit: Math.min(...commits.map(({ start }) => start)),
       certainCommit: Math.min(...commits.map(effectEnd)),
     }];

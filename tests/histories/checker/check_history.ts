@@ -5,7 +5,12 @@ import {
   contentIsTheDigest,
   oneCurrentPerKey,
 } from "./artifacts.ts";
-import { endedGrantsAreNotServed, grantsAreNotLost, nobodyOpensWithoutAGrant } from "./grants.ts";
+import {
+  endedGrantsAreNotServed,
+  grantsAreNotLost,
+  nobodyOpensWithoutAGrant,
+  nobodySeesVersionsWithoutAGrant,
+} from "./grants.ts";
 import {
   addressesAreUnique,
   oneTextPerVersion,
@@ -15,6 +20,15 @@ import {
 import { bothSidesReadOnePsk, noTwoPairsShareAPsk } from "./psks.ts";
 import { peersAreSharedByRule, revokedRulesAreNotShown } from "./rules.ts";
 import {
+  commitsAreGrantedOnce,
+  grantsEndWithTheirPromise,
+  nothingElseIsGranted,
+  promisedCommitsAreGranted,
+  promisedGrantsAreNotLost,
+  standingEndsOnce,
+  standingIsListed,
+} from "./standing/rules.ts";
+import {
   attemptsCountUp,
   doneIsFinal,
   lapsedTakesAreFenced,
@@ -23,6 +37,15 @@ import {
   oneReplyPerTask,
   oneTakerAtATime,
 } from "./tasks.ts";
+import { keepEndsOnlyTheOldest, keepEndsTheRest } from "./versions/keep.ts";
+import {
+  currentNeverGoesBack,
+  grantsStayOnTheirVersion,
+  openedIsTheVersion,
+  readersKeepTheirVersion,
+  versionsNeverChange,
+  versionsOnlyRise,
+} from "./versions/versions.ts";
 import {
   deliveriesAreSigned,
   deliveriesHaveIdsAlone,
@@ -44,11 +67,27 @@ const RULES: readonly Rule[] = [
   noInternalErrors,
   endedGrantsAreNotServed,
   nobodyOpensWithoutAGrant,
+  nobodySeesVersionsWithoutAGrant,
   grantsAreNotLost,
   oneCurrentPerKey,
   commitsAreNotLost,
   committedCanBeOpened,
   contentIsTheDigest,
+  versionsNeverChange,
+  versionsOnlyRise,
+  currentNeverGoesBack,
+  openedIsTheVersion,
+  grantsStayOnTheirVersion,
+  readersKeepTheirVersion,
+  keepEndsOnlyTheOldest,
+  keepEndsTheRest,
+  commitsAreGrantedOnce,
+  promisedCommitsAreGranted,
+  promisedGrantsAreNotLost,
+  nothingElseIsGranted,
+  grantsEndWithTheirPromise,
+  standingEndsOnce,
+  standingIsListed,
   versionsNeverGoBack,
   oneTextPerVersion,
   addressesAreUnique,

@@ -1,17 +1,21 @@
 /** Rules of grants: a revoked grant is not served; a live grant is. */
-import type { JsonObject } from "../../conformance/client.ts";
+import type { Json, JsonObject } from "../../conformance/client.ts";
 import {
   didHappen,
   effectEnd,
   entriesOf,
   type Entry,
+  isRemoval,
+  isWhole,
   mayHappen,
   type Rule,
   type Violation,
 } from "../history.ts";
+import { type KnownArtifact, knownArtifacts } from "./artifacts.ts";
+import { endsGrants, type Standing, standingIn } from "./standing/standing.ts";
 
 /** A grant whose request was answered, and all requests that end it or may end it. */
-interface KnownGrant {
+export interface KnownGrant {
   readonly entry: Entry;
   readonly grantId: unknown;
   readonly token: unknown;
@@ -55,7 +59,30 @@ export const endedGrantsAreNotServed: Rule = (history) => {
 };
 
 /** /open serves an artifact only to its owner, and to an agent whose grant may be live. */
-export const nobodyOpensWithoutAGrant: Rule = (history) => {
+export const nobodyOpensWithoutAGrant: Rule = (history) =>
+  servedWithoutAGrant(
+    history,
+    entriesOf(history, "/agent-artifacts/open").filter(didHappen)
+      .map((entry) => [entry.request["artifact_id"], entry]),
+  );
+
+/** Nor does /open by a name and a version, and /versions lists nothing else. */
+export const nobodySeesVersionsWithoutAGrant: Rule = (history) => {
+  const opened = entriesOf(history, "/agent-artifacts/open")
+    .filter((entry) => didHappen(entry) && entry.request["key"] !== undefined)
+    .map((entry): Served => [entry.answer!["artifact_id"], entry]);
+  const listed = entriesOf(history, "/agent-artifacts/versions").filter(didHappen)
+    .flatMap((entry) =>
+      (entry.answer!["versions"] as JsonObject[])
+        .map(({ artifact_id }): Served => [artifact_id, entry])
+    );
+  return servedWithoutAGrant(history, [...opened, ...listed]);
+};
+
+/** The id of an artifact, and the request that was answered with it. */
+type Served = readonly [artifactId: Json | undefined, Entry];
+
+function servedWithoutAGrant(history: readonly Entry[], served: readonly Served[]): Violation[] {
   const grants = knownGrants(history);
   const registrations = new Map(
     entriesOf(history, "/agent-artifacts/register").filter(didHappen)
@@ -65,9 +92,8 @@ export const nobodyOpensWithoutAGrant: Rule = (history) => {
     .filter((entry) => mayHappen(entry) && !didHappen(entry));
   // The answer to a task is granted to its giver.
   const replies = entriesOf(history, "/agent-artifacts/inbox/done").filter(mayHappen);
-  const promises = standingGrants(history);
-  return entriesOf(history, "/agent-artifacts/open").filter(didHappen).flatMap((opened) => {
-    const { artifact_id } = opened.request;
+  const promises = standingIn(history);
+  return served.flatMap(([artifact_id, opened]) => {
     const registered = registrations.get(artifact_id);
     // If the answer to the registration was lost, the owner is unknown.
     if (registered === undefined || registered.agent === opened.agent) return [];
@@ -82,16 +108,15 @@ export const nobodyOpensWithoutAGrant: Rule = (history) => {
     const mayHaveReplied = ({ request, start }: Entry) =>
       (request["reply"] as { artifact_id: string } | undefined)?.artifact_id === artifact_id &&
       start < opened.end;
-    const mayBePromised = ({ entry: { agent, request, start }, ends }: StandingGrant) =>
-      agent === registered.agent && start < opened.end &&
-      (request["to_agent"] ?? opened.agent) === opened.agent &&
-      isPromised(request, String(registered.answer!["key"])) &&
-      !ends.some((end) => end.end < opened.start);
+    const named = { owner: registered.agent, key: String(registered.answer!["key"]) };
+    const mayBePromised = ({ entry, toAgent, ends, promises }: Standing) =>
+      entry.start < opened.end && (toAgent ?? opened.agent) === opened.agent && promises(named) &&
+      !ends.some((end) => endsGrants(end) && isWhole(end) && end.end < opened.start);
     if (grants.some(isLive) || unsure.some(mayBeLive) || replies.some(mayHaveReplied)) return [];
     if (promises.some(mayBePromised)) return [];
     return [{ rule: "an artifact was opened without a live grant", entries: [opened] }];
   });
-};
+}
 
 /** /inbox shows every grant that was answered earlier, unless a request may have ended it. */
 export const grantsAreNotLost: Rule = (history) => {
@@ -111,42 +136,53 @@ export const grantsAreNotLost: Rule = (history) => {
   });
 };
 
-/** A standing grant that may have been made, and the requests that ended it and its grants. */
-interface StandingGrant {
-  readonly entry: Entry;
-  readonly ends: readonly Entry[];
-}
-
-function standingGrants(history: readonly Entry[]): StandingGrant[] {
-  const ends = entriesOf(history, "/agent-artifacts/standing/end").filter((end) =>
-    didHappen(end) && end.request["end_grants"] !== false && end.answer!["remaining"] === false
+export function knownGrants(history: readonly Entry[]): KnownGrant[] {
+  const removals = Map.groupBy(
+    entriesOf(history, "rpc/remove_agent").filter(mayHappen),
+    ({ request }) => request["agent_id"],
   );
-  return entriesOf(history, "/agent-artifacts/standing/create").filter(mayHappen)
-    .map((entry) => ({
-      entry,
-      ends: ends.filter(({ request }) => request["standing_id"] === entry.answer?.["standing_id"]),
-    }));
-}
-
-function isPromised({ key, prefix }: JsonObject, name: string): boolean {
-  return prefix === undefined ? name === key : name.startsWith(String(prefix));
-}
-
-function knownGrants(history: readonly Entry[]): KnownGrant[] {
   const revocations = entriesOf(history, "/agent-artifacts/revoke").filter(mayHappen);
   const deletions = entriesOf(history, "/agent-artifacts/delete").filter(mayHappen);
+  const artifacts = knownArtifacts(history);
+  const endings = grantEndings(artifacts);
   return entriesOf(history, "/agent-artifacts/grant").filter(didHappen).map((entry) => {
     const { grant_id: grantId, token, artifact_id: artifactId, to_agent: toAgent } = entry.answer!;
-    const possibleEnds = [
+    const requests = [
       ...revocations.filter(({ request }) =>
         request["grant_id"] === grantId ||
         request["artifact_id"] === artifactId && request["to_agent"] === toAgent
       ),
       ...deletions.filter(({ request }) => request["artifact_id"] === artifactId),
+      ...removals.get(toAgent) ?? [],
+      ...removals.get(entry.agent) ?? [],
     ].filter((end) => effectEnd(end) > entry.start);
+    const commits = endings.get(nameOf(artifacts.get(String(artifactId)))) ?? [];
+    const possibleEnds = [
+      ...requests,
+      ...commits.filter((end) =>
+        effectEnd(end) > entry.start && end.request["artifact_id"] !== artifactId
+      ),
+    ];
     // A request that began before the answer to the grant may have run before the grant, without
     // effect.
-    const ends = possibleEnds.filter((end) => didHappen(end) && end.start > entry.end);
+    const ends = requests.filter((end) =>
+      didHappen(end) && end.start > entry.end && (isWhole(end) || !isRemoval(end))
+    );
     return { entry, grantId, token, artifactId, toAgent, ends, possibleEnds };
   });
+}
+
+/** The commits with `keep_versions` that may end granted versions of a name, by `nameOf`. */
+function grantEndings(artifacts: ReadonlyMap<string, KnownArtifact>): Map<string, Entry[]> {
+  const endings = new Map<string, Entry[]>();
+  for (const artifact of artifacts.values()) {
+    if (artifact.registered.request["end_grants"] !== true) continue;
+    const name = nameOf(artifact);
+    endings.set(name, [...endings.get(name) ?? [], ...artifact.commits]);
+  }
+  return endings;
+}
+
+function nameOf(artifact: KnownArtifact | undefined): string {
+  return `${artifact?.owner} ${artifact?.key}`;
 }

@@ -25,7 +25,7 @@ const ALICE = aliceState({
 });
 
 function served(state = ALICE): Answer {
-  const rendered = renderJson(configurationOf(state), { relay: false });
+  const rendered = renderJson(configurationOf(state), { relay: false, reportRefused: false });
   return structuredClone({ config_version: 7, ...rendered });
 }
 

@@ -63,7 +63,7 @@ tunnelTest(
           endpoint: `n${n}.example:51820`,
         })),
       }),
-      { relay: false },
+      { relay: false, reportRefused: false },
     );
     const version = own.config_version + 1;
     const [network] = bob.ipv6.split("::");

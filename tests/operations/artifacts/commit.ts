@@ -7,7 +7,7 @@ import {
 } from "./commit_arrangements.ts";
 import { COMMIT_PLANS } from "./plans/commit.ts";
 
-export const commit: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ artifact_id }) => ({ artifact_id, sha256: "0".repeat(64) }),
   valid: ({ agent, uploaded: { artifact_id } }) => [

@@ -5,7 +5,7 @@ import { as, call } from "../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../card.ts";
 import { assertHolds } from "./arrangements.ts";
 
-export const deleteArtifact: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ artifact_id }) => ({ artifact_id }),
   valid: ({ agent, doomed: { artifact_id } }) => [

@@ -4,7 +4,7 @@ import { call } from "../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../card.ts";
 import { arrangeOneDownload, castOfTwo } from "./arrangements.ts";
 
-export const fetchGrant: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: "has its credential in the body",
   valid: ({ reader, token }) => [

@@ -4,7 +4,7 @@ import type { ArtifactsCard } from "../card.ts";
 import { assertContent, castOfTwo } from "./arrangements.ts";
 import { GRANT_PLANS } from "./plans/grant.ts";
 
-export const grant: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ artifact_id, other }) => ({
     artifact_id,

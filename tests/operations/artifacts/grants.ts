@@ -14,7 +14,7 @@ import { castOfTwo } from "./arrangements.ts";
 
 const GIVEN = { caller: as(HOARDER), agent_id: null, max_entries: 100, cursor: null };
 
-export const grants: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ agent, reader, committed: { artifact_id } }) => [

@@ -6,7 +6,7 @@ import type { ArtifactsCard } from "../card.ts";
 /** A name in the alphabet of cursors: the page after it. */
 const CURSOR = btoa("committed").replaceAll("=", "");
 
-export const list: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ agent }) => [

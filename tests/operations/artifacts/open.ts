@@ -3,7 +3,7 @@ import type { ArtifactsCard } from "../card.ts";
 import { arrangeOneDownload, castOfTwo } from "./arrangements.ts";
 import { OPEN_PLANS } from "./plans/open.ts";
 
-export const openArtifact: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ artifact_id }) => ({ artifact_id }),
   valid: ({ agent, reader, committed: { artifact_id } }) => [

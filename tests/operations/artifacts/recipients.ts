@@ -6,7 +6,7 @@ import { castOfTwo } from "./arrangements.ts";
 
 const PAGE = { agent_id: null, max_entries: 100 };
 
-export const recipients: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ agent }) => [

@@ -3,7 +3,7 @@ import type { ArtifactsCard } from "../card.ts";
 import { assertHolds } from "./arrangements.ts";
 import { REGISTER_PLANS } from "./plans/register.ts";
 
-export const register: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id, key: "k", mime: "a/b", size: 0, ttl_days: 1 }),
   valid: ({ agent }) => [

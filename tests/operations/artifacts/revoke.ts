@@ -18,7 +18,7 @@ import { castOfTwo } from "./arrangements.ts";
 /** An artifact with very many grants to the first tag, nearly all of which have ended. */
 const OF_FIRST_TAG = taggedArtifactIdOf(32);
 
-export const revoke: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ artifact_id, other }) => ({ artifact_id, to_agent: other.id }),
   valid: ({ agent, reader, doomed, grant_id }) => [

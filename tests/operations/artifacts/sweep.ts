@@ -6,7 +6,7 @@ import type { ArtifactsCard } from "../card.ts";
 import { assertHolds } from "./arrangements.ts";
 import { SWEEP_PLANS } from "./plans/sweep.ts";
 
-export const sweep: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: () => ({}),
   valid: () => [

@@ -9,7 +9,7 @@ const PAGE = { key: VERSIONED_KEY, max_entries: 100 };
 /** A page reads up to 1,000 versions more than it shows, in case these have ended. */
 const WALK = { bounds: { rows: 2_000, pages: 2_000 } };
 
-export const versions: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: () => ({ key: "k" }),
   valid: ({ agent, reader }) => [

@@ -4,7 +4,7 @@ import { newPair } from "./arrangements.ts";
 
 const MESH = { caller: as(PEER), agent_id: PEER };
 
-export const netmap: MeshCard = {
+export const card: MeshCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ agent }) => [

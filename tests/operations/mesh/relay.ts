@@ -6,7 +6,7 @@ import type { MeshCard } from "../card.ts";
 
 const MESH = { caller: as(PEER), agent_id: PEER };
 
-export const relay: MeshCard = {
+export const card: MeshCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ agent }) => [

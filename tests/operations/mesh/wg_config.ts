@@ -2,7 +2,7 @@ import type { MeshCard } from "../card.ts";
 import { assertConnected, newPair } from "./arrangements.ts";
 import { WG_CONFIG_PLANS } from "./plans/wg_config.ts";
 
-export const wgConfig: MeshCard = {
+export const card: MeshCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ agent }) => [

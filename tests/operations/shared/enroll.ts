@@ -3,7 +3,7 @@ import type { Card } from "../card.ts";
 import { assertOneLiveKey, AUDIENCE, putTrust } from "./enrolment/arrangements.ts";
 import { ENROLL_PLANS } from "./plans/enroll.ts";
 
-export const enroll: Card = {
+export const card: Card = {
   document: "described",
   asks: "has its credential in the body",
   valid: async () => {

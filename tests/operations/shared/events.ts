@@ -8,7 +8,7 @@ const TYPES = {
   "agent-mesh": ["peer.registered"],
 };
 
-export const events: Card = {
+export const card: Card = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: async ({ functionName, agent }) => [

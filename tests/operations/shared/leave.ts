@@ -5,7 +5,7 @@ import { call, OPERATOR } from "../../database/plans/planned_call.ts";
 import type { Card } from "../card.ts";
 import { secondGeneration } from "./enrolment/arrangements.ts";
 
-export const leave: Card = {
+export const card: Card = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: async () => {

@@ -5,7 +5,7 @@ import { type Card, WAITING } from "../card.ts";
 import { positionsOf } from "../casts.ts";
 import { WAIT_PLANS } from "./plans/wait.ts";
 
-export const wait: Card = {
+export const card: Card = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: async ({ functionName, agent }) => {

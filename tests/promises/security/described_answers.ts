@@ -9,6 +9,10 @@ export default {
       name: "${MUTANTS} mutations of valid requests",
     },
     {
+      file: "tests/mutations/hosted_test.ts",
+      name: "${MUTANTS} mutations of valid requests under the Deno that hosted projects run",
+    },
+    {
       file: "tests/conformance/conventions_test.ts",
       name: "/register with a body that is not a JSON object → 400",
     },

@@ -12,7 +12,18 @@ export async function register(
   owner = turn.pick(turn.known.agents, "owner")!,
   key = turn.random.pick(KEYS),
 ): Promise<KnownArtifact | null> {
-  const name = `a${turn.step}`;
+  const artifact = await newArtifact(turn, owner, key);
+  if (artifact !== null) turn.known.artifacts.push(artifact);
+  return artifact;
+}
+
+/** Registers a file of which other moves do not know. */
+export async function newArtifact(
+  turn: Turn,
+  owner: Agent,
+  key: string,
+  name = `a${turn.step}`,
+): Promise<KnownArtifact | null> {
   const content = key === "empty" ? "" : `${name} `.repeat(1 + turn.random.below(12));
   const ttl_days = 1 + turn.random.below(3);
   turn.say(`${owner.name} registers ${name}: ${key}, ${content.length} bytes, ${ttl_days} days`);
@@ -22,10 +33,8 @@ export async function register(
   const id = String(answer!["artifact_id"]);
   const uploadUrl = String(answer!["upload_url"]);
   const sha256 = createHash("sha256").update(content).digest("hex");
-  const artifact = { name, id, owner, key, content, sha256, uploadUrl };
   turn.world.transcript.rename(id, name);
-  turn.known.artifacts.push(artifact);
-  return artifact;
+  return { name, id, owner, key, content, sha256, uploadUrl };
 }
 
 /** Registers a file, uploads it and commits it. */

@@ -7,6 +7,8 @@ import { changedFunctions } from "./changed_functions.ts";
 /** What must break first, by the file of the break. */
 const FOUND: Readonly<Record<string, RegExp>> = {
   "files/versions_kept": /^no sweep succeeds while the bucket keeps versions/,
+  "files/lost_opened": /^nobody opens what the operator's check has found lost/,
+  "files/held_commit": /^an upload can be committed within five minutes/,
   "identities/revoked_key": /^no key is accepted after its end/,
   "identities/clones_live": /^no key is accepted after its end/,
   "identities/removed_upload": /^a removed agent has no key, peer, upload/,

@@ -23,7 +23,6 @@ export const OF_PACKETS: Readonly<Record<number, readonly string[]>> = {
   35: ["two meshes of one network on a host: the other mesh's peer answers"],
 };
 
-const STORAGE = "tests/own_function/storage";
 const ENROLMENT = "tests/database/enrolment";
 
 export const OTHERS: readonly OtherBreak[] = [
@@ -35,26 +34,6 @@ export const OTHERS: readonly OtherBreak[] = [
     tests: [{
       file: "tests/conformance/artifacts/commit_test.ts",
       name: "a PUT begun before the commit and finished after it",
-    }],
-  },
-  {
-    number: 3,
-    words: "One 502 on a move that never arrived: a small commit is held for minutes.",
-    why:
-      "No invariant has a limit of time: a history's own delays would have to be taken out of it.",
-    tests: [{
-      file: `${STORAGE}/unanswered_move_test.ts`,
-      name: "/commit whose move a gateway answers with 502 and drops",
-    }],
-  },
-  {
-    number: 4,
-    words:
-      "An upload's row without its bytes: /commit fails for ever, and the next PUT is refused.",
-    why: "After Storage has lost bytes, no invariant demands that the artifact can be committed.",
-    tests: [{
-      file: `${STORAGE}/lost_upload_test.ts`,
-      name: "/commit of an upload whose bytes Storage lost",
     }],
   },
   {
@@ -114,18 +93,10 @@ export const OTHERS: readonly OtherBreak[] = [
     ],
   },
   {
-    number: 19,
-    words: "Bytes are lost behind the service: /open answers 200, and the download fails.",
-    why: "After Storage has lost bytes, no invariant says what /open answers.",
-    tests: [{
-      file: "tests/faults/lost_bytes_test.ts",
-      name: "/open and /fetch of an artifact whose bytes are gone from the bucket",
-    }],
-  },
-  {
     number: 21,
     words: "A download is counted although its URL could not be made; racers get one too many.",
-    why: "A download less is no invariant, and racers need two transactions at once.",
+    why:
+      "Whether a failed request was counted, its caller cannot know: giving back may fail, too, and the grant then gives one less. Racers need two transactions at once.",
     tests: [
       { file: "tests/database/downloads/counts_test.ts", name: "return_download → one" },
       {

@@ -1,6 +1,8 @@
 import { DOWNLOAD } from "../../histories/history.ts";
 import type { Invariant } from "../registry.ts";
 
+const OPENING = new Set(["/agent-artifacts/open", "/agent-artifacts/fetch"]);
+
 export const BYTES: readonly Invariant[] = [
   {
     name: "the bytes of a committed artifact are those of its digest",
@@ -28,5 +30,20 @@ export const BYTES: readonly Invariant[] = [
       const digests = [answer!["sha256"], request["sha256"], artifact?.sha256 ?? request["sha256"]];
       return new Set(digests).size > 1 ? `other bytes of ${artifact?.name}` : null;
     },
+  },
+  {
+    name: "nobody opens what the operator's check has found lost",
+    hear({ operation, status, start, answer }, { artifacts, identities }) {
+      if (!OPENING.has(operation) || status !== 200) return null;
+      const artifact = artifacts.find(({ id }) => id === answer!["artifact_id"]);
+      const told = artifact?.toldLost ?? Infinity;
+      // A backup may be from before the check.
+      const isForgotten = (identities.restoredAt ?? 0) > told;
+      return told < start && !isForgotten ? `${artifact!.name} was opened` : null;
+    },
+  },
+  {
+    name: "an upload can be committed within five minutes in which nothing fails",
+    look: (_world, { stuck }) => stuck,
   },
 ];

@@ -30,6 +30,8 @@ export interface KnownArtifact {
   expiresAt?: number;
   /** A fault took its bytes, so nobody can promise them any more. */
   isLost?: true;
+  /** When the operator's check was answered that its bytes are lost; undefined: never. */
+  toldLost?: number;
 }
 
 export interface KnownGrant {
@@ -62,6 +64,8 @@ export class Known {
   readonly grants: KnownGrant[] = [];
   readonly standing: KnownStanding[] = [];
   readonly keyed: KeyedRequest[] = [];
+  /** Uploads that could not be committed, although nothing kept them from it. */
+  readonly stuck: string[] = [];
   readonly bucket = new Bucket();
   readonly identities = new Identities();
   readonly tasks = new Tasks();

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { StorageParts } from "../../../packages/local/storage/server.ts";
+import { storageErrors } from "../../../packages/local/storage/storage_error.ts";
 
 /** How long Storage takes for a piece of its work, in milliseconds. */
 export interface StoragePace {
@@ -12,6 +13,7 @@ export interface StoragePace {
 /** The bytes of all versions of objects, as `local/storage/object_files.ts` keeps them on disk. */
 export class ObjectBytes {
   readonly #versions = new Map<string, Uint8Array<ArrayBuffer>>();
+  readonly #lost = new Set<string>();
 
   constructor(private readonly pace: StoragePace) {}
 
@@ -26,7 +28,7 @@ export class ObjectBytes {
     },
     read: (version, { start, length }) => {
       const bytes = this.#versions.get(version);
-      if (bytes === undefined) return Promise.reject(new Deno.errors.NotFound());
+      if (bytes === undefined) return Promise.reject(this.#missing(version));
       return Promise.resolve(streamOf(bytes.slice(start, start + length)));
     },
     duplicate: (version, newVersion) => this.#copy(version, newVersion),
@@ -49,6 +51,7 @@ export class ObjectBytes {
   /** Takes the bytes away behind Storage's back. Its rows stay. */
   lose(version: string): void {
     this.#versions.delete(version);
+    this.#lost.add(version);
   }
 
   /** Changes the bytes behind Storage's back. */
@@ -61,9 +64,14 @@ export class ObjectBytes {
     return [...this.#versions.keys()];
   }
 
+  /** S3 says so when it has lost an object. What Storage has removed, it does not ask for. */
+  #missing(version: string): Error {
+    return this.#lost.has(version) ? storageErrors.noSuchKey() : new Deno.errors.NotFound();
+  }
+
   #copy(version: string, newVersion: string): Promise<void> {
     const bytes = this.#versions.get(version);
-    if (bytes === undefined) return Promise.reject(new Deno.errors.NotFound());
+    if (bytes === undefined) return Promise.reject(this.#missing(version));
     this.#versions.set(newVersion, bytes.slice());
     return Promise.resolve();
   }

@@ -44,6 +44,8 @@ export class SimulatedDatabase {
   readonly #pglite: PGlite;
   readonly #machine: Machine;
   #prepared = new Map<string, string>();
+  /** The columns of each statement that has succeeded, by its text: they are asked for once. */
+  readonly #columns = new Map<string, readonly string[]>();
 
   private constructor(pglite: PGlite) {
     this.#pglite = pglite;
@@ -73,16 +75,20 @@ export class SimulatedDatabase {
         parsedNow.push(text);
         messages.push(protocol.serialize.parse({ name, text }));
       }
-      messages.push(
-        protocol.serialize.bind({ statement: name, values: [...values] }),
-        protocol.serialize.describe({ type: "P", name: "" }),
-        protocol.serialize.execute({}),
-      );
+      messages.push(protocol.serialize.bind({ statement: name, values: [...values] }));
+      if (!this.#columns.has(text)) {
+        messages.push(protocol.serialize.describe({ type: "P", name: "" }));
+      }
+      messages.push(protocol.serialize.execute({}));
     }
     messages.push(protocol.serialize.sync());
     const answer = runInDatabase(() => this.#pglite.execProtocolRawSync(joined(messages)));
     try {
-      return readAnswer(answer);
+      const results = readAnswer(answer, statements.map(([text]) => this.#columns.get(text) ?? []));
+      for (const [at, { columns }] of results.entries()) {
+        this.#columns.set(statements[at]![0], columns);
+      }
+      return results.map(({ rows }) => rows);
     } catch (error) {
       // A statement that was not reached was not parsed either.
       for (const text of parsedNow) this.#prepared.delete(text);
@@ -202,10 +208,16 @@ interface Message {
   readonly fields: readonly unknown[];
 }
 
-/** The rows of each statement. Throws SqlError. */
-function readAnswer(bytes: Uint8Array): Row[][] {
-  const results: Row[][] = [];
-  let columns: string[] = [];
+/** What one statement has answered. */
+interface Result {
+  readonly columns: readonly string[];
+  readonly rows: Row[];
+}
+
+/** `known`: the columns of each statement that was not asked for them. Throws SqlError. */
+function readAnswer(bytes: Uint8Array, known: readonly (readonly string[])[] = []): Result[] {
+  const results: Result[] = [];
+  let columns = known[0] ?? [];
   let rows: Row[] = [];
   let failure: SqlError | null = null;
   new protocol.Parser().parse(bytes, (message) => {
@@ -214,12 +226,16 @@ function readAnswer(bytes: Uint8Array): Row[][] {
       case "rowDescription":
         columns = (fields as { name: string }[]).map((field) => field.name);
         break;
-      case "dataRow":
-        rows.push(Object.fromEntries(columns.map((column, at) => [column, fields[at]])) as Row);
+      case "dataRow": {
+        const row: Record<string, unknown> = {};
+        for (let at = 0; at < columns.length; at++) row[columns[at]!] = fields[at];
+        rows.push(row as Row);
         break;
+      }
       case "commandComplete":
-        results.push(rows);
+        results.push({ columns, rows });
         rows = [];
+        columns = known[results.length] ?? [];
         break;
       case "error": {
         const { message: text, code, detail, hint } = message as unknown as SqlError;

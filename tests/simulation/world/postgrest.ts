@@ -2,6 +2,8 @@ import { type SimulatedDatabase, SqlError, type Statement } from "./database.ts"
 
 interface SqlFunction {
   readonly isVolatile: boolean;
+  /** Whether the service's role may call it. */
+  readonly isAllowed: boolean;
   /** The parameters' types, by their names. */
   readonly types: ReadonlyMap<string, string>;
 }
@@ -47,6 +49,7 @@ export class Postgrest {
     this.#functions.clear();
     const rows = this.#database.query(
       `select p.proname as name, p.provolatile as volatility,
+        has_function_privilege('service_role', p.oid, 'execute') as is_allowed,
         coalesce(json_object_agg(a.name, format_type(a.type, null) order by a.name)
           filter (where a.name is not null), '{}') as types
       from pg_proc p
@@ -54,9 +57,10 @@ export class Postgrest {
       where p.pronamespace = 'public'::regnamespace and p.proname like 'agent\\_api\\_%'
       group by p.oid`,
     );
-    for (const { name, volatility, types } of rows) {
+    for (const { name, volatility, is_allowed, types } of rows) {
       this.#functions.set(name!, {
         isVolatile: volatility === "v",
+        isAllowed: is_allowed === "t",
         types: new Map(Object.entries(JSON.parse(types!))),
       });
     }
@@ -70,12 +74,15 @@ export class Postgrest {
       const message = `Could not find the function public.${name} in the schema cache`;
       return errorResponse(404, { code: "PGRST202", details: null, hint: null, message });
     }
+    if (!known.isAllowed) {
+      const message = `permission denied for function ${name}`;
+      return errorResponse(403, { code: "42501", details: null, hint: null, message });
+    }
     try {
-      const [, [row] = []] = this.#database.transaction([
-        [`select set_config('role', 'service_role', true),
-          set_config('transaction_read_only', '${known.isVolatile ? "off" : "on"}', true)`],
-        callOf(name, given.map((parameter) => [parameter, known.types.get(parameter)!]), body),
-      ]);
+      const parameters = given.map((parameter) =>
+        [parameter, known.types.get(parameter)!] as const
+      );
+      const [[row] = []] = this.#database.transaction([callOf(name, known, parameters, body)]);
       if (row!["has_written"] === "t") this.#database.changes++;
       const response = new Response(row!["answer"] ?? "null", {
         headers: { "content-type": "application/json; charset=utf-8" },
@@ -91,10 +98,17 @@ export class Postgrest {
   }
 }
 
-function callOf(name: string, parameters: readonly [string, string][], body: string): Statement {
+function callOf(
+  name: string,
+  { isVolatile }: SqlFunction,
+  parameters: readonly (readonly [string, string])[],
+  body: string,
+): Statement {
   // Evaluated in this order: what the function has set can be read after it, in one statement.
   const call = (list: string) =>
-    `select ${name}(${list})::text as answer,
+    `select set_config('role', 'service_role', true),
+      set_config('transaction_read_only', '${isVolatile ? "off" : "on"}', true),
+      ${name}(${list})::text as answer,
       current_setting('response.headers', true) as headers,
       pg_current_xact_id_if_assigned() is not null as has_written`;
   if (parameters.length === 0) return [call("")];

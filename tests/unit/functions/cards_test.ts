@@ -15,11 +15,6 @@ async function conformanceTests(): Promise<string> {
 }
 
 for (const name of FUNCTIONS) {
-  Deno.test(`the operations of ${name} → a card of each, in the same order`, async () => {
-    const paths = [...(await readOperations(name)).keys()];
-    assert.deepEqual(cardsOf(name).map(([path]) => path), paths);
-  });
-
   Deno.test(`every operation of ${name} → in the name of a test in tests/conformance/`, async () => {
     const tests = await conformanceTests();
     const isNamed = (path: string) =>

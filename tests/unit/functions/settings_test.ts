@@ -73,6 +73,7 @@ Deno.test("readMeshSettings() with what the platform gives → every key, and th
     meshMaxRequests: 1000,
     meshMaxRequestsPerTarget: 100,
     meshOnlineSeconds: 90,
+    meshRefusedPerHour: 0,
     pskEncryptionKeys: null,
     turnUrls: null,
     turnSecret: null,
@@ -156,6 +157,7 @@ const BAD_MESH_VALUES: BadValues = {
   MESH_MAX_RULES: ["0"],
   MESH_MAX_REQUESTS: ["many"],
   MESH_ONLINE_SECONDS: ["0"],
+  MESH_REFUSED_PER_HOUR: ["1001", "-1", "all"],
   PSK_ENCRYPTION_KEYS: [
     "short",
     encryptionKey(1).slice(1),

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from .._http.answers import PASSING, pause_seconds
 from .._local_files import local_file, remove_stale
-from .._runtime.asynchronous import in_thread, sleep, with_file
+from .._runtime.asynchronous import Behind, behind, in_thread, sleep
 from ..errors import AgentError
 
 if TYPE_CHECKING:
@@ -67,6 +67,10 @@ class Download:
 
     async def to_file(self, file: IO[bytes]) -> None:
         """The file gets the bytes as they arrive. If this raises, they must be discarded."""
+        async with behind() as writer:
+            await self._to_file(file, writer)
+
+    async def _to_file(self, file: IO[bytes], writer: Behind) -> None:
         digest, received, failures, deadline = hashlib.sha256(), 0, 0, 0.0
         size, url = self.opened["size"], self.opened["url"]
         while received < size:
@@ -77,14 +81,18 @@ class Download:
                         if received > size:
                             raise _mismatch(self.opened)
                         failures = 0
+                        write = functools.partial(_write, file, chunk, digest)
                         with local_file("target_unwritable"):
-                            await with_file(file, functools.partial(_write, file, chunk, digest))
+                            # Written while the next one is received.
+                            await writer.with_file(file, write)
                         self._on_progress("download", received, size)
                 if received < size:
                     raise AgentError("download_broken", "The download ended early.", retryable=True)
             except AgentError as error:
                 if not error.retryable:
                     raise
+                with local_file("target_unwritable"):
+                    await writer.done()
                 if failures == 0:
                     deadline = time.monotonic() + self._retry_seconds
                 pause = pause_seconds(failures, 0)
@@ -98,6 +106,8 @@ class Download:
             if has_expired:
                 # A new one may count as another download.
                 url = (await self._again())["url"]
+        with local_file("target_unwritable"):
+            await writer.done()
         if digest.hexdigest() != self.opened["sha256"]:
             raise _mismatch(self.opened)
 

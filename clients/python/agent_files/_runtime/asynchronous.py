@@ -17,15 +17,25 @@ import anyio.to_thread
 import httpx
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 
 Result = TypeVar("Result")
 Event = anyio.Event
 HttpClient = httpx.AsyncClient
 HttpTransport = httpx.AsyncBaseTransport
-PooledTransport = httpx.AsyncHTTPTransport
 Listener: TypeAlias = "anyio.abc.Listener[anyio.abc.SocketStream]"
 sleep = anyio.sleep
+
+
+class PooledTransport(httpx.AsyncHTTPTransport):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # Not imported before it is needed, as httpx does.
+        from .wide_reads import WideBackend
+
+        # httpx offers no other way to give one.
+        pool: Any = self._pool
+        pool._network_backend = WideBackend(pool._network_backend)
 
 
 class OverError(Exception):
@@ -73,6 +83,57 @@ async def in_thread(act: Callable[[], Result], *, abandon: bool = False) -> Resu
     """Does what may block the event loop. A cancelled task waits until it is done, or with
     `abandon` lets it end by itself."""
     return await anyio.to_thread.run_sync(act, abandon_on_cancel=abandon)
+
+
+class Behind:
+    """Does things in a thread, one after another, while the caller goes on: at most one is left to
+    be done. An error of one is raised by the next call."""
+
+    def __init__(self, group: anyio.abc.TaskGroup) -> None:
+        self._group = group
+        self._done: Event | None = None
+        self._error: Exception | None = None
+
+    async def with_file(self, file: object, act: Callable[[], object]) -> None:
+        """Reads or writes a file, when what was given before is done."""
+        await self.done()
+        if type(file) is io.BytesIO:
+            act()
+            return
+        self._done = Event()
+        self._group.start_soon(self._run, act, self._done)
+
+    async def done(self) -> None:
+        """Returns when nothing is left to be done."""
+        if self._done is not None:
+            await self._done.wait()
+        if self._error is not None:
+            raise self._error
+
+    async def _run(self, act: Callable[[], object], done: Event) -> None:
+        try:
+            await in_thread(act)
+        except Exception as error:
+            # Not raised here, where it would cancel the group.
+            self._error = error
+        finally:
+            done.set()
+
+
+@contextlib.asynccontextmanager
+async def behind() -> AsyncGenerator[Behind, None]:
+    """Ends when no thread acts any more, also if the caller fails or is cancelled."""
+    errors: list[BaseException] = []
+    async with anyio.create_task_group() as group:
+        try:
+            yield Behind(group)
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:
+            # Not raised here, where the group would wrap it.
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def shielded(seconds: float) -> contextlib.AbstractContextManager[object]:

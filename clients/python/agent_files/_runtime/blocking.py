@@ -79,6 +79,22 @@ def in_thread(act: Callable[[], Result], *, abandon: bool = False) -> Result:
     return act()
 
 
+class Behind:
+    """Does things at once: the system keeps what a connection receives meanwhile."""
+
+    def with_file(self, file: object, act: Callable[[], object]) -> None:
+        """Reads or writes a file."""
+        act()
+
+    def done(self) -> None:
+        """Returns when nothing is left to be done."""
+
+
+def behind() -> contextlib.AbstractContextManager[Behind]:
+    """Ends when nothing acts any more."""
+    return contextlib.nullcontext(Behind())
+
+
 def shielded(seconds: float) -> contextlib.AbstractContextManager[object]:
     """For the last requests of a task that was cancelled."""
     return contextlib.nullcontext()

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 from .._http.answers import PASSING, pause_seconds
 from .._local_files import local_file, remove_stale
-from .._runtime.blocking import in_thread, sleep, with_file
+from .._runtime.blocking import Behind, behind, in_thread, sleep
 from ..errors import AgentError
 
 if TYPE_CHECKING:
@@ -68,6 +68,10 @@ class Download:
 
     def to_file(self, file: IO[bytes]) -> None:
         """The file gets the bytes as they arrive. If this raises, they must be discarded."""
+        with behind() as writer:
+            self._to_file(file, writer)
+
+    def _to_file(self, file: IO[bytes], writer: Behind) -> None:
         digest, received, failures, deadline = hashlib.sha256(), 0, 0, 0.0
         size, url = self.opened["size"], self.opened["url"]
         while received < size:
@@ -78,14 +82,18 @@ class Download:
                         if received > size:
                             raise _mismatch(self.opened)
                         failures = 0
+                        write = functools.partial(_write, file, chunk, digest)
                         with local_file("target_unwritable"):
-                            with_file(file, functools.partial(_write, file, chunk, digest))
+                            # Written while the next one is received.
+                            writer.with_file(file, write)
                         self._on_progress("download", received, size)
                 if received < size:
                     raise AgentError("download_broken", "The download ended early.", retryable=True)
             except AgentError as error:
                 if not error.retryable:
                     raise
+                with local_file("target_unwritable"):
+                    writer.done()
                 if failures == 0:
                     deadline = time.monotonic() + self._retry_seconds
                 pause = pause_seconds(failures, 0)
@@ -99,6 +107,8 @@ class Download:
             if has_expired:
                 # A new one may count as another download.
                 url = self._again()["url"]
+        with local_file("target_unwritable"):
+            writer.done()
         if digest.hexdigest() != self.opened["sha256"]:
             raise _mismatch(self.opened)
 

@@ -29,6 +29,8 @@ export interface EngineHooks {
   readonly onFailure: (error: Error) => void;
   /** Called with each connection that is over or was refused. */
   readonly onFlow?: ((flow: Flow) => void) | undefined;
+  /** Called with what no rule allowed, while the configuration asks for it. */
+  readonly onRefused?: ((flow: Flow) => void) | undefined;
 }
 
 /** A peer as the tunnel sees it. */

@@ -1,6 +1,7 @@
 import type { Engine, EngineUdpPort } from "../engine/engine.ts";
 import { openLocalEngine } from "../engine/local_engine.ts";
 import type { RelayAnswer } from "../../paths/paths.ts";
+import { isReportable } from "../service/refused_report.ts";
 import { servePort } from "../streams/serve_port.ts";
 import { toSentError } from "../streams/thread_errors.ts";
 import type { EngineCall, FromEngine, ToEngine } from "./messages.ts";
@@ -25,6 +26,7 @@ export class EngineHost {
   readonly #questions = new Map<number, Question>();
   #nextId = 1;
   #toldPeers = "";
+  #tellsRefused = false;
   #timer: ReturnType<typeof setInterval> | null = null;
 
   constructor(post: Post) {
@@ -48,6 +50,7 @@ export class EngineHost {
       case "endpoints":
         return await engine.endpoints();
       case "configure":
+        this.#tellsRefused = call.configuration.report_refused ?? false;
         await engine.configure(call.configuration);
         return this.#tellPeers();
       case "connect":
@@ -88,7 +91,10 @@ export class EngineHost {
     this.#engine = await openLocalEngine(options, {
       iceServers: () => this.#ask(),
       onEndpoints: (endpoints) => this.#post({ is: "endpoints", endpoints }),
-      onFlow: tellsFlows ? (flow) => this.#post({ is: "flow", flow }) : undefined,
+      onFlow: (flow) => {
+        if (tellsFlows) this.#post({ is: "flow", flow });
+        if (this.#tellsRefused && isReportable(flow)) this.#post({ is: "refused", flow });
+      },
       onFailure: ({ message }) => this.#post({ is: "failure", message }),
     });
     this.#timer = setInterval(() => this.#tellPeers(), PEERS_MS);

@@ -51,6 +51,7 @@ export type FromEngine =
   | { readonly is: "answer"; readonly id: number; readonly value: unknown }
   | { readonly is: "refusal"; readonly id: number; readonly error: SentError }
   | { readonly is: "flow"; readonly flow: Flow }
+  | { readonly is: "refused"; readonly flow: Flow }
   | { readonly is: "peers"; readonly peers: readonly PeerState[] }
   | { readonly is: "endpoints"; readonly endpoints: readonly string[] }
   | { readonly is: "failure"; readonly message: string }

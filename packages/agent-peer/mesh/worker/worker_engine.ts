@@ -189,6 +189,8 @@ class WorkerEngine implements Engine {
         return this.#settle(message.id)?.reject(fromSentError(message.error));
       case "flow":
         return this.#hooks.onFlow?.(message.flow);
+      case "refused":
+        return this.#hooks.onRefused?.(message.flow);
       case "peers":
         this.#peers = message.peers;
         return;

@@ -22,6 +22,17 @@ function pretendedThread() {
 
 const HOOKS = { iceServers: () => Promise.resolve(null), onEndpoints() {}, onFailure() {} };
 
+Deno.test("the thread tells what no rule allowed → onRefused is called with it, and onFlow is not needed", async () => {
+  const thread = pretendedThread();
+  const refused: unknown[] = [];
+  const options = { privateKey: new Uint8Array(32) };
+  const hooks = { ...HOOKS, onRefused: (flow: unknown) => refused.push(flow) };
+  const engine = await openWorkerEngine(thread as unknown as Worker, options, hooks);
+  thread.emit("message", { is: "refused", flow: { port: 80 } });
+  await engine.close();
+  assert.deepEqual(refused, [{ port: 80 }]);
+});
+
 for (const how of ["ends", "fails", "is closed"] as const) {
   Deno.test(`the thread ${how} → reads of connected and accepted connections fail, they do not end or wait`, async () => {
     const thread = pretendedThread();

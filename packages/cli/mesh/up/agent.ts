@@ -47,6 +47,7 @@ export class Agent {
       meanwhile: (answer) => this.#meanwhile(answer),
       paths: () => host.takeReport(),
       overlap: () => host.tunnel.overlap,
+      refused: () => host.tunnel.firewall.takeRefused(),
     });
   }
 

@@ -18,7 +18,7 @@ import { rulesetOf } from "../../mesh/up/wanted/ruleset.ts";
 type Answer = any;
 
 function served(state = aliceState({ peers: [peerState(2), peerState(3)] })): Answer {
-  const rendered = renderJson(configurationOf(state), { relay: false });
+  const rendered = renderJson(configurationOf(state), { relay: false, reportRefused: false });
   return structuredClone({ config_version: 7, ...rendered });
 }
 
@@ -47,6 +47,21 @@ Deno.test("any configuration that the service renders → accepted; the firewall
     }),
     { numRuns: 200 },
   );
+});
+
+Deno.test("report_refused → the firewall counts what it drops, in addition; anything but true → it does not", () => {
+  const place = { interfaceName: "mesh0", port: 51_820, firewall: "nftables" } as const;
+  const plain = rulesetOf(accept(served()), place);
+  for (const report_refused of [undefined, null, "true", 1, []]) {
+    assert.equal(rulesetOf(accept({ ...served(), report_refused }), place), plain);
+  }
+  const counting = rulesetOf(accept({ ...served(), report_refused: true }), place);
+  const [before, after] = [plain, counting].map((text) => text.split("\n"));
+  const added = after!.filter((line) => !before!.includes(line));
+  assert.deepEqual(before!.filter((line) => !after!.includes(line)), []);
+  const rules = added.filter((line) => line.includes("add @refused_"));
+  assert.equal(rules.length, 2);
+  assert.ok(rules.every((line) => !/accept|drop/.test(line)), "these decide nothing");
 });
 
 Deno.test("a thousand peers with five rules each → accepted", () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { SentRefusal } from "../../../agent-peer/service.ts";
 import { ServiceLink, Unanswered } from "../../mesh/up/service/link.ts";
 import type { Answered, Requests } from "../../mesh/up/service/requests.ts";
 import { Rhythm } from "../../mesh/up/service/rhythm.ts";
@@ -9,6 +10,7 @@ const NEWS = { config_version: 7, heartbeat_interval_seconds: 30 };
 function linkTo(
   answer: (body: Record<string, unknown>) => Partial<Answered>,
   network: () => string | null,
+  refused: () => readonly SentRefusal[] = () => [],
 ) {
   const sent: Record<string, unknown>[] = [];
   const paths: string[] = [];
@@ -33,6 +35,7 @@ function linkTo(
       const taken = network();
       return taken === null ? null : { network: taken };
     },
+    refused: () => Promise.resolve(refused()),
   });
   return { link, sent, paths, said };
 }
@@ -51,6 +54,16 @@ Deno.test("a network that is taken → told with each heartbeat, without the net
     { config_version: 7 },
   ]);
   assert.deepEqual(paths, ["/peer/heartbeat", "/peer/heartbeat", "/wait"]);
+});
+
+Deno.test("what peers tried without a rule → told with the next heartbeat, once; nothing → no field, and a wait", async () => {
+  const refusal = { agent_id: "planner", port: 80, proto: "tcp", attempts: 2 } as const;
+  const found: SentRefusal[] = [refusal];
+  const { link, sent, paths } = linkTo(() => ({ status: 200 }), () => null, () => found.splice(0));
+  await link.heartbeat(7, false);
+  await link.heartbeat(7, false);
+  assert.deepEqual(sent, [{ config_version: 7, refused: [refusal] }, { config_version: 7 }]);
+  assert.deepEqual(paths, ["/peer/heartbeat", "/wait"]);
 });
 
 Deno.test("a service that does not know the field → said once, and the heartbeat goes without it; another 422 → fails", async () => {

@@ -100,6 +100,7 @@ const WITHOUT_REPLAY: readonly string[] = [
   "agent.enrolled",
   "enrolment.created",
   "enrolment.refused",
+  "connection.refused",
   "key.created",
   "grant.created",
   "standing.created",

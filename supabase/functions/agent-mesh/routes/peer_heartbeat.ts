@@ -11,7 +11,7 @@ import {
   RENDERING_REVISION,
 } from "../../_shared/operations/waiting/config_version.ts";
 import { paths, pathsParameter } from "../../_shared/operations/waiting/paths.ts";
-import { problem, sentConfigVersion } from "../fields.ts";
+import { problem, refusedConnections, sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
 const VERSION_RULE = "Must be the config_version of an answer of /wg_config.";
@@ -25,6 +25,7 @@ const request = z.strictObject({
     }),
   paths,
   problem,
+  refused: refusedConnections,
   wait_seconds: waitSeconds
     .meta({
       description: "How many seconds to wait for a `config_version` other than the one sent.",
@@ -71,6 +72,10 @@ export function createOperation(platform: Platform<MeshSettings>): Operation {
           rendering_revision: RENDERING_REVISION,
           ...pathsParameter(input.paths),
           ...(input.problem && { problem: input.problem }),
+          ...(input.refused && settings.meshRefusedPerHour > 0 && {
+            refused: input.refused,
+            refused_per_hour: settings.meshRefusedPerHour,
+          }),
           wait_seconds: input.wait_seconds,
         });
       const { agent_id, last_seen, config_version } = input.wait_seconds === 0

@@ -75,6 +75,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
       if (input.format === "json") {
         const { agent_id, ...rest } = renderJson(configuration, {
           relay: hasRelay(settings),
+          reportRefused: settings.meshRefusedPerHour > 0,
         });
         return { agent_id, config_version: version, ...rest };
       }

@@ -47,6 +47,7 @@ interface JsonConfiguration {
   readonly peers: readonly JsonPeer[];
   readonly rules: readonly AccessRule[];
   readonly relay: boolean;
+  readonly report_refused: boolean;
 }
 
 function jsonOf(agent: MeshCast["alice"], body: object = {}): Promise<JsonConfiguration> {
@@ -72,6 +73,7 @@ meshTest(
       "peers",
       "rules",
       "relay",
+      "report_refused",
     ]);
     assert.equal(json.agent_id, alice.id);
     assert.equal(json.config_version, text.config_version);

@@ -55,6 +55,7 @@ export const NAMELESS_DETAILS = {
   max_agents: A_NUMBER,
   quota_bytes: A_NUMBER,
   untold: A_NUMBER,
+  attempts: A_NUMBER,
   keep_artifacts: "true or false",
   expires_at: A_TIME,
   kept_since: A_TIME,

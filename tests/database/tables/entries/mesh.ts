@@ -31,6 +31,7 @@ export const MESH = {
   "mesh.config_versions": {
     size: "grows",
     ends: { by: "nothing", why: "a version never goes back, whoever has the name next" },
+    lives: "nothing deletes one but an erasure; its time is that of a count of one hour",
     row: { agent_id: "{other}", version: "1" },
     names: { agent_id: NAME },
   },

@@ -6,7 +6,7 @@ import type { ArtifactsCard } from "../../card.ts";
 import { arrangeTaken, takenBy } from "../tasks.ts";
 import { inbox } from "../../../conformance/artifacts.ts";
 
-export const inboxDone: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id, grant_id: `grant_${"0".repeat(32)}` }),
   valid: async (cast) => {

@@ -5,7 +5,7 @@ import { as, call } from "../../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../../card.ts";
 import { arrangeTaken, takenBy } from "../tasks.ts";
 
-export const inboxRequeue: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: () => ({ grant_id: "nothing" }),
   valid: async (cast) => {

@@ -6,7 +6,7 @@ import { as, call } from "../../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../../card.ts";
 import { castOfTwo } from "../arrangements.ts";
 
-export const inboxTake: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ reader }) => [

@@ -6,7 +6,7 @@ import { as, call } from "../../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../../card.ts";
 import { arrangeNamedSender } from "../arrangements.ts";
 
-export const inboxUnblock: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ one, other }) => ({ agent_id: other.id, from_agent: one.id }),
   valid: ({ reader, stranger }) => [

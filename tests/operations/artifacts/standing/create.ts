@@ -6,7 +6,7 @@ import type { ArtifactsCard } from "../../card.ts";
 import { castOfTwo } from "../arrangements.ts";
 import { standingOf } from "./standing.ts";
 
-export const standingCreate: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ one, other }) => ({
     agent_id: one.id,

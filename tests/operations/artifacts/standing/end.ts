@@ -6,7 +6,7 @@ import type { ArtifactsCard } from "../../card.ts";
 import { castOfTwo } from "../arrangements.ts";
 import { createStanding, standingOf } from "./standing.ts";
 
-export const standingEnd: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: () => ({ standing_id: `standing_${"0".repeat(32)}` }),
   valid: async ({ agent, reader }) => {

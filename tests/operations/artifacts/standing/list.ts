@@ -3,7 +3,7 @@ import { createAgent } from "../../../conformance/client.ts";
 import { as, call } from "../../../database/plans/planned_call.ts";
 import type { ArtifactsCard } from "../../card.ts";
 
-export const standingList: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ agent }) => [

@@ -4,7 +4,7 @@ import type { ArtifactsCard } from "../../card.ts";
 
 const TAKE = { caller: OPERATOR, max_per_webhook: 8, lease_seconds: 60 };
 
-export const webhooksDeliver: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "left out: only the operator's tasks call it",
   asks: () => ({}),
   valid: () => [{ as: "operator", body: {} }],

@@ -17,7 +17,7 @@ const ENCRYPTED = "v1.0123456789abcdef.AAAA";
 /** No event has this type. So nothing is ever sent. */
 const types = ["nothing.happens"];
 
-export const webhooksPut: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "left out: only the operator's tasks call it",
   asks: ({ one }) => ({ url: QUIET_URL, agent_id: one.id, types }),
   valid: async () => {

@@ -14,7 +14,7 @@ import { newAgents } from "../arrangements.ts";
 
 const rule = { from_agent: PEER, to_agent: NEIGHBOUR, port: 443, proto: "tcp" };
 
-export const aclPut: MeshCard = {
+export const card: MeshCard = {
   document: "described",
   asks: ({ one, other }) => ({ ...ruleBetween(one, other, { port: 22 }) }),
   valid: ({ agent, other }) => [

@@ -6,7 +6,7 @@ import { newPair } from "../arrangements.ts";
 
 const rule = { from_agent: PEER, to_agent: NEIGHBOUR, port: 443, proto: "tcp" };
 
-export const aclRevoke: MeshCard = {
+export const card: MeshCard = {
   document: "described",
   asks: ({ one, other }) => ({ ...ruleBetween(one, other) }),
   valid: ({ agent, other }) => [

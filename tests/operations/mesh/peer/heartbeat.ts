@@ -5,7 +5,7 @@ import type { MeshCard } from "../../card.ts";
 import { assertOnline, newPair } from "../arrangements.ts";
 import { HEARTBEAT_PLANS } from "../plans/heartbeat.ts";
 
-export const peerHeartbeat: MeshCard = {
+export const card: MeshCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ agent, other }) => [
@@ -20,6 +20,7 @@ export const peerHeartbeat: MeshCard = {
           endpoint: "[2001:db8::7]:51820",
           via: "direct",
         }],
+        refused: [{ agent_id: other.id, port: 8080, proto: "tcp", attempts: 3 }],
       },
     },
   ],

@@ -15,7 +15,7 @@ const registeredPeer = {
 
 const MESH = { caller: as(PEER), agent_id: PEER };
 
-export const peerRegister: MeshCard = {
+export const card: MeshCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id, pubkey: newPubkey() }),
   valid: ({ agent }) => [

@@ -6,7 +6,7 @@ import { newPair } from "../arrangements.ts";
 
 const MESH = { caller: as(PEER), agent_id: PEER };
 
-export const peerRemove: MeshCard = {
+export const card: MeshCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ other }) => [

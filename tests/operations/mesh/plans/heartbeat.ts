@@ -48,5 +48,18 @@ export const HEARTBEAT_PLANS: readonly PlannedCall[] = [
     circumstances: "with 64 paths of a thousand neighbours",
     bounds: { rows: 1000, pages: 3000 },
   }),
+  call("record_heartbeat", {
+    ...MESH,
+    config_version: 1,
+    refused: Array.from({ length: 16 }, (_, index) => ({
+      agent_id: index % 2 === 0 ? NEIGHBOUR : STRANGER,
+      port: index + 1,
+      proto: "tcp",
+      attempts: 3,
+    })),
+    refused_per_hour: 1000,
+  }, {
+    circumstances: "with 16 refused connections",
+  }),
   call("read_heartbeat", MESH),
 ];

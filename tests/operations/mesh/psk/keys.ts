@@ -2,7 +2,7 @@ import { HOARDER } from "../../../bench/fill/cast.ts";
 import { as, call } from "../../../database/plans/planned_call.ts";
 import type { MeshCard } from "../../card.ts";
 
-export const pskKeys: MeshCard = {
+export const card: MeshCard = {
   document: "left out: only the operator's tasks call it",
   asks: () => ({}),
   valid: () => [

@@ -4,7 +4,7 @@ import { as, call, NEIGHBOUR, PEER } from "../../../database/plans/planned_call.
 import type { MeshCard } from "../../card.ts";
 import { assertConnected, newPair } from "../arrangements.ts";
 
-export const pskRotate: MeshCard = {
+export const card: MeshCard = {
   document: "described",
   asks: ({ one, other }) => ({ a: one.id, b: other.id }),
   valid: ({ agent, other }) => [

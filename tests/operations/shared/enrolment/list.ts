@@ -1,7 +1,7 @@
 import { call, OPERATOR } from "../../../database/plans/planned_call.ts";
 import type { Card } from "../../card.ts";
 
-export const enrolmentList: Card = {
+export const card: Card = {
   document: "left out: only the operator's tasks call it",
   asks: () => ({}),
   valid: () => [

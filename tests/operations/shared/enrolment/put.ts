@@ -16,7 +16,7 @@ const ISSUER: JsonObject = {
   agent_template: "{sub}",
 };
 
-export const enrolmentPut: Card = {
+export const card: Card = {
   document: "left out: only the operator's tasks call it",
   asks: ({ one }) => ({ kind: "key", agent_id: one.id }),
   valid: () => [

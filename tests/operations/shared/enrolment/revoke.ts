@@ -10,7 +10,7 @@ import {
 import { call, OPERATOR } from "../../../database/plans/planned_call.ts";
 import type { Card } from "../../card.ts";
 
-export const enrolmentRevoke: Card = {
+export const card: Card = {
   document: "left out: only the operator's tasks call it",
   asks: ({ enrolment_id }) => ({ enrolment_id }),
   valid: async () => {

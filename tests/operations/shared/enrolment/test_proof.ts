@@ -1,7 +1,7 @@
 import type { Card } from "../../card.ts";
 import { AUDIENCE, putTrust } from "./arrangements.ts";
 
-export const enrolmentTest: Card = {
+export const card: Card = {
   document: "left out: only the operator's tasks call it",
   asks: () => ({ issuer: "https://example.com", claims: {} }),
   valid: () => [

@@ -4,10 +4,12 @@
  * `nft`, which loads the next ruleset, and an `ip`, which removes the interface if that is not
  * possible either.
  */
+import type { SentRefusal } from "../../../../agent-peer/service.ts";
 import type { Log } from "../basics/log.ts";
 import { type Firewall, rulesetOf, tableOf } from "../wanted/ruleset.ts";
 import type { Wanted } from "../wanted/accept.ts";
 import { ProgramError, run, Started } from "../basics/programs.ts";
+import { takeRefused } from "./refused_connections.ts";
 import { endRevoked } from "./revoked_connections.ts";
 
 export interface FirewallOptions {
@@ -62,6 +64,13 @@ export class TunnelFirewall {
       if (firewall === "none") return log("nft has not loaded the guard against loops");
       throw error;
     }
+  }
+
+  /** What peers tried without a rule, if the operator wants to know. Never throws. */
+  async takeRefused(): Promise<readonly SentRefusal[]> {
+    const { interfaceName, firewall } = this.#options;
+    if (firewall === "none" || this.#loaded === null || !this.#before?.reportRefused) return [];
+    return await takeRefused(tableOf(interfaceName), this.#before.peers).catch(() => []);
   }
 
   /**

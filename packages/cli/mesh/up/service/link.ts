@@ -1,5 +1,5 @@
 /** What an agent sends to the service: its registration, heartbeats, and the wait for news. */
-import type { SentPath } from "../../../../agent-peer/service.ts";
+import type { SentPath, SentRefusal } from "../../../../agent-peer/service.ts";
 import type { Log } from "../basics/log.ts";
 import type { Overlap } from "../wanted/overlaps.ts";
 import { isInteger } from "../wanted/values.ts";
@@ -31,6 +31,8 @@ export interface LinkOptions {
   readonly paths: () => readonly SentPath[];
   /** The network of this host that keeps its tunnel down, for its neighbours and the operator. */
   readonly overlap: () => Pick<Overlap, "network"> | null;
+  /** What peers tried without a rule since the last call. */
+  readonly refused: () => Promise<readonly SentRefusal[]>;
 }
 
 /** Why a round with the service ended early. */
@@ -93,8 +95,11 @@ export class ServiceLink {
     const now = performance.now() / 1000;
     rhythm.hasWait = now >= this.#waitMissingUntil;
     const problem = this.#takesProblems ? problemOf(overlap()) : null;
-    // Only heartbeats tell a problem.
-    const path = rhythm.hasWait && problem === null ? "/wait" : "/peer/heartbeat";
+    const refused = await this.#options.refused();
+    // Only heartbeats tell these.
+    const path = rhythm.hasWait && problem === null && refused.length === 0
+      ? "/wait"
+      : "/peer/heartbeat";
     const waitSeconds = applied !== null && mayWait ? rhythm.waitSeconds(now) : 0;
     rhythm.heartbeatBegins(waitSeconds);
     const reported = paths();
@@ -104,6 +109,7 @@ export class ServiceLink {
       ...(waitSeconds > 0 && { wait_seconds: waitSeconds }),
       ...(report !== null && { paths: report }),
       ...(problem !== null && { problem }),
+      ...(refused.length > 0 && { refused }),
     }, waitSeconds);
     if (answered.status === 200) return this.#versionOf(answered, { path, waitSeconds, applied });
     // The service had waited until then.

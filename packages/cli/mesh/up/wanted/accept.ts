@@ -29,6 +29,8 @@ export interface Wanted {
   /** Null: any port. */
   readonly listenPort: number | null;
   readonly peers: readonly WantedPeer[];
+  /** Whether the operator wants to know what peers tried without a rule. */
+  readonly reportRefused: boolean;
 }
 
 export interface WantedPeer {
@@ -61,7 +63,10 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Throws RefusedConfiguration. */
 export function accept(answer: unknown): Wanted {
-  const { agent_id, config_version, interface: own, peers, rules } = fieldsOf(answer, "it");
+  const { agent_id, config_version, interface: own, peers, rules, report_refused } = fieldsOf(
+    answer,
+    "it",
+  );
   if (!isAgentId(agent_id)) refuse("it names no agent");
   if (!isInteger(config_version, 0, Number.MAX_SAFE_INTEGER)) refuse("it has no config_version");
   const { addresses, mtu, listen_port } = fieldsOf(own, "its interface");
@@ -93,6 +98,7 @@ export function accept(answer: unknown): Wanted {
     mtu,
     listenPort: listen_port,
     peers: parsed.map((peer) => ({ ...peer, rules: inbound.get(peer.agentId) ?? [] })),
+    reportRefused: report_refused === true,
   };
 }
 

@@ -21,12 +21,13 @@ export function tableOf(interfaceName: string): string {
 
 /** With `none`, only the guard against packets that the tunnel would carry again and again. */
 export function rulesetOf(
-  wanted: Pick<Wanted, "ipv4" | "ipv6" | "peers">,
+  wanted: Pick<Wanted, "ipv4" | "ipv6" | "peers" | "reportRefused">,
   { firewall, ...place }: TunnelPlace & { readonly firewall: Firewall },
 ): string {
   const table = tableOf(place.interfaceName);
   const body = firewall === "none" ? intoTunnel([loopGuard(place)]) : [
     ...setsOf(wanted.peers),
+    ...(wanted.reportRefused ? REFUSED_SETS : []),
     ...fromTunnel(wanted, place),
     ...intoTunnel([loopGuard(place), pickupGuard(place)]),
   ];
@@ -47,6 +48,17 @@ function setsOf(peers: readonly WantedPeer[]): string[] {
   ];
 }
 
+/** The names of the sets that count what no rule allows. */
+export const REFUSED = ["refused_ipv4", "refused_ipv6"] as const;
+
+const REFUSED_SETS = REFUSED.flatMap((name) => [
+  `  set ${name} {`,
+  `    type ${name.slice("refused_".length)}_addr . inet_proto . inet_service`,
+  "    size 256",
+  "    flags dynamic",
+  "  }",
+]);
+
 /** Leaves out an empty list of elements, which nft refuses. */
 function setOf(name: string, type: string, elements: readonly string[]): string[] {
   const listed = elements.length === 0
@@ -60,7 +72,10 @@ function setOf(name: string, type: string, elements: readonly string[]): string[
  * ICMP errors about flows outside of the mesh. Only the reply direction of a flow passes without a
  * rule, so a revoked rule also ends open flows.
  */
-function fromTunnel({ ipv4, ipv6 }: Pick<Wanted, "ipv4" | "ipv6">, place: TunnelPlace): string[] {
+function fromTunnel(
+  { ipv4, ipv6, reportRefused }: Pick<Wanted, "ipv4" | "ipv6" | "reportRefused">,
+  place: TunnelPlace,
+): string[] {
   const foreign = (ip: string, peers: string) =>
     `ct state related ct original ${ip} saddr != @${peers} ct reply ${ip} saddr != @${peers} drop`;
   const errors = "destination-unreachable, time-exceeded, parameter-problem";
@@ -76,8 +91,17 @@ function fromTunnel({ ipv4, ipv6 }: Pick<Wanted, "ipv4" | "ipv6">, place: Tunnel
     `icmp type { echo-request, ${errors} } accept`,
     `ip6 daddr ${ipv6} ip6 saddr @peers_ipv6 ct state != invalid ` +
     `icmpv6 type { echo-request, ${errors6} } accept`,
+    ...(reportRefused ? [counted("ip", ipv4), counted("ip6", ipv6)] : []),
     "drop",
   ]);
+}
+
+/** A full set counts no further kinds. A peer sends to the discard port only to probe its path. */
+function counted(ip: "ip" | "ip6", address: string): string {
+  const family = ip === "ip" ? "ipv4" : "ipv6";
+  return `${ip} daddr ${address} ${ip} saddr @peers_${family} ct state new ` +
+    `meta l4proto { tcp, udp } th dport != 9 ` +
+    `add @refused_${family} { ${ip} saddr . meta l4proto . th dport counter }`;
 }
 
 function intoTunnel(rules: readonly string[]): string[] {

@@ -9,7 +9,7 @@ import { readOrMakeKeys } from "../../../state/project_keys.ts";
 import { stateFiles } from "../../../state/state_files.ts";
 import { openStateDirectory } from "../stack_process.ts";
 
-Deno.test("two throw-away stacks with one template → a database each, with its own password and the migrations; what one writes is in neither the other nor the template", async () => {
+Deno.test("two throw-away stacks with one template → a database each, with its own password and the migrations, and one PostgreSQL; what one writes is in neither the other nor the template", async () => {
   await using templates = await openStateDirectory();
   await using first = await openStateDirectory();
   await using second = await openStateDirectory();
@@ -24,6 +24,8 @@ Deno.test("two throw-away stacks with one template → a database each, with its
     const two = await start(second.path, { templates: templates.path });
     try {
       assert.deepEqual(await readdir(templates.path), [template]);
+      assert.deepEqual(await ownPrograms(first.path), []);
+      assert.deepEqual(await ownPrograms(second.path), []);
       assert.equal(await count(two), "0");
       assert.equal(await count(one), "1");
       const passwords = [one, two].map(({ url }) => new URL(url("postgres")).password);
@@ -76,6 +78,12 @@ Deno.test("a durable stack, and the options of `deno task start` → no template
   assert.deepEqual(await readdir(templates.path), []);
   assert.equal(readStackOptions({ SHARED_BUILDS: templates.path }).templates, null);
 });
+
+/** The copies of PostgreSQL in a state directory. */
+async function ownPrograms(stateDir: string): Promise<string[]> {
+  const files = await readdir(stateFiles(stateDir).postgres);
+  return files.filter((name) => name.startsWith("native"));
+}
 
 async function start(stateDir: string, options: Partial<StackRequest>): Promise<Database> {
   const { logs } = stateFiles(stateDir);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { givenGrants, grant, inbox as inboxOf, publish } from "../../../conformance/artifacts.ts";
-import { createAgent } from "../../../conformance/client.ts";
-import type { ArtifactsCard } from "../../card.ts";
-import { castOfTwo } from "../arrangements.ts";
-import { INBOX_PLANS } from "../plans/inbox.ts";
+import { givenGrants, grant, inbox as inboxOf, publish } from "../../conformance/artifacts.ts";
+import { createAgent } from "../../conformance/client.ts";
+import type { ArtifactsCard } from "../card.ts";
+import { castOfTwo } from "./arrangements.ts";
+import { INBOX_PLANS } from "./plans/inbox.ts";
 
-export const inbox: ArtifactsCard = {
+export const card: ArtifactsCard = {
   document: "described",
   asks: ({ one }) => ({ agent_id: one.id }),
   valid: ({ reader }) => [
