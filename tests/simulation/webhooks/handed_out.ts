@@ -1,4 +1,3 @@
-/** What the database has handed out to be sent, and what it was told of the attempts. */
 import { SigningSecrets } from "./signing_secrets.ts";
 
 /** The SQL functions whose calls concern deliveries. */
