@@ -8,13 +8,13 @@ from __future__ import annotations
 import io
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from google.adk.artifacts import artifact_util
 from google.adk.artifacts.base_artifact_service import BaseArtifactService, ensure_part
-from google.adk.errors.input_validation_error import InputValidationError
 
-from ._frameworks.adk_parts import content_of, number_of, part_of, version_of
+from ._frameworks.adk_keys import folder_of, key_of, session_scope
+from ._frameworks.adk_parts import content_of, number_of, part_of, target_of, version_of
 from .errors import AgentError
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ class AgentFilesArtifactService(BaseArtifactService):
 
     def key(self, app_name: str, user_id: str, filename: str, session_id: str | None) -> str:
         """The name of an artifact's file."""
-        folder = self._folder(app_name, user_id, _scope(filename, session_id))
-        return folder + quote(filename.removeprefix("user:"), safe=" ")
+        return key_of(self._prefix, app_name, user_id, filename, session_id)
 
     async def save_artifact(
         self,
@@ -60,7 +59,7 @@ class AgentFilesArtifactService(BaseArtifactService):
         part = ensure_part(artifact)
         if artifact_util.is_artifact_ref(part):
             # ADK's own services refuse the same references.
-            _target(part, app_name, user_id, session_id, 1)
+            target_of(part, app_name, user_id, session_id, 1)
         content, mime, about = content_of(part)
         metadata = {**about, "adk.metadata": json.dumps(custom_metadata or {})}
         put = await self._files.put(
@@ -81,17 +80,17 @@ class AgentFilesArtifactService(BaseArtifactService):
             part = await self._load(self.key(app_name, user_id, filename, session_id), version)
             if part is None or not artifact_util.is_artifact_ref(part):
                 return part
-            target = _target(part, app_name, user_id, session_id, remaining)
+            target = target_of(part, app_name, user_id, session_id, remaining)
             filename, session_id, version = target.filename, target.session_id, target.version
         return None
 
     async def list_artifact_keys(
         self, *, app_name: str, user_id: str, session_id: str | None = None
     ) -> list[str]:
-        scopes = ["user"] if session_id is None else ["user", _session(session_id)]
+        scopes = ["user"] if session_id is None else ["user", session_scope(session_id)]
         found: list[str] = []
         for scope in scopes:
-            folder = self._folder(app_name, user_id, scope)
+            folder = folder_of(self._prefix, app_name, user_id, scope)
             begin = "user:" if scope == "user" else ""
             keys = [one["key"] async for one in self._files.list(folder)]
             found.extend(begin + unquote(key.removeprefix(folder)) for key in keys)
@@ -129,11 +128,6 @@ class AgentFilesArtifactService(BaseArtifactService):
         chosen = [one for one in found if version is None or number_of(one) == version]
         return version_of(chosen[-1]) if chosen else None
 
-    def _folder(self, app_name: str, user_id: str, scope: str) -> str:
-        artifact_util.validate_path_segment(app_name, "app_name")
-        artifact_util.validate_path_segment(user_id, "user_id")
-        return f"{self._prefix}/{quote(app_name, safe='')}/{quote(user_id, safe='')}/{scope}/"
-
     async def _load(self, key: str, version: int | None) -> types.Part | None:
         received = io.BytesIO()
         number = None if version is None else version + 1
@@ -148,29 +142,3 @@ class AgentFilesArtifactService(BaseArtifactService):
     async def _versions(self, key: str) -> list[Artifact]:
         """The oldest first."""
         return [one async for one in self._files.versions(key)][::-1]
-
-
-def _scope(filename: str, session_id: str | None) -> str:
-    if filename.startswith("user:"):
-        return "user"
-    if session_id is None:
-        raise InputValidationError("Session ID must be provided for session-scoped artifacts.")
-    return _session(session_id)
-
-
-def _session(session_id: str) -> str:
-    artifact_util.validate_path_segment(session_id, "session_id")
-    return f"sessions/{quote(session_id, safe='')}"
-
-
-def _target(
-    part: types.Part, app_name: str, user_id: str, session_id: str | None, remaining: int
-) -> artifact_util.ParsedArtifactUri:
-    """What a reference of this scope leads to. Raises InputValidationError."""
-    return artifact_util.resolve_artifact_reference(
-        file_uri=(part.file_data and part.file_data.file_uri) or "",
-        app_name=app_name,
-        user_id=user_id,
-        session_id=session_id,
-        remaining_depth=remaining,
-    )

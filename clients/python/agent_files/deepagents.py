@@ -5,12 +5,11 @@ agent = create_deep_agent(…, backend=AgentFilesBackend(files))
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 from deepagents.backends import protocol, utils
 
-from ._frameworks.deepagents_files import answering, data_of, folder, info, mime_of, root
+from ._frameworks.deepagents_files import answering, data_of, folder, info, mime_of, received, root
 from .errors import AgentError
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ class AgentFilesBackend(protocol.BackendProtocol):
     ) -> protocol.GrepResult:
         found = self._matching(glob, path).items()
         short = [(name, one) for name, one in found if one["size"] <= self._max_bytes]
-        texts = {name: data_of(one, self._received(one)) for name, one in short}
+        texts = {name: data_of(self._files, one) for name, one in short}
         return utils.grep_matches_from_files(texts, pattern, max_count=max_count)
 
     @answering(protocol.GlobResult)
@@ -120,7 +119,7 @@ class AgentFilesBackend(protocol.BackendProtocol):
         artifact = self._within(path).get(root(path))
         if artifact is None:
             return protocol.FileDownloadResponse(path, error=protocol.FILE_NOT_FOUND)
-        return protocol.FileDownloadResponse(path, self._received(artifact))
+        return protocol.FileDownloadResponse(path, received(self._files, artifact))
 
     @answering(protocol.WriteResult)
     def _write(self, path: str, content: bytes) -> protocol.WriteResult:
@@ -148,9 +147,4 @@ class AgentFilesBackend(protocol.BackendProtocol):
         artifact = self._within(path).get(root(path))
         if artifact and artifact["size"] > self._max_bytes:
             raise AgentError("file_too_large", f"{path} has more than {self._max_bytes} bytes.")
-        return data_of(artifact, self._received(artifact)) if artifact else None
-
-    def _received(self, artifact: Artifact) -> bytes:
-        received = io.BytesIO()
-        self._files.get(artifact["artifact_id"], received)
-        return received.getvalue()
+        return data_of(self._files, artifact) if artifact else None

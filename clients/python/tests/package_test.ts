@@ -137,8 +137,25 @@ Deno.test("the lines of the package → about those of the README", async () => 
   }
 });
 
+Deno.test("each module for a framework → at most 150 lines", async () => {
+  const folder = join(PYTHON_PACKAGE, "agent_files");
+  const names = (await readdir(folder, { recursive: true }))
+    .filter((name) => name.endsWith(".py") && OF_FRAMEWORKS.test(name));
+  for (const adapter of ["a2a.py", "adk.py", "claude.py", "deepagents.py", "tools.py"]) {
+    assert.ok(names.includes(adapter), adapter);
+  }
+  for (const name of names) {
+    const lines = await linesIn(join(folder, name));
+    assert.ok(lines <= 150, `${name} has ${lines} lines`);
+  }
+});
+
 const GENERATED = /^(?:_sync|_sync_mesh|models|mesh_models)\b/;
 const OF_FRAMEWORKS = /^(?:tools|adk|a2a|claude|deepagents|_frameworks)\b/;
+
+async function linesIn(file: string): Promise<number> {
+  return (await readFile(file, "utf8")).split("\n").length - 1;
+}
 
 /** The lines of our own, by the rows of the README. */
 async function linesOf(folder: string): Promise<ReadonlyMap<string, number>> {
@@ -150,7 +167,7 @@ async function linesOf(folder: string): Promise<ReadonlyMap<string, number>> {
       : name.includes("/")
       ? `\`${name.split("/")[0]}/\``
       : "the other modules";
-    const lines = (await readFile(join(folder, name), "utf8")).split("\n").length - 1;
+    const lines = await linesIn(join(folder, name));
     found.set(row, (found.get(row) ?? 0) + lines);
   }
   return found;

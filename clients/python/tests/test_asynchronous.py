@@ -111,6 +111,28 @@ async def test_twenty_agents_wait_in_one_loop(planner: Agent) -> None:
 
 
 @pytest.mark.anyio
+async def test_twenty_agents_answer_tasks_in_one_loop(planner: Agent) -> None:
+    """The program of a newcomer, who takes no care of threads and connections."""
+    agents = [new_agent() for _ in range(20)]
+
+    async def work(agent: Agent) -> None:
+        async with agent.async_files() as files:
+            async for task in files.tasks():
+                await task.done(reply=(await task.text()).upper())
+                break
+
+    async with planner.async_files() as files:
+        with anyio.fail_after(90):
+            async with anyio.create_task_group() as group:
+                for agent in agents:
+                    group.start_soon(work, agent)
+                for agent in agents:
+                    await files.put(f"plans/{agent.id}", text="a house", to=[agent.id])
+        replies = {grant["from_agent"]: grant["key"] async for grant in files.inbox()}
+        assert replies == {agent.id: f"replies/plans/{agent.id}" for agent in agents}
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize("what", ["inbox", "events", "tasks"])
 async def test_a_cancelled_wait_holds_no_request(builder: Agent, what: str) -> None:
     async with builder.async_files() as files:

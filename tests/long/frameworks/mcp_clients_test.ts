@@ -14,6 +14,13 @@ Deno.test("mcp with the extension Tasks → a hand-over is polled until its answ
   assert.equal(output, "passed\n");
 });
 
+Deno.test("mcp in both protocols, with agent-mesh → a rule of others is refused; two agents agree to one, and one revokes it", async () => {
+  const agents = [await createAgent("planner"), await createAgent("builder")] as const;
+  const { code, output, errors } = await runAs(agents, "mcp", [program("mcp_mesh.py")]);
+  assert.equal(code, 0, output + errors);
+  assert.equal(output, "passed\n");
+});
+
 Deno.test("fastmcp-tasks → its client polls a hand-over until its answer is there, by a handle and by itself; a cancelled one ends; in the earlier protocol → answered at once", async () => {
   const agents = [await createAgent("planner"), await createAgent("builder")] as const;
   const args = [program("tasks_of_fastmcp.py")];

@@ -44,6 +44,19 @@ def part_of(content: bytes, mime: str, metadata: dict[str, str]) -> types.Part |
     return None if part == _REWOUND else part
 
 
+def target_of(
+    part: types.Part, app_name: str, user_id: str, session_id: str | None, remaining: int
+) -> artifact_util.ParsedArtifactUri:
+    """What a reference of this scope leads to. Raises InputValidationError."""
+    return artifact_util.resolve_artifact_reference(
+        file_uri=(part.file_data and part.file_data.file_uri) or "",
+        app_name=app_name,
+        user_id=user_id,
+        session_id=session_id,
+        remaining_depth=remaining,
+    )
+
+
 def number_of(artifact: Artifact) -> int:
     """ADK counts versions from 0."""
     return (artifact.get("version") or 1) - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import io
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from deepagents.backends import protocol, utils
@@ -13,6 +14,7 @@ from ..errors import AgentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .._sync.files import AgentFiles
     from ..models import Artifact
 
 _MIMES = {"utf-8": "text/plain; charset=utf-8", "base64": "application/octet-stream"}
@@ -70,7 +72,13 @@ def mime_of(content: bytes) -> str:
     return _MIMES[_decoded(content)[1]]
 
 
-def data_of(artifact: Artifact, received: bytes) -> protocol.FileData:
-    content, encoding = _decoded(received)
+def received(files: AgentFiles, artifact: Artifact) -> bytes:
+    content = io.BytesIO()
+    files.get(artifact["artifact_id"], content)
+    return content.getvalue()
+
+
+def data_of(files: AgentFiles, artifact: Artifact) -> protocol.FileData:
+    content, encoding = _decoded(received(files, artifact))
     at = info("", artifact)["modified_at"]
     return {"content": content, "encoding": encoding, "created_at": at, "modified_at": at}
