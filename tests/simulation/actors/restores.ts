@@ -19,10 +19,10 @@ const DAY = 86_400_000;
 async function replay(record: readonly RecordedLine[]): Promise<readonly string[]> {
   const failed: string[] = [];
   const output = new Output({ json: true }, (text) => {
-    const { step, outcome, type } = JSON.parse(text);
+    const { step, outcome, type } = JSON.parse(String(text));
     // A new secret is not in the record. The operator is told to rotate once more.
     const isDone = step !== "replay" || outcome === "replayed" || type === "webhook.rotated";
-    if (!isDone) failed.push(text.trim());
+    if (!isDone) failed.push(String(text).trim());
     return Promise.resolve();
   });
   await replayRecord(record, output);
